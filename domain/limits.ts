@@ -199,6 +199,8 @@ export const usagePropertyValueCharactersMax = 255;
 export const idempotencyKeyCharactersMax = 255;
 /** How far a record's timestamp may be in the past and in the future. */
 export const usageTimestampPastMaxMs = 35 * 24 * 3_600_000;
+/** The same for records of operators. */
+export const operatorTimestampPastMaxMs = 400 * 24 * 3_600_000;
 export const usageTimestampFutureMaxMs = 5 * 60_000;
 /** Records that the batch of a void reads: those recorded since the others of the quarter-hour were read. */
 export const usageVoidRecentRecordsMax = 5_000;

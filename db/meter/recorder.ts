@@ -11,7 +11,9 @@ import { field, keyOfRecord, propertiesOfRecord } from "./record_text.ts";
 /** What is recorded together. No idempotency key of an organization may occur twice in it. */
 export interface RecordGroup {
   readonly now: number;
-  /** Who records: the distinct hashes of API keys. */
+  /** Who records: keys, or an operator on behalf of organizations. */
+  readonly by: keyof typeof statementsBy;
+  /** Distinct: the hashes of the keys; for an operator, ids of organizations and of keys. */
   readonly sources: readonly string[];
   /** Source, product and metric of each distinct series. */
   readonly series: readonly (readonly [source: string, productSlug: string, metric: string])[];
@@ -41,11 +43,12 @@ export interface LimitedSeries {
   readonly room: number;
 }
 
-/** A key that works. */
+/** A source that exists. */
 export interface RecordSource {
   /** Index in {@linkcode RecordGroup.sources}. */
   readonly position: number;
-  readonly id: string;
+  /** The id of the key, if any. */
+  readonly id: string | null;
   /** Why nothing was recorded with it: its organization is suspended, or it may not record. */
   readonly denial: "suspended" | "permission" | null;
 }
@@ -83,6 +86,16 @@ const keySource: Source = {
     keyMay("usage:write")
   } THEN 'permission' END`,
   apiKey: sql`k.number`,
+};
+
+/** A source is the id of an organization, or of a key `k` of it, also of one that doesn't work anymore. */
+const operatorSource: Source = {
+  join: (source) =>
+    sql`LEFT JOIN api_keys k ON k.id = ${source}
+    JOIN organizations o ON o.id = coalesce(k.organization_id, ${source}) AND o.deleted_at IS NULL`,
+  // Always null. Names the time, because a server rejects values that a statement doesn't name.
+  denial: sql`nullif(?3, ?3)`,
+  apiKey: sql`coalesce(k.number, 0)`,
 };
 
 const seriesFrom = ({ join, denial, apiKey }: Source) =>
@@ -267,7 +280,7 @@ function statementsOf(source: Source) {
   };
 }
 
-const statements = statementsOf(keySource);
+const statementsBy = { keys: statementsOf(keySource), operator: statementsOf(operatorSource) };
 /** Notes at `?3` that the keys `?1` were used, unless they were before `?2`. */
 const updateKeysUsed = sql`UPDATE api_keys AS k SET last_used_at = ?3
   WHERE k.key_hash IN (SELECT value FROM json_each(?1)) AND ${activeApiKey(sql`?3`)}
@@ -276,13 +289,18 @@ const updateKeysUsed = sql`UPDATE api_keys AS k SET last_used_at = ?3
 /**
  * Inserts the records of one group of requests as one batch.
  *
+ * @param database Writes the batch.
  * @returns The outcome of the group.
  * @throws {DatabaseError}
  */
-export async function insertUsageRecords(database: Database, group: RecordGroup): Promise<RecordOutcome> {
-  const { now, keys } = group;
-  const keyHashes = JSON.stringify(group.sources);
-  const batch: Statement[] = [bind(statements.selectSources, keyHashes, null, now)];
+export async function insertUsageRecords(
+  database: Pick<Database, "write">,
+  group: RecordGroup,
+): Promise<RecordOutcome> {
+  const { now, keys, by } = group;
+  const statements = statementsBy[by];
+  const names = JSON.stringify(group.sources);
+  const batch: Statement[] = [bind(statements.selectSources, names, null, now)];
   /** @returns The statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
   let [insertedAt, existingAt, limitedAt] = [-1, -1, -1];
@@ -302,8 +320,8 @@ export async function insertUsageRecords(database: Database, group: RecordGroup)
       ...addUp,
       bind(statements.deleteUnusedSeries, null, ...seriesAndTime, keys),
       bind(moveCursor, count, keys),
-      bind(updateKeysUsed, keyHashes, now - apiKeyUsedIntervalMs, now),
     );
+    if (by === "keys") batch.push(bind(updateKeysUsed, names, now - apiKeyUsedIntervalMs, now));
   }
   // The recorder sends few batches at a time, on behalf of many requests: a flood of other writes must not keep them out.
   const results = await database.write(batch, { bypassesQueueLimit: true });

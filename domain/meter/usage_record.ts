@@ -22,11 +22,20 @@ export interface UsageInput {
   readonly properties: Readonly<Record<string, string>> | null;
 }
 
-/** @returns What is wrong with a timestamp (null when the caller sent none), or null. */
-export function timestampFault(timestamp: number | null, now: number): string | null {
+/**
+ * @param timestamp Null when the caller sent none. @param pastMaxMs How far it may be in the past.
+ * @returns What is wrong with it, or null.
+ */
+export function timestampFault(
+  timestamp: number | null,
+  now: number,
+  pastMaxMs = usageTimestampPastMaxMs,
+): string | null {
   const isInRange = timestamp === null ||
-    (timestamp >= now - usageTimestampPastMaxMs && timestamp <= now + usageTimestampFutureMaxMs);
-  return isInRange ? null : "must be at most 35 days in the past and 5 minutes in the future.";
+    (timestamp >= now - pastMaxMs && timestamp <= now + usageTimestampFutureMaxMs);
+  return isInRange
+    ? null
+    : `must be at most ${pastMaxMs / (24 * 3_600_000)} days in the past and 5 minutes in the future.`;
 }
 
 /** A record as callers see it. Times are ISO 8601 UTC. */

@@ -12,6 +12,7 @@ import { openApiRoute } from "./openapi/openapi.ts";
 import { operatorProductRoutes } from "./operator/products.ts";
 import { operatorUserRoutes } from "./operator/users.ts";
 import { operatorTokenRoutes } from "./operator/tokens.ts";
+import { operatorUsageRecordRoutes } from "./operator/usage_records.ts";
 import { organizationRoutes } from "./organization/organizations.ts";
 import { passwordRoutes } from "./account/passwords.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
@@ -41,6 +42,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorProductRoutes(app, parts);
   operatorUserRoutes(app, parts);
   operatorTokenRoutes(app, parts);
+  operatorUsageRecordRoutes(app, parts);
   forwardRoutes(app, parts);
   openApiRoute(app, { baseUrl: parts.config.baseUrl.origin, version: options.version });
 }

@@ -118,7 +118,7 @@ const attributes = z.looseObject({
     type: ["string", "null"],
     format: "date-time",
     example: "2026-11-21T14:03:11.250Z",
-    description: `When the usage occurred. ${timestampWords}`,
+    description: `When the usage occurred. ${timestampWords()}`,
   }),
   subject: text.max(limits.usagePropertyValueCharactersMax, propertyFaults.value).nullish().openapi({
     description: subjectWords,

@@ -99,10 +99,21 @@ export const propertyFaults = {
   count: atMost(limits.usagePropertiesMax, "properties"),
 } as const;
 
-/** The bounds of a record's timestamp. */
-export const timestampWords = `Defaults to the time of recording. At most ${
-  limits.usageTimestampPastMaxMs / (24 * 3_600_000)
-} days in the past and ${limits.usageTimestampFutureMaxMs / 60_000} minutes in the future.`;
+/** @returns The bounds of a record's timestamp. @param pastMaxMs How far it may be in the past. */
+export function timestampWords(pastMaxMs = limits.usageTimestampPastMaxMs): string {
+  return `Defaults to the time of recording. At most ${pastMaxMs / (24 * 3_600_000)} days in the past and ${
+    limits.usageTimestampFutureMaxMs / 60_000
+  } minutes in the future.`;
+}
+
+/** When the usage of a record occurred. @param pastMaxMs How far it may be in the past. */
+export function timestampSchema(pastMaxMs?: number) {
+  return timeSchema.nullish().openapi({
+    type: ["string", "null"],
+    format: "date-time",
+    description: `When the usage occurred, in ISO 8601 with a UTC offset. ${timestampWords(pastMaxMs)}`,
+  });
+}
 
 /** One record. */
 export const usageInputSchema = z.strictObject({
@@ -115,11 +126,7 @@ export const usageInputSchema = z.strictObject({
     description: "The quantity in the metric's unit, with at most 6 decimal places.",
     example: 1,
   }),
-  timestamp: timeSchema.nullish().openapi({
-    type: ["string", "null"],
-    format: "date-time",
-    description: `When the usage occurred, in ISO 8601 with a UTC offset. ${timestampWords}`,
-  }),
+  timestamp: timestampSchema(),
   idempotencyKey: idempotencyKeySchema.nullish(),
   properties: z.record(
     z.string().min(1, propertyFaults.name).max(limits.usagePropertyNameCharactersMax, propertyFaults.name),
@@ -135,11 +142,16 @@ export const usageInputSchema = z.strictObject({
     }),
 }).openapi("UsageInput");
 
-export const usageBatchSchema = z.strictObject({
-  records: z.array(usageInputSchema).min(1, "must have at least one record.")
-    .max(limits.usageBatchRecordsMax, atMost(limits.usageBatchRecordsMax, "records"))
-    .openapi({ description: `1 to ${limits.usageBatchRecordsMax} records.` }),
-}).openapi("UsageBatch");
+/** A batch of records. */
+export function batchOf<T extends z.ZodType>(record: T) {
+  return z.strictObject({
+    records: z.array(record).min(1, "must have at least one record.")
+      .max(limits.usageBatchRecordsMax, atMost(limits.usageBatchRecordsMax, "records"))
+      .openapi({ description: `1 to ${limits.usageBatchRecordsMax} records.` }),
+  });
+}
+
+export const usageBatchSchema = batchOf(usageInputSchema).openapi("UsageBatch");
 
 export const usageRecordSchema = z.object({
   id: stringSchema("The record's id.", "use_01a1fde6017c9e3779b97f4b"),

@@ -26,13 +26,26 @@ export interface RecordedUsage {
   readonly usageRecord: (index: number) => UsageRecord;
 }
 
-/** A request that waits for its commit. */
-export interface PendingRequest extends RecordRequest {
-  readonly organizationId: string;
-  readonly resolve: (recorded: RecordedUsage) => void;
-  readonly reject: (error: unknown) => void;
+/** A request in a group. */
+export interface GroupRequest {
+  /** The hash of the API key. For an operator: the id of the organization or key that each input is recorded for. */
+  readonly source: string | readonly string[];
+  readonly inputs: readonly UsageInput[];
   /** See {@linkcode findRepeats}. */
   readonly repeats: Repeats | null;
+  readonly resolve: (recorded: RecordedUsage) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** @returns The source of an input. */
+export function sourceOf(source: GroupRequest["source"], index: number): string {
+  return typeof source === "string" ? source : source[index] ?? "";
+}
+
+/** A request that waits for its commit. */
+export interface PendingRequest extends GroupRequest {
+  readonly organizationId: string;
+  readonly bytes: number;
   /** Milliseconds since 1970. */
   readonly queuedAt: number;
 }
@@ -48,17 +61,25 @@ export interface Repeats {
 /** A group for the database, and where each request's records are in it. */
 export type CommitGroup = ReturnType<typeof buildGroup>;
 
-/** @returns The requests as one group. Two requests of one organization must not share an idempotency key. */
-export function buildGroup(requests: readonly PendingRequest[], now: number) {
-  const series: [keyHash: string, productSlug: string, metric: string][] = [];
-  const seriesByKey = new Map<string, Map<string, number>>();
+/**
+ * @param requests Any number by keys, or one by an operator.
+ * @returns The requests as one group. Two requests of one organization must not share an idempotency key.
+ */
+export function buildGroup(requests: readonly GroupRequest[], now: number) {
+  const series: [source: string, productSlug: string, metric: string][] = [];
+  const seriesBySource = new Map<string, Map<string, number>>();
+  const seriesOf = (source: string) => {
+    const found = seriesBySource.get(source) ?? new Map<string, number>();
+    seriesBySource.set(source, found);
+    return found;
+  };
   const encoder = new RecordEncoder(now);
   const records: string[] = [];
   let keys = 0;
-  const starts = requests.map(({ keyHash, inputs, repeats }, request) => {
+  const starts = requests.map(({ source, inputs, repeats }, request) => {
     const start = records.length;
-    const seriesOfKey = seriesByKey.get(keyHash) ?? new Map<string, number>();
-    seriesByKey.set(keyHash, seriesOfKey);
+    let own = seriesOf(sourceOf(source, 0));
+    if (typeof source !== "string") source.forEach(seriesOf);
     // A request that contradicts itself is only authenticated: only owners of a valid key learn of the conflict.
     if (repeats !== null && repeats.conflicts.length > 0) return start;
     for (const [index, input] of inputs.entries()) {
@@ -66,10 +87,11 @@ export function buildGroup(requests: readonly PendingRequest[], now: number) {
       const { productSlug, metric, timestamp, quantity, idempotencyKey } = input;
       // Slugs have no spaces.
       const name = `${productSlug} ${metric}`;
-      let position = seriesOfKey.get(name);
+      if (typeof source !== "string") own = seriesOf(sourceOf(source, index));
+      let position = own.get(name);
       if (position === undefined) {
-        position = series.push([keyHash, productSlug, metric]) - 1;
-        seriesOfKey.set(name, position);
+        position = series.push([sourceOf(source, index), productSlug, metric]) - 1;
+        own.set(name, position);
       }
       if (idempotencyKey !== null) keys++;
       records.push(encoder.encode({
@@ -83,19 +105,29 @@ export function buildGroup(requests: readonly PendingRequest[], now: number) {
     }
     return start;
   });
-  const sources = [...seriesByKey.keys()];
-  const group: RecordGroup = { now, sources, series, records, keys, seriesMax: usageSeriesMax };
+  const by = typeof requests[0]?.source === "object" ? "operator" : "keys";
+  const sources = [...seriesBySource.keys()];
+  const group: RecordGroup = { now, by, sources, series, records, keys, seriesMax: usageSeriesMax };
   return { group, /** The position of each request's first record. */ starts };
 }
 
-/** @returns Which inputs of a request repeat another one; null when none does. */
-export function findRepeats(inputs: readonly UsageInput[]): Repeats | null {
+/**
+ * @param organizationIds Of each input, if they are not all of one organization.
+ * @returns Which inputs of a request repeat another one; null when none does.
+ */
+export function findRepeats(
+  inputs: readonly UsageInput[],
+  organizationIds?: readonly string[],
+): Repeats | null {
   const firstByKey = new Map<string, number>();
   const conflicts: number[] = [];
   const firsts = inputs.map((input, index) => {
     if (input.idempotencyKey === null) return index;
-    const first = firstByKey.get(input.idempotencyKey) ?? index;
-    firstByKey.set(input.idempotencyKey, first);
+    const key = organizationIds === undefined
+      ? input.idempotencyKey
+      : `${organizationIds[index]} ${input.idempotencyKey}`;
+    const first = firstByKey.get(key) ?? index;
+    firstByKey.set(key, first);
     if (first !== index && !isSameUsage(inputs[first] ?? input, input)) conflicts.push(index);
     return first;
   });

@@ -7,13 +7,14 @@ import {
   organizationSuspendedError,
   permissionMissingError,
   seriesLimitError,
+  validationError,
 } from "../../domain/errors.ts";
 import { errorDetailsMax } from "../../domain/limits.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { CommitGroup, PendingRequest } from "./commit_group.ts";
+import { type CommitGroup, type GroupRequest, sourceOf } from "./commit_group.ts";
 import { noRecords, type RecordCounts } from "./recorder_metrics.ts";
 
 /** A group after its commit. */
@@ -29,13 +30,13 @@ export interface CommittedGroup extends CommitGroup {
  *   but not together with the others of their organization in this group.
  * @throws When the database did not insert exactly the records to be acknowledged; then no request was resolved or rejected.
  */
-export function completeRequests(
-  requests: readonly PendingRequest[],
+export function completeRequests<T extends GroupRequest>(
+  requests: readonly T[],
   committed: CommittedGroup,
-): { counts: RecordCounts; retries: PendingRequest[] } {
+): { counts: RecordCounts; retries: T[] } {
   const results = new GroupResults(committed);
   const counts = noRecords();
-  const retries: PendingRequest[] = [];
+  const retries: T[] = [];
   const completions: (() => void)[] = [];
   for (const [index, request] of requests.entries()) {
     const result = results.of(request, index);
@@ -70,8 +71,7 @@ const denialErrors = {
 
 class GroupResults {
   readonly #committed: CommittedGroup;
-  /** Keys that work, by hash. */
-  readonly #keys: ReadonlyMap<string | undefined, RecordSource>;
+  readonly #sources: ReadonlyMap<string | undefined, RecordSource>;
   readonly #existing: ReadonlyMap<number, ExistingRecord>;
   readonly #limits: SeriesLimits;
   readonly #recordedAt: string;
@@ -80,23 +80,22 @@ class GroupResults {
   constructor(committed: CommittedGroup) {
     const { group, outcome, ids } = committed;
     this.#committed = committed;
-    this.#keys = new Map(outcome.sources.map((source) => [group.sources[source.position], source]));
+    this.#sources = new Map(outcome.sources.map((source) => [group.sources[source.position], source]));
     this.#existing = new Map(outcome.existing.map((record) => [record.position, record]));
     this.#limits = new SeriesLimits(committed);
     this.#recordedAt = isoTime(group.now);
     this.#idOf = ids.ofMoment(group.now);
   }
 
-  of(request: PendingRequest, index: number): RequestResult | "retry" {
+  of(request: GroupRequest, index: number): RequestResult | "retry" {
     const { inputs, repeats } = request;
     // The error is created last, because it collects a stack.
     const rejected = (kind: keyof RecordCounts, error: () => AppError): RequestResult => ({
       kind,
       complete: () => request.reject(error()),
     });
-    const key = this.#keys.get(request.keyHash);
-    if (key === undefined) return rejected("rejected", invalidApiKeyError);
-    if (key.denial !== null) return rejected("rejected", denialErrors[key.denial]);
+    const denial = this.#denialOf(request);
+    if (denial !== null) return rejected("rejected", denial);
     const { starts, group } = this.#committed;
     const start = starts[index] ?? 0;
     const positionOf = recordPositions(request, start);
@@ -123,15 +122,25 @@ class GroupResults {
       complete: () =>
         request.resolve({
           duplicates,
-          usageRecord: (input) =>
-            this.#usageRecord(request, { input, position: positionOf(input), apiKeyId: key.id }),
+          usageRecord: (input) => this.#usageRecord(request, { input, position: positionOf(input) }),
         }),
     };
   }
 
+  /** @returns The error of a request whose sources don't exist or may not record; null if they may. */
+  #denialOf({ source }: GroupRequest): (() => AppError) | null {
+    if (typeof source !== "string") {
+      const missing = source.flatMap((id, index) => this.#sources.has(id) ? [] : [index]);
+      return missing.length === 0 ? null : () => organizationsGone(missing);
+    }
+    const key = this.#sources.get(source);
+    if (key === undefined) return invalidApiKeyError;
+    return key.denial === null ? null : denialErrors[key.denial];
+  }
+
   #usageRecord(
-    { inputs }: PendingRequest,
-    { input: index, position, apiKeyId }: { input: number; position: number; apiKeyId: string },
+    { inputs, source }: GroupRequest,
+    { input: index, position }: { input: number; position: number },
   ): UsageRecord {
     const { outcome, ids } = this.#committed;
     const existing = this.#existing.get(position);
@@ -149,7 +158,7 @@ class GroupResults {
       idempotencyKey,
       // Stored as null when there are none; a repeat returns what is stored.
       properties: Object.keys(input.properties ?? {}).length === 0 ? null : input.properties,
-      apiKeyId,
+      apiKeyId: this.#sources.get(sourceOf(source, index))?.id ?? null,
       voidedAt: null,
       voidedBy: null,
       voidReason: null,
@@ -185,7 +194,7 @@ class SeriesLimits {
 }
 
 /** @returns What gives the position in the group of the record of an input. */
-function recordPositions({ repeats }: PendingRequest, start: number): (index: number) => number {
+function recordPositions({ repeats }: GroupRequest, start: number): (index: number) => number {
   if (repeats === null) return (index) => start + index;
   const { firsts } = repeats;
   let next = start;
@@ -193,23 +202,36 @@ function recordPositions({ repeats }: PendingRequest, start: number): (index: nu
   return (index) => positions[firsts[index] ?? index] ?? -1;
 }
 
-function seriesLimit({ inputs }: PendingRequest, isNew: (index: number) => boolean): AppError {
-  const isBatch = inputs.length > 1;
-  const indexes = [...inputs.keys()].filter(isNew).slice(0, errorDetailsMax);
+/** Names a field of an input. Operators always send batches. */
+function pathIn({ inputs, source }: GroupRequest, index: number, field: string): string {
+  return inputs.length > 1 || typeof source !== "string" ? `records[${index}].${field}` : field;
+}
+
+function seriesLimit(request: GroupRequest, isNew: (index: number) => boolean): AppError {
+  const indexes = [...request.inputs.keys()].filter(isNew).slice(0, errorDetailsMax);
   return seriesLimitError(indexes.map((index) => ({
-    path: isBatch ? `records[${index}].metric` : "metric",
+    path: pathIn(request, index, "metric"),
     message: "would create a new series.",
   })));
 }
 
-function idempotencyConflict({ inputs }: PendingRequest, conflicts: readonly number[]): AppError {
-  const isBatch = inputs.length > 1;
+/** The organizations were deleted, or their keys were, since the request found them. */
+function organizationsGone(indexes: readonly number[]): AppError {
+  return validationError(
+    indexes.slice(0, errorDetailsMax).map((index) => ({
+      path: `records[${index}]`,
+      message: "must be for an existing organization.",
+    })),
+  );
+}
+
+function idempotencyConflict(request: GroupRequest, conflicts: readonly number[]): AppError {
   return new AppError(
     "idempotency_conflict",
     "This idempotency key was used before for a record with different content.",
     {
       details: conflicts.map((index) => ({
-        path: isBatch ? `records[${index}].idempotencyKey` : "idempotencyKey",
+        path: pathIn(request, index, "idempotencyKey"),
         message: "was used before for a record with different content.",
       })),
     },

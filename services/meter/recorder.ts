@@ -1,7 +1,7 @@
 // The recorder: group commit of usage. While one group is being committed, the next requests gather. No request is
 // acknowledged before its commit, or with more than what the commit returned.
 import { setImmediate } from "node:timers";
-import { DatabaseError } from "../../db/engine/database.ts";
+import { type Database, DatabaseError } from "../../db/engine/database.ts";
 import { insertUsageRecords } from "../../db/meter/recorder.ts";
 import { findRecordIdKey } from "../../db/meter/usage_records.ts";
 import { type AppError, invalidApiKeyError, unavailableError } from "../../domain/errors.ts";
@@ -23,6 +23,7 @@ import type { BaseContext } from "../base_context.ts";
 import {
   buildGroup,
   findRepeats,
+  type GroupRequest,
   type PendingRequest,
   type RecordedUsage,
   type RecordRequest,
@@ -123,7 +124,7 @@ export class Recorder {
     if (this.#isClosed) return Promise.reject(queueFullError());
     return new Promise((resolve, reject) => {
       const evicted = this.#queue.add({
-        keyHash,
+        source: keyHash,
         organizationId,
         inputs,
         bytes,
@@ -134,6 +135,23 @@ export class Recorder {
       });
       for (const request of evicted) request.reject(queueFullError());
       this.#schedule();
+    });
+  }
+
+  /**
+   * Records the request of an operator in a batch of its own, without the queue.
+   *
+   * @param writer Writes the batch for the operator.
+   * @returns The outcome, once the records are on disk.
+   * @throws {AppError} `validation_failed` for an organization that was deleted meanwhile; `idempotency_conflict` or
+   *   `series_limit_reached`, and nothing was recorded; and what the writer throws.
+   */
+  recordAlone(
+    request: Pick<GroupRequest, "source" | "inputs" | "repeats">,
+    writer: Pick<Database, "write">,
+  ): Promise<RecordedUsage> {
+    return new Promise((resolve, reject) => {
+      this.#commit([{ ...request, resolve, reject }], writer).catch(reject);
     });
   }
 
@@ -177,7 +195,7 @@ export class Recorder {
     const requests = this.#queue.take();
     this.#commits++;
     try {
-      await this.#commit(requests);
+      this.#queue.putBack(await this.#commit(requests, this.#context.database));
     } catch (error) {
       for (const request of requests) request.reject(error);
       // The other queued requests would wait just as long for the same database.
@@ -190,15 +208,19 @@ export class Recorder {
     if (this.#commits === 0 && this.#queue.isEmpty) this.#onIdle?.();
   }
 
-  async #commit(requests: readonly PendingRequest[]): Promise<void> {
+  /** @returns The requests to retry; none of a single one. */
+  async #commit<T extends GroupRequest>(
+    requests: readonly T[],
+    writer: Pick<Database, "write">,
+  ): Promise<readonly T[]> {
     // Needed for the response, so it must be known before anything is written.
     const ids = await this.recordIds();
     const group = buildGroup(requests, this.#context.clock());
     const startedAt = performance.now();
-    const outcome = await insertUsageRecords(this.#context.database, group.group);
+    const outcome = await insertUsageRecords(writer, group.group);
     const { counts, retries } = completeRequests(requests, { ...group, outcome, ids });
     this.#commitMetrics.observeCommit(startedAt, counts);
-    this.#queue.putBack(retries);
+    return retries;
   }
 }
 

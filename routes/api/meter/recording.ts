@@ -1,4 +1,5 @@
 // Records the usage of a request and responds, for every format that usage is sent in.
+import type { z } from "@hono/zod-openapi";
 import { validationError } from "../../../domain/errors.ts";
 import { errorDetailsMax } from "../../../domain/limits.ts";
 import { timestampFault, type UsageInput } from "../../../domain/meter/usage_record.ts";
@@ -6,6 +7,16 @@ import type { RecordedUsage } from "../../../services/meter/commit_group.ts";
 import type { Context } from "../../../services/context.ts";
 import { recordUsage } from "../../../services/meter/usage_records.ts";
 import type { AppContext } from "../../env.ts";
+import type { usageInputSchema } from "../../schemas/usage.ts";
+
+/** @param header The idempotency key of a body without one. @returns A record as sent in JSON. */
+export function usageInput(
+  body: z.output<typeof usageInputSchema>,
+  header: string | null = null,
+): UsageInput {
+  const { productSlug, metric, quantity, timestamp = null, idempotencyKey, properties = null } = body;
+  return { productSlug, metric, quantity, timestamp, idempotencyKey: idempotencyKey ?? header, properties };
+}
 
 /**
  * Records the usage of one request.

@@ -3,7 +3,6 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { UsageGroup } from "../../../db/meter/usage_sums.ts";
 import { AppError, validationError } from "../../../domain/errors.ts";
 import { usageBodyBytesMax } from "../../../domain/limits.ts";
-import type { UsageInput } from "../../../domain/meter/usage_record.ts";
 import { sumUsage } from "../../../services/meter/usage.ts";
 import type { UsageReader } from "../../../services/meter/usage_access.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
@@ -13,7 +12,7 @@ import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
 import { cloudEventHeaders, cloudEventSchemas } from "../../schemas/cloud_event.ts";
 import { mount } from "../endpoint.ts";
 import { check } from "../../schemas/check.ts";
-import { recordRequest, sendBatch, sendRecord } from "./recording.ts";
+import { recordRequest, sendBatch, sendRecord, usageInput } from "./recording.ts";
 import { csvResponse, sendCsv, sendJson } from "./report.ts";
 import * as schemas from "../../schemas/usage.ts";
 
@@ -81,7 +80,7 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
         const message = "is not allowed with a batch; give each record its own idempotencyKey.";
         throw validationError([{ path: "Idempotency-Key", message }]);
       }
-      const inputs = body.records.map((record) => usageInput(record, null));
+      const inputs = body.records.map((record) => usageInput(record));
       const timePath = (index: number) => `records[${index}].timestamp`;
       const recorded = await recordRequest(services, keyHash, { inputs, bytes, timePath });
       return sendBatch(c, recorded, inputs.length);
@@ -163,13 +162,4 @@ function idempotencyHeader(c: AppContext): string | null {
     if (!(error instanceof AppError)) throw error;
     throw validationError((error.details ?? []).map(({ message }) => ({ path: "Idempotency-Key", message })));
   }
-}
-
-function usageInput(body: z.output<typeof schemas.usageInputSchema>, header: string | null): UsageInput {
-  return {
-    ...body,
-    timestamp: body.timestamp ?? null,
-    idempotencyKey: body.idempotencyKey ?? header,
-    properties: body.properties ?? null,
-  };
 }

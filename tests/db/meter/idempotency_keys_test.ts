@@ -60,6 +60,7 @@ function record(database: Database, records: readonly Given[], apiKey = activeKe
   return insertUsageRecords(database, {
     now,
     seriesMax: usageSeriesMax,
+    by: "keys",
     sources: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
     records: records.map((given, request) => encoded(given, { series: 0, request })),
@@ -102,6 +103,7 @@ function recordRandom(database: Database, records: readonly RandomRecord[], pref
   return insertUsageRecords(database, {
     now,
     seriesMax: usageSeriesMax,
+    by: "keys",
     sources: [activeKey, otherActiveKey],
     series: randomSeries.map(({ row }) => row),
     records: records.map(({ key, whole, ...at }) =>

@@ -58,6 +58,7 @@ for (const kind of databaseKinds) {
         await insertUsageRecords(database, {
           now: 1_000_000,
           seriesMax: usageSeriesMax,
+          by: "keys",
           sources: hashes,
           series: [[first, "p", "m"], [second, "p", "m"], [first, "q", "m"], [first, "q", "n"], [
             hashes[2] ?? "",

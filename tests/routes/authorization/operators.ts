@@ -46,4 +46,11 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     ...byOperator("account"),
     attempt: async ({ test }) => ({ params: { id: (await newOperatorToken(test)).id } }),
   },
+
+  "POST /api/operator/usage": {
+    ...byOperator("usage:write"),
+    attempt: ({ organizationId }) => ({
+      json: { records: [{ organizationId, productSlug: "p", metric: "m", quantity: 1 }] },
+    }),
+  },
 };

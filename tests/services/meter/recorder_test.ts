@@ -47,6 +47,7 @@ onEveryDatabase(
     );
     const commit = insertUsageRecords(database, {
       now: 0,
+      by: "keys",
       sources: [],
       series: [],
       records: [],

@@ -51,6 +51,7 @@ async function recordMany(
     const { inserted } = await insertUsageRecords(test.opened.database, {
       now: test.now(),
       seriesMax: usageSeriesMax,
+      by: "keys",
       sources: [keyHash],
       series: [[keyHash, "tiles", metric]],
       records: Array(Math.min(left, 10_000)).fill(record),

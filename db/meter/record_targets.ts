@@ -1,0 +1,35 @@
+// The SQL that finds the organizations that an operator records for.
+import { type DatabaseReader, joinSql, sql } from "../engine/database.ts";
+
+/** What names an organization: its own id, that of the operator's systems, or the id of a key of it. */
+export const recordTargetKinds = ["organizationId", "externalId", "apiKeyId"] as const;
+
+/** An organization, or a key of it. */
+export interface RecordTarget {
+  readonly kind: (typeof recordTargetKinds)[number];
+  readonly id: string;
+}
+
+/** A target that exists, and its organization. */
+export interface FoundRecordTarget extends RecordTarget {
+  readonly organizationId: string;
+}
+
+const organizations = {
+  organizationId: sql`organizations o ON o.id = e.value`,
+  externalId: sql`organizations o ON o.external_id = e.value`,
+  apiKeyId: sql`api_keys k ON k.id = e.value JOIN organizations o ON o.id = k.organization_id`,
+} as const;
+
+/** @returns Those of the targets that exist; keys that don't work anymore included. @throws {DatabaseError} */
+export function findRecordTargets(
+  database: DatabaseReader,
+  targets: readonly RecordTarget[],
+): Promise<FoundRecordTarget[]> {
+  const found = recordTargetKinds.map((kind) => {
+    const ids = new Set(targets.filter((target) => target.kind === kind).map(({ id }) => id));
+    return sql`SELECT ${kind} AS kind, e.value AS id, o.id AS organizationId
+      FROM json_each(${JSON.stringify([...ids])}) e JOIN ${organizations[kind]} AND o.deleted_at IS NULL`;
+  });
+  return database.read(joinSql(found, " UNION ALL "));
+}

@@ -1,0 +1,59 @@
+// Recording usage on behalf of organizations, after the fact and without their keys.
+import { findRecordTargets, type RecordTarget } from "../../db/meter/record_targets.ts";
+import type { OperatorActor } from "../../domain/actor.ts";
+import { validationError } from "../../domain/errors.ts";
+import { errorDetailsMax, operatorTimestampPastMaxMs } from "../../domain/limits.ts";
+import { timestampFault, type UsageInput } from "../../domain/meter/usage_record.ts";
+import type { SessionContext } from "../context.ts";
+import { findRepeats } from "../meter/commit_group.ts";
+
+/** Usage of an organization, or of a key of it. */
+export interface OperatorUsageInput extends UsageInput {
+  readonly target: RecordTarget;
+}
+
+/**
+ * Records usage for any organizations, all of it or none. Suspended ones, and keys that don't work anymore, are fine.
+ *
+ * @returns How many records were new, and how many existed already by their idempotency keys.
+ * @throws {AppError} `validation_failed` for unknown organizations and keys and for timestamps out of range;
+ *   `idempotency_conflict`, `series_limit_reached`; and those of an operator who may not write.
+ */
+export async function recordUsageAsOperator(
+  { database, clock, recorder, writeAs }: SessionContext,
+  actor: OperatorActor,
+  inputs: readonly OperatorUsageInput[],
+): Promise<{ accepted: number; duplicates: number }> {
+  const now = clock();
+  const targets = await findRecordTargets(database, inputs.map(({ target }) => target));
+  const found = new Map(targets.map((target) => [nameOf(target), target]));
+  const faults = inputs.flatMap(({ target, timestamp }, index) => {
+    const fault = timestampFault(timestamp, now, operatorTimestampPastMaxMs);
+    return [
+      ...(found.has(nameOf(target))
+        ? []
+        : [{ path: `records[${index}].${target.kind}`, message: faultOf[target.kind] }]),
+      ...(fault === null ? [] : [{ path: `records[${index}].timestamp`, message: fault }]),
+    ];
+  });
+  if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
+  const organizationIds = inputs.map(({ target }) => found.get(nameOf(target))?.organizationId ?? "");
+  const { duplicates } = await recorder.recordAlone({
+    source: inputs.map(({ target }, index) =>
+      target.kind === "apiKeyId" ? target.id : organizationIds[index] ?? ""
+    ),
+    inputs,
+    repeats: findRepeats(inputs, organizationIds),
+  }, { write: (batch) => writeAs(actor, batch) });
+  return { accepted: inputs.length - duplicates, duplicates };
+}
+
+const faultOf = {
+  organizationId: "must be the id of an organization.",
+  externalId: "must be the external id of an organization.",
+  apiKeyId: "must be the id of an API key.",
+} as const;
+
+function nameOf({ kind, id }: RecordTarget): string {
+  return `${kind} ${id}`;
+}

@@ -1,0 +1,225 @@
+// Recording by operators on behalf of organizations: exact, once, and all or nothing, also while keys record.
+import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
+import { usageSeriesMax } from "../../../../domain/limits.ts";
+import { createTestKey, type TestApp } from "../../../support/app.ts";
+import fc from "../../../support/fast_check.ts";
+import { asOperator } from "../../../support/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators.ts";
+import { checkRollups, rowsOf } from "../../../support/rollups.ts";
+import { listAll, onEveryDatabase, readSums, recordOne } from "../../../support/usage.ts";
+import { run } from "../../../support/world.ts";
+
+const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
+const day = 24 * 3_600_000;
+
+/** An organization with a key, and a function that records as an operator. */
+async function stage(test: TestApp) {
+  const send = asOperator(test, (await newOperatorToken(test, ["usage:write"])).fullToken);
+  const person = await test.signUp();
+  const { id: apiKeyId, fullKey: apiKey } = await createTestKey(test, person);
+  return {
+    ...person,
+    apiKeyId,
+    apiKey,
+    record: (...records: readonly Record<string, unknown>[]) => send("POST /usage", { records }),
+  };
+}
+
+onEveryDatabase("records for an organization by its ids and by a key of it", async (test) => {
+  const { organizationId, apiKeyId, apiKey, record } = await stage(test);
+  await run(test, "UPDATE organizations SET external_id = 'c 1' WHERE id = ?", organizationId);
+  const timestamp = new Date(test.now() - 400 * day).toISOString();
+  const { status, body } = await record(
+    { ...usage, organizationId, quantity: 0.1, idempotencyKey: "a", properties: { b: "2", a: "1" } },
+    { ...usage, externalId: "c 1", quantity: 0.2 },
+    { ...usage, apiKeyId, quantity: 4 },
+    { ...usage, organizationId, metric: "bytes", timestamp },
+  );
+  assert.deepEqual([status, body], [201, { accepted: 4, duplicates: 0 }]);
+  const records = await listAll(test, apiKey);
+  const summary = records.map(({ metric, quantity, apiKeyId }) => [metric, quantity, apiKeyId]);
+  assert.deepEqual(summary.toSorted(), [
+    ["bytes", 1, null],
+    ["requests", 0.1, null],
+    ["requests", 0.2, null],
+    ["requests", 4, apiKeyId],
+  ]);
+  assert.equal(records.at(-1)?.timestamp, timestamp);
+  const groups = await readSums(test, apiKey, "?window=month&groupBy=apiKey&metric=requests");
+  assert.deepEqual(groups.map(({ apiKey, sum, count }) => [apiKey, sum, count]), [[null, 0.3, 2], [
+    apiKeyId,
+    4,
+    1,
+  ]]);
+  const csv = await test.send("/api/v1/usage.csv?window=month&groupBy=apiKey&metric=requests", { apiKey });
+  assert.match(await csv.text(), /Z,,,0\.3,2,0\.1,0\.2\r?\n.*,key_\w+,Production,4,1,4,4/);
+  await checkRollups(rowsOf(test.opened.database));
+});
+
+onEveryDatabase("a repeat changes nothing, and a conflict records nothing", async (test) => {
+  const { organizationId, apiKeyId, apiKey, record } = await stage(test);
+  const other = await test.signUp();
+  await recordOne(test, apiKey, { idempotencyKey: "by key" });
+  const batch = [
+    { ...usage, organizationId, idempotencyKey: "a" },
+    // The same organization by another name.
+    { ...usage, apiKeyId, idempotencyKey: "a" },
+    { ...usage, organizationId, idempotencyKey: "by key" },
+    { ...usage, organizationId: other.organizationId, idempotencyKey: "a", quantity: 7 },
+  ];
+  assert.deepEqual((await record(...batch)).body, { accepted: 2, duplicates: 2 });
+  assert.deepEqual((await record(...batch)).body, { accepted: 0, duplicates: 4 });
+  // A key repeats what the operator recorded.
+  const json = { ...usage, idempotencyKey: "a" };
+  const repeat = await test.send("/api/v1/usage", { apiKey, json });
+  assert.deepEqual([repeat.status, (await repeat.json()).usageRecord.apiKeyId], [200, null]);
+
+  const { status, body } = await record(
+    { ...usage, organizationId },
+    { ...usage, organizationId, idempotencyKey: "by key", quantity: 2 },
+  );
+  assert.deepEqual([status, body.error.code], [409, "idempotency_conflict"]);
+  assert.deepEqual(body.error.details.map(({ path }: { path: string }) => path), [
+    "records[1].idempotencyKey",
+  ]);
+  const within = await record(
+    { ...usage, organizationId, idempotencyKey: "b" },
+    { ...usage, apiKeyId, idempotencyKey: "b", quantity: 2 },
+  );
+  assert.equal(within.body.error.details[0].path, "records[1].idempotencyKey");
+  assert.equal((await listAll(test, apiKey)).length, 2);
+});
+
+onEveryDatabase("names every unknown organization and key, and records nothing", async (test) => {
+  const { organizationId, apiKey, record } = await stage(test);
+  const deleted = await stage(test);
+  await run(
+    test,
+    "UPDATE organizations SET deleted_at = 1, external_id = 'gone' WHERE id = ?",
+    deleted.organizationId,
+  );
+  const { status, body } = await record(
+    { ...usage, organizationId },
+    { ...usage, organizationId: "org_unknown" },
+    { ...usage, organizationId: deleted.organizationId },
+    { ...usage, externalId: "gone" },
+    { ...usage, externalId: organizationId },
+    { ...usage, apiKeyId: organizationId },
+    { ...usage, apiKeyId: deleted.apiKeyId },
+    { ...usage, organizationId, timestamp: new Date(test.now() - 400 * day - 1).toISOString() },
+    { ...usage, organizationId, timestamp: new Date(test.now() + 6 * 60_000).toISOString() },
+  );
+  assert.deepEqual([status, body.error.code], [422, "validation_failed"]);
+  assert.deepEqual(body.error.details, [
+    { path: "records[1].organizationId", message: "must be the id of an organization." },
+    { path: "records[2].organizationId", message: "must be the id of an organization." },
+    { path: "records[3].externalId", message: "must be the external id of an organization." },
+    { path: "records[4].externalId", message: "must be the external id of an organization." },
+    { path: "records[5].apiKeyId", message: "must be the id of an API key." },
+    { path: "records[6].apiKeyId", message: "must be the id of an API key." },
+    ...[7, 8].map((n) => ({
+      path: `records[${n}].timestamp`,
+      message: "must be at most 400 days in the past and 5 minutes in the future.",
+    })),
+  ]);
+  for (const target of [{}, { organizationId, externalId: "x" }]) {
+    const { status, body } = await record({ ...usage, ...target });
+    assert.equal(status, 422);
+    assert.deepEqual(body.error.details, [{
+      path: "records[0]",
+      message: "must have exactly one of organizationId, externalId and apiKeyId.",
+    }]);
+  }
+  assert.deepEqual(await listAll(test, apiKey), []);
+});
+
+onEveryDatabase("records for a suspended organization and for a revoked key", async (test) => {
+  const { organizationId, apiKeyId, record } = await stage(test);
+  await run(test, "UPDATE organizations SET suspended_at = 1 WHERE id = ?", organizationId);
+  await run(test, "UPDATE api_keys SET revoked_at = 1 WHERE id = ?", apiKeyId);
+  assert.equal((await record({ ...usage, organizationId }, { ...usage, apiKeyId })).status, 201);
+});
+
+onEveryDatabase("the limit of series holds for each organization of a batch", async (test) => {
+  const { organizationId, apiKey, record } = await stage(test);
+  const other = await stage(test);
+  await recordOne(test, apiKey);
+  await run(test, "UPDATE organizations SET series = ? WHERE id = ?", usageSeriesMax - 1, organizationId);
+  const { status, body } = await record(
+    { ...usage, organizationId: other.organizationId },
+    { ...usage, organizationId, metric: "a" },
+    { ...usage, organizationId, metric: "b" },
+  );
+  assert.deepEqual([status, body.error.code], [422, "series_limit_reached"]);
+  assert.deepEqual(await listAll(test, other.apiKey), []);
+  assert.equal((await record({ ...usage, organizationId, metric: "a" })).status, 201);
+});
+
+/** One of a few idempotency keys of two organizations, with one of two contents. */
+const aRecord = fc.record({
+  organization: fc.nat(1),
+  idempotencyKey: fc.constantFrom("a", "b", "c", "d"),
+  quantity: fc.oneof({ weight: 5, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.constant(2) }),
+});
+/** `by`: an operator, or the key of the first record's organization, which records only its own. */
+const aRequest = fc.record({
+  by: fc.constantFrom("operator", "key"),
+  records: fc.array(aRecord, { minLength: 1, maxLength: 5 }),
+  sent: fc.integer({ min: 1, max: 2 }),
+});
+
+onEveryDatabase("records each idempotency key once while keys and operators race and retry", async (test) => {
+  const token = await newOperatorToken(test, ["usage:write"]);
+  await fc.assert(
+    fc.asyncProperty(fc.array(aRequest, { minLength: 2, maxLength: 12 }), async (requests) => {
+      const organizations = await Promise.all([0, 1].map(() => stage(test)));
+      const all = await Promise.all(requests.flatMap(({ by, records, sent }, n) => {
+        const own = records[0]?.organization ?? 0;
+        // Each request has a record of its own, which shows whether it was recorded.
+        const mine = by === "operator" ? records : records.filter(({ organization }) => organization === own);
+        const whole = [...mine, { organization: own, idempotencyKey: `own ${n}`, quantity: 1 }];
+        const json = {
+          records: whole.map(({ organization, ...rest }) => ({
+            ...usage,
+            ...rest,
+            ...(by === "operator" ? { organizationId: organizations[organization]?.organizationId } : {}),
+          })),
+        };
+        const [path, apiKey] = by === "operator"
+          ? ["/api/operator/usage", token.fullToken]
+          : ["/api/v1/usage/batch", organizations[own]?.apiKey ?? ""];
+        return Array.from({ length: sent }, async () => {
+          const response = await test.send(path, { apiKey, json });
+          return { whole, status: response.status, body: await response.json() };
+        });
+      }));
+      const stored = new Map<string, number>();
+      for (const [organization, { apiKey }] of organizations.entries()) {
+        for (const { idempotencyKey, quantity } of await listAll(test, apiKey)) {
+          assert.ok(!stored.has(`${organization} ${idempotencyKey}`), "recorded twice");
+          stored.set(`${organization} ${idempotencyKey}`, quantity);
+        }
+      }
+      let accepted = 0;
+      for (const { whole, status, body } of all) {
+        assert.ok(status === 201 || status === 409, JSON.stringify(body));
+        const found = whole.map(({ organization, idempotencyKey }) =>
+          stored.get(`${organization} ${idempotencyKey}`)
+        );
+        if (status === 201) {
+          accepted += body.accepted;
+          assert.equal(body.accepted + body.duplicates, whole.length);
+          assert.deepEqual(found, whole.map(({ quantity }) => quantity));
+        } else {
+          assert.equal(found.at(-1), undefined, "a rejected batch left a record");
+        }
+      }
+      assert.equal(accepted, stored.size);
+    }),
+    { numRuns: 25 },
+  );
+  await checkRollups(rowsOf(test.opened.database));
+  const [row] = await test.opened.database.read(sql`SELECT count(*) AS added FROM usage_added`);
+  assert.deepEqual(row, { added: 0 });
+});
