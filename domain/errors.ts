@@ -147,7 +147,10 @@ export function permissionMissingError(permission: string): AppError {
 
 /** @returns The error for what a suspended organization may not do. */
 export function organizationSuspendedError(): AppError {
-  return new AppError("organization_suspended", "This organization is suspended.");
+  return new AppError(
+    "organization_suspended",
+    "This organization is suspended. Contact the people who run this service.",
+  );
 }
 
 /** @returns The error for a request without a session. */

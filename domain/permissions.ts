@@ -7,6 +7,8 @@ export type Permission =
   | "apiKeys.manageAll"
   | "usage.read"
   | "members.read"
+  /** End one's own membership. */
+  | "members.leave"
   /** Invite and remove members and admins, and see invitations. */
   | "members.manage"
   /** Change roles, invite and remove owners. */
@@ -20,6 +22,7 @@ const leastRole: Readonly<Record<Permission, Role>> = {
   "apiKeys.manageAll": "ADMIN",
   "usage.read": "MEMBER",
   "members.read": "MEMBER",
+  "members.leave": "MEMBER",
   "members.manage": "ADMIN",
   "owners.manage": "OWNER",
   "organization.manage": "OWNER",
@@ -34,6 +37,11 @@ export function isRoleAtLeast(role: Role, least: Role): boolean {
 /** @returns Whether a role has a permission. */
 export function hasPermission(role: Role, permission: Permission): boolean {
   return isRoleAtLeast(role, leastRole[permission]);
+}
+
+/** @returns Whether a permission only lets people read, which they may do in a suspended organization too. */
+export function isReadPermission(permission: Permission): boolean {
+  return permission.endsWith(".read");
 }
 
 /** @returns The roles that have a permission. */

@@ -106,6 +106,9 @@ export function PortalPage({ title, frame, place, children }: {
             ? <OperatorSide session={session} place={place} />
             : <Side session={session} place={place} />}
           <main id="main" tabindex={-1}>
+            {!isConsole && session.organization?.suspended && (
+              <SuspendedNotice name={session.organization.name} />
+            )}
             {isReminded && <UnverifiedNotice email={session.user.email} />}
             {children}
           </main>
@@ -128,6 +131,21 @@ function UnverifiedNotice({ email }: { email: string }) {
       <Form action="/portal/account/verification">
         <SubmitButton tone="plain">Resend email</SubmitButton>
       </Form>
+    </div>
+  );
+}
+
+/** Says on each page why nothing works. It has no status role either. */
+function SuspendedNotice({ name }: { name: string }) {
+  return (
+    <div class="note refused">
+      <Icon name="alert" />
+      <p>
+        <strong>
+          <bdi>{name}</bdi> is suspended.
+        </strong>{" "}
+        Its API keys don't work, and nothing can be changed. Contact the people who run this service.
+      </p>
     </div>
   );
 }

@@ -1,27 +1,27 @@
 // All SQL of deleting an account: the condition under which it may be deleted, and everything that is deleted with it.
-import { revokeApiKeysCreatedBy } from "../api_keys.ts";
+import { isSuspended, revokeApiKeysCreatedBy } from "../api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { revokeInvitationsSentBy } from "../organization/invitations.ts";
 
 /** The memberships of others in the organization of `m`, another membership. */
 const others =
-  sql`SELECT 1 FROM memberships o WHERE o.organization_id = m.organization_id AND o.user_id <> m.user_id`;
+  sql`SELECT 1 FROM memberships n WHERE n.organization_id = m.organization_id AND n.user_id <> m.user_id`;
 const isOnlyMember = sql`NOT EXISTS (${others})`;
-const isOnlyOwner = sql`m.role = 'OWNER' AND NOT EXISTS (${others} AND o.role = 'OWNER')`;
+const isOnlyOwner = sql`m.role = 'OWNER' AND NOT EXISTS (${others} AND n.role = 'OWNER')`;
 
 /** @returns The organizations in which a user is the only member or, of several (`hasOthers`), the only OWNER, by name. */
 export function findDependentOrganizations(database: DatabaseReader, userId: string) {
-  return database.read<{ name: string; hasOthers: number }>(sql`
-    SELECT g.name, NOT ${isOnlyMember} AS hasOthers
-    FROM memberships m JOIN organizations g ON g.id = m.organization_id
+  return database.read<{ name: string; hasOthers: number; suspended: number }>(sql`
+    SELECT o.name, NOT ${isOnlyMember} AS hasOthers, ${isSuspended} AS suspended
+    FROM memberships m JOIN organizations o ON o.id = m.organization_id
     WHERE m.user_id = ${userId} AND (${isOnlyMember} OR (${isOnlyOwner}))
-    ORDER BY g.name COLLATE NOCASE, g.id`);
+    ORDER BY o.name COLLATE NOCASE, o.id`);
 }
 
 /**
- * Disables a user unless they are the only OWNER of an organization with other members, or what the caller knows is
- * outdated. The audit entry, and everything after it, depends on this change.
+ * Disables a user unless they are the only OWNER of an organization with other members or the only member of a suspended one,
+ * or what the caller knows is outdated. The audit entry, and everything after it, depends on this change.
  *
  * @param known What the caller knows. `organizationIds`: of all the user's organizations; `endingCount`: how many of them
  *   have no other members.
@@ -35,6 +35,8 @@ export function markAccountDeletable(
     UPDATE users SET disabled_at = ${known.now} WHERE id = ${userId}
       AND NOT EXISTS (SELECT 1 ${ofUser} AND NOT ${isOnlyMember} AND ${isOnlyOwner})
       AND (SELECT count(*) ${ofUser} AND ${isOnlyMember}) = ${known.endingCount}
+      AND NOT EXISTS (SELECT 1 FROM memberships m JOIN organizations o ON o.id = m.organization_id
+        WHERE m.user_id = ${userId} AND ${isOnlyMember} AND ${isSuspended})
       AND NOT EXISTS (SELECT 1 ${ofUser}
         AND m.organization_id NOT IN (SELECT value FROM json_each(${
     JSON.stringify(known.organizationIds)

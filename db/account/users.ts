@@ -1,7 +1,7 @@
 // All SQL of users. Passwords are never here, only their hashes.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { validLink } from "../mail/link_tokens.ts";
-import { pendingInvitation } from "../organization/invitations.ts";
+import { joinableInvitation, pendingInvitation } from "../organization/invitations.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 
 /** A user as the password check and the audit log need them. Times in milliseconds since 1970. */
@@ -51,7 +51,8 @@ export function insertInvitedUser(user: NewUser, tokenHash: string): Statement {
     sql`EXISTS (
       SELECT 1 FROM link_tokens l JOIN invitations i ON i.id = l.subject
       WHERE l.token_hash = ${tokenHash} AND l.purpose = 'invitation' AND l.expires_at > ${user.now}
-        AND i.email = ${user.email} AND ${pendingInvitation(user.now)})`,
+        AND i.email = ${user.email} AND ${pendingInvitation(user.now)}
+        AND ${joinableInvitation})`,
   );
 }
 

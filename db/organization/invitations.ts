@@ -1,5 +1,6 @@
 // All SQL of invitations. The statement that accepts an invitation makes sure that it works only once.
 import type { Role } from "../../domain/sign_in/session.ts";
+import { isSuspended } from "../api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
@@ -43,6 +44,10 @@ export const openInvitation = sql`i.accepted_at IS NULL AND i.revoked_at IS NULL
 
 /** A condition: the invitation `i` can be accepted at `now`, in milliseconds since 1970. */
 export const pendingInvitation = (now: number): Statement => sql`${openInvitation} AND i.expires_at > ${now}`;
+
+/** A condition: the organization of the invitation `i` accepts members. */
+export const joinableInvitation = sql`NOT EXISTS (SELECT 1 FROM organizations o
+  WHERE o.id = i.organization_id AND ${isSuspended})`;
 
 const countPending = (organizationId: string, now: number): Statement =>
   sql`(SELECT count(*) FROM invitations i WHERE i.organization_id = ${organizationId} AND ${
@@ -105,13 +110,14 @@ export async function findInvitationObstacles(
   return found ?? { invited: 0, members: 0, pending: 0 };
 }
 
-/** The invitation of a link, and whether its email address has an account. */
-export type InvitationOfLink = InvitationRow & { readonly hasAccount: number };
+/** The invitation of a link, whether its email address has an account, and whether its organization is suspended. */
+export type InvitationOfLink = InvitationRow & { readonly hasAccount: number; readonly suspended: 0 | 1 };
 
 /** @returns The pending invitation that a link is for, or undefined. */
 export function findInvitationByToken(database: DatabaseReader, tokenHash: string, now: number) {
   return database.readFirst<InvitationOfLink>(sql`
-    SELECT EXISTS (SELECT 1 FROM users WHERE email = i.email) AS hasAccount, ${columns}
+    SELECT EXISTS (SELECT 1 FROM users WHERE email = i.email) AS hasAccount, ${isSuspended} AS suspended,
+      ${columns}
     JOIN link_tokens l ON l.subject = i.id AND l.purpose = 'invitation'
     WHERE l.token_hash = ${tokenHash} AND l.expires_at > ${now} AND ${pendingInvitation(now)}`);
 }
@@ -152,7 +158,7 @@ export function markInvitationAccepted(
   const { id, tokenHash, userId, now } = invitation;
   return sql`
     UPDATE invitations AS i SET accepted_at = ${now}, accepted_by = ${userId}
-    WHERE i.id = ${id} AND ${pendingInvitation(now)}
+    WHERE i.id = ${id} AND ${pendingInvitation(now)} AND ${joinableInvitation}
       AND EXISTS (SELECT 1 FROM link_tokens WHERE token_hash = ${tokenHash} AND purpose = 'invitation'
         AND subject = ${id} AND expires_at > ${now})
       AND EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId} AND u.email = i.email

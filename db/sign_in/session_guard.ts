@@ -1,17 +1,23 @@
 // What must be true when a batch is written for a session. A session is looked up before a request's body is read, which may take
 // ten seconds: meanwhile the session may end, or its user may lose their role.
+import { isSuspended } from "../api_keys.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";
 import { liveSession, type SessionBounds } from "./sessions.ts";
 
 /** The session that writes, and the role that it needs. */
 export interface SessionGuard extends SessionBounds {
   readonly sessionId: string;
-  /** The organization, and the roles that permit the action; null if none is needed. */
-  readonly role: { readonly organizationId: string; readonly anyOf: readonly string[] } | null;
+  /** The organization, and the roles that permit the action; null if none is needed. `isReading`: it changes nothing there. */
+  readonly role:
+    | { readonly organizationId: string; readonly anyOf: readonly string[]; readonly isReading: boolean }
+    | null;
 }
 
-/** Why a session may not write: it has ended, its user is not a member, or their role doesn't permit the action. */
-export type SessionRejection = "ended" | "not_member" | "role";
+/**
+ * Why a session may not write: it has ended, its user is not a member, their role doesn't permit the action, or the organization
+ * is suspended.
+ */
+export type SessionRejection = "ended" | "not_member" | "role" | "suspended";
 
 function rejection({ sessionId, role, ...bounds }: SessionGuard) {
   const organizationId = role?.organizationId ?? null;
@@ -21,12 +27,14 @@ function rejection({ sessionId, role, ...bounds }: SessionGuard) {
       WHEN ${organizationId} IS NULL THEN NULL
       WHEN m.role IS NULL THEN 'not_member'
       WHEN m.role NOT IN (SELECT value FROM json_each(${JSON.stringify(role?.anyOf ?? [])})) THEN 'role'
+      WHEN ${isSuspended} AND NOT ${role?.isReading === true ? 1 : 0} THEN 'suspended'
     END AS reason
     FROM (SELECT 1)
     LEFT JOIN (
       SELECT s.id, s.user_id FROM sessions s JOIN users u ON u.id = s.user_id
       WHERE s.id = ${sessionId} AND ${liveSession(bounds)}) s
-    LEFT JOIN memberships m ON m.user_id = s.user_id AND m.organization_id = ${organizationId}`;
+    LEFT JOIN memberships m ON m.user_id = s.user_id AND m.organization_id = ${organizationId}
+    LEFT JOIN organizations o ON o.id = m.organization_id`;
 }
 
 /** Makes its batch fail with a `constraint` error unless the session may write. */

@@ -85,7 +85,7 @@ export interface FoundSession {
 
 const sessionRow = sql`
   json_array(s.id, s.last_seen_at, s.organization_id, u.id, u.name, u.email, u.email_verified_at, (
-      SELECT json_group_array(json_array(m.organization_id, o.name, m.role))
+      SELECT json_group_array(json_array(m.organization_id, o.name, m.role, o.suspended_at))
       FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id
     ), s.proved_at, s.created_at, s.token_hash,
     s.second_factor_at, u.operator_since)`;
@@ -132,7 +132,7 @@ type SessionRow = [
   name: string,
   email: string,
   emailVerifiedAt: number | null,
-  memberships: [organizationId: string, name: string, role: Role][],
+  memberships: [organizationId: string, name: string, role: Role, suspendedAt: number | null][],
   authenticatedAt: number,
   createdAt: number,
   tokenHash: string,
@@ -154,10 +154,11 @@ function toFoundSession(row: SessionRow): FoundSession {
     ...rest
   ] = row;
   const [createdAt, tokenHash, secondFactorAt, operatorSince] = rest;
-  const memberships: Membership[] = membershipRows.map(([organizationId, name, role]) => ({
+  const memberships: Membership[] = membershipRows.map(([organizationId, name, role, suspendedAt]) => ({
     organizationId,
     name,
     role,
+    suspended: suspendedAt !== null,
   }));
   // Sorted here: the remote server's parser rejects ORDER BY within an aggregate.
   if (memberships.length > 1) memberships.sort(byName);

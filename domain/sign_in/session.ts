@@ -9,6 +9,8 @@ export interface Membership {
   readonly organizationId: string;
   readonly name: string;
   readonly role: Role;
+  /** Whether operators have suspended the organization. */
+  readonly suspended: boolean;
 }
 
 /** A user as other programs see them. */
@@ -40,7 +42,7 @@ export interface SessionUser {
   readonly user: User | null;
   readonly organizationId: string | null;
   readonly role: Role | null;
-  readonly memberships: readonly Membership[];
+  readonly memberships: readonly Omit<Membership, "suspended">[];
 }
 
 /** @returns The body of `GET /api/auth/me`, with or without a session. */
@@ -53,6 +55,10 @@ export function sessionUser(session: Session | null): SessionUser {
     user: session.user,
     organizationId: session.organization?.organizationId ?? null,
     role: session.organization?.role ?? null,
-    memberships: session.memberships,
+    memberships: session.memberships.map(({ organizationId, name, role }) => ({
+      organizationId,
+      name,
+      role,
+    })),
   };
 }

@@ -222,6 +222,9 @@ function endpointErrors(endpoint: Endpoint<Schema, Schema, Schema>): ErrorCode[]
   if (endpoint.body !== undefined) codes.push("request_timeout", "body_too_large", "unsupported_media_type");
   if (endpoint.params !== undefined) codes.push("not_found");
   if (requiresScheme(endpoint.security, "session")) codes.push("unauthenticated");
+  // A change that depends on a role is a change in an organization.
+  const isForRoles = endpoint.security === "session" && codes.includes("forbidden");
+  if (isForRoles && !endpoint.route.startsWith("GET")) codes.push("organization_suspended");
   if (requiresScheme(endpoint.security, "apiKey")) {
     codes.push("invalid_api_key", "organization_suspended", "permission_missing", "rate_limited");
   }

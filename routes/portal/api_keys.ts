@@ -148,13 +148,13 @@ function editRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   mountForm(memberRoutes(app, parts), {
     path: `${path}/:id/edit`,
-    async show(c, session, { input, fields, status }) {
+    async show(c, session, { input, fields, message, status }) {
       const apiKey = await getApiKey(services, session, idOf(c));
       const frame = portalFrame(parts, session);
       const { name, permissions } = input === undefined
         ? { name: apiKey.name, permissions: choiceOf(apiKey.permissions) }
         : { name: input["name"] ?? "", permissions: typedChoice(input) };
-      return await sendPage(c, editApiKeyPage({ frame, apiKey, name, permissions, fields }), status);
+      return await sendPage(c, editApiKeyPage({ frame, apiKey, name, permissions, fields, message }), status);
     },
     async submit(c, session, input) {
       const { id } = await getApiKey(services, session, idOf(c));

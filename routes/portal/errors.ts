@@ -18,6 +18,7 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
   rate_limited: "Too many attempts",
   unavailable: "Temporarily unavailable",
   forbidden: "You don't have permission",
+  organization_suspended: "Organization suspended",
   organization_switched: "You switched organizations",
   mail_unavailable: "Email isn't set up",
 };
@@ -57,6 +58,7 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "rate_limited",
   "key_limit_reached",
   "limit_reached",
+  "organization_suspended",
   "last_owner",
   "already_member",
   "already_invited",

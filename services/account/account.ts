@@ -31,20 +31,25 @@ export async function renameUser(context: SessionContext, actor: SessionActor, n
 /**
  * Finds the organizations that depend on the account.
  *
- * @returns Their names. `ending`: without other members; they are deleted with the account. `ownerless`: with other members,
- *   but without another OWNER; the account can't be deleted while there are any.
+ * @returns Their names. `ending`: without other members; they are deleted with the account. The account can't be deleted while
+ *   there are any of the others. `ownerless`: with other members, but without another OWNER; `suspended`: without other members.
  */
 export async function previewAccountDeletion(context: SessionContext, actor: SessionActor) {
   const organizations = await findDependentOrganizations(context.database, actor.user.id);
-  const names = (hasOthers: 0 | 1) =>
-    organizations.filter((one) => one.hasOthers === hasOthers).map(({ name }) => name);
-  return { ending: names(0), ownerless: names(1) };
+  const names = (isWanted: (one: (typeof organizations)[number]) => boolean) =>
+    organizations.filter(isWanted).map(({ name }) => name);
+  return {
+    ending: names(({ hasOthers }) => hasOthers === 0),
+    ownerless: names(({ hasOthers }) => hasOthers === 1),
+    suspended: names(({ hasOthers, suspended }) => hasOthers === 0 && suspended === 1),
+  };
 }
 
 /**
  * Deletes the account and its organizations without other members, and revokes every key that the person created.
  *
- * @throws {AppError} `proof_required`; `last_owner` while others would be left without an OWNER; `unavailable`.
+ * @throws {AppError} `proof_required`; `last_owner` while others would be left without an OWNER; `organization_suspended` while
+ *   an organization without other members is suspended; `unavailable`.
  */
 export async function deleteAccount(context: SessionContext, actor: SessionActor): Promise<void> {
   const { database, mail } = context;
@@ -106,7 +111,13 @@ function leaveWithAccount(
 }
 
 async function deletionError(context: SessionContext, actor: SessionActor): Promise<AppError> {
-  const { ownerless } = await previewAccountDeletion(context, actor);
+  const { ownerless, suspended: [suspended] } = await previewAccountDeletion(context, actor);
+  if (suspended !== undefined) {
+    return new AppError(
+      "organization_suspended",
+      `${suspended} is suspended, so it can't be deleted with your account. Contact the people who run this service.`,
+    );
+  }
   if (ownerless.length === 0) return unavailableError("Your organizations just changed. Try again.");
   return new AppError(
     "last_owner",

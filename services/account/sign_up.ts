@@ -12,7 +12,12 @@ import { insertMembership } from "../../db/organization/memberships.ts";
 import { insertOrganization } from "../../db/organization/organizations.ts";
 import { endReplacedSessions, insertSession } from "../../db/sign_in/sessions.ts";
 import type { Actor, ClientInfo, PersonActor } from "../../domain/actor.ts";
-import { AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
+import {
+  AppError,
+  invalidTokenError,
+  organizationSuspendedError,
+  validationError,
+} from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { membershipsPerUserMax, sessionsPerUserMax } from "../../domain/limits.ts";
 import { canonicalEmail, emailHint } from "../../domain/mail/email.ts";
@@ -38,7 +43,8 @@ type Invited = Pick<InvitationOfLink, "id" | "organizationId" | "email" | "role"
  * Creates a user and signs them in. With an invitation they join its organization, and their email address counts as
  * confirmed. Otherwise they get an organization that they own, and an email that asks them to confirm the address.
  *
- * @throws {AppError} `sign_up_closed`, `validation_failed`, `email_taken`, `invalid_token`, `rate_limited`, `unavailable`.
+ * @throws {AppError} `sign_up_closed`, `validation_failed`, `email_taken`, `invalid_token`, `organization_suspended`,
+ *   `rate_limited`, `unavailable`.
  */
 export async function signUp(context: Context, client: ClientInfo, input: SignUpInput): Promise<SignedIn> {
   requireOpenSignUp(context, input);
@@ -68,6 +74,7 @@ async function findInvited(context: Context, token: string | undefined): Promise
     ? undefined
     : await findInvitationByToken(context.database, tokenHash, context.clock());
   if (found === undefined || tokenHash === null) throw invalidTokenError();
+  if (found.suspended === 1) throw organizationSuspendedError();
   return { ...found, tokenHash };
 }
 

@@ -22,6 +22,7 @@ import {
   AppError,
   invalidTokenError,
   notFoundError,
+  organizationSuspendedError,
   unavailableError,
   validationError,
 } from "../../domain/errors.ts";
@@ -173,13 +174,14 @@ export async function findInvitationOffer(
 /**
  * Accepts an invitation. The organization becomes the active one.
  *
- * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `already_member`, `limit_reached`.
+ * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `already_member`, `limit_reached`,
+ *   `organization_suspended`.
  */
 export async function acceptInvitation(context: SessionContext, actor: SessionActor, token: string) {
   const tokenHash = wellFormedHash(token);
+  if (tokenHash === null) throw invalidTokenError();
   const now = context.clock();
-  const row = tokenHash === null ? undefined : await findInvitationByToken(context.database, tokenHash, now);
-  if (row === undefined || tokenHash === null) throw invalidTokenError();
+  const row = await findJoinable(context, tokenHash);
   requireMayAccept(actor, row);
   const { id, organizationId, role } = row;
   const { id: userId, name } = actor.user;
@@ -195,6 +197,7 @@ export async function acceptInvitation(context: SessionContext, actor: SessionAc
     ],
   });
   if (isAccepted) return;
+  await findJoinable(context, tokenHash);
   throw actor.memberships.length >= membershipsPerUserMax ? membershipLimitError() : invalidTokenError();
 }
 
@@ -234,6 +237,14 @@ async function sendEmail(
     });
   });
   mail.wake();
+}
+
+/** @returns The pending invitation of a link. @throws {AppError} `invalid_token`, `organization_suspended`. */
+async function findJoinable({ database, clock }: SessionContext, tokenHash: string) {
+  const row = await findInvitationByToken(database, tokenHash, clock());
+  if (row === undefined) throw invalidTokenError();
+  if (row.suspended === 1) throw organizationSuspendedError();
+  return row;
 }
 
 async function findRow(context: SessionContext, { organizationId, id }: InvitationKey) {

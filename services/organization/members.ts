@@ -109,7 +109,7 @@ export async function removeMember(
 ): Promise<void> {
   const { organizationId, userId } = key;
   const isOwn = userId === actor.user.id;
-  const permission = isOwn ? "members.read" : "members.manage";
+  const permission = isOwn ? "members.leave" : "members.manage";
   const membership = requireMembership(actor, { organizationId, permission });
   if (isOwn && keepKeys) {
     throw validationError([{ path: "keys", message: "can only be “keep” when you remove someone else." }]);

@@ -17,13 +17,14 @@ import {
   forbiddenError,
   invalidOperatorTokenError,
   notFoundError,
+  organizationSuspendedError,
   scopeMissingError,
   secondFactorRequiredError,
   unauthenticatedError,
   unavailableError,
 } from "../../domain/errors.ts";
 import { operatorSignInMs } from "../../domain/limits.ts";
-import { rolesWith } from "../../domain/permissions.ts";
+import { isReadPermission, rolesWith } from "../../domain/permissions.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { Permit } from "../organization/membership.ts";
 import type { RateLimits } from "../rate_limits.ts";
@@ -42,7 +43,7 @@ export function actorOf(by: Writer): SessionActor | OperatorActor {
  * the credential works.
  *
  * @returns One result per statement, in order.
- * @throws {AppError} `unauthenticated`, `forbidden`, or the permit's error for non-members; `invalid_operator_token`,
+ * @throws {AppError} `unauthenticated`, `forbidden`, `organization_suspended`, or the permit's error for non-members; `invalid_operator_token`,
  *   `scope_missing`, `not_found` or `second_factor_required` for operators; `unavailable` when too many batches of the same person
  *   are waiting.
  * @throws {DatabaseError}
@@ -102,7 +103,11 @@ function sessionGuard(
   const guard = {
     sessionId: actor.id,
     ...sessionBounds(config, clock()),
-    role: permit && { organizationId: permit.organizationId, anyOf: rolesWith(permit.permission) },
+    role: permit && {
+      organizationId: permit.organizationId,
+      anyOf: rolesWith(permit.permission),
+      isReading: isReadPermission(permit.permission),
+    },
   };
   return {
     subject: actor.user.id,
@@ -116,6 +121,7 @@ function sessionGuard(
 
 function sessionError(rejection: SessionRejection, permit: Permit | null): AppError {
   if (rejection === "ended" || permit === null) return unauthenticatedError();
+  if (rejection === "suspended") return organizationSuspendedError();
   return rejection === "role" ? forbiddenError() : permit.notMemberError();
 }
 

@@ -76,6 +76,6 @@ export async function switchOrganization(
     updateSessionOrganization({ id: actor.id, userId: actor.user.id }, organizationId),
     updateLastOrganization(actor.user.id, organizationId),
   ]);
-  const { name, role } = permit;
-  return { ...actor, organization: { organizationId, name, role } };
+  const { name, role, suspended } = permit;
+  return { ...actor, organization: { organizationId, name, role, suspended } };
 }

@@ -28,7 +28,7 @@ export const gateFrame: GateFrame = { assets, signUpOpen: true };
 
 /** @returns The frame of a page for a signed-in member, with `text` as every name. */
 export function portalFrame(text: string): PortalFrame {
-  const organization = { organizationId: "org_1", name: text, role: "OWNER" } as const;
+  const organization = { organizationId: "org_1", name: text, role: "OWNER", suspended: false } as const;
   const user = { id: "usr_1", name: text, email: text, emailVerified: true };
   return {
     assets,
@@ -45,6 +45,13 @@ export function portalFrame(text: string): PortalFrame {
       isOperator: false,
     },
   };
+}
+
+/** @returns The same for a suspended organization. */
+function suspendedFrame(text: string): PortalFrame {
+  const frame = portalFrame(text);
+  const organization = { organizationId: "org_1", name: text, role: "OWNER", suspended: true } as const;
+  return { ...frame, session: { ...frame.session, organization } };
 }
 
 /** @returns The props of the API keys page with an active, an expiring, a revoked and an expired key. */
@@ -247,6 +254,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     ...accountPages(text, { frame, gateFrame }),
     ...twoStepPages(text, { frame, gateFrame }),
     "API keys": apiKeysPage(keys),
+    "API keys, suspended": apiKeysPage({ ...keys, frame: suspendedFrame(text) }),
     "API keys, none": apiKeysPage({ ...keys, apiKeys: [], newKey: null, flash: null, nextCursor: null }),
     "edit": editApiKeyPage({
       frame,
@@ -254,6 +262,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
       name: text,
       permissions: { usage: new Set(["usage:void"]), own: text },
       fields: { name: text, permissions: text },
+      message: text,
     }),
     "revoke": revokeApiKeyPage({ frame, apiKey }),
     "rotate": rotateApiKeyPage({ frame, apiKey, value: text, fields: { expireOld: text } }),

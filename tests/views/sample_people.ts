@@ -134,7 +134,12 @@ export function peoplePages(
       address: `/portal/access?return_to=${text}`,
       notice: { tone: "done", text },
     });
-  const membership = { organizationId: `org_1/${text}`, name: text, role: "MEMBER" } as const;
+  const membership = {
+    organizationId: `org_1/${text}`,
+    name: text,
+    role: "MEMBER",
+    suspended: false,
+  } as const;
   const denied = { kind: "role", role: "ADMIN", membership, owners: [], others: [] } as const;
   return {
     "access: granted": access({ kind: "granted" }),

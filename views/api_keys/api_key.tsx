@@ -28,7 +28,7 @@ const graceChoices: readonly Choice[] = [
 
 /** @returns The page that changes a key's name and permissions. */
 export function editApiKeyPage(
-  { name, permissions, fields, ...props }: ApiKeyPageProps & Pick<FormErrors, "fields"> & {
+  { name, permissions, fields, message, ...props }: ApiKeyPageProps & FormErrors & {
     readonly name: string;
     readonly permissions: PermissionChoice;
   },
@@ -40,6 +40,7 @@ export function editApiKeyPage(
       heading="Edit “{name}”"
       text="The key itself stays the same. New permissions take effect immediately."
       submit="Save changes"
+      error={message}
       tone="primary"
     >
       <NameField

@@ -42,7 +42,7 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       "Requires authentication within the last 10 minutes. Revokes the keys that you created, and deletes your " +
       "organizations without other members. Fails if you are the only owner of an organization with other members.",
     responses: { 204: { description: "The account was deleted, and the cookie was cleared." } },
-    errors: ["proof_required", "last_owner"],
+    errors: ["proof_required", "organization_suspended", "last_owner"],
   }, async (c, _input, actor) => {
     await deleteAccount(services, actor);
     clearSessionCookies(c, config);

@@ -29,7 +29,7 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     tag: "Usage",
     security: "apiKey",
     bodyBytesMax: usageBodyBytesMax,
-    errors: ["permission_missing", "organization_suspended", "idempotency_conflict", "series_limit_reached"],
+    errors: ["idempotency_conflict", "series_limit_reached"],
   } as const;
 
   mount(app, {

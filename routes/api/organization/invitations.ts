@@ -33,7 +33,14 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       "People without an account send the token to `POST /api/auth/sign-up` instead.",
     body: schemas.linkTokenSchema,
     responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
-    errors: ["wrong_account", "email_unverified", "invalid_token", "already_member", "limit_reached"],
+    errors: [
+      "organization_suspended",
+      "wrong_account",
+      "email_unverified",
+      "invalid_token",
+      "already_member",
+      "limit_reached",
+    ],
   }, async (c, { body }, actor) => {
     await acceptInvitation(parts.services, actor, body.token);
     return sessionUser(await requireSession(c, parts));

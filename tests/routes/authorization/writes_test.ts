@@ -1,4 +1,5 @@
-// Every write of every route for a session, interrupted: just before it, the session ends or its owner loses the role.
+// Every write of every route for a session, interrupted: just before it, the session ends, its owner loses the role, or the
+// organization is suspended.
 import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../db/engine/database.ts";
 import { startTestApp, type TestApp } from "../../support/app.ts";
@@ -7,8 +8,8 @@ import { newWorld, type World } from "../../support/world.ts";
 import type { Entry, Lost, Write } from "./entry.ts";
 import { outcomeOf, send, table } from "./tries.ts";
 
-/** What happens to the owner just before a batch is written. */
-type Interruption = "ended" | Lost;
+/** What happens to the owner, or to the organization, just before a batch is written. */
+type Interruption = "ended" | "suspended" | Lost;
 
 /** Acts just before the `nth` batch that is written from now on. */
 interface Interrupter {
@@ -20,6 +21,12 @@ interface Interrupter {
 /** Guesses and emails are counted, and denied requests logged, for everyone. */
 const changesAnyway: readonly string[] = ["sign_in_failures", "mail_budgets", "access.denied"];
 const rowsMax = 100_000;
+/** Need a role, but change nothing in the organization. */
+const whileSuspended: readonly string[] = [
+  "POST /api/auth/organization",
+  "POST /portal/switch",
+  "POST /portal/access",
+];
 
 Deno.test("no route writes for a session that just ended or lost its role", async () => {
   const { test, interrupter } = await startInterruptedApp();
@@ -43,6 +50,27 @@ Deno.test("no route writes for a session that just ended or lost its role", asyn
     }
     assert.deepEqual(wrong, []);
     assert.ok(tries > 150, `only ${tries} tries`);
+  } finally {
+    await test.dispose();
+  }
+});
+
+Deno.test("no route changes an organization that was just suspended, and people's own accounts can be changed", async () => {
+  const { test, interrupter } = await startInterruptedApp();
+  try {
+    const wrong: string[] = [];
+    let denied = 0;
+    for (const [route, entry] of Object.entries(table)) {
+      for (const write of writesOf(route, entry)) {
+        const isInOrganization = (write.lost ?? []).length > 0 && !whileSuspended.includes(route);
+        const fault = await faultOf(test, { route, write, interruption: "suspended", nth: 1, interrupter });
+        const expected = isInOrganization ? null : "is “in”";
+        if (fault !== expected) wrong.push(`${route}: ${fault}`);
+        if (fault === null) denied++;
+      }
+    }
+    assert.deepEqual(wrong, []);
+    assert.ok(denied > 30, `only ${denied} denied`);
   } finally {
     await test.dispose();
   }
@@ -130,13 +158,17 @@ async function faultOf(
       ? "not written"
       : `is “${outcome}” without an interruption (${body.slice(0, 300)})`;
   }
+  if (interruption === "suspended" && outcome === "in") return "is “in”";
   const expected: readonly string[] = interruption === "ended" ? ["signIn"] : ["forbidden", "unknown"];
   if (!expected.includes(outcome)) return `is “${outcome}” (${response.status} ${body.slice(0, 300)})`;
+  if (interruption === "suspended" && !body.includes("suspended")) {
+    return `doesn't say why (${body.slice(0, 300)})`;
+  }
   const changed = [...await stored(test.opened.database)].filter(([name, rows]) => rows !== before.get(name));
   return changed.length === 0 ? null : `changed ${changed.map(([name]) => name).join(", ")}`;
 }
 
-/** Ends the session, or takes the role away. */
+/** Ends the session, takes the role away, or suspends the organization. */
 async function interrupt(
   database: Database,
   { world, interruption }: { world: World; interruption: Interruption },
@@ -144,6 +176,12 @@ async function interrupt(
   const { me: { userId }, organizationId } = world;
   if (interruption === "ended") {
     await database.write([{ sql: "DELETE FROM sessions WHERE user_id = ?", args: [userId] }]);
+    return;
+  }
+  if (interruption === "suspended") {
+    await database.write([
+      { sql: "UPDATE organizations SET suspended_at = 1 WHERE id = ?", args: [organizationId] },
+    ]);
     return;
   }
   const membership = [userId, organizationId];

@@ -1,0 +1,170 @@
+// Suspended organizations: their keys are refused, members can read and change their own accounts, and no one joins.
+import assert from "node:assert/strict";
+import { assertError, createTestKey, type TestApp, testApp, testPassword } from "../../support/app.ts";
+import { testMeanwhile } from "../../support/meanwhile.ts";
+import { onEveryDatabase, recordOne } from "../../support/usage.ts";
+import { newPerson, newWorld, run } from "../../support/world.ts";
+
+const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
+
+const suspend = (test: TestApp, organizationId: string) =>
+  run(test, "UPDATE organizations SET suspended_at = ? WHERE id = ?", test.now(), organizationId);
+const resume = (test: TestApp, organizationId: string) =>
+  run(test, "UPDATE organizations SET suspended_at = NULL WHERE id = ?", organizationId);
+
+onEveryDatabase(
+  "every use of a suspended organization's key is refused until it is resumed",
+  async (test) => {
+    const person = await test.signUp();
+    const { fullKey: apiKey } = await createTestKey(test, person);
+    const { id } = await recordOne(test, apiKey);
+    const requests = [
+      ["/api/v1/usage", usage],
+      ["/api/v1/usage/batch", { records: [usage] }],
+      ["/api/v1/usage"],
+      ["/api/v1/usage.csv"],
+      ["/api/v1/usage/records"],
+      [`/api/v1/usage/records/${id}`],
+      ["/api/auth/forward?accept=key"],
+      ["/api/auth/forward?accept=key&meter=tiles/requests"],
+      // Refused before anything else is said about the request.
+      ["/api/v1/usage", { nothing: true }],
+      [`/api/v1/usage/records/${id}/void`, {}],
+      ["/api/v1/usage?window=never"],
+      ["/api/v1/usage/batch", {
+        records: Array(999).fill({ ...usage, properties: { text: "x".repeat(100) } }),
+      }],
+    ] as const;
+    const send = ([path, json]: (typeof requests)[number]) =>
+      test.send(path, { apiKey, ...(json === undefined ? {} : { json }) });
+    await suspend(test, person.organizationId);
+    for (const request of requests) await assertError(await send(request), 403, "organization_suspended");
+    await resume(test, person.organizationId);
+    for (const request of requests.slice(0, 8)) {
+      const { status } = await send(request);
+      assert(status < 300, `${request[0]}: ${status}`);
+    }
+    const { data } = await (await test.send("/api/v1/usage?window=total", { apiKey })).json();
+    assert.equal(data[0].count, 4);
+  },
+);
+
+testApp(
+  "members of a suspended organization read, export and switch, and every page says why",
+  async (test) => {
+    const world = await newWorld(test, "owner");
+    const { me: { cookie, userId }, organizationId } = world;
+    const read = (path: string) => test.send(path, { cookie });
+    const before = await (await read("/api/auth/me")).json();
+    await suspend(test, organizationId);
+    assert.deepEqual(await (await read("/api/auth/me")).json(), before);
+    for (
+      const path of [
+        "usage",
+        "usage.csv",
+        "api-keys",
+        "audit",
+        "audit.csv",
+        `organizations/${organizationId}/members`,
+      ]
+    ) {
+      assert.equal((await read(`/api/portal/${path}`)).status, 200, path);
+    }
+    assert.equal((await read("/api/auth/forward")).status, 200);
+    const pages = ["api-keys", "usage", "members", "audit", "organization", "organizations", "account"];
+    const notice = /is suspended\.<\/strong>/;
+    for (const page of pages) assert.match(await (await read(`/portal/${page}`)).text(), notice, page);
+    const other = await test.send("/api/portal/organizations", { cookie, json: { name: "Other" } });
+    assert.equal(other.status, 201);
+    const { organization } = await other.json();
+    const switchTo = (organizationId: string) =>
+      test.send("/api/auth/organization", { cookie, json: { organizationId } });
+    assert.equal((await switchTo(organization.id)).status, 200);
+    assert.doesNotMatch(await (await read("/portal/api-keys")).text(), notice);
+    assert.equal((await switchTo(organizationId)).status, 200);
+    const form = await test.send("/portal/api-keys", { cookie, form: { name: "Key" } });
+    assert.equal(form.status, 403);
+    assert.match(await form.text(), /This organization is suspended\./);
+    const leave = await test.send(`/api/portal/organizations/${organizationId}/members/${userId}`, {
+      method: "DELETE",
+      cookie,
+    });
+    await assertError(leave, 403, "organization_suspended");
+    await resume(test, organizationId);
+    assert.doesNotMatch(await (await read("/portal/api-keys")).text(), notice);
+  },
+);
+
+onEveryDatabase("no one joins a suspended organization", async (test) => {
+  const world = await newWorld(test, "owner");
+  const member = await newPerson(test, null);
+  const { token } = await world.newInvitation("MEMBER", { email: member.email });
+  const invited = await world.newInvitation();
+  const accept = () =>
+    test.send("/api/portal/invitations/accept", { cookie: member.cookie, json: { token } });
+  const signUp = () =>
+    test.send("/api/auth/sign-up", {
+      json: { name: "Bob", password: testPassword, invitationToken: invited.token },
+    });
+  await suspend(test, world.organizationId);
+  await assertError(await accept(), 403, "organization_suspended");
+  await assertError(await signUp(), 403, "organization_suspended");
+  await resume(test, world.organizationId);
+  assert.equal((await accept()).status, 200);
+  assert.equal((await signUp()).status, 201);
+});
+
+testApp(
+  "an account can be deleted unless a suspended organization would be deleted with it",
+  async (test) => {
+    const world = await newWorld(test, "owner");
+    const alone = await test.signUp();
+    const member = await world.newMember("MEMBER");
+    await suspend(test, world.organizationId);
+    await suspend(test, alone.organizationId);
+    const remove = (cookie: string) => test.send("/api/portal/account", { method: "DELETE", cookie });
+    assert.equal((await remove(member.cookie)).status, 204);
+    const { error } = await assertError(await remove(alone.cookie), 403, "organization_suspended");
+    assert.match(error.message, /^.+ is suspended, so it can't be deleted/);
+    await resume(test, alone.organizationId);
+    assert.equal((await remove(alone.cookie)).status, 204);
+  },
+);
+
+testMeanwhile(
+  "no one joins an organization that is suspended during the request",
+  async (test, meanwhile) => {
+    const world = await newWorld(test, "owner");
+    const member = await newPerson(test, null);
+    const { token } = await world.newInvitation("MEMBER", { email: member.email });
+    const invited = await world.newInvitation();
+    const suspendMeanwhile = () =>
+      meanwhile(/UPDATE invitations AS i SET accepted_at/, () => suspend(test, world.organizationId));
+    suspendMeanwhile();
+    await assertError(
+      await test.send("/api/portal/invitations/accept", { cookie: member.cookie, json: { token } }),
+      403,
+      "organization_suspended",
+    );
+    await resume(test, world.organizationId);
+    suspendMeanwhile();
+    const json = { name: "Bob", password: testPassword, invitationToken: invited.token };
+    await assertError(await test.send("/api/auth/sign-up", { json }), 403, "organization_suspended");
+    const members = await test.opened.database.read({
+      sql: "SELECT 1 FROM memberships WHERE organization_id = ?",
+      args: [world.organizationId],
+    });
+    assert.equal(members.length, 2);
+  },
+);
+
+testMeanwhile(
+  "an account is not deleted with an organization that is suspended during the request",
+  async (test, meanwhile) => {
+    const { cookie, organizationId } = await test.signUp();
+    meanwhile(/UPDATE users SET disabled_at/, () => suspend(test, organizationId));
+    const deleted = await test.send("/api/portal/account", { method: "DELETE", cookie });
+    await assertError(deleted, 403, "organization_suspended");
+    assert.equal((await test.send("/api/portal/organizations", { cookie })).status, 200);
+  },
+);
