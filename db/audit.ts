@@ -1,5 +1,5 @@
 // All SQL of the audit log. An entry is written in the same batch as the change it describes, and only if that change was made.
-import type { Actor } from "../domain/actor.ts";
+import { type Actor, operatorIdentity } from "../domain/actor.ts";
 import { type AuditAction, auditActions, type AuditEntry } from "../domain/audit.ts";
 import { newId } from "../domain/id.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
@@ -9,11 +9,10 @@ const insert =
   sql`INSERT INTO audit_events (id, at, action, organization_id, actor_type, actor_id, actor_name, target_id,
     target_name, details, address, user_agent, request_id)`;
 
-function identityOf(actor: Actor): { id: string | null; name: string | null } {
+function identityOf(actor: Actor): { readonly id: string | null; readonly name: string | null } {
   if (actor.type === "session") return actor.user;
   if (actor.type === "apiKey") return { id: actor.id, name: null };
-  if (actor.type !== "operator" || actor.credential.kind === "commandLine") return { id: null, name: null };
-  return actor.credential.kind === "token" ? actor.credential : actor.credential.session.user;
+  return actor.type === "operator" ? operatorIdentity(actor) : { id: null, name: null };
 }
 
 function actorColumns(actor: Actor) {

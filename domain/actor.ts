@@ -40,6 +40,14 @@ export interface OperatorActor {
   readonly credential: OperatorCredential;
 }
 
+/** @returns The id and name of an operator's account or token; null on the command line. Customers never see them. */
+export function operatorIdentity(
+  { credential }: OperatorActor,
+): { readonly id: string | null; readonly name: string | null } {
+  if (credential.kind === "commandLine") return { id: null, name: null };
+  return credential.kind === "token" ? credential : credential.session.user;
+}
+
 /** Anyone who can be in the audit log: also someone who is not signed in, the service itself, and a client with an API key. */
 export type Actor =
   | PersonActor

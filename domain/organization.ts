@@ -25,7 +25,9 @@ export interface Invitation {
   readonly email: string;
   readonly role: Role;
   readonly status: "pending" | "accepted" | "revoked" | "expired";
+  /** Null for an operator and for a deleted account. */
   readonly invitedBy: { readonly id: string; readonly name: string } | null;
+  readonly invitedByOperator: boolean;
   readonly createdAt: string;
   /** When its latest email was requested. */
   readonly sentAt: string;

@@ -13,6 +13,7 @@ export interface InvitationRow {
   readonly role: Role;
   readonly invitedById: string | null;
   readonly invitedByName: string | null;
+  readonly invitedByOperator: number;
   readonly createdAt: number;
   readonly sentAt: number;
   readonly expiresAt: number;
@@ -27,14 +28,15 @@ export interface NewInvitation {
   /** Canonical. */
   readonly email: string;
   readonly role: Role;
-  readonly invitedBy: string;
+  /** Null for an operator. */
+  readonly invitedBy: string | null;
   readonly now: number;
   readonly expiresAt: number;
 }
 
 const columns =
   sql`i.id, i.organization_id AS organizationId, o.name AS organizationName, i.email, i.role, u.id AS invitedById,
-    u.name AS invitedByName, i.created_at AS createdAt, i.sent_at AS sentAt, i.expires_at AS expiresAt,
+    u.name AS invitedByName, i.invited_by_operator AS invitedByOperator, i.created_at AS createdAt, i.sent_at AS sentAt, i.expires_at AS expiresAt,
     i.accepted_at AS acceptedAt, i.revoked_at AS revokedAt
   FROM invitations i JOIN organizations o ON o.id = i.organization_id AND o.deleted_at IS NULL
   LEFT JOIN users u ON u.id = i.invited_by`;
@@ -69,8 +71,11 @@ export function insertInvitation(invitation: NewInvitation, options: { pendingMa
     sql`UPDATE invitations AS i SET revoked_at = ${now} WHERE i.organization_id = ${organizationId}
       AND i.email = ${email} AND ${openInvitation} AND i.expires_at <= ${now}`,
     sql`
-      INSERT INTO invitations (id, organization_id, email, role, invited_by, created_at, sent_at, expires_at)
-      SELECT ${id}, ${organizationId}, ${email}, ${role}, ${invitedBy}, ${now}, ${now}, ${expiresAt}
+      INSERT INTO invitations (id, organization_id, email, role, invited_by, invited_by_operator, created_at, sent_at,
+        expires_at)
+      SELECT ${id}, ${organizationId}, ${email}, ${role}, ${invitedBy}, ${
+      invitedBy === null ? 1 : 0
+    }, ${now}, ${now}, ${expiresAt}
       WHERE ${countMembersWith(email, organizationId)} = 0
         AND ${countPending(organizationId, now)} < ${options.pendingMax}
       ON CONFLICT DO NOTHING`,

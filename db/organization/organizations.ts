@@ -46,10 +46,10 @@ export function updateOrganizationName({ id, from, to }: { id: string; from: str
   return sql`UPDATE organizations SET name = ${to} WHERE id = ${id} AND name = ${from}`;
 }
 
-/** Marks an organization of this name as deleted. */
-export function markOrganizationDeleted({ id, name, now }: { id: string; name: string; now: number }) {
-  return sql`UPDATE organizations SET deleted_at = ${now}
-    WHERE id = ${id} AND name = ${name} AND deleted_at IS NULL`;
+/** Marks an organization as deleted. @param name If given, it must have this name. */
+export function markOrganizationDeleted({ id, name, now }: { id: string; name?: string; now: number }) {
+  const hasName = name === undefined ? sql`true` : sql`name = ${name}`;
+  return sql`UPDATE organizations SET deleted_at = ${now} WHERE id = ${id} AND ${hasName} AND deleted_at IS NULL`;
 }
 
 /** Marks an organization as deleted after an audited change, if this user is its only member. */

@@ -20,8 +20,13 @@ export interface MailFields {
   readonly password_changed: Named;
   /** Replaces `password_changed` if the address had never been confirmed. */
   readonly account_taken_back: Named;
-  /** With a link. */
-  readonly invitation: { readonly organization: string; readonly inviter: string; readonly role: string };
+  /** With a link. Operators invite without an `inviter`, and may give the recipient's name. */
+  readonly invitation: {
+    readonly organization: string;
+    readonly role: string;
+    readonly inviter?: string;
+    readonly name?: string;
+  };
   readonly two_step_enabled: Named;
   /** With a link. */
   readonly turn_off_two_step: Named;

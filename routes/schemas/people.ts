@@ -75,7 +75,11 @@ export const invitationSchema = z.object({
     description: "Only pending invitations can be accepted.",
   }),
   invitedBy: z.object(person).nullable().openapi({
-    description: "Who sent the invitation. Null if the account was deleted.",
+    description:
+      "Who sent the invitation. Null if it was the operator of the service, or if the account was deleted.",
+  }),
+  invitedByOperator: z.boolean().openapi({
+    description: "Whether the operator of the service sent the invitation.",
   }),
   createdAt: timeOut("When the invitation was created."),
   sentAt: timeOut("When the latest email was requested."),

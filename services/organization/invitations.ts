@@ -16,7 +16,7 @@ import {
 import { insertMembership } from "../../db/organization/memberships.ts";
 import { updateSessionOrganization } from "../../db/sign_in/sessions.ts";
 import type { Statement } from "../../db/engine/database.ts";
-import type { SessionActor } from "../../domain/actor.ts";
+import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import type { AuditEntry } from "../../domain/audit.ts";
 import {
   AppError,
@@ -55,11 +55,19 @@ export interface InvitationKey {
  * @throws {AppError} `not_found`, `forbidden`, `validation_failed`.
  */
 export async function listInvitations(
-  { database, clock }: SessionContext,
+  context: SessionContext,
   actor: SessionActor,
+  input: PageInput & { organizationId: string; isOpen?: boolean },
+): Promise<{ invitations: Invitation[]; nextCursor: string | null }> {
+  requireMembership(actor, { ...input, permission: "members.manage" });
+  return await readInvitationPage(context, input);
+}
+
+/** The same for someone who may see the invitations. @throws {AppError} `validation_failed`. */
+export async function readInvitationPage(
+  { database, clock }: SessionContext,
   { organizationId, limit, cursor, isOpen }: PageInput & { organizationId: string; isOpen?: boolean },
 ): Promise<{ invitations: Invitation[]; nextCursor: string | null }> {
-  requireMembership(actor, { organizationId, permission: "members.manage" });
   requireIdCursor(cursor, "inv");
   const { rows, nextCursor } = await readPage(
     (limit) => findInvitations(database, organizationId, { limit, before: cursor, isOpen }),
@@ -84,31 +92,61 @@ export async function getInvitation(context: SessionContext, actor: SessionActor
 export async function createInvitation(
   context: SessionContext,
   actor: SessionActor,
-  input: { organizationId: string; email: string; role: Role },
+  { organizationId, ...invitation }: { organizationId: string; email: string; role: Role },
 ): Promise<Invitation> {
-  const { clock, mail } = context;
-  const { organizationId, role } = input;
-  const permit = requireMayInvite(actor, input);
-  mail.requireMail();
+  const { role } = invitation;
+  const permit = requireMayInvite(actor, { organizationId, role });
+  context.mail.requireMail();
+  if (role === "OWNER") requireRecentAuthentication(actor, context.clock());
+  return await inviteToOrganization(context, permit, {
+    organization: { id: organizationId, name: permit.name },
+    ...invitation,
+  });
+}
+
+/** Whom to invite to which organization. */
+export interface NewInvitationInput {
+  readonly organization: { readonly id: string; readonly name: string };
+  readonly email: string;
+  readonly role: Role;
+  /** The recipient's name, for the email. */
+  readonly name?: string | undefined;
+  /** Statements to write before the invitation, in the same batch. */
+  readonly before?: readonly Statement[];
+}
+
+/**
+ * Invites an email address for an operator, or for a member who may.
+ *
+ * @throws {AppError} As {@linkcode createInvitation} after its checks of the member.
+ */
+export async function inviteToOrganization(
+  context: SessionContext,
+  by: Permit | OperatorActor,
+  { organization, role, name, before = [], ...input }: NewInvitationInput,
+): Promise<Invitation> {
+  context.mail.requireMail();
   const email = canonicalEmail(input.email);
   if (email === null) {
     throw validationError([{ path: "email", message: "Enter an email address such as ada@example.com." }]);
   }
-  if (role === "OWNER") requireRecentAuthentication(actor, clock());
-  const now = clock();
+  const organizationId = organization.id;
+  const now = context.clock();
   const id = newId("inv");
   const expiresAt = now + linkLifetimesMs.invitation;
+  const invitedBy = "permission" in by ? by.actor.user.id : null;
   const entry = {
     action: "invitation.created",
     organizationId,
     target: { id, name: email },
     details: { role },
   } as const;
-  const invitation = { id, organizationId, email, role, invitedBy: actor.user.id, now, expiresAt };
-  await sendEmail(context, permit, {
-    invitation,
+  const invitation = { id, organizationId, email, role, invitedBy, now, expiresAt };
+  await sendEmail(context, by, {
+    organization: organization.name,
+    invitation: { ...invitation, name },
     entry,
-    change: insertInvitation(invitation, { pendingMax: openInvitationsMax }),
+    change: [...before, ...insertInvitation(invitation, { pendingMax: openInvitationsMax })],
     whyUnchanged: () => whyNotInvited(context, { organizationId, email }),
   });
   return toInvitation(await findRow(context, { organizationId, id }), now);
@@ -131,6 +169,7 @@ export async function resendInvitation(context: SessionContext, actor: SessionAc
   const entry = { action: "invitation.resent", organizationId, target: { id, name: email } } as const;
   const renewed = { ...key, now, expiresAt: now + linkLifetimesMs.invitation };
   await sendEmail(context, permit, {
+    organization: permit.name,
     invitation: { id, organizationId, email, role, now },
     entry,
     change: [renewInvitation(renewed, { pendingMax: openInvitationsMax })],
@@ -144,9 +183,19 @@ export async function resendInvitation(context: SessionContext, actor: SessionAc
 
 /** Revokes an open invitation and its links, effective immediately. @throws {AppError} `not_found`, `forbidden`. */
 export async function revokeInvitation(context: SessionContext, actor: SessionActor, key: InvitationKey) {
-  const { row: { id, email }, permit } = await findManaged(context, actor, key);
+  const { permit } = await findManaged(context, actor, key);
+  await endInvitation(context, permit, key);
+}
+
+/** The same for an operator, or for a member who may. @throws {AppError} `not_found`. */
+export async function endInvitation(
+  context: SessionContext,
+  by: Permit | OperatorActor,
+  key: InvitationKey,
+): Promise<void> {
+  const { id, email } = await findRow(context, key);
   const { organizationId } = key;
-  const isRevoked = await writeChange(context, permit, {
+  const isRevoked = await writeChange(context, by, {
     statement: markInvitationRevoked({ ...key, now: context.clock() }),
     entry: { action: "invitation.revoked", organizationId, target: { id, name: email } },
     after: ({ audited }) => deleteLinks(id, { purposes: ["invitation"], audited }),
@@ -209,25 +258,40 @@ export async function acceptInvitation(context: SessionContext, actor: SessionAc
  */
 async function sendEmail(
   context: SessionContext,
-  permit: Permit,
-  { invitation, entry, change, whyUnchanged }: {
-    invitation: { id: string; organizationId: string; email: string; role: Role; now: number };
+  by: Permit | OperatorActor,
+  { organization, invitation, entry, change, whyUnchanged }: {
+    organization: string;
+    invitation: {
+      id: string;
+      organizationId: string;
+      email: string;
+      role: Role;
+      now: number;
+      name?: string | undefined;
+    };
     entry: AuditEntry;
     change: readonly Statement[];
     whyUnchanged: () => Promise<AppError>;
   },
 ): Promise<void> {
   const { mail, mailBudgets, writeAs } = context;
-  const { actor, name: organization } = permit;
-  const { id, organizationId, email: to, role, now } = invitation;
+  const member = "permission" in by ? by.actor : null;
+  const actor = "permission" in by ? by.actor : by;
+  const { id, organizationId, email: to, role, now, name } = invitation;
   const audit = insertAuditEvent(actor, entry, { now });
-  const fields = { organization, inviter: actor.user.name, role };
-  const isSenderUnverified = !actor.user.emailVerified;
+  const fields = {
+    organization,
+    role,
+    ...(member === null ? {} : { inviter: member.user.name }),
+    ...(name === undefined ? {} : { name }),
+  };
+  const isSenderUnverified = member !== null && !member.user.emailVerified;
   const about = () => ({ organizationId, target: { id: null, name: to } });
-  await mailBudgets.auditLimit({ subject: `${actor.user.id} ${organizationId}`, actor, about }, async () => {
-    takeInvitationEmail(context, actor, { organizationId, email: to });
+  const subject = `${member?.user.id ?? "operator"} ${organizationId}`;
+  await mailBudgets.auditLimit({ subject, actor, about }, async () => {
+    if (member !== null) takeInvitationEmail(context, member, { organizationId, email: to });
     await mailBudgets.spend({ kind: "invitation", to, isSenderUnverified }, async () => {
-      const results = await writeAs(permit, [
+      const results = await writeAs(by, [
         ...change,
         audit.statement,
         ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
@@ -318,6 +382,7 @@ function toInvitation(row: InvitationRow, now: number): Invitation {
     role: row.role,
     status: invitationStatus(row, now),
     invitedBy: row.invitedById === null ? null : { id: row.invitedById, name: row.invitedByName ?? "" },
+    invitedByOperator: row.invitedByOperator === 1,
     createdAt: isoTime(row.createdAt),
     sentAt: isoTime(row.sentAt),
     expiresAt: isoTime(row.expiresAt),

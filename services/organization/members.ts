@@ -11,7 +11,7 @@ import {
   type MembershipKey,
   updateMemberRole,
 } from "../../db/organization/memberships.ts";
-import type { SessionActor } from "../../domain/actor.ts";
+import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { ownersShownMax } from "../../domain/limits.ts";
@@ -27,11 +27,20 @@ import { requireMembership } from "./membership.ts";
 
 /** Lists members by the age of their accounts. @throws {AppError} `not_found`, `validation_failed`. */
 export async function listMembers(
-  { database, clock }: SessionContext,
+  context: SessionContext,
   actor: SessionActor,
+  input: PageInput & { organizationId: string },
+): Promise<{ members: Member[]; nextCursor: string | null }> {
+  requireMembership(actor, { ...input, permission: "members.read" });
+  return await readMemberPage(context, actor, input);
+}
+
+/** The same for someone who may see the members. @throws {AppError} `validation_failed`. */
+export async function readMemberPage(
+  { database, clock }: SessionContext,
+  actor: SessionActor | OperatorActor,
   { organizationId, limit, cursor }: PageInput & { organizationId: string },
 ): Promise<{ members: Member[]; nextCursor: string | null }> {
-  requireMembership(actor, { organizationId, permission: "members.read" });
   requireIdCursor(cursor, "usr");
   const { rows, nextCursor } = await readPage(
     (limit) => findMembers(database, organizationId, { now: clock(), limit, after: cursor }),
@@ -157,10 +166,10 @@ async function whyUnchanged(
 
 function toMember(
   row: MemberRow,
-  { actor, organizationId }: { actor: SessionActor; organizationId: string },
+  { actor, organizationId }: { actor: SessionActor | OperatorActor; organizationId: string },
 ): Member {
-  const viewer = actor.memberships.find((one) => one.organizationId === organizationId)?.role ?? "MEMBER";
-  const seesTwoStep = row.userId === actor.user.id || hasPermission(viewer, "members.manage");
+  const seesTwoStep = actor.type === "operator" || row.userId === actor.user.id ||
+    hasPermission(roleIn(actor, organizationId), "members.manage");
   return {
     user: { id: row.userId, name: row.name, email: row.email },
     role: row.role,
@@ -168,4 +177,8 @@ function toMember(
     twoStep: seesTwoStep ? row.hasTotp === 1 : null,
     activeApiKeys: row.apiKeys,
   };
+}
+
+function roleIn({ memberships }: SessionActor, organizationId: string): Role {
+  return memberships.find((one) => one.organizationId === organizationId)?.role ?? "MEMBER";
 }

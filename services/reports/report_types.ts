@@ -2,6 +2,7 @@
 import { auditCsv } from "../audit_csv.ts";
 import type { ReportContext } from "./report_context.ts";
 import { findRemainingExtremes } from "../meter/remaining_extremes.ts";
+import { readOrganization, readOrganizationPage } from "../operator/organization_list.ts";
 import { usageCsv, usageJson } from "../meter/usage_export.ts";
 import { readUsageOverview } from "../meter/usage_overview.ts";
 import { readUsageRecordPage } from "../meter/usage_record_list.ts";
@@ -17,6 +18,8 @@ const reports = {
   findRemainingExtremes,
   auditCsv,
   readUserPage,
+  readOrganization,
+  readOrganizationPage,
 };
 
 type Reports = typeof reports;

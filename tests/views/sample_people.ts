@@ -49,6 +49,7 @@ export function membersProps(text: string, frame: PortalFrame): MembersPageProps
   const invitation = {
     email: text,
     role: "ADMIN",
+    invitedByOperator: false,
     invitedBy: { id: "usr_2", name: text },
     createdAt: "2026-11-20T14:05:11.000Z",
     sentAt: "2026-11-20T14:05:11.000Z",

@@ -80,12 +80,17 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     ],
     otherwise: `If this wasn't you, reset your password immediately: ${forgot}`,
   }),
-  invitation: ({ organization, inviter, role }, { site }) => ({
-    subject: `${cut(inviter)} invited you to ${cut(organization)}`,
-    text: `${inviter} invited you to join “${organization}” at ${site} as ${asRole(role as Role)}.`,
-    action: "View invitation",
-    otherwise: `If you don't know ${inviter}, you can ignore this email.`,
-  }),
+  invitation: ({ organization, inviter, role }, { site }) => {
+    const to = `join “${organization}” at ${site} as ${asRole(role as Role)}.`;
+    return {
+      subject: `${inviter === undefined ? "You are invited" : `${cut(inviter)} invited you`} to ${
+        cut(organization)
+      }`,
+      text: inviter === undefined ? `You are invited to ${to}` : `${inviter} invited you to ${to}`,
+      action: "View invitation",
+      otherwise: `If you don't know ${inviter ?? organization}, you can ignore this email.`,
+    };
+  },
   two_step_enabled: (_fields, { site }) => ({
     subject: "Two-step sign-in is on",
     text: `Signing in to your account at ${site} now requires a code after your password.`,

@@ -98,7 +98,8 @@ function Actions({ invitation: { id, email, canResend } }: { invitation: Invitat
   );
 }
 
-function inviterText({ invitedBy, invitedByYou }: InvitationRow): string {
+function inviterText({ invitedBy, invitedByYou, invitedByOperator }: InvitationRow): string {
   if (invitedByYou) return "by you";
+  if (invitedByOperator) return "by the operator";
   return invitedBy === null ? "by a former member" : `by ${invitedBy.name}`;
 }

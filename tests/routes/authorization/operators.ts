@@ -1,4 +1,5 @@
 // Which scope each route of the operators' API requires. authorization_test.ts fails if a route is missing.
+import { newId } from "../../../domain/id.ts";
 import { newOperatorToken } from "../../support/operators.ts";
 import { newPerson, run, type World } from "../../support/world.ts";
 import { type Attempt, byOperator, type Entry } from "./entry.ts";
@@ -13,9 +14,78 @@ const onUser = (more: Attempt = {}) => async ({ test }: World) => ({
   params: { id: (await newPerson(test, null)).userId },
   ...more,
 });
+const ofOrganization = (more: Attempt = {}) => ({ organizationId }: World) => ({
+  params: { id: organizationId },
+  ...more,
+});
+const withInvitation = async ({ organizationId, newInvitation }: World) => ({
+  params: { id: organizationId, invitationId: (await newInvitation()).id },
+});
+const withNote = async ({ test, organizationId }: World) => {
+  const noteId = newId("not");
+  const insert =
+    "INSERT INTO organization_notes (id, organization_id, text, created_at) VALUES (?, ?, 'Note', 0)";
+  await run(test, insert, noteId, organizationId);
+  return { params: { id: organizationId, noteId } };
+};
 
 /** Every route by method and path. */
 export const operatorTable: Readonly<Record<string, Entry>> = {
+  "GET /api/operator/organizations": byOperator("organizations:read"),
+  "POST /api/operator/organizations": {
+    ...byOperator("organizations:write"),
+    attempt: () => ({ json: { name: "Customer" } }),
+  },
+  "GET /api/operator/organizations/:id": {
+    ...byOperator("organizations:read"),
+    attempt: ofOrganization(),
+    object: ["id", "org"],
+  },
+  "PATCH /api/operator/organizations/:id": {
+    ...byOperator("organizations:write"),
+    attempt: ofOrganization({ json: { name: "Renamed" } }),
+    object: ["id", "org"],
+  },
+  "DELETE /api/operator/organizations/:id": {
+    ...byOperator("organizations:write"),
+    attempt: ofOrganization(),
+    object: ["id", "org"],
+  },
+  "GET /api/operator/organizations/:id/members": {
+    ...byOperator("organizations:read"),
+    attempt: ofOrganization(),
+    object: ["id", "org"],
+  },
+  "GET /api/operator/organizations/:id/invitations": {
+    ...byOperator("organizations:read"),
+    attempt: ofOrganization(),
+    object: ["id", "org"],
+  },
+  "POST /api/operator/organizations/:id/invitations": {
+    ...byOperator("organizations:write"),
+    attempt: ofOrganization({ json: { email: "guest@example.com", role: "OWNER" } }),
+    object: ["id", "org"],
+  },
+  "DELETE /api/operator/organizations/:id/invitations/:invitationId": {
+    ...byOperator("organizations:write"),
+    attempt: withInvitation,
+    object: ["invitationId", "inv"],
+  },
+  "GET /api/operator/organizations/:id/notes": {
+    ...byOperator("organizations:read"),
+    attempt: ofOrganization(),
+    object: ["id", "org"],
+  },
+  "POST /api/operator/organizations/:id/notes": {
+    ...byOperator("organizations:write"),
+    attempt: ofOrganization({ json: { text: "Note" } }),
+    object: ["id", "org"],
+  },
+  "DELETE /api/operator/organizations/:id/notes/:noteId": {
+    ...byOperator("organizations:write"),
+    attempt: withNote,
+    object: ["noteId", "not"],
+  },
   "GET /api/operator/products": byOperator("statements:read"),
   "POST /api/operator/products": {
     ...byOperator("statements:write"),

@@ -1,0 +1,153 @@
+// SQL of organizations for operators, who see and change all of them.
+import { isId } from "../../domain/id.ts";
+import type { OrganizationSort, OrganizationStatus } from "../../domain/operator/organization.ts";
+import { activeApiKey } from "../api_keys.ts";
+import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
+import { hasText, indexedText } from "./search.ts";
+
+/** Which organization, and what it is called. */
+export interface OrganizationReference {
+  readonly id: string;
+  readonly name: string;
+  readonly externalId: string | null;
+}
+
+/** An organization as stored, with counts. Times in milliseconds since 1970. */
+export interface OperatedOrganizationRow extends OrganizationReference {
+  readonly createdAt: number;
+  readonly suspendedAt: number | null;
+  /** A JSON object. */
+  readonly metadata: string;
+  readonly members: number;
+  readonly activeApiKeys: number;
+  readonly lastUsedAt: number | null;
+}
+
+/** A position in a list. Organizations are numbered in the order in which they are created. */
+export interface OrganizationPosition {
+  readonly number: number;
+  /** For lists by name. */
+  readonly name: string;
+}
+
+/** Which organizations; all by default. */
+export interface OrganizationQuery {
+  /** A part of the name or of the external id, or a whole id. */
+  readonly search?: string | undefined;
+  readonly status?: OrganizationStatus | undefined;
+  readonly externalId?: string | undefined;
+  readonly sort: OrganizationSort;
+  readonly limit: number;
+  readonly after?: OrganizationPosition | undefined;
+}
+
+const columns = (now: number): Statement =>
+  sql`o.id, o.name, o.external_id AS externalId, o.created_at AS createdAt, o.suspended_at AS suspendedAt,
+    o.metadata, (SELECT count(*) FROM memberships m WHERE m.organization_id = o.id) AS members,
+    (SELECT count(*) FROM api_keys k WHERE k.organization_id = o.id AND ${
+    activeApiKey(now)
+  }) AS activeApiKeys,
+    (SELECT max(k.last_used_at) FROM api_keys k WHERE k.organization_id = o.id) AS lastUsedAt`;
+
+/** @returns The organization with an id, or undefined. */
+export function findOrganizationReference(
+  database: DatabaseReader,
+  by: { readonly id: string } | { readonly externalId: string },
+): Promise<OrganizationReference | undefined> {
+  const condition = "id" in by ? sql`o.id = ${by.id}` : sql`o.external_id = ${by.externalId}`;
+  return database.readFirst(sql`SELECT o.id, o.name, o.external_id AS externalId
+    FROM organizations o WHERE ${condition} AND o.deleted_at IS NULL`);
+}
+
+/** @returns An organization with its counts, or undefined. @param now Milliseconds since 1970. */
+export function findOperatedOrganization(database: DatabaseReader, id: string, now: number) {
+  return database.readFirst<OperatedOrganizationRow>(
+    sql`SELECT ${columns(now)} FROM organizations o WHERE o.id = ${id} AND o.deleted_at IS NULL`,
+  );
+}
+
+/** @returns A page of organizations with their counts and numbers. @param now Milliseconds since 1970. */
+export function findOperatedOrganizations(
+  database: DatabaseReader,
+  { search, status, externalId, sort, limit, after }: OrganizationQuery,
+  now: number,
+): Promise<(OperatedOrganizationRow & { readonly number: number })[]> {
+  const conditions = [sql`o.deleted_at IS NULL`];
+  if (search !== undefined) conditions.push(matches(search));
+  if (status !== undefined) {
+    conditions.push(status === "suspended" ? sql`o.suspended_at IS NOT NULL` : sql`o.suspended_at IS NULL`);
+  }
+  if (externalId !== undefined) conditions.push(sql`o.external_id = ${externalId}`);
+  if (after !== undefined) conditions.push(isAfter(after, sort));
+  const order = sort === "name" ? sql`o.name COLLATE NOCASE, o.number` : sql`o.number DESC`;
+  // First the page, then its counts: not those of every organization that a sort reads.
+  return database.read(sql`
+    WITH page AS MATERIALIZED (
+      SELECT o.* FROM organizations o WHERE ${joinSql(conditions, " AND ")} ORDER BY ${order} LIMIT ${limit})
+    SELECT o.number, ${columns(now)} FROM page o ORDER BY ${order}`);
+}
+
+function matches(search: string): Statement {
+  if (isId("org", search)) return sql`o.id = ${search}`;
+  const isFound = indexedText(sql`f.organization_search`, search);
+  return isFound === null
+    ? sql`o.number IN (SELECT x.number FROM organizations x
+      WHERE ${hasText(sql`x.name`, search)} OR ${hasText(sql`x.external_id`, search)})`
+    : sql`o.number IN (SELECT f.rowid FROM organization_search f WHERE ${isFound})`;
+}
+
+function isAfter({ number, name }: OrganizationPosition, sort: OrganizationSort): Statement {
+  if (sort === "createdAt") return sql`o.number < ${number}`;
+  // SQLite looks up the name in the index, but not the pair.
+  return sql`o.name COLLATE NOCASE >= ${name} AND (o.name COLLATE NOCASE, o.number) > (${name}, ${number})`;
+}
+
+/** Inserts an organization. A taken external id makes the batch fail with a `constraint` error. */
+export function insertOperatedOrganization(
+  organization: OrganizationReference & {
+    readonly metadata: Readonly<Record<string, string>>;
+    readonly now: number;
+  },
+) {
+  const { id, name, externalId, metadata, now } = organization;
+  return sql`INSERT INTO organizations (id, name, external_id, metadata, created_at)
+    VALUES (${id}, ${name}, ${externalId}, ${JSON.stringify(metadata)}, ${now})`;
+}
+
+const isOrganization = (id: string): Statement => sql`id = ${id} AND deleted_at IS NULL`;
+
+/** Renames an organization, unless it already has the name. */
+export function updateOperatedName(id: string, name: string) {
+  return sql`UPDATE organizations SET name = ${name} WHERE ${isOrganization(id)} AND name <> ${name}`;
+}
+
+/** Gives an organization another external id. A taken one makes the batch fail with a `constraint` error. */
+export function updateExternalId(id: string, externalId: string | null) {
+  return sql`UPDATE organizations SET external_id = ${externalId}
+    WHERE ${isOrganization(id)} AND external_id IS NOT ${externalId}`;
+}
+
+/** Suspends an organization, or resumes it, unless that is what it is. */
+export function updateStatus(id: string, { status, now }: { status: OrganizationStatus; now: number }) {
+  return status === "suspended"
+    ? sql`UPDATE organizations SET suspended_at = ${now} WHERE ${isOrganization(id)} AND suspended_at IS NULL`
+    : sql`UPDATE organizations SET suspended_at = NULL WHERE ${
+      isOrganization(id)
+    } AND suspended_at IS NOT NULL`;
+}
+
+/**
+ * Changes an organization's metadata.
+ *
+ * @param change Values by key; null removes the key.
+ * @param options `keysMax`: nothing is changed if there would be more keys.
+ */
+export function updateMetadata(
+  id: string,
+  change: Readonly<Record<string, string | null>>,
+  { keysMax }: { keysMax: number },
+) {
+  const merged = sql`json_patch(metadata, ${JSON.stringify(change)})`;
+  return sql`UPDATE organizations SET metadata = ${merged} WHERE ${isOrganization(id)}
+    AND metadata <> ${merged} AND (SELECT count(*) FROM json_each(${merged})) <= ${keysMax}`;
+}

@@ -1,0 +1,42 @@
+// Organizations as operators see them.
+
+/** Whether an organization may act. */
+export const organizationStatuses = ["active", "suspended"] as const;
+export type OrganizationStatus = (typeof organizationStatuses)[number];
+
+/** An organization. Times are ISO 8601 UTC. */
+export interface OperatedOrganization {
+  readonly id: string;
+  readonly name: string;
+  /** The operator's own id for it. */
+  readonly externalId: string | null;
+  readonly status: OrganizationStatus;
+  readonly suspendedAt: string | null;
+  /** The operator's own data about it. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly memberCount: number;
+  /** Active API keys. */
+  readonly activeApiKeyCount: number;
+  readonly createdAt: string;
+  /** When one of its API keys was last used. */
+  readonly lastUsedAt: string | null;
+}
+
+/** The form of external ids: printable ASCII, without spaces at the ends. */
+export const externalIdForm = /^[!-~]([ -~]{0,253}[!-~])?$/;
+
+/** What an external id begins with where it stands for an organization's id. */
+export const externalIdPrefix = "external:";
+
+/** How operators' lists of organizations are sorted: the newest first, or by name. */
+export const organizationSorts = ["createdAt", "name"] as const;
+export type OrganizationSort = (typeof organizationSorts)[number];
+
+/** What an operator noted about an organization. */
+export interface OrganizationNote {
+  readonly id: string;
+  readonly text: string;
+  /** An operator's account or token; null on the command line. */
+  readonly author: { readonly id: string | null; readonly name: string | null };
+  readonly createdAt: string;
+}

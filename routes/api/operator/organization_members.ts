@@ -1,0 +1,68 @@
+// The operators' API of the members of an organization, and of invitations to it.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import {
+  inviteMember,
+  listInvitations,
+  listMembers,
+  revokeInvitation,
+} from "../../../services/operator/organization_members.ts";
+import type { AppEnv, AppParts } from "../../env.ts";
+import { pageQuerySchema } from "../../schemas/common.ts";
+import * as schemas from "../../schemas/operator_organizations.ts";
+import { invitationResponseSchema, invitationsSchema, membersSchema } from "../../schemas/people.ts";
+import { operatorRoutes } from "./operator_routes.ts";
+
+const path = "/api/operator/organizations/{id}";
+
+/** Mounts `/api/operator/organizations/{id}/members` and `/invitations`. */
+export function operatorMemberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const route = operatorRoutes(app, parts);
+
+  route({
+    route: `GET ${path}/members`,
+    access: "organizations:read",
+    operationId: "operatorListMembers",
+    summary: "List an organization's members",
+    params: schemas.organizationParamsSchema,
+    query: pageQuerySchema,
+    responses: { 200: { description: "A page of members.", schema: membersSchema } },
+  }, (_c, { params: { id }, query }, actor) => listMembers(services, actor, { idText: id, ...query }));
+
+  route({
+    route: `GET ${path}/invitations`,
+    access: "organizations:read",
+    operationId: "operatorListInvitations",
+    summary: "List an organization's invitations",
+    description: "Newest first.",
+    params: schemas.organizationParamsSchema,
+    query: pageQuerySchema,
+    responses: { 200: { description: "A page of invitations with any status.", schema: invitationsSchema } },
+  }, (_c, { params: { id }, query }) => listInvitations(services, { idText: id, ...query }));
+
+  route({
+    route: `POST ${path}/invitations`,
+    access: "organizations:write",
+    operationId: "operatorCreateInvitation",
+    summary: "Invite someone to an organization by email",
+    description: "The link in the email works once, for 7 days.",
+    params: schemas.organizationParamsSchema,
+    body: schemas.inviteSchema,
+    responses: { 201: { description: "The invitation.", schema: invitationResponseSchema } },
+    errors: ["already_member", "already_invited", "limit_reached", "rate_limited", "mail_unavailable"],
+  }, async (_c, { params: { id }, body }, actor) => ({
+    invitation: await inviteMember(services, actor, { idText: id, ...body }),
+  }));
+
+  route({
+    route: `DELETE ${path}/invitations/{invitationId}`,
+    access: "organizations:write",
+    operationId: "operatorRevokeInvitation",
+    summary: "Revoke an invitation to an organization",
+    description: "Its link stops working immediately. Accepted and revoked invitations return `not_found`.",
+    params: schemas.invitationParamsSchema,
+    responses: { 204: { description: "Revoked." } },
+  }, (_c, { params: { id, invitationId } }, actor) => {
+    return revokeInvitation(services, actor, { idText: id, id: invitationId });
+  });
+}

@@ -1,0 +1,150 @@
+// The shapes of organizations for operators.
+import { z } from "@hono/zod-openapi";
+import * as limits from "../../domain/limits.ts";
+import {
+  externalIdForm,
+  externalIdPrefix,
+  organizationSorts,
+  organizationStatuses,
+} from "../../domain/operator/organization.ts";
+import {
+  exampleId,
+  idOut,
+  idParam,
+  nameSchema,
+  nextCursorSchema,
+  pageQuerySchema,
+  roleSchema,
+  stringSchema,
+  timeOut,
+} from "./common.ts";
+import { atMost, characters } from "./messages.ts";
+import { searchSchema } from "./operator_users.ts";
+import { emailInSchema } from "./sign_in.ts";
+
+const externalIdExample = "customer-4711";
+const externalIdWords =
+  `1 to ${limits.externalIdCharactersMax} printable ASCII characters, without spaces at the ends`;
+
+/** An organization's external id. */
+export const externalIdSchema = z.string().regex(externalIdForm, `must be ${externalIdWords}.`).openapi({
+  description: `Your own id for the organization, unique among all organizations: ${externalIdWords}.`,
+  example: externalIdExample,
+});
+
+const name = nameSchema("The organization's name", { example: "Analytical Engines" });
+const keyFault = characters(limits.metadataKeyCharactersMax, 1);
+const metadataKey = z.string().min(1, keyFault).max(limits.metadataKeyCharactersMax, keyFault);
+const metadataValue = z.string().max(
+  limits.metadataValueCharactersMax,
+  characters(limits.metadataValueCharactersMax),
+);
+const metadataFault = atMost(limits.metadataKeysMax, "keys");
+const metadataWords =
+  `up to ${limits.metadataKeysMax} keys of up to ${limits.metadataKeyCharactersMax} characters, with values of up to ` +
+  `${limits.metadataValueCharactersMax}. Customers don't see it`;
+const fitsMetadata = (value: object) => Object.keys(value).length <= limits.metadataKeysMax;
+const metadataExample = { accountManager: "grace" };
+
+const person = {
+  email: emailInSchema.openapi({ example: "ada@example.com" }),
+  name: nameSchema("The person's name, for the email", { example: "Ada Lovelace" }).optional(),
+};
+
+export const createOrganizationSchema = z.strictObject({
+  name,
+  externalId: externalIdSchema.nullish(),
+  metadata: z.record(metadataKey, metadataValue).refine(fitsMetadata, metadataFault).optional().openapi({
+    description: `Your own data: ${metadataWords}.`,
+    example: metadataExample,
+  }),
+  owner: z.strictObject(person).optional().openapi({
+    description: "Who is invited by email to be the owner.",
+  }),
+}).openapi("CreateOperatorOrganization");
+
+export const changeOrganizationSchema = z.strictObject({
+  name: name.optional(),
+  externalId: externalIdSchema.nullable().optional().openapi({
+    type: ["string", "null"],
+    description: "Your own id for the organization; null removes it.",
+  }),
+  status: z.enum(organizationStatuses).optional().openapi({
+    description: "`suspended` takes effect on the next request of its API keys and members.",
+  }),
+  metadata: z.record(metadataKey, metadataValue.nullable()).optional().openapi({
+    description:
+      `Values to set by key, and null for keys to remove. Other keys stay. In all, ${metadataWords}.`,
+    example: metadataExample,
+  }),
+}).openapi("ChangeOperatorOrganization");
+
+export const operatedOrganizationSchema = z.object({
+  id: idOut("org", "The organization's id."),
+  name: stringSchema("The organization's name.", "Analytical Engines"),
+  externalId: stringSchema("Your own id for the organization.", externalIdExample).nullable(),
+  status: z.enum(organizationStatuses).openapi({
+    description: "The API keys of suspended organizations are rejected; members can only read.",
+  }),
+  suspendedAt: timeOut("Since when the organization is suspended.").nullable(),
+  metadata: z.record(z.string(), z.string()).openapi({
+    description: "Your own data.",
+    example: metadataExample,
+  }),
+  memberCount: z.number().int().openapi({ description: "The number of members." }),
+  activeApiKeyCount: z.number().int().openapi({ description: "The number of active API keys." }),
+  createdAt: timeOut("When the organization was created."),
+  lastUsedAt: timeOut("When one of its API keys was last used, updated at most once a minute.").nullable(),
+}).openapi("OperatorOrganization");
+export const organizationResponseSchema = z.object({ organization: operatedOrganizationSchema });
+export const organizationsSchema = z.object({
+  organizations: z.array(operatedOrganizationSchema),
+  nextCursor: nextCursorSchema,
+});
+
+export const organizationQuerySchema = pageQuerySchema.extend({
+  search: searchSchema("A part of the name or external id, in upper or lower case, or an organization's id."),
+  status: z.enum(organizationStatuses).optional().openapi({
+    description: "Only organizations with this status.",
+  }),
+  externalId: externalIdSchema.optional().openapi({
+    description: "Only the organization with this external id.",
+  }),
+  sort: z.enum(organizationSorts).default("createdAt").openapi({
+    description: "`createdAt`: the newest first. `name`: by name, regardless of case.",
+  }),
+  cursor: z.string().max(600).optional().openapi({ description: "The `nextCursor` of the previous page." }),
+});
+
+const id = z.string().max(externalIdPrefix.length + limits.externalIdCharactersMax).openapi({
+  description: `The organization's id, or \`${externalIdPrefix}\` and its external id, percent-encoded.`,
+  example: exampleId("org"),
+});
+/** The parameter that names an organization. */
+export const organizationParamsSchema = z.object({ id });
+export const invitationParamsSchema = z.object({ id, invitationId: idParam("inv", "The invitation's id.") });
+export const noteParamsSchema = z.object({ id, noteId: idParam("not", "The note's id.") });
+
+export const inviteSchema = z.strictObject({
+  ...person,
+  role: roleSchema.openapi({ description: "The role in the organization after joining.", example: "OWNER" }),
+}).openapi("OperatorInvitation");
+
+const noteFault = characters(limits.organizationNoteCharactersMax, 1);
+export const createNoteSchema = z.strictObject({
+  text: z.string().trim().min(1, noteFault).max(limits.organizationNoteCharactersMax, noteFault).openapi({
+    description: `1 to ${limits.organizationNoteCharactersMax} characters.`,
+    example: "Agreed on quarterly invoices.",
+  }),
+}).openapi("CreateOrganizationNote");
+const noteSchema = z.object({
+  id: idOut("not", "The note's id."),
+  text: stringSchema("The note.", "Agreed on quarterly invoices."),
+  author: z.object({
+    id: stringSchema("The id of the user or the operator token.", exampleId("usr")).nullable(),
+    name: stringSchema("Their name.", "Ada Lovelace").nullable(),
+  }).openapi({ description: "Who added the note." }),
+  createdAt: timeOut("When the note was added."),
+}).openapi("OrganizationNote");
+export const noteResponseSchema = z.object({ note: noteSchema });
+export const notesSchema = z.object({ notes: z.array(noteSchema), nextCursor: nextCursorSchema });

@@ -1,0 +1,64 @@
+// Organizations with their counts, read by the reports thread: there may be 100,000, and any number of keys in each.
+import { Buffer } from "node:buffer";
+import {
+  findOperatedOrganization,
+  findOperatedOrganizations,
+  type OperatedOrganizationRow,
+  type OrganizationPosition,
+  type OrganizationQuery,
+} from "../../db/operator/organizations.ts";
+import type { OperatedOrganization } from "../../domain/operator/organization.ts";
+import { isoTime } from "../../domain/time.ts";
+import { invalidCursorError, type PageInput, readPage } from "../pages.ts";
+import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
+
+/** Which organizations, and in which order. */
+export type OrganizationFilter = Omit<OrganizationQuery, "limit" | "after">;
+
+/** @returns A page of organizations. @throws {AppError} `validation_failed` for an invalid cursor. */
+export async function readOrganizationPage(
+  { database }: ReportContext,
+  { limit, cursor, now, ...filter }: OrganizationFilter & PageInput & OperatorReportScope,
+): Promise<{ organizations: OperatedOrganization[]; nextCursor: string | null }> {
+  const after = cursor === undefined ? undefined : positionOf(cursor);
+  const { rows, nextCursor } = await readPage(
+    (limit) => findOperatedOrganizations(database, { ...filter, limit, after }, now),
+    { limit, cursorOf },
+  );
+  return { organizations: rows.map(toOrganization), nextCursor };
+}
+
+/** @returns One organization, or null. */
+export async function readOrganization(
+  { database }: ReportContext,
+  { id, now }: { id: string } & OperatorReportScope,
+): Promise<OperatedOrganization | null> {
+  const row = await findOperatedOrganization(database, id, now);
+  return row === undefined ? null : toOrganization(row);
+}
+
+/** The position of a row instead of its id, so that it stays valid after the organization is renamed or deleted. */
+function cursorOf({ number, name }: OrganizationPosition): string {
+  return Buffer.from(`${number}:${name}`).toString("base64url");
+}
+
+function positionOf(cursor: string): OrganizationPosition {
+  const [, number, name = ""] = /^(\d{1,15}):(.*)$/s.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
+  if (number === undefined) throw invalidCursorError();
+  return { number: Number(number), name };
+}
+
+function toOrganization(row: OperatedOrganizationRow): OperatedOrganization {
+  return {
+    id: row.id,
+    name: row.name,
+    externalId: row.externalId,
+    status: row.suspendedAt === null ? "active" : "suspended",
+    suspendedAt: row.suspendedAt === null ? null : isoTime(row.suspendedAt),
+    metadata: JSON.parse(row.metadata),
+    memberCount: row.members,
+    activeApiKeyCount: row.activeApiKeys,
+    createdAt: isoTime(row.createdAt),
+    lastUsedAt: row.lastUsedAt === null ? null : isoTime(row.lastUsedAt),
+  };
+}
