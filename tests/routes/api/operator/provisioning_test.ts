@@ -1,0 +1,64 @@
+// What a company's own sign-up does with one operator token: from the customer's organization to its deletion.
+import assert from "node:assert/strict";
+import { startTestApp, testPassword } from "../../../support/app.ts";
+import { asOperator } from "../../../support/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators.ts";
+import { me, signInAgain } from "../../../support/people.ts";
+import { linksOf, startSmtp } from "../../../support/smtp.ts";
+
+const customer = "/organizations/external:customer-4711";
+const record = { productSlug: "tiles", metric: "requests", quantity: 2.5 };
+
+Deno.test("a company provisions, meters and removes a customer with an operator token alone", async () => {
+  const smtp = await startSmtp();
+  const mailSettings = { SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: "auth@example.com" };
+  const test = await startTestApp(mailSettings);
+  try {
+    const { fullToken } = await newOperatorToken(test);
+    const send = asOperator(test, fullToken);
+    const owner = { email: "ada@customer.example", name: "Ada" };
+    const created = await send("POST /organizations", {
+      name: "Customer Ltd",
+      externalId: "customer-4711",
+      owner,
+    });
+    assert.equal(created.status, 201, JSON.stringify(created.body));
+    const { id } = created.body.organization;
+
+    await test.mails();
+    assert.deepEqual(smtp.received.map(({ to }) => to), [[owner.email]]);
+    const link = new URL(linksOf(smtp.received[0]?.raw ?? "")[0] ?? "");
+    const invitationToken = link.searchParams.get("token");
+    const signUp = await test.send("/api/auth/sign-up", {
+      json: { name: "Ada", password: testPassword, invitationToken },
+    });
+    assert.equal(signUp.status, 201, await signUp.text());
+    const cookie = await signInAgain(test, owner.email);
+    const { organizationId, role } = await me(test, cookie);
+    assert.deepEqual({ organizationId, role }, { organizationId: id, role: "OWNER" });
+
+    const key = await test.send("/api/portal/api-keys", { cookie, json: { name: "Production" } });
+    const { fullKey } = await key.json();
+    const use = async () => {
+      const response = await test.send("/api/v1/usage", { apiKey: fullKey, json: record });
+      const body = await response.json();
+      return body.error?.code ?? response.status;
+    };
+    assert.equal(await use(), 201);
+    const recorded = await send("POST /usage", {
+      records: [{ externalId: "customer-4711", ...record, idempotencyKey: "import-1" }],
+    });
+    assert.deepEqual(recorded.body, { accepted: 1, duplicates: 0 });
+    assert.equal((await send(`PATCH ${customer}`, { status: "suspended" })).status, 200);
+    assert.equal(await use(), "organization_suspended");
+    assert.equal((await send(`PATCH ${customer}`, { status: "active" })).status, 200);
+    assert.equal(await use(), 201);
+
+    assert.equal((await send(`DELETE ${customer}`)).status, 204);
+    assert.equal(await use(), "invalid_api_key");
+    assert.equal((await send(`GET ${customer}`)).status, 404);
+  } finally {
+    await test.dispose();
+    await smtp.stop();
+  }
+});
