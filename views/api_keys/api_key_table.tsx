@@ -1,5 +1,6 @@
 // The list of API keys, with their usage, status and actions.
 import type { ApiKey } from "../../domain/api_key.ts";
+import { isOwnPermission } from "../../domain/key_permissions.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
@@ -19,6 +20,8 @@ export type ApiKeyRow = ApiKey & {
 
 /** Keys that expire within this time are marked. */
 const soonMs = 7 * 24 * 3_600_000;
+/** The rest is in the title, and on the page that changes them. */
+const permissionsShownMax = 4;
 /** From here on, the number is below its line. */
 const longTotal = 1e9;
 const columns = ["Name", "Key", "Records, 30 days", "Last used", "Expires", "Status", actionsColumn];
@@ -65,11 +68,9 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
       <Cell place="title">
         <Name text={apiKey.name} />
         <div class="muted tiny">{creatorText(apiKey)}</div>
-      </Cell>
-      <Cell label="Key">
-        <code class="key">{apiKey.keyPrefix}</code>
         <PermissionsText permissions={apiKey.permissions} />
       </Cell>
+      <Cell label="Key" value={<code class="key">{apiKey.keyPrefix}</code>} />
       <Cell label="Records, 30 days">
         {apiKey.dailyRecords === null
           ? <span class="muted small">Not available right now</span>
@@ -92,8 +93,16 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
 }
 
 function PermissionsText({ permissions }: { permissions: readonly string[] }) {
-  const text = permissions.join(", ") || "No permissions";
-  return <div class="muted tiny cut" title={text}>{text}</div>;
+  if (permissions.length === 0) return <div class="muted tiny">No permissions</div>;
+  const own = permissions.filter(isOwnPermission);
+  const all = [...permissions.filter((name) => !isOwnPermission(name)), ...own];
+  const more = all.length - permissionsShownMax;
+  const shown = all.slice(0, permissionsShownMax).join(", ");
+  return (
+    <div class="muted tiny" title={all.join(", ")}>
+      {more > 0 ? `${shown} and ${more} more` : shown}
+    </div>
+  );
 }
 
 function Actions({ apiKey }: { apiKey: ApiKeyRow }) {

@@ -101,7 +101,7 @@ function NewKeyForm({ form, frame }: Pick<ApiKeysPageProps, "form" | "frame">) {
       error={message}
       hidden={aboutOrganization(frame.session)}
     >
-      <div class="row">
+      <div class="row half">
         <NameField
           label="Name"
           value={values.name}
