@@ -7,7 +7,7 @@ export type Permission =
   | "apiKeys.manageAll"
   | "usage.read"
   | "members.read"
-  /** End one's own membership. */
+  /** Leave the organization. */
   | "members.leave"
   /** Invite and remove members and admins, and see invitations. */
   | "members.manage"

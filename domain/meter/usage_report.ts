@@ -11,17 +11,17 @@ export interface ReportSum {
   readonly count: number;
 }
 
-/** The chart's last series is the sum of the remaining products. */
+/** The number of series that a chart of one organization has. */
 const chartSeriesMax = 4;
 
-/** @returns Products by sum, largest first. If there are more than four: the largest three, and the sum of the others. */
-export function reportChart(sums: readonly ReportSum[], windows: number) {
+/** @returns Products by sum, largest first. If there are more than `seriesMax`, the last series is the sum of the others. */
+export function reportChart(sums: readonly ReportSum[], windows: number, seriesMax = chartSeriesMax) {
   const totals = new Map<string, bigint>();
   for (const { productSlug = "", micros } of sums) {
     totals.set(productSlug, (totals.get(productSlug) ?? 0n) + micros);
   }
   const products = [...totals].sort(largestFirst).map(([name]) => name);
-  const named = products.length <= chartSeriesMax ? products : products.slice(0, chartSeriesMax - 1);
+  const named = products.length <= seriesMax ? products : products.slice(0, seriesMax - 1);
   const others = products.length - named.length;
   // Can't be a product, whose slug has no spaces.
   const series = others === 0 ? named : [...named, `${others} others`];

@@ -8,6 +8,7 @@ import { readUsageOverview } from "../meter/usage_overview.ts";
 import { readUsageRecordPage } from "../meter/usage_record_list.ts";
 import { countUsage } from "../meter/usage_sums.ts";
 import { readUserPage } from "../operator/user_page.ts";
+import { readOperatorOverview } from "../operator/overview.ts";
 
 const reports = {
   usageJson,
@@ -20,6 +21,7 @@ const reports = {
   readUserPage,
   readOrganization,
   readOrganizationPage,
+  readOperatorOverview,
 };
 
 type Reports = typeof reports;

@@ -8,20 +8,24 @@ export interface Column {
   readonly isNumber?: boolean;
   /** For screen readers only, as for the column of actions. */
   readonly isUnseen?: boolean;
+  /** Left out where there is little room, as are its cells. */
+  readonly isOptional?: boolean;
 }
 
 /** The column of a row's actions. */
 export const actionsColumn = { title: "Actions", isUnseen: true };
 
-/** A table. Its children are {@linkcode Row}s. */
-export function Table(props: { label: string; columns: readonly (string | Column)[]; children: Child }) {
+/** A table. Its children are {@linkcode Row}s. `isSmall`: its rows fit on a phone, and don't turn into cards. */
+export function Table(
+  props: { label: string; columns: readonly (string | Column)[]; isSmall?: boolean; children: Child },
+) {
   const columns = props.columns.map((column) => typeof column === "string" ? { title: column } : column);
   return (
-    <table class="stack" role="table" aria-label={props.label}>
+    <table class={props.isSmall ? "rows" : "stack"} role="table" aria-label={props.label}>
       <thead role="rowgroup">
         <tr role="row">
           {columns.map((column: Column) => (
-            <th role="columnheader" scope="col" class={column.isNumber ? "num" : undefined}>
+            <th role="columnheader" scope="col" class={classesOf(column)}>
               {column.isUnseen ? <span class="unseen">{column.title}</span> : column.title}
             </th>
           ))}
@@ -42,15 +46,24 @@ export function Cell(props: {
   label?: string;
   place?: "title" | "state" | "actions";
   isNumber?: boolean;
+  isOptional?: boolean;
   value?: Child;
   children?: Child;
 }) {
-  const classes = [props.place ?? "", props.isNumber ? "num" : ""].filter((one) => one !== "").join(" ");
   return (
-    <td role="cell" class={classes || undefined} data-label={props.label}>
+    <td role="cell" class={classesOf(props)} data-label={props.label}>
       {props.value ?? props.children ?? null}
     </td>
   );
+}
+
+function classesOf(
+  { place, isNumber, isOptional }: { place?: string; isNumber?: boolean; isOptional?: boolean },
+): string | undefined {
+  return [place ?? "", isNumber ? "num" : "", isOptional ? "drop" : ""].filter((one) => one !== "").join(
+    " ",
+  ) ||
+    undefined;
 }
 
 /** The name that people gave to the object of a row. */

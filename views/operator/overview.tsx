@@ -1,12 +1,199 @@
-// The first page of the operator console.
+// The first page of the operator console: totals, a chart, the busiest customers, and what needs attention.
+import { groupDigits } from "../../domain/number_text.ts";
+import { Badge } from "../components/badge.tsx";
+import { ButtonLink } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { Chart, ChartLegend, type ChartProps, ChartTable } from "../components/chart.tsx";
+import { EmptyState } from "../components/empty_state.tsx";
+import { type Figure, Figures } from "../components/figures.tsx";
+import { Icon, type IconName } from "../components/icon.tsx";
 import { PageHead } from "../components/page_head.tsx";
+import { Share } from "../components/share.tsx";
+import { Cell, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import type { Health } from "./health.ts";
+
+/** Something that needs attention. */
+export interface Attention {
+  readonly icon: IconName;
+  readonly tone: "bad" | "soon";
+  readonly title: string;
+  /** Why, in a sentence. */
+  readonly text: string;
+  readonly href: string;
+  /** The words of the link. */
+  readonly label: string;
+}
+
+/** An organization and its records this month. */
+export interface Customer {
+  readonly name: string;
+  /** Null for a deleted one. */
+  readonly href: string | null;
+  /** Below the name. */
+  readonly note: string;
+  readonly records: number;
+  /** Percent of all records; null if there are none. */
+  readonly share: number | null;
+  /** In the month before. */
+  readonly recordsBefore: number;
+}
+
+/** What the page shows. */
+export interface OverviewProps {
+  readonly frame: PortalFrame;
+  /** The time of the numbers, such as `15:12:09`. */
+  readonly updated: string;
+  readonly figures: readonly Figure[];
+  /** Null before the first record. */
+  readonly chart: ChartProps | null;
+  readonly customers: readonly Customer[];
+  /** How many organizations were active this month. */
+  readonly activeCount: number;
+  readonly attention: readonly Attention[];
+  readonly health: readonly Health[];
+}
 
 /** @returns The page. */
-export function overviewPage({ frame }: { frame: PortalFrame }): Page {
+export function overviewPage(props: OverviewProps): Page {
+  const { frame, updated, figures, chart } = props;
   return (
     <PortalPage title="Overview" frame={frame} place="operator">
-      <PageHead title="Overview" text="All organizations." />
+      <PageHead title="Overview" text={`All organizations, in UTC. Updated ${updated}.`}>
+        <ButtonLink tone="primary" href="/operator/organizations/new">Create organization</ButtonLink>
+      </PageHead>
+      <Figures figures={figures} isEven />
+      <Card title="Records per day, this month" aside={chart && <ChartLegend series={chart.series} />}>
+        {chart === null
+          ? (
+            <EmptyState
+              title="No usage this month"
+              text="Records of all organizations appear here immediately."
+            />
+          )
+          : (
+            <>
+              <Chart {...chart} />
+              <ChartTable {...chart} />
+            </>
+          )}
+      </Card>
+      <div class="columns">
+        <Customers {...props} />
+        <div class="stacked">
+          <AttentionCard attention={props.attention} />
+          <HealthCard health={props.health} />
+        </div>
+      </div>
     </PortalPage>
+  );
+}
+
+const columns = [
+  "Organization",
+  { title: "Records", isNumber: true },
+  "Share",
+  { title: "Last month", isNumber: true, isOptional: true },
+];
+
+function Customers({ customers, activeCount }: Pick<OverviewProps, "customers" | "activeCount">) {
+  return (
+    <Card
+      title="Top customers this month"
+      aside={<a class="small" href="/operator/organizations">All organizations</a>}
+      flush
+    >
+      {customers.length === 0
+        ? <EmptyState title="No active customers" text="No organization has recorded usage this month." />
+        : (
+          <>
+            <Table label="Top customers" columns={columns} isSmall>
+              {customers.map((customer) => (
+                <Row>
+                  <Cell place="title" value={<CustomerName {...customer} />} />
+                  <Cell label="Records" isNumber>{groupDigits(customer.records)}</Cell>
+                  <Cell label="Share" value={<Share percent={customer.share} />} />
+                  <Cell label="Last month" isNumber isOptional>{groupDigits(customer.recordsBefore)}</Cell>
+                </Row>
+              ))}
+            </Table>
+            <footer>
+              <p class="muted small">
+                {`${customers.length} of ${groupDigits(activeCount)} active this month`}
+              </p>
+            </footer>
+          </>
+        )}
+    </Card>
+  );
+}
+
+function CustomerName({ name, href, note }: Customer) {
+  return (
+    <>
+      {href === null ? <bdi>{name}</bdi> : (
+        <a class="name" href={href}>
+          <bdi>{name}</bdi>
+        </a>
+      )}
+      <div class="muted tiny">{note}</div>
+    </>
+  );
+}
+
+function AttentionCard({ attention }: Pick<OverviewProps, "attention">) {
+  return (
+    <Card
+      title="Needs attention"
+      aside={attention.length > 0 && <span class="muted small">{String(attention.length)}</span>}
+      flush
+    >
+      {attention.length === 0
+        ? <EmptyState title="All good" text="Nothing needs your attention." />
+        : (
+          <ul class="acts tight">
+            {attention.map(({ icon, tone, title, text, href, label }) => (
+              <li>
+                <span class={`mark ${tone}`}>
+                  <Icon name={icon} />
+                </span>
+                <div>
+                  <h3>{title}</h3>
+                  <p class="muted small">{text}</p>
+                </div>
+                <a class="small" href={href}>
+                  {label}
+                  <span class="unseen">{` ${title}`}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        )}
+    </Card>
+  );
+}
+
+function HealthCard({ health }: Pick<OverviewProps, "health">) {
+  return (
+    <Card title="System health" aside={<a class="small" href="/operator/system">Details</a>} flush>
+      <HealthList health={health} />
+    </Card>
+  );
+}
+
+/** The parts of the service, each with its state. */
+export function HealthList({ health }: { health: readonly Health[] }) {
+  return (
+    <ul class="acts tight">
+      {health.map(({ name, text, tone, state }) => (
+        <li>
+          <div>
+            <h3>{name}</h3>
+            <p class="muted small">{text}</p>
+          </div>
+          <Badge tone={tone}>{state}</Badge>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,6 +1,7 @@
 // What all pages of the operator console share: who may open them, and the frame around them.
 import type { OperatorActor, SessionActor } from "../../../domain/actor.ts";
 import { notFoundError } from "../../../domain/errors.ts";
+import { searchCharactersMax } from "../../../domain/limits.ts";
 import { hasOperatorSignIn, requireOperatorAccount } from "../../../services/operator/operator_access.ts";
 import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
@@ -49,6 +50,20 @@ export function operatorForms(app: App, parts: PortalParts): PortalRoutes<Consol
 /** @returns The frame of the console. */
 export function operatorFrame(parts: PortalParts, { credential }: ConsoleActor): PortalFrame {
   return { ...portalFrame(parts, credential.session), isConsole: true };
+}
+
+/** @returns What is searched for in a list; "" for everything. */
+export function searchOf(c: AppContext): string {
+  return (c.req.query("search") ?? "").trim().slice(0, searchCharactersMax);
+}
+
+/** @returns The choice in the address, if it is one of these. */
+export function choiceOf<T extends string>(
+  c: AppContext,
+  name: string,
+  choices: readonly T[],
+): T | undefined {
+  return choices.find((one) => one === c.req.query(name));
 }
 
 async function asOperator(c: AppContext, parts: PortalParts, handler: ConsoleHandler): Promise<Response> {

@@ -98,23 +98,6 @@ export const byOperator = (operators: OperatorScope | "account") => ({
 });
 /** A page of the operator console: it doesn't exist for anyone else. */
 export const onlyOperators = everybody("unknown");
-/**
- * @param params The parameters of the paths.
- * @returns The entries of pages of the console with a form, which rejects an empty form. Their writes are those of the verbs.
- */
-export const onlyOperatorForms = (
-  paths: readonly string[],
-  params: NonNullable<Entry["attempt"]> = () => ({}),
-): Record<string, Entry> =>
-  Object.fromEntries(paths.flatMap((path) => [
-    [`GET ${path}`, { who: onlyOperators, attempt: params, readsAfterProof: true }],
-    [`POST ${path}`, {
-      who: onlyOperators,
-      attempt: async (world: World) => ({ ...await params(world), form: {} }),
-      also: [422],
-      writes: [],
-    }],
-  ]));
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
 
 /** @returns An attempt on a key that the person who tries created. */

@@ -10,7 +10,7 @@ export const withProduct = (more: Attempt = {}) => async ({ test }: World) => {
   return { params: { slug: "tiles" }, ...more };
 };
 
-const onUser = (more: Attempt = {}) => async ({ test }: World) => ({
+export const onUser = (more: Attempt = {}) => async ({ test }: World) => ({
   params: { id: (await newPerson(test, null)).userId },
   ...more,
 });

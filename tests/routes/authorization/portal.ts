@@ -11,8 +11,6 @@ import {
   objectForOwner,
   objectFromAdmin,
   objectInActive,
-  onlyOperatorForms,
-  onlyOperators,
   open,
   passkeyOf,
   sessionOf,
@@ -20,7 +18,6 @@ import {
   withKey,
 } from "./entry.ts";
 import type { World } from "../../support/world.ts";
-import { withProduct } from "./operators.ts";
 import {
   belowOwner,
   joining,
@@ -68,13 +65,6 @@ const onInvitations = [
 /** Every page and form by method and path. */
 export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /docs": { who: open },
-  "GET /operator": { who: onlyOperators },
-  "GET /operator/products": { who: onlyOperators },
-  ...onlyOperatorForms([
-    "/operator/products/new",
-    "/operator/products/:slug/edit",
-    "/operator/products/:slug/delete",
-  ], withProduct()),
   "GET /portal": { who: open },
   "GET /sign-in": { who: open },
   "POST /sign-in": {

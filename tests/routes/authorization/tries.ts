@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Caller, World } from "../../support/world.ts";
 import { apiTable } from "./api.ts";
 import type { Attempt, Entry, Outcome } from "./entry.ts";
+import { consoleTable } from "./console.ts";
 import { operatorTable } from "./operators.ts";
 import { portalTable } from "./portal.ts";
 
@@ -10,6 +11,7 @@ import { portalTable } from "./portal.ts";
 export const table: Readonly<Record<string, Entry>> = {
   ...apiTable,
   ...operatorTable,
+  ...consoleTable,
   ...portalTable,
 };
 

@@ -1,0 +1,38 @@
+// The pages of the operator console. They don't exist for anyone else.
+import type { World } from "../../support/world.ts";
+import { type Attempt, type Entry, onlyOperators } from "./entry.ts";
+import { onUser, withProduct } from "./operators.ts";
+
+type Trying = (world: World) => Attempt | Promise<Attempt>;
+
+const page = (attempt: Trying = () => ({})): Entry => ({ who: onlyOperators, attempt });
+
+/** A page with a form, and its target. Their writes are those of the API. */
+const form = (
+  path: string,
+  { attempt = () => ({}), fields = {} }: { attempt?: Trying; fields?: Readonly<Record<string, string>> } = {},
+): Record<string, Entry> => ({
+  [`GET ${path}`]: { ...page(attempt), readsAfterProof: true },
+  [`POST ${path}`]: {
+    ...page(async (world) => ({ ...await attempt(world), form: fields })),
+    writes: [],
+  },
+});
+
+/** Every page and form by method and path. */
+export const consoleTable: Readonly<Record<string, Entry>> = {
+  "GET /operator": page(),
+  "GET /operator/organizations": page(),
+  ...form("/operator/organizations/new", { fields: { name: "Northwind Maps" } }),
+  "GET /operator/products": page(),
+  ...form("/operator/products/new", { fields: { slug: "search", name: "Search" } }),
+  ...form("/operator/products/:slug/edit", { attempt: withProduct(), fields: { name: "Map tiles" } }),
+  ...form("/operator/products/:slug/delete", { attempt: withProduct() }),
+  "GET /operator/system": page(),
+  "GET /operator/users": page(),
+  "GET /operator/users/:id": page(onUser()),
+  ...form("/operator/users/:id/reset-password", { attempt: onUser() }),
+  ...form("/operator/users/:id/sign-out", { attempt: onUser() }),
+  ...form("/operator/users/:id/disable", { attempt: onUser() }),
+  ...form("/operator/users/:id/enable", { attempt: onUser() }),
+};

@@ -1,0 +1,73 @@
+// The console's overview and the page about the running service.
+import assert from "node:assert/strict";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
+import { newOperator } from "../../../support/console.ts";
+import { openPage } from "../../../support/pages.ts";
+
+const dayMs = 24 * 3_600_000;
+
+/** Records `count` records of a product, `daysAgo` days ago. */
+async function record(
+  test: TestApp,
+  person: TestPerson,
+  { productSlug, count, daysAgo }: { productSlug: string; count: number; daysAgo: number },
+): Promise<void> {
+  const { fullKey } = await createTestKey(test, person);
+  const timestamp = new Date(test.now() - daysAgo * dayMs).toISOString();
+  const records = Array.from({ length: count }, () => ({
+    productSlug,
+    metric: "requests",
+    quantity: 7,
+    timestamp,
+  }));
+  const response = await test.send("/api/v1/usage/batch", { apiKey: fullKey, json: { records } });
+  assert.equal(response.status, 201, await response.text());
+}
+
+const textOf = (html: string) =>
+  html.replaceAll(/<[^>]*>/g, " ").replaceAll("\u2060", "").replaceAll(/\s+/g, " ");
+
+testApp("the overview adds up the records of all organizations", async (test) => {
+  const mara = await newOperator(test);
+  const [ada, grace] = [await test.signUp("Ada"), await test.signUp("Grace")];
+  await record(test, ada, { productSlug: "tiles", count: 3, daysAgo: 0 });
+  await record(test, ada, { productSlug: "tiles", count: 2, daysAgo: 7 });
+  await record(test, grace, { productSlug: "search", count: 5, daysAgo: 1 });
+  await record(test, grace, { productSlug: "search", count: 4, daysAgo: 31 });
+  const text = textOf((await openPage(test, "/operator", { person: mara })).html);
+  assert.match(text, /Records today 3 50% more than a week ago, until 14:03/);
+  assert.match(text, /Records this month 10 150% more than October 1–21/);
+  assert.match(text, /Active organizations today 1 of 3/);
+  assert.match(text, /Active this month 2 100% more than all of last month/);
+  assert.match(text, /Nov 21 0 3 3|Nov 21 3 0 3/);
+  const rows = text.slice(text.indexOf("Top customers"));
+  assert.match(rows, /Ada’s organization org_\w+ 5 50\.0% 0 .*Grace’s organization org_\w+ 5 50\.0% 4/);
+});
+
+testApp("without usage the overview says so", async (test) => {
+  const mara = await newOperator(test);
+  const text = textOf((await openPage(test, "/operator", { person: mara })).html);
+  assert.match(text, /No usage this month/);
+  assert.match(text, /Nothing needs your attention\./);
+});
+
+testApp("emails that can't be sent need attention", async (test) => {
+  await test.signUp();
+  test.advance(3_600_000);
+  const mara = await newOperator(test);
+  const text = textOf((await openPage(test, "/operator", { person: mara })).html);
+  assert.match(
+    text,
+    /Email: failing 2 emails could not be sent\. The oldest has been waiting for 60 minutes\./,
+  );
+});
+
+testApp("the system page shows the version, the queue, the database, emails and backups", async (test) => {
+  const mara = await newOperator(test);
+  const text = textOf((await openPage(test, "/operator/system", { person: mara })).html);
+  assert.match(text, /Version 0\.0\.0 Deno \d+\./);
+  assert.match(text, /HTTP threads 1 /);
+  assert.match(text, /Recording queue 0 waiting OK/);
+  assert.match(text, /Email 1 waiting · oldest \d+ ms OK/);
+  assert.match(text, /Backups BACKUP_DIR is not set\. Off/);
+});

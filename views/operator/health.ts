@@ -1,0 +1,163 @@
+// The state of the service in words: what it is doing, and what needs attention.
+import { countOf, groupDigits } from "../../domain/number_text.ts";
+import type { BadgeTone } from "../components/badge.tsx";
+import type { IconName } from "../components/icon.tsx";
+import { relativeTime } from "../text/time.ts";
+
+/** What {@linkcode healthOf} reads; see `routes/system_state.ts`. Ages in seconds, times in milliseconds since 1970. */
+export interface ServiceState {
+  readonly requests: number;
+  readonly internalErrors: number;
+  readonly threads: number;
+  readonly queue: { readonly records: number; readonly oldestSeconds: number };
+  readonly database: { readonly dataBytes: number; readonly logBytes: number } | null;
+  readonly mail:
+    | { readonly waiting: number; readonly oldestSeconds: number; readonly givenUp: number }
+    | null;
+  readonly backups:
+    | { readonly lastAt: number | null; readonly failures: number; readonly everyHours: number }
+    | null;
+}
+
+/** A part of the service. */
+export interface Health {
+  readonly name: string;
+  readonly icon: IconName;
+  /** What it is doing. */
+  readonly text: string;
+  readonly tone: BadgeTone;
+  /** The state in a word. */
+  readonly state: string;
+  /** Why it needs attention; null if it doesn't. */
+  readonly trouble: string | null;
+}
+
+const hourMs = 3_600_000;
+/** As in packaging/prometheus/alerts.yaml. */
+const queueOldestSeconds = 5;
+const mailOldestSeconds = 900;
+const logBytesMax = 1e9;
+
+/** @param options `sendsMail`: whether a mail server is set up. `now`: milliseconds since 1970. */
+export function healthOf(
+  state: ServiceState,
+  options: { sendsMail: boolean; now: number },
+): readonly Health[] {
+  return [requests(state), queue(state), database(state), mail(state, options), backups(state, options)];
+}
+
+function requests({ requests, internalErrors, threads }: ServiceState): Health {
+  const errors = internalErrors === 0 ? "no internal errors" : countOf(internalErrors, "internal error");
+  return {
+    name: "API and pages",
+    icon: "usage",
+    text: `${countOf(requests, "request")} since the start · ${errors} · ${countOf(threads, "thread")}`,
+    ...(internalErrors === 0 ? ok : {
+      tone: "soon",
+      state: "Errors",
+      trouble: `${
+        countOf(internalErrors, "request")
+      } failed with an internal error since the start. See the log.`,
+    }),
+  };
+}
+
+function queue({ queue: { records, oldestSeconds } }: ServiceState): Health {
+  const oldest = records === 0 ? "" : ` · oldest ${durationWords(oldestSeconds)}`;
+  return {
+    name: "Recording queue",
+    icon: "list",
+    text: `${groupDigits(records)} waiting${oldest}`,
+    ...(oldestSeconds <= queueOldestSeconds ? ok : {
+      tone: "bad",
+      state: "Slow",
+      trouble: `Usage records have been waiting for ${durationWords(oldestSeconds)}.`,
+    }),
+  };
+}
+
+function database({ database: size }: ServiceState): Health {
+  const about = { name: "Database", icon: "disk" } as const;
+  if (size === null) return { ...about, text: "libSQL server", ...ok };
+  const { dataBytes, logBytes } = size;
+  return {
+    ...about,
+    text: `${bytesWords(dataBytes)} · log ${bytesWords(logBytes)}`,
+    ...(logBytes <= logBytesMax ? ok : {
+      tone: "soon",
+      state: "Large log",
+      trouble: `The write-ahead log has grown to ${bytesWords(logBytes)}.`,
+    }),
+  };
+}
+
+function mail({ mail: state }: ServiceState, { sendsMail }: { sendsMail: boolean }): Health {
+  const about = { name: "Email", icon: "mail" } as const;
+  if (!sendsMail) return { ...about, text: "SMTP_URL is not set.", tone: "off", state: "Off", trouble: null };
+  if (state === null) return { ...about, text: "Unknown", tone: "soon", state: "Unknown", trouble: null };
+  const { waiting, oldestSeconds, givenUp } = state;
+  const text = [
+    `${groupDigits(waiting)} waiting`,
+    ...(waiting === 0 ? [] : [`oldest ${durationWords(oldestSeconds)}`]),
+    ...(givenUp === 0 ? [] : [`${groupDigits(givenUp)} given up since the start`]),
+  ].join(" · ");
+  if (oldestSeconds > mailOldestSeconds) {
+    const trouble = `${countOf(waiting, "email")} could not be sent. The oldest has been waiting for ${
+      durationWords(oldestSeconds)
+    }.`;
+    return { ...about, text, tone: "bad", state: "Failing", trouble };
+  }
+  if (givenUp > 0) {
+    const trouble = `${
+      countOf(givenUp, "email")
+    } could not be sent since the start, and won't be tried again.`;
+    return { ...about, text, tone: "soon", state: "Lost emails", trouble };
+  }
+  return { ...about, text, ...ok };
+}
+
+function backups({ backups: state, database }: ServiceState, { now }: { now: number }): Health {
+  const about = { name: "Backups", icon: "shield" } as const;
+  if (state === null) {
+    const text = database === null ? "Made by the libSQL server." : "BACKUP_DIR is not set.";
+    return { ...about, text, tone: "off", state: "Off", trouble: null };
+  }
+  const { lastAt, failures, everyHours } = state;
+  const schedule = `every ${countOf(everyHours, "hour")}`;
+  if (lastAt === null) {
+    const trouble = failures === 0
+      ? null
+      : `${countOf(failures, "backup")} failed, and none succeeded yet. See the log.`;
+    return {
+      ...about,
+      text: `None yet, ${schedule}`,
+      tone: failures === 0 ? "soon" : "bad",
+      state: "None",
+      trouble,
+    };
+  }
+  const text = `Last: ${relativeTime(lastAt, now)}, ${schedule}`;
+  if (now - lastAt <= 2 * everyHours * hourMs) return { ...about, text, ...ok };
+  const trouble = `The last backup is ${durationWords((now - lastAt) / 1000)} old. Expected ${schedule}.`;
+  return { ...about, text, tone: "bad", state: "Overdue", trouble };
+}
+
+const ok = { tone: "on", state: "OK", trouble: null } as const;
+
+/** @returns Such as `4 ms`, `12 seconds`, `31 hours`. */
+export function durationWords(seconds: number): string {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 120) return countOf(Math.round(seconds), "second");
+  if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} minutes`;
+  return seconds < 3 * 86_400
+    ? `${Math.round(seconds / 3600)} hours`
+    : `${Math.round(seconds / 86_400)} days`;
+}
+
+/** @returns Such as `18.4 GB`. */
+export function bytesWords(bytes: number): string {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** power;
+  return `${groupDigits(Number(value.toPrecision(3)))} ${units[power]}`;
+}

@@ -1,0 +1,218 @@
+// The console's list of organizations, and the form that creates one.
+import { externalIdCharactersMax } from "../../domain/limits.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import type {
+  OperatedOrganization,
+  OrganizationSort,
+  OrganizationStatus,
+} from "../../domain/operator/organization.ts";
+import { Badge } from "../components/badge.tsx";
+import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { EmptyState } from "../components/empty_state.tsx";
+import { EmailField, NameField, TextField } from "../components/field.tsx";
+import { Form, type FormErrors } from "../components/form.tsx";
+import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
+import { PageLinks } from "../components/page_links.tsx";
+import { DayTime, RelativeTime } from "../components/relative_time.tsx";
+import { Cell, Row, Table } from "../components/table.tsx";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { organizationHref, organizationsHref as list } from "./links.ts";
+import { ListFilters, listHref } from "./list_filters.tsx";
+
+const place = "operator/organizations";
+const newHref = `${list}/new`;
+
+/** The choices in the address of the list. Empty: all. */
+export interface OrganizationsAddress {
+  readonly search: string;
+  readonly status: OrganizationStatus | "";
+  readonly sort: OrganizationSort | "";
+  /** The cursor of a further page. */
+  readonly cursor: string;
+}
+
+/** What the list shows. */
+export interface OrganizationListProps {
+  readonly frame: PortalFrame;
+  readonly address: OrganizationsAddress;
+  readonly organizations: readonly OperatedOrganization[];
+  readonly nextCursor: string | null;
+  /** What was just done. */
+  readonly flash: string | null;
+}
+
+/** @returns The list of organizations. */
+export function organizationListPage(props: OrganizationListProps): Page {
+  const { frame, address, organizations, nextCursor, flash } = props;
+  const { search, status, sort, cursor } = address;
+  return (
+    <PortalPage title="Organizations" frame={frame} place={place}>
+      <PageHead title="Organizations" text="Your customers, with their members and active API keys.">
+        <ButtonLink tone="primary" href={newHref}>Create organization</ButtonLink>
+      </PageHead>
+      <Notice tone="done" text={flash} />
+      <ListFilters
+        action={list}
+        search={search}
+        searches="Name, ID or external ID"
+        menus={[
+          {
+            label: "Status",
+            name: "status",
+            value: status,
+            choices: [
+              { value: "", label: "All" },
+              { value: "active", label: "Active" },
+              { value: "suspended", label: "Suspended" },
+            ],
+          },
+          {
+            label: "Sort by",
+            name: "sort",
+            value: sort,
+            choices: [{ value: "", label: "Newest" }, { value: "name", label: "Name" }],
+          },
+        ]}
+      />
+      <Card title={sort === "name" ? "By name" : "Newest first"} flush>
+        {organizations.length === 0
+          ? <NoOrganizations address={address} />
+          : <OrganizationTable organizations={organizations} now={frame.now} />}
+      </Card>
+      <PageLinks
+        links={[
+          { href: cursor === "" ? null : listHref(list, { search, status, sort }), label: "First page" },
+          { href: nextCursor && listHref(list, { ...address, cursor: nextCursor }), label: "Next page" },
+        ]}
+      />
+    </PortalPage>
+  );
+}
+
+function NoOrganizations({ address: { search, status } }: Pick<OrganizationListProps, "address">) {
+  if (search !== "" || status !== "") {
+    return (
+      <EmptyState title="No matching organizations" text="Try another search.">
+        <ButtonLink href={list}>Show all</ButtonLink>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      title="No organizations yet"
+      text="They appear here when people sign up, or when you create one."
+    />
+  );
+}
+
+const columns = [
+  "Organization",
+  { title: "Members", isNumber: true },
+  { title: "Active keys", isNumber: true },
+  "Created",
+  "Last request",
+  "Status",
+];
+
+function OrganizationTable(
+  { organizations, now }: { organizations: readonly OperatedOrganization[]; now: number },
+) {
+  return (
+    <Table label="Organizations" columns={columns}>
+      {organizations.map((organization) => (
+        <Row>
+          <Cell place="title">
+            <a class="name" href={organizationHref(organization.id)}>
+              <bdi>{organization.name}</bdi>
+            </a>
+            <div class="muted tiny">{organization.externalId ?? organization.id}</div>
+          </Cell>
+          <Cell label="Members" isNumber>{groupDigits(organization.memberCount)}</Cell>
+          <Cell label="Active keys" isNumber>{groupDigits(organization.activeApiKeyCount)}</Cell>
+          <Cell label="Created" value={<DayTime at={organization.createdAt} now={now} />} />
+          <Cell label="Last request">
+            <span>
+              {organization.lastUsedAt === null
+                ? "Never"
+                : <RelativeTime at={organization.lastUsedAt} now={now} />}
+            </span>
+          </Cell>
+          <Cell place="state" value={<OrganizationStatusBadge status={organization.status} />} />
+        </Row>
+      ))}
+    </Table>
+  );
+}
+
+/** Whether an organization may act, in a word. */
+export function OrganizationStatusBadge({ status }: { status: OrganizationStatus }) {
+  return status === "suspended" ? <Badge tone="soon">Suspended</Badge> : <Badge tone="on">Active</Badge>;
+}
+
+/** What the form that creates an organization shows. */
+export interface NewOrganizationProps extends FormErrors {
+  readonly frame: PortalFrame;
+  /** As typed. */
+  readonly input: Readonly<Record<string, string>>;
+}
+
+/** @returns The page that creates an organization. */
+export function newOrganizationPage({ frame, input, fields, message }: NewOrganizationProps): Page {
+  return (
+    <PortalPage title="Create organization" frame={frame} place={place}>
+      <div class="ask">
+        <PageHead back={{ href: list, label: "Organizations" }} title="Create organization" />
+        <Form class="card" action={newHref}>
+          <div class="body">
+            <Notice tone="refused" text={message} />
+            <NameField
+              label="Name"
+              value={input["name"] ?? ""}
+              error={fields["name"]}
+              autocomplete="off"
+              autofocus
+            />
+            <TextField
+              label="External ID (optional)"
+              name="externalId"
+              value={input["externalId"] ?? ""}
+              hint="Your own ID for this customer, for example from your billing system."
+              error={fields["externalId"]}
+              autocomplete="off"
+              maxlength={externalIdCharactersMax}
+            />
+            <OwnerField
+              sendsMail={frame.sendsMail}
+              value={input["email"] ?? ""}
+              error={fields["owner.email"] ?? fields["email"]}
+            />
+          </div>
+          <footer>
+            <SubmitButton>Create organization</SubmitButton>
+            <ButtonLink href={list}>Cancel</ButtonLink>
+          </footer>
+        </Form>
+      </div>
+    </PortalPage>
+  );
+}
+
+function OwnerField(
+  { sendsMail, value, error }: { sendsMail: boolean; value: string; error?: string | undefined },
+) {
+  if (!sendsMail) {
+    return <p class="muted small">To invite an owner, set SMTP_URL: invitations are sent by email.</p>;
+  }
+  return (
+    <EmailField
+      label="Owner's email (optional)"
+      value={value}
+      hint="We'll email an invitation to become the owner."
+      error={error}
+      autocomplete="off"
+      required={false}
+    />
+  );
+}

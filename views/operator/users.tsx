@@ -1,0 +1,129 @@
+// The console's list of users.
+import type { Role } from "../../domain/sign_in/session.ts";
+import { Badge } from "../components/badge.tsx";
+import { ButtonLink } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { EmptyState } from "../components/empty_state.tsx";
+import { PageHead } from "../components/page_head.tsx";
+import { PageLinks } from "../components/page_links.tsx";
+import { DayTime, RelativeTime } from "../components/relative_time.tsx";
+import { Cell, Row, Table } from "../components/table.tsx";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { userHref, usersHref } from "./links.ts";
+import { ListFilters, listHref } from "./list_filters.tsx";
+
+/** A user. Times in ISO 8601 UTC. */
+export interface ShownUser {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly emailVerifiedAt: string | null;
+  readonly disabledAt: string | null;
+  readonly isOperator: boolean;
+  readonly twoStep: boolean;
+  readonly lastSignInAt: string | null;
+  readonly organizations: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
+}
+
+/** The choices in the address of the list. Empty: all. */
+export interface UsersAddress {
+  readonly search: string;
+  readonly status: "active" | "disabled" | "";
+  /** The cursor of a further page. */
+  readonly cursor: string;
+}
+
+/** What the list shows. */
+export interface UserListProps {
+  readonly frame: PortalFrame;
+  readonly address: UsersAddress;
+  readonly users: readonly ShownUser[];
+  readonly nextCursor: string | null;
+}
+
+/** @returns The list of users. */
+export function userListPage({ frame, address, users, nextCursor }: UserListProps): Page {
+  const { search, status, cursor } = address;
+  const statuses = [
+    { value: "", label: "All" },
+    { value: "active", label: "Active" },
+    { value: "disabled", label: "Disabled" },
+  ];
+  return (
+    <PortalPage title="Users" frame={frame} place="operator/users">
+      <PageHead title="Users" text="Everyone with an account, in any organization." />
+      <ListFilters
+        action={usersHref}
+        search={search}
+        searches="Name, email or ID"
+        menus={[{ label: "Status", name: "status", value: status, choices: statuses }]}
+      />
+      <Card title="Newest first" flush>
+        {users.length > 0
+          ? <UserTable users={users} now={frame.now} />
+          : (
+            <EmptyState title="No matching users" text="Try another search.">
+              <ButtonLink href={usersHref}>Show all</ButtonLink>
+            </EmptyState>
+          )}
+      </Card>
+      <PageLinks
+        links={[
+          { href: cursor === "" ? null : listHref(usersHref, { search, status }), label: "First page" },
+          { href: nextCursor && listHref(usersHref, { ...address, cursor: nextCursor }), label: "Next page" },
+        ]}
+      />
+    </PortalPage>
+  );
+}
+
+function UserTable({ users, now }: { users: readonly ShownUser[]; now: number }) {
+  return (
+    <Table
+      label="Users"
+      columns={["User", "Organizations", "Two-step sign-in", "Created", "Last sign-in", "Status"]}
+    >
+      {users.map((user) => (
+        <Row>
+          <Cell place="title">
+            <a class="name" href={userHref(user.id)}>
+              <bdi>{user.name}</bdi>
+            </a>
+            <div class="muted tiny">{user.email}</div>
+          </Cell>
+          <Cell label="Organizations" value={<OrganizationsText {...user} />} />
+          <Cell label="Two-step sign-in" value={<span>{user.twoStep ? "On" : "Off"}</span>} />
+          <Cell label="Created" value={<DayTime at={user.createdAt} now={now} />} />
+          <Cell label="Last sign-in">
+            <span>
+              {user.lastSignInAt === null ? "–" : <RelativeTime at={user.lastSignInAt} now={now} />}
+            </span>
+          </Cell>
+          <Cell place="state" value={<UserBadges {...user} />} />
+        </Row>
+      ))}
+    </Table>
+  );
+}
+
+function OrganizationsText({ organizations }: Pick<ShownUser, "organizations">) {
+  const [first, ...others] = organizations;
+  if (first === undefined) return <span class="muted">None</span>;
+  return (
+    <span>
+      <bdi>{first.name}</bdi>
+      {others.length > 0 && <span class="muted">{` and ${others.length} more`}</span>}
+    </span>
+  );
+}
+
+/** Whether a user can sign in, and whether they are an operator. */
+export function UserBadges({ disabledAt, isOperator }: Pick<ShownUser, "disabledAt" | "isOperator">) {
+  return (
+    <span class="buttons">
+      {disabledAt === null ? <Badge tone="on">Active</Badge> : <Badge tone="soon">Disabled</Badge>}
+      {isOperator && <Badge tone="off">Operator</Badge>}
+    </span>
+  );
+}
