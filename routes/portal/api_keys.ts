@@ -26,6 +26,7 @@ import type { PermissionChoice } from "../../views/api_keys/permission_fields.ts
 import type { App, AppContext } from "../env.ts";
 import { createApiKeySchema } from "../schemas/api_keys.ts";
 import { check } from "../schemas/check.ts";
+import { expiryOf, timeAfter } from "./expiry.ts";
 import { flashOf, type FormState, mountForm, newForm, queryOf } from "./form.ts";
 import { type MemberActor, memberRoutes, portalFrame, type PortalParts, redirect, sendPage } from "./page.ts";
 
@@ -34,14 +35,6 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const sparklineDays = 30;
 
-/** The choices of the forms in milliseconds. Null: never. */
-const lifetimes: ReadonlyMap<string, number | null> = new Map([
-  ["never", null],
-  ["7d", 7 * dayMs],
-  ["30d", 30 * dayMs],
-  ["90d", 90 * dayMs],
-  ["365d", 365 * dayMs],
-]);
 /** Null: immediately. */
 const graces: ReadonlyMap<string, number | null> = new Map([
   ["now", null],
@@ -65,7 +58,7 @@ export function portalApiKeyRoutes(app: App, parts: PortalParts): void {
     show,
     async submit(c, session, input) {
       const { name, permissions } = checkedKey(input);
-      const expiresAt = timeAfter(services.clock(), lifetimes, { expires: input["expires"] ?? "never" });
+      const expiresAt = expiryOf(input, services.clock());
       const { fullKey } = await createApiKey(services, session, { name, permissions, expiresAt });
       return await show(c, session, { ...newForm, newKey: { name, fullKey, replaced: null }, status: 201 });
     },
@@ -231,18 +224,4 @@ function rotateRoutes(app: App, parts: PortalParts, showList: ShowList): void {
 
 function idOf(c: AppContext): string {
   return c.req.param("id") ?? "";
-}
-
-/** @param field A field's name and its value, one of the choices. @returns The time that it stands for, or null. */
-function timeAfter(
-  now: number,
-  choices: ReadonlyMap<string, number | null>,
-  field: Readonly<Record<string, string>>,
-): number | null {
-  const [[path = "", value = ""] = []] = Object.entries(field);
-  const duration = choices.get(value);
-  if (duration === undefined) {
-    throw validationError([{ path, message: `must be one of ${[...choices.keys()].join(", ")}.` }]);
-  }
-  return duration === null ? null : now + duration;
 }

@@ -5,7 +5,8 @@ import { SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { CodeBlock, exampleCurl, Secret } from "../components/code.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { type Choice, NameField, SelectField } from "../components/field.tsx";
+import { NameField } from "../components/field.tsx";
+import { ExpiryField } from "../components/expiry_field.tsx";
 import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -43,14 +44,6 @@ export interface ApiKeysPageProps {
   /** What was just done. */
   readonly flash: string | null;
 }
-
-const expiryChoices: readonly Choice[] = [
-  { value: "never", label: "Never" },
-  { value: "7d", label: "In 7 days" },
-  { value: "30d", label: "In 30 days" },
-  { value: "90d", label: "In 90 days" },
-  { value: "365d", label: "In a year" },
-];
 
 /** @returns The page of the organization's keys. */
 export function apiKeysPage(props: ApiKeysPageProps): Page {
@@ -110,13 +103,7 @@ function NewKeyForm({ form, frame }: Pick<ApiKeysPageProps, "form" | "frame">) {
           autocomplete="off"
           charactersMax={apiKeyNameCharactersMax}
         />
-        <SelectField
-          label="Expires"
-          name="expires"
-          value={values.expires}
-          choices={expiryChoices}
-          error={fields["expires"]}
-        />
+        <ExpiryField value={values.expires} error={fields["expires"]} />
       </div>
       <div class="row two">
         <PermissionFields chosen={values.permissions} error={fields["permissions"]} />

@@ -5,6 +5,7 @@ import { operatorOrganizationListPages } from "./organizations.ts";
 import { operatorOverviewRoutes } from "./overview.ts";
 import { operatorProductPages } from "./products.ts";
 import { operatorSystemPages } from "./system.ts";
+import { operatorTokenPages } from "./tokens.ts";
 import { operatorUserPages } from "./users.ts";
 
 /** Mounts the console. */
@@ -13,5 +14,6 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationListPages(app, parts);
   operatorProductPages(app, parts);
   operatorSystemPages(app, parts);
+  operatorTokenPages(app, parts);
   operatorUserPages(app, parts);
 }

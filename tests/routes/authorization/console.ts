@@ -1,4 +1,5 @@
 // The pages of the operator console. They don't exist for anyone else.
+import { newOperatorToken } from "../../support/operators.ts";
 import type { World } from "../../support/world.ts";
 import { type Attempt, type Entry, onlyOperators } from "./entry.ts";
 import { onUser, withProduct } from "./operators.ts";
@@ -29,6 +30,11 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/products/:slug/edit", { attempt: withProduct(), fields: { name: "Map tiles" } }),
   ...form("/operator/products/:slug/delete", { attempt: withProduct() }),
   "GET /operator/system": page(),
+  "GET /operator/tokens": page(),
+  ...form("/operator/tokens/new", { fields: { "name": "Billing", "usage:read": "on" } }),
+  ...form("/operator/tokens/:id/revoke", {
+    attempt: async ({ test }) => ({ params: { id: (await newOperatorToken(test)).id } }),
+  }),
   "GET /operator/users": page(),
   "GET /operator/users/:id": page(onUser()),
   ...form("/operator/users/:id/reset-password", { attempt: onUser() }),

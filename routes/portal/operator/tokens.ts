@@ -1,0 +1,87 @@
+// The console's pages of operator tokens. A new token is shown only in the response to the form, which is never cached.
+import { pageItemsDefault } from "../../../domain/limits.ts";
+import { operatorScopes } from "../../../domain/operator/operator_scope.ts";
+import { isoTime } from "../../../domain/time.ts";
+import {
+  createOperatorToken,
+  getOperatorToken,
+  listOperatorTokens,
+  revokeOperatorToken,
+} from "../../../services/operator/operator_tokens.ts";
+import {
+  newTokenPage,
+  revokeTokenPage,
+  tokensPage,
+  type TokensPageProps,
+} from "../../../views/operator/tokens.tsx";
+import type { App, AppContext } from "../../env.ts";
+import { check } from "../../schemas/check.ts";
+import { createOperatorTokenSchema } from "../../schemas/operator_tokens.ts";
+import { expiryOf } from "../expiry.ts";
+import { flashOf, mountForm, queryOf } from "../form.ts";
+import { type PortalParts, redirect, sendPage } from "../page.ts";
+import { type ConsoleActor, operatorForms, operatorFrame, operatorPages } from "./page.ts";
+
+const path = "/operator/tokens";
+
+/** Mounts `/operator/tokens`. */
+export function operatorTokenPages(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  operatorPages(app, parts).get(path, (c, actor) => showList(c, parts, { actor, created: null }));
+
+  mountForm(operatorForms(app, parts), {
+    path: `${path}/new`,
+    show: (c, actor, { input = {}, ...state }) =>
+      sendPage(c, newTokenPage({ frame: operatorFrame(parts, actor), input, ...state }), state.status),
+    async submit(c, actor, input) {
+      const expiresAt = expiryOf(input, services.clock());
+      const token = check(createOperatorTokenSchema, {
+        name: input["name"] ?? "",
+        scopes: operatorScopes.filter((scope) => input[scope] !== undefined),
+        addresses: (input["addresses"] ?? "").split(/[\s,]+/).filter((text) => text !== ""),
+        expiresAt: expiresAt === null ? null : isoTime(expiresAt),
+      }, "body");
+      const { fullToken } = await createOperatorToken(services, actor, { ...token, expiresAt });
+      return await showList(c, parts, { actor, created: { name: token.name, fullToken } });
+    },
+  });
+
+  mountForm(operatorForms(app, parts), {
+    path: `${path}/:id/revoke`,
+    async show(c, actor, { message, status }) {
+      const token = await getOperatorToken(services, idOf(c));
+      return await sendPage(
+        c,
+        revokeTokenPage({ frame: operatorFrame(parts, actor), token, message }),
+        status,
+      );
+    },
+    async submit(c, actor) {
+      await revokeOperatorToken(services, actor, idOf(c));
+      return redirect(c, `${path}?done=revoked`);
+    },
+  });
+}
+
+async function showList(
+  c: AppContext,
+  parts: PortalParts,
+  { actor, created }: { actor: ConsoleActor } & Pick<TokensPageProps, "created">,
+): Promise<Response> {
+  const { tokens, nextCursor } = await listOperatorTokens(parts.services, {
+    limit: pageItemsDefault,
+    cursor: queryOf(c, "cursor"),
+  });
+  const page = tokensPage({
+    frame: operatorFrame(parts, actor),
+    tokens,
+    nextHref: nextCursor && `${path}?cursor=${encodeURIComponent(nextCursor)}`,
+    created,
+    flash: flashOf(c, { revoked: "Token revoked. Requests with it fail." }),
+  });
+  return await sendPage(c, page, created === null ? 200 : 201);
+}
+
+function idOf(c: AppContext): string {
+  return c.req.param("id") ?? "";
+}
