@@ -141,11 +141,11 @@ export async function getApiKey(context: SessionContext, session: Session, id: s
  * @throws {AppError} `not_found`, `unavailable`; `forbidden` also for adding a permission that only operators grant.
  */
 export async function changeApiKey(context: SessionContext, actor: SessionActor, change: ApiKeyChange) {
-  return await updateKey(context, manageScope(actor), change);
+  return await updateApiKeyOf(context, manageScope(actor), change);
 }
 
 /** Changes a key that the writer can manage. @throws {AppError} `not_found`, `forbidden`, `unavailable`, and as `writeAs`. */
-export async function updateKey(
+export async function updateApiKeyOf(
   context: SessionContext,
   { by, scope }: ApiKeyManager,
   { id, ...change }: ApiKeyChange,

@@ -1,5 +1,5 @@
 // The API of API keys.
-import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import type { OpenAPIHono } from "@hono/zod-openapi";
 import {
   changeApiKey,
   createApiKey,
@@ -9,12 +9,12 @@ import {
 } from "../../services/api_keys.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import * as schemas from "../schemas/api_keys.ts";
-import { idParam, nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
+import { pageQuerySchema } from "../schemas/common.ts";
 import { sessionRoutes } from "./endpoint.ts";
 
 const path = "/api/portal/api-keys";
-const params = z.object({ id: idParam("key", "The key's id.") });
-const one = { 200: { description: "The key.", schema: z.object({ apiKey: schemas.apiKeySchema }) } };
+const params = schemas.apiKeyParamsSchema;
+const one = { 200: { description: "The key.", schema: schemas.apiKeyResponseSchema } };
 const created = {
   201: {
     description: "The new key. The full key appears only in this response.",
@@ -50,7 +50,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     responses: {
       200: {
         description: "A page of keys.",
-        schema: z.object({ apiKeys: z.array(schemas.apiKeySchema), nextCursor: nextCursorSchema }),
+        schema: schemas.apiKeysSchema,
       },
     },
   }, (_c, { query }, actor) => listApiKeys(services, actor, query));

@@ -9,6 +9,7 @@ import { forwardRoutes } from "./meter/forward_auth.ts";
 import { invitationRoutes } from "./organization/invitations.ts";
 import { memberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
+import { operatorApiKeyRoutes } from "./operator/api_keys.ts";
 import { operatorMemberRoutes } from "./operator/organization_members.ts";
 import { operatorNoteRoutes } from "./operator/organization_notes.ts";
 import { operatorOrganizationRoutes } from "./operator/organizations.ts";
@@ -45,6 +46,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorOrganizationRoutes(app, parts);
   operatorMemberRoutes(app, parts);
   operatorNoteRoutes(app, parts);
+  operatorApiKeyRoutes(app, parts);
   operatorProductRoutes(app, parts);
   operatorUserRoutes(app, parts);
   operatorTokenRoutes(app, parts);

@@ -9,7 +9,16 @@ import {
   sortedPermissions,
 } from "../../domain/key_permissions.ts";
 import { apiKeyNameCharactersMax, ownKeyPermissionsMax } from "../../domain/limits.ts";
-import { idOut, nameSchema, optionalEnd, personNameSchema, stringSchema, timeOut } from "./common.ts";
+import {
+  idOut,
+  idParam,
+  nameSchema,
+  nextCursorSchema,
+  optionalEnd,
+  personNameSchema,
+  stringSchema,
+  timeOut,
+} from "./common.ts";
 import { atMost } from "./messages.ts";
 
 export const apiKeySchema = z.object({
@@ -35,6 +44,10 @@ export const apiKeySchema = z.object({
   revokedAt: timeOut("When the key was revoked.").nullable(),
   status: z.enum(["active", "revoked", "expired"]).openapi({ description: "Only active keys are accepted." }),
 }).openapi("ApiKey");
+
+export const apiKeyParamsSchema = z.object({ id: idParam("key", "The key's id.") });
+export const apiKeyResponseSchema = z.object({ apiKey: apiKeySchema });
+export const apiKeysSchema = z.object({ apiKeys: z.array(apiKeySchema), nextCursor: nextCursorSchema });
 
 export const createdApiKeySchema = z.object({
   apiKey: apiKeySchema,

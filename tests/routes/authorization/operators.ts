@@ -2,7 +2,7 @@
 import { newId } from "../../../domain/id.ts";
 import { newOperatorToken } from "../../support/operators.ts";
 import { newPerson, run, type World } from "../../support/world.ts";
-import { type Attempt, byOperator, type Entry } from "./entry.ts";
+import { type Attempt, byOperator, type Entry, withKey } from "./entry.ts";
 
 /** @returns An attempt on a product that exists. */
 export const withProduct = (more: Attempt = {}) => async ({ test }: World) => {
@@ -70,6 +70,26 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     ...byOperator("organizations:write"),
     attempt: withInvitation,
     object: ["invitationId", "inv"],
+  },
+  "GET /api/operator/organizations/:id/api-keys": {
+    ...byOperator("keys:read"),
+    attempt: ofOrganization(),
+    object: ["id", "org"],
+  },
+  "POST /api/operator/organizations/:id/api-keys": {
+    ...byOperator("keys:write"),
+    attempt: ofOrganization({ json: { name: "Key" } }),
+    object: ["id", "org"],
+  },
+  "PATCH /api/operator/api-keys/:id": {
+    ...byOperator("keys:write"),
+    attempt: withKey({ json: { name: "Renamed" } }),
+    object: ["id", "key"],
+  },
+  "DELETE /api/operator/api-keys/:id": {
+    ...byOperator("keys:write"),
+    attempt: withKey(),
+    object: ["id", "key"],
   },
   "GET /api/operator/organizations/:id/notes": {
     ...byOperator("organizations:read"),

@@ -37,8 +37,8 @@ Deno.test("a company provisions, meters and removes a customer with an operator 
     const { organizationId, role } = await me(test, cookie);
     assert.deepEqual({ organizationId, role }, { organizationId: id, role: "OWNER" });
 
-    const key = await test.send("/api/portal/api-keys", { cookie, json: { name: "Production" } });
-    const { fullKey } = await key.json();
+    const key = await send(`POST ${customer}/api-keys`, { name: "Production" });
+    const { fullKey } = key.body;
     const use = async () => {
       const response = await test.send("/api/v1/usage", { apiKey: fullKey, json: record });
       const body = await response.json();

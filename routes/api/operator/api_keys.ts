@@ -1,0 +1,78 @@
+// The operators' API of API keys.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import {
+  changeApiKey,
+  createApiKey,
+  listApiKeys,
+  revokeApiKey,
+} from "../../../services/operator/api_keys.ts";
+import type { AppEnv, AppParts } from "../../env.ts";
+import * as schemas from "../../schemas/api_keys.ts";
+import { pageQuerySchema } from "../../schemas/common.ts";
+import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";
+import { operatorRoutes } from "./operator_routes.ts";
+
+const keysPath = "/api/operator/organizations/{id}/api-keys";
+const keyPath = "/api/operator/api-keys/{id}";
+const one = { 200: { description: "The key.", schema: schemas.apiKeyResponseSchema } };
+
+/** Mounts `/api/operator/organizations/{id}/api-keys` and `/api/operator/api-keys/{id}`. */
+export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const route = operatorRoutes(app, parts);
+
+  route({
+    route: `GET ${keysPath}`,
+    access: "keys:read",
+    operationId: "operatorListApiKeys",
+    summary: "List an organization's API keys",
+    description: "Newest first, including inactive keys.",
+    params: organizationParamsSchema,
+    query: pageQuerySchema,
+    responses: { 200: { description: "A page of keys.", schema: schemas.apiKeysSchema } },
+  }, (_c, { params: { id }, query }) => listApiKeys(services, { idText: id, ...query }));
+
+  route(
+    {
+      route: `POST ${keysPath}`,
+      access: "keys:write",
+      operationId: "operatorCreateApiKey",
+      summary: "Create an API key for an organization",
+      description: "It can have every permission, also `usage:void`.",
+      params: organizationParamsSchema,
+      body: schemas.createApiKeySchema,
+      responses: {
+        201: {
+          description: "The new key. The full key appears only in this response.",
+          schema: schemas.createdApiKeySchema,
+        },
+      },
+      errors: ["key_limit_reached"],
+    },
+    (_c, { params: { id }, body: { expiresAt = null, ...body } }, actor) =>
+      createApiKey(services, actor, { idText: id, ...body, expiresAt }),
+  );
+
+  route({
+    route: `PATCH ${keyPath}`,
+    access: "keys:write",
+    operationId: "operatorChangeApiKey",
+    summary: "Change the name or permissions of any organization's API key",
+    description: "What is left out stays as it is. New permissions take effect immediately.",
+    params: schemas.apiKeyParamsSchema,
+    body: schemas.changeApiKeySchema,
+    responses: one,
+  }, async (_c, { params: { id }, body }, actor) => ({
+    apiKey: await changeApiKey(services, actor, { id, ...body }),
+  }));
+
+  route({
+    route: `DELETE ${keyPath}`,
+    access: "keys:write",
+    operationId: "operatorRevokeApiKey",
+    summary: "Revoke any organization's API key",
+    description: "Requests with the key fail immediately. Revoking a key again has no effect.",
+    params: schemas.apiKeyParamsSchema,
+    responses: one,
+  }, async (_c, { params: { id } }, actor) => ({ apiKey: await revokeApiKey(services, actor, id) }));
+}
