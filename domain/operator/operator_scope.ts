@@ -24,3 +24,8 @@ export type OperatorScope = (typeof operatorScopes)[number];
 export function isOperatorScope(text: string): text is OperatorScope {
   return operatorScopes.some((scope) => scope === text);
 }
+
+/** @returns What is wrong with the name of a scope that doesn't exist. */
+export function unknownScope(text: string): string {
+  return `“${text.slice(0, 100)}” is not a scope. The scopes are ${operatorScopes.join(", ")}.`;
+}

@@ -2,7 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { parseAddressBlock } from "../../config.ts";
 import { apiKeyNameCharactersMax, operatorTokenAddressesMax } from "../../domain/limits.ts";
-import { operatorScopes } from "../../domain/operator/operator_scope.ts";
+import { operatorScopes, unknownScope } from "../../domain/operator/operator_scope.ts";
 import {
   idOut,
   idParam,
@@ -13,13 +13,10 @@ import {
   stringSchema,
   timeOut,
 } from "./common.ts";
-import { atMost } from "./messages.ts";
+import { atMost, mustBe } from "./messages.ts";
 
 const scopeSchema = z.enum(operatorScopes, {
-  error: ({ input }) =>
-    typeof input === "string"
-      ? `“${input.slice(0, 100)}” is not a scope. The scopes are ${operatorScopes.join(", ")}.`
-      : undefined,
+  error: ({ input }) => typeof input === "string" ? unknownScope(input) : mustBe("string"),
 });
 const exampleBlock = "198.51.100.0/24";
 
