@@ -1,7 +1,15 @@
-// The help texts: `gatehouse --help`, `gatehouse user --help` and `gatehouse proxy --help`.
+// The help texts: `gatehouse --help`, and those of the commands with their own, such as `gatehouse user --help`.
 import { fileSetting, secrets, settings } from "../config.ts";
 import { operatorLinkLifetimeMs } from "../domain/limits.ts";
+import { operatorScopes } from "../domain/operator/operator_scope.ts";
 import { exitStatus } from "./settings.ts";
+
+/** The exit statuses of commands that work alongside a running server. */
+const commonMeanings = {
+  [exitStatus.internal]: "internal error",
+  [exitStatus.busy]: "the database is busy or unavailable; try again",
+  [exitStatus.config]: "invalid settings, or the database doesn't match this version",
+};
 
 /** @returns The help on all commands and settings. */
 export function help(): string {
@@ -16,6 +24,8 @@ export function help(): string {
     "",
     "  serve         run the server (the default command)",
     "  user          manage accounts: the first one, and emergencies; see gatehouse user --help",
+    "  operator      manage who may open the operator console; see gatehouse operator --help",
+    "  token         manage operator tokens for programs; see gatehouse token --help",
     "  migrate       bring the database to this version's schema",
     "  check         check settings, database, mail server and public address, and suggest fixes;",
     "                --json prints one JSON object",
@@ -79,9 +89,58 @@ export function userHelp(): string {
       [exitStatus.usage]: "invalid command or option",
       [exitStatus.data]: "the email address is taken, or a value is invalid",
       [exitStatus.noUser]: "no account has this email address",
-      [exitStatus.internal]: "internal error",
-      [exitStatus.busy]: "the database is busy or unavailable; try again",
-      [exitStatus.config]: "invalid settings, or the database doesn't match this version",
+      ...commonMeanings,
+    }),
+  ].join("\n");
+}
+
+/** @returns The help on `gatehouse operator`. */
+export function operatorHelp(): string {
+  return [
+    "Manage operators: accounts that may open the console at /operator, which shows every organization. The console",
+    "also requires a passkey or an authenticator app. The command uses the server's settings and database, also while",
+    "the server is running. Run it as the same system user.",
+    "",
+    "  gatehouse operator add EMAIL",
+    "      make an existing account an operator",
+    "  gatehouse operator remove EMAIL",
+    "      take that back, effective on the next request. Tokens that the operator created still work",
+    "  gatehouse operator list [--json]",
+    "      print all operators as a table, or as one JSON object per line",
+    "",
+    ...exitStatusLines({
+      0: "success",
+      [exitStatus.usage]: "invalid command or option",
+      [exitStatus.data]: "the account is disabled",
+      [exitStatus.noUser]: "no account has this email address",
+      ...commonMeanings,
+    }),
+  ].join("\n");
+}
+
+/** @returns The help on `gatehouse token`. */
+export function tokenHelp(): string {
+  return [
+    "Manage operator tokens, with which programs use the API below /api/operator. The command uses the server's",
+    "settings and database, also while the server is running. Run it as the same system user.",
+    "",
+    "  gatehouse token create NAME --scope SCOPE,SCOPE [--expires 90d] [--address CIDR]...",
+    "      create a token and print it, alone on standard output. It can't be shown again. --expires takes days (90d),",
+    "      hours (12h), a date or a time. With --address, the token works only from these IP addresses or blocks",
+    "  gatehouse token list [--json]",
+    "      print all tokens, newest first, as a table, or as one JSON object per line",
+    "  gatehouse token revoke ID",
+    "      revoke a token. Requests with it fail immediately",
+    "",
+    "Scopes:",
+    "",
+    ...operatorScopes.map((scope) => `  ${scope}`),
+    "",
+    ...exitStatusLines({
+      0: "success",
+      [exitStatus.usage]: "invalid command or option",
+      [exitStatus.data]: "an unknown scope or id, or an invalid value",
+      ...commonMeanings,
     }),
   ].join("\n");
 }

@@ -5,16 +5,18 @@ import { checkCommand } from "./check/check.ts";
 import { help } from "./help.ts";
 import { migrateCommand } from "./migrate.ts";
 import { openApiCommand } from "./openapi.ts";
+import { operatorCommand } from "./operator.ts";
 import { proxyCommand } from "./proxy/proxy.ts";
 import { serve } from "./serve/serve.ts";
 import { CommandError, type CommandLine, exitStatus, readCommandLine, SettingsError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
-import { userCommand } from "./user/user.ts";
+import { tokenCommand } from "./token.ts";
+import { userCommand } from "./user.ts";
 
 /** The version of the program. */
 export const version: string = deno.version;
 
-const withOwnHelp = new Set(["user", "proxy"]);
+const withOwnHelp = new Set(["user", "operator", "token", "proxy"]);
 const withArguments = new Set([...withOwnHelp, "check", "backup", "restore"]);
 
 /**
@@ -51,6 +53,8 @@ function findCommand(name: string, line: CommandLine): (() => number | Promise<n
   const commands: Readonly<Record<string, () => number | Promise<number>>> = {
     serve: () => serve(environment, { version }),
     user: () => userCommand(args, environment),
+    operator: () => operatorCommand(args, environment),
+    token: () => tokenCommand(args, environment),
     migrate: () => migrateCommand(environment),
     check: () => checkCommand(args, environment),
     proxy: () => proxyCommand(args, environment),

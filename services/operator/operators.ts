@@ -2,6 +2,7 @@
 import { insertAuditEvent } from "../../db/audit.ts";
 import { findUserCredentials } from "../../db/account/users.ts";
 import { findOperators, markNotOperator, markOperator } from "../../db/operator/users.ts";
+import { findPasskeysOfUser } from "../../db/sign_in/passkeys.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError } from "../../domain/errors.ts";
 import { canonicalEmail } from "../../domain/mail/email.ts";
@@ -23,14 +24,14 @@ export interface ListedOperator {
 /**
  * Makes the account with an email address an operator.
  *
- * @returns Whether it was one already.
+ * @returns Whether it was one already, and whether it has a second factor, without which the console stays closed.
  * @throws {AppError} `not_found`; `validation_failed` if the account is disabled.
  */
 export async function addOperator(
   context: Context,
   actor: OperatorActor,
   email: string,
-): Promise<{ wasOperator: boolean }> {
+): Promise<{ wasOperator: boolean; hasSecondFactor: boolean }> {
   const user = await findUser(context, email);
   if (user.disabledAt !== null) {
     throw new AppError("validation_failed", `${user.email} is disabled. Enable the account first.`);
@@ -41,7 +42,9 @@ export async function addOperator(
     markOperator(user.id, now),
     insertAuditEvent(actor, { action: "operator.added", organizationId: null, target }, { now }).statement,
   ]);
-  return { wasOperator: added?.changes !== 1 };
+  const passkeys = await findPasskeysOfUser(context.database, user.id);
+  const hasSecondFactor = user.hasTotp === 1 || passkeys.length > 0;
+  return { wasOperator: added?.changes !== 1, hasSecondFactor };
 }
 
 /**

@@ -1,7 +1,8 @@
-// A revoked key, a session that was signed out, and a role that was taken away are rejected on the very next request,
-// whichever HTTP thread takes it.
+// A revoked key or operator token, a session that was signed out, and a role that was taken away are rejected on the very next
+// request, whichever HTTP thread takes it. The operator token is revoked by another process.
 import assert from "node:assert/strict";
 import { cookieOf, testPassword } from "../support/app.ts";
+import { runCommand } from "../support/command.ts";
 import { sendJson } from "../support/journey.ts";
 import { isReady, killProgram, startProgram } from "../support/program.ts";
 import { mailedToken } from "../support/proxy_scene.ts";
@@ -63,6 +64,19 @@ async function checkRevocations(env: Record<string, string>): Promise<void> {
     await change(`/api/portal/api-keys/${key.apiKey.id}`, { method: "DELETE" });
     assert.deepEqual(await overNewConnections(`${baseUrl}/api/v1/usage`, asKey), ['401 "invalid_api_key"']);
 
+    const run = async (...args: readonly string[]) => {
+      const end = await runCommand({ folder, env }, ...args);
+      assert.equal(end.status, 0, end.stderr);
+      return end.stdout.trim();
+    };
+    const authorization = `Bearer ${await run("token", "create", "Support", "--scope", "users:read")}`;
+    const users = `${baseUrl}/api/operator/users`;
+    assert.deepEqual(await overNewConnections(users, { headers: { authorization } }), ["200"]);
+    const { id } = JSON.parse(await run("token", "list", "--json"));
+    await run("token", "revoke", id);
+    const rejected = ['401 "invalid_operator_token"'];
+    assert.deepEqual(await overNewConnections(users, { headers: { authorization } }), rejected);
+
     const asBob = { headers: { cookie: bob.cookie } };
     const invitations = `${baseUrl}${organization}/invitations`;
     assert.deepEqual(await overNewConnections(invitations, asBob), ["200"]);
@@ -78,7 +92,8 @@ async function checkRevocations(env: Record<string, string>): Promise<void> {
   }
 }
 
-const name = "rejects a revoked key, an ended session and a former role on the next request, on any thread";
+const name =
+  "rejects a revoked key or operator token, an ended session and a former role on the next request, on any thread";
 
 Deno.test(`embedded database: ${name}`, () => checkRevocations({}));
 

@@ -1,30 +1,40 @@
 // `gatehouse user …`: accounts on the command line, for the first one and for emergencies, alongside a running server.
 // Only links go to standard output, so that they can be piped; text about them goes to standard error.
-import type { Settings } from "../../config.ts";
-import { DatabaseError } from "../../db/engine/database.ts";
-import type { OperatorActor } from "../../domain/actor.ts";
-import { AppError, type ErrorCode, messageOf } from "../../domain/errors.ts";
-import { nameCharactersMax, passwordCharactersMax } from "../../domain/limits.ts";
-import { nameFault } from "../../domain/name.ts";
-import { countOf } from "../../domain/number_text.ts";
-import { roles } from "../../domain/sign_in/session.ts";
-import { createUser } from "../../services/operator/new_user.ts";
-import { type PasswordLink, resetUserPassword } from "../../services/operator/passwords.ts";
-import { disableUser, enableUser } from "../../services/operator/users.ts";
-import { allUsers } from "../../services/operator/user_list.ts";
-import { createProcessParts } from "../../services/process_parts.ts";
-import { createServices, type Services } from "../../services/services.ts";
-import { userHelp } from "../help.ts";
-import { databaseName, openForCommand } from "../open_database.ts";
-import { CommandError, exitStatus, readSettings } from "../settings.ts";
-import { writeLine } from "../terminal.ts";
-import { parseUserArguments, type UserArguments, type UserVerb } from "./user_arguments.ts";
-import { userTable } from "./user_table.ts";
+import type { Settings } from "../config.ts";
+import { nameCharactersMax, passwordCharactersMax } from "../domain/limits.ts";
+import { countOf } from "../domain/number_text.ts";
+import { roles } from "../domain/sign_in/session.ts";
+import { createUser } from "../services/operator/new_user.ts";
+import { type PasswordLink, resetUserPassword } from "../services/operator/passwords.ts";
+import { disableUser, enableUser } from "../services/operator/users.ts";
+import { allUsers } from "../services/operator/user_list.ts";
+import type { OperatorUser } from "../services/operator/user_page.ts";
+import { administer, type AdministrationParts, nameArgument, unknownAccount } from "./administration.ts";
+import { userHelp } from "./help.ts";
+import { CommandError, exitStatus } from "./settings.ts";
+import { writeLine } from "./terminal.ts";
+import { minute, textTable } from "./text_table.ts";
+import { parseVerbArguments, type VerbArguments } from "./verb_arguments.ts";
+
+const forms = {
+  create: {
+    subject: "email address",
+    options: { name: "text", organization: "text", join: "text", role: "text", "password-stdin": "flag" },
+  },
+  list: { options: { json: "flag" } },
+  disable: { subject: "email address", options: { "revoke-keys": "flag" } },
+  enable: { subject: "email address", options: {} },
+  "reset-password": {
+    subject: "email address",
+    options: { "password-stdin": "flag", "turn-off-two-step": "flag" },
+  },
+} as const;
+
+type UserVerb = keyof typeof forms;
+type UserArguments = VerbArguments<UserVerb>;
 
 /** A call of a subcommand. */
-interface Call extends UserArguments {
-  readonly services: Services;
-  readonly actor: OperatorActor;
+interface Call extends UserArguments, AdministrationParts {
   /** From standard input, with `--password-stdin`. */
   readonly password: string | undefined;
 }
@@ -46,41 +56,20 @@ const verbs: Readonly<Record<UserVerb, (call: Call) => Promise<void>>> = {
  * @throws {CommandError}
  */
 export async function userCommand(args: readonly string[], environment: Settings): Promise<number> {
-  const parsed = parseUserArguments(args);
-  if (parsed === "help") return writeLine(userHelp());
-  try {
-    await run(parsed, environment);
-  } catch (error) {
-    // The reader of the output has closed it, as head does.
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw toCommandError(error);
-  }
-  return 0;
+  const parsed = parseVerbArguments("gatehouse user", forms, args);
+  return parsed === "help" ? writeLine(userHelp()) : await run(parsed, environment);
 }
 
-async function run(parsed: UserArguments, environment: Settings): Promise<void> {
+async function run(parsed: UserArguments, environment: Settings): Promise<number> {
   const { verb, flags } = parsed;
   if (verb === "create") toNewUser(parsed);
   const password = flags.has("password-stdin") ? await readPassword() : undefined;
-  const config = readSettings(environment);
-  const opened = await openForCommand(config, { isGuest: true, onlyReads: verb === "list" });
-  writeLine(`Database: ${databaseName(config)}`, "stderr");
-  const base = { config, database: opened.database, clock: Date.now };
-  const onBackgroundError = () => {};
-  const parts = createProcessParts(base, { onBackgroundError });
-  const services = createServices(base, { parts, onBackgroundError });
-  const client = { address: "", userAgent: `gatehouse user ${verb}`, requestId: null };
-  try {
-    await verbs[verb]({
-      ...parsed,
-      services,
-      actor: { type: "operator", client, credential: { kind: "commandLine" } },
-      password,
-    });
-  } finally {
-    await services.close();
-    await parts.close();
-    await opened.close();
-  }
+  return await administer({
+    command: `gatehouse user ${verb}`,
+    environment,
+    onlyReads: verb === "list",
+    unknown: unknownAccount,
+  }, (parts) => verbs[verb]({ ...parsed, ...parts, password }));
 }
 
 /** More than any valid password, so that the rules for passwords report one that is too long. */
@@ -115,7 +104,7 @@ async function readPassword(): Promise<string> {
 }
 
 /** @returns The account to create. @throws {CommandError} */
-function toNewUser({ email, texts }: UserArguments) {
+function toNewUser({ subject: email, texts }: UserArguments) {
   const name = nameOption(texts, "name");
   const organizationName = nameOption(texts, "organization");
   const organizationId = texts.get("join");
@@ -135,31 +124,43 @@ function toNewUser({ email, texts }: UserArguments) {
 }
 
 function nameOption(texts: UserArguments["texts"], option: string): string | undefined {
-  const name = texts.get(option)?.trim();
-  if (name === undefined) return undefined;
-  const isValid = name !== "" && [...name].length <= nameCharactersMax && !/\p{Cc}/u.test(name);
-  const fault = isValid ? nameFault(name) : `must have 1 to ${nameCharactersMax} characters.`;
-  if (fault !== null) throw new CommandError(`--${option} ${fault}`, exitStatus.data);
-  return name;
+  const text = texts.get(option);
+  if (text === undefined) return undefined;
+  return nameArgument(text, { label: `--${option}`, charactersMax: nameCharactersMax });
 }
 
 async function create(call: Call): Promise<void> {
   const { services, actor, password } = call;
   const { link, organizationId } = await createUser(services, actor, { ...toNewUser(call), password });
-  const created = `Created ${call.email} in ${organizationId}.`;
+  const created = `Created ${call.subject} in ${organizationId}.`;
   if (link === null) writeLine(created);
   else writeLink(link, created);
 }
 
+const titles = ["EMAIL", "CONFIRMED", "DISABLED", "TWO-STEP", "LAST SIGN-IN", "NAME", "ORGANIZATIONS"];
+
 async function list({ services, flags }: Call): Promise<void> {
-  const table = userTable();
+  const table = textTable(titles);
   for await (const users of allUsers(services)) {
-    const lines = flags.has("json") ? users.map((user) => JSON.stringify(user)) : table(users);
+    const lines = flags.has("json") ? users.map((user) => JSON.stringify(user)) : table(users.map(cells));
     writeLine(lines.join("\n"));
   }
 }
 
-async function disable({ services, actor, email, flags }: Call): Promise<void> {
+function cells(user: OperatorUser): string[] {
+  const organizations = user.organizations.map(({ id, name, role }) => `${name} (${role}, ${id})`);
+  return [
+    user.email,
+    user.emailVerifiedAt === null ? "no" : "yes",
+    user.disabledAt === null ? "no" : "yes",
+    user.twoStep ? "on" : "off",
+    minute(user.lastSignInAt),
+    user.name,
+    organizations.length === 0 ? "-" : organizations.join(", "),
+  ];
+}
+
+async function disable({ services, actor, subject: email, flags }: Call): Promise<void> {
   const revokeKeys = flags.has("revoke-keys");
   const result = await disableUser(services, actor, { email, revokeKeys });
   const { wasDisabled, activeKeys, revokedKeys, revokedInvitations } = result;
@@ -171,12 +172,12 @@ async function disable({ services, actor, email, flags }: Call): Promise<void> {
   }
 }
 
-async function enable({ services, actor, email }: Call): Promise<void> {
+async function enable({ services, actor, subject: email }: Call): Promise<void> {
   const { wasDisabled } = await enableUser(services, actor, { email });
   writeLine(wasDisabled ? "Enabled. They can sign in again." : "The account was not disabled.");
 }
 
-async function resetPassword({ services, actor, email, flags, password }: Call): Promise<void> {
+async function resetPassword({ services, actor, subject: email, flags, password }: Call): Promise<void> {
   const turnOffTwoStep = flags.has("turn-off-two-step");
   const input = { email, password, turnOffTwoStep };
   const { link, hadTwoStep } = await resetUserPassword(services, actor, input);
@@ -193,24 +194,4 @@ function writeLink({ address, expiresAt }: PasswordLink, before: string): void {
   const time = expiresAt.slice(0, 16).replace("T", " ");
   writeLine(`${before} Link to choose a password, once, until ${time} UTC:`.trim(), "stderr");
   writeLine(address);
-}
-
-const statuses: Partial<Record<ErrorCode, number>> = {
-  not_found: exitStatus.noUser,
-  email_taken: exitStatus.data,
-  validation_failed: exitStatus.data,
-  unavailable: exitStatus.busy,
-};
-
-function toCommandError(error: unknown): CommandError {
-  if (error instanceof CommandError) return error;
-  const message = messageOf(error);
-  if (error instanceof AppError) {
-    const isUnknown = error.code === "not_found";
-    const reason = isUnknown ? "no account has this email address." : message;
-    return new CommandError(reason, statuses[error.code] ?? exitStatus.internal);
-  }
-  return error instanceof DatabaseError && error.kind === "unavailable"
-    ? new CommandError(`the database is busy or unavailable; try again: ${message}`, exitStatus.busy)
-    : new CommandError(message, exitStatus.internal);
 }

@@ -1,0 +1,109 @@
+// Runs commands that act as the operator alongside a running server, and turns their errors into exit statuses.
+import type { Settings } from "../config.ts";
+import { DatabaseError } from "../db/engine/database.ts";
+import type { OperatorActor } from "../domain/actor.ts";
+import { AppError, type ErrorCode, messageOf } from "../domain/errors.ts";
+import { nameFault } from "../domain/name.ts";
+import { createProcessParts } from "../services/process_parts.ts";
+import { createServices, type Services } from "../services/services.ts";
+import { databaseName, openForCommand } from "./open_database.ts";
+import { CommandError, exitStatus, readSettings } from "./settings.ts";
+import { writeLine } from "./terminal.ts";
+
+/** How a command runs. */
+export interface AdministrationOptions {
+  /** Such as `gatehouse user list`, for the audit log. */
+  readonly command: string;
+  readonly environment: Settings;
+  /** It changes nothing, so a server may start meanwhile. */
+  readonly onlyReads: boolean;
+  /** The message for an object that doesn't exist, and the exit status. */
+  readonly unknown: { readonly message: string; readonly status: number };
+}
+
+/** What a command acts with. */
+export interface AdministrationParts {
+  readonly services: Services;
+  readonly actor: OperatorActor;
+}
+
+/**
+ * Opens the database that a server may be using, and acts on it as the operator on the command line.
+ *
+ * @param act What the command does.
+ * @returns 0.
+ * @throws {CommandError}
+ */
+export async function administer(
+  options: AdministrationOptions,
+  act: (parts: AdministrationParts) => Promise<void>,
+): Promise<number> {
+  try {
+    await run(options, act);
+  } catch (error) {
+    // The reader of the output has closed it, as head does.
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw toCommandError(error, options);
+  }
+  return 0;
+}
+
+async function run(
+  { command, environment, onlyReads }: AdministrationOptions,
+  act: (parts: AdministrationParts) => Promise<void>,
+): Promise<void> {
+  const config = readSettings(environment);
+  const opened = await openForCommand(config, { isGuest: true, onlyReads });
+  writeLine(`Database: ${databaseName(config)}`, "stderr");
+  const base = { config, database: opened.database, clock: Date.now };
+  const onBackgroundError = () => {};
+  const parts = createProcessParts(base, { onBackgroundError });
+  const services = createServices(base, { parts, onBackgroundError });
+  const client = { address: "", userAgent: command, requestId: null };
+  try {
+    await act({ services, actor: { type: "operator", client, credential: { kind: "commandLine" } } });
+  } finally {
+    await services.close();
+    await parts.close();
+    await opened.close();
+  }
+}
+
+const statuses: Partial<Record<ErrorCode, number>> = {
+  email_taken: exitStatus.data,
+  validation_failed: exitStatus.data,
+  unavailable: exitStatus.busy,
+};
+
+function toCommandError(error: unknown, { unknown }: AdministrationOptions): CommandError {
+  if (error instanceof CommandError) return error;
+  if (error instanceof AppError) {
+    return error.code === "not_found"
+      ? new CommandError(unknown.message, unknown.status)
+      : new CommandError(messageOf(error), statuses[error.code] ?? exitStatus.internal);
+  }
+  return error instanceof DatabaseError && error.kind === "unavailable"
+    ? new CommandError(`the database is busy or unavailable; try again: ${messageOf(error)}`, exitStatus.busy)
+    : new CommandError(messageOf(error), exitStatus.internal);
+}
+
+/** When no account has an email address. */
+export const unknownAccount = {
+  message: "no account has this email address.",
+  status: exitStatus.noUser,
+} as const;
+
+/**
+ * @param label What the name is called in an error, such as `--name`.
+ * @returns The name, trimmed.
+ * @throws {CommandError}
+ */
+export function nameArgument(
+  text: string,
+  { label, charactersMax }: { label: string; charactersMax: number },
+): string {
+  const name = text.trim();
+  const isValid = name !== "" && [...name].length <= charactersMax && !/\p{Cc}/u.test(name);
+  const fault = isValid ? nameFault(name) : `must have 1 to ${charactersMax} characters.`;
+  if (fault !== null) throw new CommandError(`${label} ${fault}`, exitStatus.data);
+  return name;
+}

@@ -1,0 +1,28 @@
+// Tables on standard output. They are printed page by page, so columns are as wide as they had to be so far.
+
+/** @returns A function that turns the next rows into lines. The first call's lines begin with the titles. */
+export function textTable(titles: readonly string[]): (rows: readonly (readonly string[])[]) => string[] {
+  const widths = titles.map((title) => title.length);
+  let isFirst = true;
+  return (given) => {
+    const rows = [...(isFirst ? [titles] : []), ...given.map((row) => row.map(withoutControls))];
+    isFirst = false;
+    for (const row of rows) {
+      row.forEach((cell, column) => widths[column] = Math.max(widths[column] ?? 0, [...cell].length));
+    }
+    return rows.map((row) =>
+      row.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - [...cell].length)).join("  ")
+        .trimEnd()
+    );
+  };
+}
+
+/** @param time ISO 8601 UTC. @returns It to the minute; a dash for none. */
+export function minute(time: string | null): string {
+  return time === null ? "-" : `${time.slice(0, 16).replace("T", " ")}Z`;
+}
+
+/** Characters that would move the cursor or change the direction of text become a replacement character. */
+function withoutControls(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{fffd}");
+}

@@ -1,0 +1,117 @@
+// `gatehouse token …`: operator tokens, alongside a running server. A new token is the only text on standard output.
+import { parseAddressBlock, type Settings } from "../config.ts";
+import { apiKeyNameCharactersMax, operatorTokenAddressesMax } from "../domain/limits.ts";
+import { isOperatorScope, type OperatorScope, unknownScope } from "../domain/operator/operator_scope.ts";
+import type { OperatorToken } from "../domain/operator/operator_token.ts";
+import { parseTime } from "../domain/time.ts";
+import {
+  createOperatorToken,
+  listOperatorTokens,
+  type NewToken,
+  revokeOperatorToken,
+} from "../services/operator/operator_tokens.ts";
+import { administer, type AdministrationParts, nameArgument } from "./administration.ts";
+import { tokenHelp } from "./help.ts";
+import { CommandError, exitStatus } from "./settings.ts";
+import { writeLine } from "./terminal.ts";
+import { minute, textTable } from "./text_table.ts";
+import { parseVerbArguments, type VerbArguments } from "./verb_arguments.ts";
+
+const forms = {
+  create: { subject: "name", options: { scope: "list", expires: "text", address: "list" } },
+  list: { options: { json: "flag" } },
+  revoke: { subject: "token id", options: {} },
+} as const;
+
+type TokenVerb = keyof typeof forms;
+type TokenArguments = VerbArguments<TokenVerb>;
+type Call = TokenArguments & AdministrationParts;
+
+const verbs: Readonly<Record<TokenVerb, (call: Call) => Promise<void>>> = { create, list, revoke };
+const listPageItems = 100;
+
+/**
+ * Runs `gatehouse token`.
+ *
+ * @param args As typed, without `gatehouse token`.
+ * @param environment See {@linkcode CommandLine}.
+ * @returns 0.
+ * @throws {CommandError}
+ */
+export async function tokenCommand(args: readonly string[], environment: Settings): Promise<number> {
+  const parsed = parseVerbArguments("gatehouse token", forms, args);
+  if (parsed === "help") return writeLine(tokenHelp());
+  const { verb } = parsed;
+  // Invalid values are reported before the database is opened.
+  if (verb === "create") toNewToken(parsed, Date.now());
+  const unknown = { message: "no token has this id.", status: exitStatus.data };
+  return await administer(
+    { command: `gatehouse token ${verb}`, environment, onlyReads: verb === "list", unknown },
+    (parts) => verbs[verb]({ ...parsed, ...parts }),
+  );
+}
+
+async function create(call: Call): Promise<void> {
+  const { services, actor } = call;
+  const { token, fullToken } = await createOperatorToken(services, actor, toNewToken(call, services.clock()));
+  const until = token.expiresAt === null ? "" : `, valid until ${minute(token.expiresAt)}`;
+  writeLine(`Created ${token.id}${until}. The token is shown only once:`, "stderr");
+  writeLine(fullToken);
+}
+
+/** @param now Milliseconds since 1970. @returns The token to create. @throws {CommandError} */
+function toNewToken({ subject, texts, lists }: TokenArguments, now: number): NewToken {
+  const scopes = lists.get("scope") ?? [];
+  const addresses = lists.get("address") ?? [];
+  if (scopes.length === 0) throw new CommandError("--scope is required.", exitStatus.usage);
+  if (addresses.length > operatorTokenAddressesMax) {
+    const fault = `--address can be given at most ${operatorTokenAddressesMax} times.`;
+    throw new CommandError(fault, exitStatus.data);
+  }
+  const wrong = addresses.find((text) => parseAddressBlock(text) === null);
+  if (wrong !== undefined) {
+    throw new CommandError(`--address ${wrong} is not an IP address or a CIDR block.`, exitStatus.data);
+  }
+  return {
+    name: nameArgument(subject, { label: "NAME", charactersMax: apiKeyNameCharactersMax }),
+    scopes: scopes.map(toScope),
+    addresses,
+    expiresAt: texts.has("expires") ? toExpiry(texts.get("expires") ?? "", now) : null,
+  };
+}
+
+function toScope(text: string): OperatorScope {
+  if (isOperatorScope(text)) return text;
+  throw new CommandError(unknownScope(text), exitStatus.data);
+}
+
+/** @param text A number of days or hours, such as `90d`, a date or a time. @returns Milliseconds since 1970. */
+function toExpiry(text: string, now: number): number {
+  const [, count, unit] = /^(\d{1,5})([dh])$/.exec(text) ?? [];
+  const hours = unit === "d" ? 24 : 1;
+  const at = count === undefined ? parseTime(text) : now + Number(count) * hours * 3_600_000;
+  if (at !== null && at > now) return at;
+  const fault = "--expires must be in the future: days such as 90d, hours such as 12h, or a date.";
+  throw new CommandError(fault, exitStatus.data);
+}
+
+async function list({ services, flags }: Call): Promise<void> {
+  const table = textTable(["ID", "STATUS", "LAST USED", "EXPIRES", "NAME", "SCOPES", "ADDRESSES"]);
+  for (let cursor: string | undefined;;) {
+    const { tokens, nextCursor } = await listOperatorTokens(services, { limit: listPageItems, cursor });
+    const lines = flags.has("json") ? tokens.map((token) => JSON.stringify(token)) : table(tokens.map(cells));
+    if (lines.length > 0) writeLine(lines.join("\n"));
+    if (nextCursor === null) return;
+    cursor = nextCursor;
+  }
+}
+
+function cells({ id, status, lastUsedAt, expiresAt, name, scopes, addresses }: OperatorToken): string[] {
+  const from = addresses.length === 0 ? "any" : addresses.join(",");
+  return [id, status, minute(lastUsedAt), minute(expiresAt), name, scopes.join(","), from];
+}
+
+async function revoke({ services, actor, subject }: Call): Promise<void> {
+  const { name } = await revokeOperatorToken(services, actor, subject);
+  writeLine(`Revoked “${name}”. Requests with it fail immediately.`);
+}

@@ -1,0 +1,93 @@
+// Parses the arguments of commands with subcommands, such as `gatehouse user`. Errors name an option but never its value, which may
+// be a secret.
+import { parseArgs } from "node:util";
+import { messageOf } from "../domain/errors.ts";
+import { CommandError, exitStatus } from "./settings.ts";
+
+/** How a subcommand is called. */
+export interface VerbForm {
+  /** What its only argument is, such as `email address`; undefined for none. */
+  readonly subject?: string;
+  /** Its options: with a value, with a list (repeated, or joined by commas), or without a value. */
+  readonly options: Readonly<Record<string, "text" | "list" | "flag">>;
+}
+
+/** Valid arguments. */
+export interface VerbArguments<Verb extends string> {
+  readonly verb: Verb;
+  /** As typed; empty for a subcommand without one. */
+  readonly subject: string;
+  /** The options with a value, by name. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** The options with a list. */
+  readonly lists: ReadonlyMap<string, readonly string[]>;
+  /** The options without a value. */
+  readonly flags: ReadonlySet<string>;
+}
+
+/**
+ * @param command Such as `gatehouse user`.
+ * @param forms The subcommands by name.
+ * @param args As typed, without the command.
+ * @returns The arguments, or `help` for `--help`.
+ * @throws {CommandError}
+ */
+export function parseVerbArguments<Verb extends string>(
+  command: string,
+  forms: Readonly<Record<Verb, VerbForm>>,
+  args: readonly string[],
+): VerbArguments<Verb> | "help" {
+  const [verb = "", ...rest] = args;
+  if (args.includes("--help") || args.includes("-h")) return "help";
+  const isVerb = (name: string): name is Verb => Object.hasOwn(forms, name);
+  if (!isVerb(verb)) {
+    const problem = verb === "" ? "a command is required." : `unknown command “${verb}”.`;
+    throw usageError(`${problem} Try ${command} --help.`);
+  }
+  const { subject, options } = forms[verb];
+  const { positionals, values } = parse(rest, { command, options });
+  const texts = new Map<string, string>();
+  const lists = new Map<string, readonly string[]>();
+  const flags = new Set<string>();
+  for (const [name, given] of Object.entries(values)) {
+    const [value, ...more] = given;
+    if (given.includes("")) throw usageError(`--${name} requires a value.`);
+    if (options[name] === "list") {
+      lists.set(name, given.flatMap((one) => String(one).split(",")).map((one) => one.trim()));
+      continue;
+    }
+    if (more.length > 0) throw usageError(`--${name} is given more than once.`);
+    if (typeof value === "string") texts.set(name, value);
+    else flags.add(name);
+  }
+  if (positionals.length !== (subject === undefined ? 0 : 1)) {
+    throw usageError(`${verb} takes ${subject === undefined ? "no argument" : `exactly one ${subject}`}.`);
+  }
+  return { verb, subject: positionals[0] ?? "", texts, lists, flags };
+}
+
+function parse(
+  args: string[],
+  { command, options }: { command: string; options: VerbForm["options"] },
+): { positionals: string[]; values: Record<string, (string | boolean)[]> } {
+  const known = Object.entries(options).map(([name, kind]) => [
+    name,
+    { type: kind === "flag" ? "boolean" as const : "string" as const, multiple: true as const },
+  ]);
+  try {
+    const { positionals, values } = parseArgs({
+      args,
+      options: Object.fromEntries(known),
+      allowPositionals: true,
+    });
+    return { positionals, values: values as Record<string, (string | boolean)[]> };
+  } catch (error) {
+    // The rest of the message explains Node's rules.
+    const [problem = ""] = messageOf(error).split(/\.?\s*(\n|\. )/);
+    throw usageError(`${problem}. Try ${command} --help.`);
+  }
+}
+
+function usageError(message: string): CommandError {
+  return new CommandError(message, exitStatus.usage);
+}

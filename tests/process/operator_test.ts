@@ -1,0 +1,121 @@
+// `gatehouse operator …` and `gatehouse token …` with the real program, alongside a running server.
+import assert from "node:assert/strict";
+import { operatorScopes } from "../../domain/operator/operator_scope.ts";
+import { cookieOf, testPassword } from "../support/app.ts";
+import { runCommand } from "../support/command.ts";
+import { sendJson } from "../support/journey.ts";
+import { isReady, killProgram, startProgram } from "../support/program.ts";
+
+const dayMs = 24 * 3_600_000;
+
+Deno.test("operators and tokens are managed alongside a running server", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-operator-" });
+  const options = { folder, env: { LOG_LEVEL: "warning" } };
+  const program = startProgram(options);
+  const gatehouse = async (...args: readonly string[]) => {
+    const { status, stdout, stderr } = await runCommand(options, ...args);
+    return [status, stdout.trim(), stderr.replace(/^Database: .*\n/, "").trim()] as const;
+  };
+  try {
+    await isReady(program);
+    const { baseUrl } = program;
+    const json = { name: "Mara Rossi", email: "mara@example.com", password: testPassword };
+    const cookie = cookieOf(await sendJson(baseUrl, "/api/auth/sign-up", { json }));
+    const listTokens = async () => {
+      const response = await sendJson(baseUrl, "/api/operator/tokens", { cookie });
+      return (await response.json()).error?.code;
+    };
+
+    assert.equal(await listTokens(), "not_found");
+    const added = await gatehouse("operator", "add", "Mara@Example.com");
+    assert.deepEqual(added.slice(0, 2), [0, "Mara@Example.com is now an operator."]);
+    assert.match(added[2], /set up two-step sign-in or a passkey/);
+    assert.equal(await listTokens(), "second_factor_required");
+    assert.deepEqual((await gatehouse("operator", "add", "mara@example.com"))[1], alreadyOperator);
+    assert.match(
+      (await gatehouse("operator", "list"))[1],
+      /^EMAIL .*\nmara@example\.com {2}\d{4}-.* Mara Rossi$/,
+    );
+    const listed = JSON.parse((await gatehouse("operator", "list", "--json"))[1]);
+    assert.deepEqual([listed.email, listed.twoStep, listed.passkeys], ["mara@example.com", false, 0]);
+    assert.equal((await gatehouse("operator", "remove", "mara@example.com"))[0], 0);
+    assert.equal(await listTokens(), "not_found");
+    assert.equal((await gatehouse("operator", "list", "--json"))[1], "");
+
+    const created = await gatehouse(
+      ...["token", "create", "Billing", "--scope", "users:read,usage:read", "--expires", "90d"],
+      ...["--address", "127.0.0.0/8"],
+    );
+    assert.equal(created[0], 0, created[2]);
+    assert.match(created[1], /^service_operator_[0-9A-Za-z]{38}$/);
+    const asToken = { apiKey: created[1] };
+    assert.equal((await sendJson(baseUrl, "/api/operator/users", asToken)).status, 200);
+    const token = JSON.parse((await gatehouse("token", "list", "--json"))[1]);
+    assert.deepEqual(
+      [token.name, token.scopes, token.addresses, token.createdBy],
+      ["Billing", ["usage:read", "users:read"], ["127.0.0.0/8"], null],
+    );
+    assert.equal(Math.round((Date.parse(token.expiresAt) - Date.parse(token.createdAt)) / dayMs), 90);
+    assert.match((await gatehouse("token", "list"))[1], /^ID .*\nopt_\w+ {2}active .*127\.0\.0\.0\/8$/);
+    assert.match((await gatehouse("token", "revoke", token.id))[1], /Revoked “Billing”/);
+    assert.equal((await sendJson(baseUrl, "/api/operator/users", asToken)).status, 401);
+  } finally {
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+const alreadyOperator = "The account was already an operator.";
+
+Deno.test("says what is wrong with the arguments, and exits with the documented status", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-operator-" });
+  const scopes = operatorScopes.join(", ");
+  const cases: readonly (readonly [args: string, status: number, message: string])[] = [
+    ["operator", 64, "a command is required. Try gatehouse operator --help."],
+    ["operator promote", 64, "unknown command “promote”. Try gatehouse operator --help."],
+    ["operator add", 64, "add takes exactly one email address."],
+    ["operator list all", 64, "list takes no argument."],
+    ["token create A", 64, "--scope is required."],
+    [
+      "token create A --scope usage:read,usage:all",
+      65,
+      `“usage:all” is not a scope. The scopes are ${scopes}.`,
+    ],
+    ["token create A --scope usage:read --expires 0d", 65, "--expires must be in the future"],
+    ["token create A --scope usage:read --expires never", 65, "--expires must be in the future"],
+    ["token create A --scope usage:read --address 10.1", 65, "--address 10.1 is not an IP address"],
+    ["token create A --scope usage:read --scope", 64, "Option '--scope <value>' argument missing"],
+    ["token revoke", 64, "revoke takes exactly one token id."],
+    // Never creates a database.
+    ["token list", 78, "doesn't exist"],
+  ];
+  try {
+    for (const [args, status, message] of cases) {
+      const end = await runCommand({ folder }, ...args.split(" "));
+      assert.deepEqual([end.status, end.stdout], [status, ""], `${args}: ${end.stderr}`);
+      assert.ok(end.stderr.includes(message), `${args}: ${end.stderr}`);
+    }
+    for (const command of ["operator", "token"]) {
+      const { status, stdout } = await runCommand({ folder }, command, "--help");
+      assert.equal(status, 0);
+      assert.match(stdout, new RegExp(`gatehouse ${command} list`));
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("an unknown account or token has its own exit status", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-operator-" });
+  try {
+    assert.equal((await runCommand({ folder }, "migrate")).status, 0);
+    const account = await runCommand({ folder }, "operator", "add", "nobody@example.com");
+    assert.equal(account.status, 67);
+    assert.match(account.stderr, /gatehouse operator: no account has this email address\./);
+    const token = await runCommand({ folder }, "token", "revoke", `opt_${"0".repeat(32)}`);
+    assert.equal(token.status, 65);
+    assert.match(token.stderr, /gatehouse token: no token has this id\./);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
