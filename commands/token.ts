@@ -97,12 +97,13 @@ function toExpiry(text: string, now: number): number {
 
 async function list({ services, flags }: Call): Promise<void> {
   const table = textTable(["ID", "STATUS", "LAST USED", "EXPIRES", "NAME", "SCOPES", "ADDRESSES"]);
-  for (let cursor: string | undefined;;) {
-    const { tokens, nextCursor } = await listOperatorTokens(services, { limit: listPageItems, cursor });
+  let cursor: string | null | undefined;
+  while (cursor !== null) {
+    const page = await listOperatorTokens(services, { limit: listPageItems, cursor });
+    const { tokens } = page;
     const lines = flags.has("json") ? tokens.map((token) => JSON.stringify(token)) : table(tokens.map(cells));
     if (lines.length > 0) writeLine(lines.join("\n"));
-    if (nextCursor === null) return;
-    cursor = nextCursor;
+    cursor = page.nextCursor;
   }
 }
 

@@ -1,0 +1,39 @@
+// docs/operators.md: its commands run in order against the real program.
+import assert from "node:assert/strict";
+import { operatorScopes } from "../../domain/operator/operator_scope.ts";
+import { testPassword } from "../support/app.ts";
+import { installGatehouse, readGuide, runLines } from "../support/guides.ts";
+import { sendJson } from "../support/journey.ts";
+import { isReady, killProgram, startProgram } from "../support/program.ts";
+
+const block = await readGuide("operators.md");
+
+Deno.test("the guide names operators, creates a token that works, and revokes it", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-operators-" });
+  const program = startProgram({ folder });
+  try {
+    await isReady(program);
+    const json = { name: "Mara", email: "mara@example.com", password: testPassword };
+    await sendJson(program.baseUrl, "/api/auth/sign-up", { json });
+    const bin = await installGatehouse(folder);
+    const env = { GATEHOUSE: program.baseUrl, PATH: `${bin}:${Deno.env.get("PATH")}` };
+    const run = (lines: string) => runLines(lines, { cwd: folder, env });
+
+    assert.match(await run(block("operators")), /is now an operator[^]*mara@example\.com[^]*no longer/);
+    const [token = "", listed = ""] = (await run(`${block("token")}\necho; echo "--- $TOKEN"`)).split("--- ")
+      .toReversed();
+    assert.equal(JSON.parse(listed).organizations.length, 1);
+    const { id } = JSON.parse(await run("gatehouse token list --json"));
+    assert.match(await run(`TOKEN_ID=${id}\n${block("revoke")}`), /active[^]*Revoked “Customer lookup”/);
+    const after = await sendJson(program.baseUrl, "/api/operator/organizations", { apiKey: token.trim() });
+    assert.equal(after.status, 401);
+  } finally {
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the guide lists every scope", async () => {
+  const guide = await Deno.readTextFile(new URL("../../docs/operators.md", import.meta.url));
+  for (const scope of operatorScopes) assert.ok(guide.includes(`\`${scope}\``), scope);
+});
