@@ -1,10 +1,10 @@
-// A revoked key or operator token, a session that was signed out, and a role that was taken away are rejected on the very next
-// request, whichever HTTP thread takes it. The operator token is revoked by another process.
+// A revoked key or operator token, a session that was signed out, a role that was taken away, and a suspended organization are
+// rejected on the very next request, whichever HTTP thread takes it. The operator token is revoked by another process.
 import assert from "node:assert/strict";
 import { cookieOf, testPassword } from "../support/app.ts";
 import { runCommand } from "../support/command.ts";
 import { sendJson } from "../support/journey.ts";
-import { isReady, killProgram, startProgram } from "../support/program.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 import { mailedToken } from "../support/proxy_scene.ts";
 import { sqldMissing, startSqld } from "../support/sqld.ts";
 
@@ -27,6 +27,46 @@ async function overNewConnections(
     return `${response.status} ${/"(?:code|authenticated)":("?\w+"?)/.exec(text)?.[1] ?? ""}`.trim();
   });
   return [...new Set(await Promise.all(responses))];
+}
+
+/** Suspends and resumes an organization, several times. */
+async function checkSuspension(
+  { baseUrl }: Program,
+  { cookie, organizationId, operatorToken }: {
+    cookie: string;
+    organizationId: string;
+    operatorToken: string;
+  },
+): Promise<void> {
+  const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name: "Suspended" } });
+  const headers = {
+    authorization: `Bearer ${(await created.json()).fullKey}`,
+    "content-type": "application/json",
+  };
+  const keyRequests = [
+    { path: "/api/v1/usage", headers, json: { productSlug: "tiles", metric: "requests", quantity: 1 } },
+    { path: "/api/v1/usage", headers },
+    { path: "/api/auth/forward?accept=key", headers },
+  ];
+  const asMember = { headers: { cookie, "content-type": "application/json" }, json: { name: "Key" } };
+  const suspended = ['403 "organization_suspended"'];
+  for (let round = 0; round < 3; round++) {
+    for (const status of ["suspended", "active"]) {
+      const changed = await fetch(`${baseUrl}/api/operator/organizations/${organizationId}`, {
+        method: "PATCH",
+        headers: { authorization: `Bearer ${operatorToken}`, "content-type": "application/json" },
+        body: JSON.stringify({ status }),
+      });
+      assert.equal(changed.status, 200, await changed.text());
+      const isActive = status === "active";
+      for (const { path, ...request } of keyRequests) {
+        const outcomes = await overNewConnections(baseUrl + path, request);
+        assert.deepEqual(outcomes, isActive ? ["json" in request ? "201" : "200"] : suspended, path);
+      }
+      const keys = await overNewConnections(`${baseUrl}/api/portal/api-keys`, asMember);
+      assert.deepEqual(keys, isActive ? ["201"] : suspended);
+    }
+  }
 }
 
 async function checkRevocations(env: Record<string, string>): Promise<void> {
@@ -77,6 +117,9 @@ async function checkRevocations(env: Record<string, string>): Promise<void> {
     const rejected = ['401 "invalid_operator_token"'];
     assert.deepEqual(await overNewConnections(users, { headers: { authorization } }), rejected);
 
+    const operatorToken = await run("token", "create", "Billing", "--scope", "organizations:write");
+    await checkSuspension(program, { ...ada, operatorToken });
+
     const asBob = { headers: { cookie: bob.cookie } };
     const invitations = `${baseUrl}${organization}/invitations`;
     assert.deepEqual(await overNewConnections(invitations, asBob), ["200"]);
@@ -93,7 +136,8 @@ async function checkRevocations(env: Record<string, string>): Promise<void> {
 }
 
 const name =
-  "rejects a revoked key or operator token, an ended session and a former role on the next request, on any thread";
+  "rejects a revoked key or operator token, an ended session, a former role and a suspended organization on the " +
+  "next request, on any thread";
 
 Deno.test(`embedded database: ${name}`, () => checkRevocations({}));
 
