@@ -169,6 +169,10 @@ export const operatorLinkLifetimeMs = 24 * 3_600_000;
 export const operatorPageItemsMax = 500;
 /** Organizations of a user in operators' lists. */
 export const listedOrganizationsMax = 100;
+/** For how long the operator's overview is not read again. */
+export const overviewKeptMs = 30_000;
+/** Products and metrics that the overview sums: those with the most records. */
+export const overviewSeriesMax = 100;
 /** Characters of what operators search for. */
 export const searchCharactersMax = 200;
 export const auditRetentionMs = 400 * 24 * 3_600_000;

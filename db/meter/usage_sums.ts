@@ -55,14 +55,9 @@ const groupColumns = {
   apiKey: { select: sql`k.id AS apiKey, k.name AS apiKeyName,`, groupBy: sql`s.api_key` },
 };
 
-/** In place of an organization's id: the totals of all organizations. They have no keys. */
-export const allOrganizations = "*";
-
 /** The number by which tables of usage name an organization. */
 export const numberOf = (organizationId: string) =>
-  organizationId === allOrganizations
-    ? sql`0`
-    : sql`(SELECT number FROM organizations WHERE id = ${organizationId})`;
+  sql`(SELECT number FROM organizations WHERE id = ${organizationId})`;
 
 /**
  * Adds up rollups by window and group.

@@ -1,66 +1,153 @@
-// SQL of the operators' overview: which organizations were active in a month.
-import { rollupNumber } from "../../domain/meter/rollup_unit.ts";
-import { type DatabaseReader, sql } from "../engine/database.ts";
+// The SQL of the operator's overview: sums over all organizations, read from the few series that keep them.
+import { rollupNumber, rollupPieces, rollupUnits } from "../../domain/meter/rollup_unit.ts";
+import type { UsageWindow } from "../../domain/meter/usage_window.ts";
+import { type DatabaseReader, joinSql, sql } from "../engine/database.ts";
 
-/** An organization with the number of its records in a month and in the month before. */
-export interface BusyOrganizationRow {
-  readonly id: string;
-  readonly name: string;
-  readonly externalId: string | null;
-  readonly isDeleted: number;
-  readonly records: number;
-  readonly recordsBefore: number;
+/** A product and metric, and the number of the series to sum. */
+export interface OverviewSeries {
+  readonly series: number;
+  readonly productSlug: string;
+  readonly metric: string;
 }
 
-/** How many organizations there are, and how many recorded something in a month, since a day, and in the month before. */
-export interface OrganizationCounts {
-  readonly all: number;
-  readonly active: number;
-  readonly activeToday: number;
-  readonly activeBefore: number;
-}
-
-/** The month and the day that a moment is in, in UTC. Milliseconds since 1970. */
-export interface OverviewTimes {
-  readonly now: number;
-  readonly dayStart: number;
-}
-
-/** @returns The organizations with the most records in the current month. */
-export function findBusiestOrganizations(
+/** @param options `months`: numbers of months. @returns The totals with the most records in these months, at most `limit`. */
+export function findBusiestTotals(
   database: DatabaseReader,
-  { now, limit }: { now: number; limit: number },
-): Promise<BusyOrganizationRow[]> {
-  const month = rollupNumber("month", now);
+  { months, limit }: { months: readonly number[]; limit: number },
+): Promise<OverviewSeries[]> {
   return database.read(sql`
-    SELECT o.id, o.name, o.external_id AS externalId, o.deleted_at IS NOT NULL AS isDeleted, u.records,
-      (SELECT coalesce(sum(b.count), 0) FROM usage_rollups_monthly b
-       WHERE b.month = ${month - 1} AND b.organization = u.organization) AS recordsBefore
-    FROM (
-      SELECT r.organization, sum(r.count) AS records FROM usage_rollups_monthly r
-      WHERE r.month = ${month} AND r.organization > 0
-      GROUP BY r.organization HAVING sum(r.count) > 0 ORDER BY 2 DESC, 1 LIMIT ${limit}
-    ) u JOIN organizations o ON o.number = u.organization ORDER BY u.records DESC, u.organization`);
+    SELECT s.id AS series, s.product_slug AS productSlug, s.metric
+    FROM (SELECT series, sum(count) AS count FROM usage_rollups_monthly
+      WHERE month IN (SELECT value FROM json_each(${JSON.stringify(months)})) AND organization = 0
+      GROUP BY series HAVING sum(count) > 0 ORDER BY 2 DESC LIMIT ${limit}) r
+    JOIN usage_series s ON s.id = r.series ORDER BY r.count DESC, s.id`);
 }
 
-/** @returns Counts of organizations in the current month. A record's own time counts, not when it arrived. */
+/** A window with a number by which its sums are recognized. They are subtracted if the sign is −1. */
+export interface SignedWindow extends UsageWindow {
+  readonly position: number;
+  readonly sign: 1 | -1;
+}
+
+/** The sums of a series in all windows of a position, as texts; see `domain/meter/quantity.ts`. */
+export interface SeriesSumRow {
+  readonly series: number;
+  readonly position: number;
+  readonly count: number;
+  readonly high: string;
+  readonly low: string;
+  readonly micro: string;
+}
+
+const tables = {
+  month: {
+    table: sql`usage_rollups_monthly`,
+    column: sql`month`,
+    more: sql`AND r.organization = s.organization`,
+  },
+  hour: { table: sql`usage_rollups_hourly`, column: sql`hour`, more: sql`` },
+  quarter: { table: sql`usage_rollups`, column: sql`quarter`, more: sql`` },
+};
+
+/**
+ * Sums series by window.
+ *
+ * @param query `series`: numbers of series. `windows`: each begins and ends with a quarter of an hour.
+ * @returns Rows with records, in no particular order.
+ * @throws {DatabaseError}
+ */
+export function sumSeries(
+  database: DatabaseReader,
+  { series, windows }: { series: readonly number[]; windows: readonly SignedWindow[] },
+): Promise<SeriesSumRow[]> {
+  const pieces = windows.flatMap((window) =>
+    rollupPieces(window).map(({ unit, start, end }) => ({
+      unit,
+      range: [window.position, window.sign, rollupNumber(unit, start), rollupNumber(unit, end)],
+    }))
+  );
+  const selects = rollupUnits.flatMap((unit) => {
+    const ranges = pieces.filter((piece) => piece.unit === unit).map(({ range }) => range);
+    const { table, column, more } = tables[unit];
+    return ranges.length === 0 ? [] : [sql`
+      SELECT s.id AS series, w.value ->> 0 AS position, (w.value ->> 1) * r.count AS count,
+        (w.value ->> 1) * r.sum_high AS high, (w.value ->> 1) * r.sum_low AS low, (w.value ->> 1) * r.sum_micro AS micro
+      FROM json_each(${JSON.stringify(ranges)}) w
+      CROSS JOIN json_each(${JSON.stringify(series)}) e CROSS JOIN usage_series s ON s.id = e.value
+      CROSS JOIN ${table} r ON r.series = s.id ${more} AND r.${column} >= w.value ->> 2 AND r.${column} < w.value ->> 3`];
+  });
+  if (selects.length === 0) return Promise.resolve([]);
+  return database.read(sql`
+    SELECT series, position, sum(count) AS count, CAST(sum(high) AS TEXT) AS high, CAST(sum(low) AS TEXT) AS low,
+      CAST(sum(micro) AS TEXT) AS micro
+    FROM (${joinSql(selects, " UNION ALL ")}) GROUP BY series, position HAVING sum(count) > 0`);
+}
+
+/** How many organizations there are, and how many of them recorded something. */
+export interface ActiveOrganizations {
+  readonly all: number;
+  readonly month: number;
+  readonly today: number;
+  /** In the month before, until the quarter `before`. */
+  readonly monthBefore: number;
+}
+
+/** @param range `month`: its number. `today` and `before`: numbers of quarters of an hour. */
 export async function countActiveOrganizations(
   database: DatabaseReader,
-  { now, dayStart }: OverviewTimes,
-): Promise<OrganizationCounts> {
-  const month = rollupNumber("month", now);
-  const counts = await database.readFirst<OrganizationCounts>(sql`
-    WITH active AS (
-      SELECT r.month, max(r.last_quarter) AS last FROM usage_rollups_monthly r
-      WHERE r.month IN (${month - 1}, ${month}) AND r.organization > 0 AND r.count > 0
-      GROUP BY r.month, r.organization
-    )
-    SELECT (SELECT count(*) FROM organizations WHERE deleted_at IS NULL) AS "all",
-      count(*) FILTER (WHERE month = ${month}) AS active,
-      count(*) FILTER (WHERE month = ${month} AND last >= ${
-    rollupNumber("quarter", dayStart)
-  }) AS activeToday,
-      count(*) FILTER (WHERE month < ${month}) AS activeBefore
-    FROM active`);
-  return counts ?? { all: 0, active: 0, activeToday: 0, activeBefore: 0 };
+  { month, today, before }: { month: number; today: number; before: number },
+): Promise<ActiveOrganizations> {
+  const row = await database.readFirst<ActiveOrganizations>(sql`
+    SELECT (SELECT count(*) FROM organizations) -
+        (SELECT count(*) FROM organizations WHERE deleted_at IS NOT NULL) AS "all",
+      count(*) AS month, coalesce(sum(last >= ${today}), 0) AS today,
+      (SELECT count(*) FROM (SELECT 1 FROM usage_rollups_monthly WHERE month = ${
+    month - 1
+  } AND organization > 0
+        GROUP BY organization HAVING min(first_quarter) < ${before})) AS monthBefore
+    FROM (SELECT max(last_quarter) AS last FROM usage_rollups_monthly
+      WHERE month = ${month} AND organization > 0 GROUP BY organization)`);
+  return row ?? { all: 0, month: 0, today: 0, monthBefore: 0 };
+}
+
+/** An organization among those that used most of a metric. */
+export interface TopCustomerRow {
+  readonly number: number;
+  readonly id: string;
+  readonly name: string;
+  readonly isDeleted: number;
+  readonly externalId: string | null;
+  readonly count: number;
+  readonly high: string;
+  readonly low: string;
+  readonly micro: string;
+}
+
+/** @param query `month`: its number. @returns Those that used most of a metric in a month, the largest first. */
+export function findTopCustomers(
+  database: DatabaseReader,
+  { month, metric, limit }: { month: number; metric: string; limit: number },
+): Promise<TopCustomerRow[]> {
+  return database.read(sql`
+    SELECT o.number, o.id, o.name, o.deleted_at IS NOT NULL AS isDeleted,
+      o.external_id AS externalId, r.count, CAST(r.high AS TEXT) AS high,
+      CAST(r.low AS TEXT) AS low, CAST(r.micro AS TEXT) AS micro
+    FROM (SELECT m.organization, sum(m.count) AS count, sum(m.sum_high) AS high, sum(m.sum_low) AS low,
+        sum(m.sum_micro) AS micro
+      FROM usage_rollups_monthly m CROSS JOIN usage_series s ON s.id = m.series AND s.metric = ${metric}
+      WHERE m.month = ${month} AND m.organization > 0 AND m.count > 0 GROUP BY m.organization
+      ORDER BY sum(m.sum_high) * 67108864.0 + sum(m.sum_low) + sum(m.sum_micro) / 1e6 DESC, m.organization
+      LIMIT ${limit}) r
+    JOIN organizations o ON o.number = r.organization
+    ORDER BY r.high * 67108864.0 + r.low + r.micro / 1e6 DESC, o.number`);
+}
+
+/** @returns Numbers of an organization's series of a metric, at most `limit`. */
+export async function findSeriesOf(
+  database: DatabaseReader,
+  { organization, metric, limit }: { organization: number; metric: string; limit: number },
+): Promise<number[]> {
+  const rows = await database.read<{ id: number }>(sql`
+    SELECT id FROM usage_series WHERE organization = ${organization} AND metric = ${metric} LIMIT ${limit}`);
+  return rows.map(({ id }) => id);
 }

@@ -1,62 +1,267 @@
-// The numbers of the operators' overview, read by the reports thread from the totals over all organizations.
-import { allOrganizations } from "../../db/meter/usage_sums.ts";
-import { countActiveOrganizations, findBusiestOrganizations } from "../../db/operator/overview.ts";
-import { parsePeriodQuery } from "../../domain/meter/usage_period.ts";
-import { reportChart } from "../../domain/meter/usage_report.ts";
+// The numbers of the operator's overview, in UTC, read by the reports thread.
+import {
+  type ActiveOrganizations,
+  countActiveOrganizations,
+  findBusiestTotals,
+  findSeriesOf,
+  findTopCustomers,
+  type OverviewSeries,
+  type SeriesSumRow,
+  type SignedWindow,
+  sumSeries,
+} from "../../db/operator/overview.ts";
+import type { DatabaseReader } from "../../db/engine/database.ts";
+import { overviewKeptMs, overviewSeriesMax, rollupQuarterMs } from "../../domain/limits.ts";
+import { microsToDecimal, sumMicros } from "../../domain/meter/quantity.ts";
+import { rollupNumber, rollupStart } from "../../domain/meter/rollup_unit.ts";
+import { percentChange, reportChart } from "../../domain/meter/usage_report.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
-import { isoTime } from "../../domain/time.ts";
-import { readUsageSums, type UsageSum } from "../meter/usage_sums.ts";
 import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
 
-const busiestMax = 12;
+const dayMs = 86_400_000;
+const topCustomersMax = 10;
+const customerSeriesMax = 100;
 const chartSeriesMax = 6;
-const dayMs = 24 * 3_600_000;
-/** Counts as the sums that {@linkcode reportChart} takes. */
-const microsPerRecord = 1_000_000n;
 
-/** What the overview shows. */
-export type OperatorOverview = Awaited<ReturnType<typeof readOperatorOverview>>;
+/** How much was recorded, and how much more that is than before. */
+export interface OverviewFigure {
+  /** An exact decimal text. */
+  readonly sum: string;
+  readonly records: number;
+  /** By how many percent the sum exceeds that of the time before; null if there was nothing. */
+  readonly change: number | null;
+}
 
-/** Reads records by product and day of the current month in UTC, with earlier ones to compare, and the busiest organizations. */
-export async function readOperatorOverview(context: ReportContext, { now }: OperatorReportScope) {
+/** What the overview shows. Times in milliseconds since 1970. */
+export interface OperatorOverview {
+  readonly updatedAt: number;
+  /** By records of the two months, most first. Today is compared with the same day a week before until this time of day, the
+   *  month with the same part of the month before. */
+  readonly metrics: readonly {
+    readonly metric: string;
+    readonly today: OverviewFigure;
+    readonly month: OverviewFigure;
+  }[];
+  /** The metric of what follows; null without any usage. */
+  readonly metric: string | null;
+  /** By product, in the same order. */
+  readonly products: readonly {
+    readonly productSlug: string;
+    readonly today: OverviewFigure;
+    readonly month: OverviewFigure;
+  }[];
+  /** The days of this month so far, and their usage by product. */
+  readonly days: readonly UsageWindow[];
+  readonly chart: ReturnType<typeof reportChart>;
+  /** Whether there are more products and metrics than these sums include. */
+  readonly isPartial: boolean;
+  readonly organizations: ActiveOrganizations;
+  readonly customers: readonly TopCustomer[];
+}
+
+/** An organization that used much of the metric this month. */
+export interface TopCustomer extends OverviewFigure {
+  readonly id: string;
+  readonly name: string;
+  readonly externalId: string | null;
+  /** Percentage of all organizations, to one decimal place; null when that is 0. */
+  readonly share: number | null;
+}
+
+/** The latest overviews by metric, for each database that this thread reads. */
+const kept = new WeakMap<DatabaseReader, Map<string, OperatorOverview>>();
+
+/** Reads the overview, at most every 30 seconds for each metric. */
+export async function readOverview(
+  context: ReportContext,
+  { now, metric: wanted }: OperatorReportScope & { readonly metric: string | null },
+): Promise<OperatorOverview> {
+  const overviews = kept.get(context.database) ?? new Map<string, OperatorOverview>();
+  kept.set(context.database, overviews);
+  for (const [key, { updatedAt }] of overviews) {
+    if (now < updatedAt || now >= updatedAt + overviewKeptMs) overviews.delete(key);
+  }
+  const known = overviews.get(wanted ?? "");
+  if (known !== undefined) return known;
+  const overview = await readAnew(context, { now, metric: wanted });
+  // An unknown metric is not kept: anyone could invent any number of them.
+  if (wanted === null || wanted === overview.metric) overviews.set(wanted ?? "", overview);
+  return overview;
+}
+
+const positions = { today: 0, todayBefore: 1, month: 2, monthBefore: 3 } as const;
+
+async function readAnew(
+  context: ReportContext,
+  { now, metric: wanted }: { now: number; metric: string | null },
+): Promise<OperatorOverview> {
   const { database } = context;
-  const { period } = parsePeriodQuery({ range: "month", timezone: "UTC" }, now);
-  if (period === null) throw new Error("the current month is a period");
-  const sums = (window: UsageWindow, by: "day" | "total") =>
-    readUsageSums(context, {
-      organizationId: allOrganizations,
-      now,
-      from: isoTime(window.start),
-      to: isoTime(window.end),
-      window: by,
-      groupBy: by === "day" ? ["productSlug"] : [],
-    });
-  const dayStart = Math.floor(now / dayMs) * dayMs;
-  const { range, data } = await sums(period, "day");
-  const today = range.windows.findIndex(({ start }) => start === dayStart);
-  const before = await sums(period.compared, "total");
-  const sameDay = await sums({ start: dayStart - 7 * dayMs, end: now - 7 * dayMs }, "total");
+  const times = timesAt(now);
+  const found = await findBusiestTotals(database, {
+    months: [times.number - 1, times.number],
+    limit: overviewSeriesMax + 1,
+  });
+  const totals = found.slice(0, overviewSeriesMax);
+  const figures = figuresOf(
+    totals,
+    await sumSeries(database, { series: totals.map(({ series }) => series), windows: times.windows }),
+  );
+  await context.pause();
+  const metrics = figures.by(({ metric }) => metric).map(([metric, values]) => ({ metric, ...values }));
+  const metric = metrics.find((one) => one.metric === wanted)?.metric ?? metrics[0]?.metric ?? null;
+  const ofMetric = totals.filter((one) => one.metric === metric);
+  const days = await sumSeries(database, {
+    series: ofMetric.map(({ series }) => series),
+    windows: times.days.map((day, position) => ({ ...day, position, sign: 1 })),
+  });
+  await context.pause();
+  const organizations = await countActiveOrganizations(database, {
+    month: times.number,
+    today: Math.floor(times.today.start / rollupQuarterMs),
+    before: Math.floor(times.monthBeforeEnd / rollupQuarterMs),
+  });
+  await context.pause();
+  const products = new Map(ofMetric.map(({ series, productSlug }) => [series, productSlug]));
   return {
-    range,
-    /** The part of the month before to compare with. */
-    compared: period.compared,
-    records: {
-      month: recordsOf(data),
-      monthBefore: recordsOf(before.data),
-      today: recordsOf(data.filter(({ position }) => position === today)),
-      /** On the same day of the week before, until the same time. */
-      weekAgo: recordsOf(sameDay.data),
-    },
+    updatedAt: now,
+    metrics,
+    metric,
+    products: figures.by(({ productSlug }) => productSlug, (one) => one.metric === metric)
+      .map(([productSlug, values]) => ({ productSlug, ...values })),
+    days: times.days,
     chart: reportChart(
-      data.map((sum) => ({ ...sum, micros: BigInt(sum.count) * microsPerRecord })),
-      range.windows.length,
+      days.map((row) => ({
+        position: row.position,
+        productSlug: products.get(row.series),
+        micros: sumMicros(row),
+        count: row.count,
+      })),
+      times.days.length,
       chartSeriesMax,
     ),
-    organizations: await countActiveOrganizations(database, { now, dayStart }),
-    busiest: await findBusiestOrganizations(database, { now, limit: busiestMax }),
+    isPartial: found.length > totals.length,
+    organizations,
+    customers: metric === null
+      ? []
+      : await readCustomers(context, { metric, times, total: figures.monthOf(metric) }),
   };
 }
 
-function recordsOf(sums: readonly UsageSum[]): number {
-  return sums.reduce((total, { count }) => total + count, 0);
+type Times = ReturnType<typeof timesAt>;
+
+function timesAt(now: number) {
+  const number = rollupNumber("month", now);
+  const [before, start, next] = [number - 1, number, number + 1].map((n) => rollupStart("month", n)) as [
+    number,
+    number,
+    number,
+  ];
+  const day = Math.floor(now / dayMs) * dayMs;
+  const elapsed = Math.floor((now - start) / rollupQuarterMs) * rollupQuarterMs;
+  const monthBeforeEnd = Math.min(before + elapsed, start);
+  const today = { start: day, end: day + dayMs };
+  const untilNow = Math.floor((now - day) / rollupQuarterMs) * rollupQuarterMs;
+  // The shorter part is read: the hours until then, or the whole month without the hours after it.
+  const monthBefore: Omit<SignedWindow, "position">[] = monthBeforeEnd - before < start - monthBeforeEnd
+    ? [{ sign: 1, start: before, end: monthBeforeEnd }]
+    : [{ sign: 1, start: before, end: start }, { sign: -1, start: monthBeforeEnd, end: start }];
+  const at = (position: number) => (window: Omit<SignedWindow, "position">) => ({ position, ...window });
+  return {
+    /** Of this month. */
+    number,
+    today,
+    days: Array.from({ length: (day - start) / dayMs + 1 }, (_, n) => ({
+      start: start + n * dayMs,
+      end: start + (n + 1) * dayMs,
+    })),
+    monthBeforeEnd,
+    monthBefore: monthBefore.map(at(positions.monthBefore)),
+    windows: [
+      ...[{ sign: 1, ...today } as const].map(at(positions.today)),
+      ...[{ sign: 1, start: day - 7 * dayMs, end: day - 7 * dayMs + untilNow } as const].map(
+        at(positions.todayBefore),
+      ),
+      ...[{ sign: 1, start, end: next } as const].map(at(positions.month)),
+      ...monthBefore.map(at(positions.monthBefore)),
+    ],
+  };
+}
+
+/** Sums of one group by position. */
+class Sums {
+  readonly micros = [0n, 0n, 0n, 0n];
+  readonly records = [0, 0, 0, 0];
+
+  add({ position, count, ...parts }: SeriesSumRow): void {
+    this.micros[position] = this.at(position) + sumMicros(parts);
+    this.records[position] = (this.records[position] ?? 0) + count;
+  }
+
+  at(position: number): bigint {
+    return this.micros[position] ?? 0n;
+  }
+
+  figure(position: number, before: number): OverviewFigure {
+    const micros = this.at(position);
+    return {
+      sum: microsToDecimal(micros),
+      records: this.records[position] ?? 0,
+      change: percentChange(micros, this.at(before)),
+    };
+  }
+}
+
+function figuresOf(totals: readonly OverviewSeries[], rows: readonly SeriesSumRow[]) {
+  const bySeries = new Map(totals.map((one) => [one.series, one]));
+  const group = (keyOf: (one: OverviewSeries) => string, isIncluded: (one: OverviewSeries) => boolean) => {
+    const groups = new Map<string, Sums>();
+    // In the order of the totals, most records first.
+    for (const one of totals) if (isIncluded(one)) groups.set(keyOf(one), new Sums());
+    for (const row of rows) {
+      const one = bySeries.get(row.series);
+      if (one !== undefined && isIncluded(one)) groups.get(keyOf(one))?.add(row);
+    }
+    return [...groups];
+  };
+  return {
+    by: (keyOf: (one: OverviewSeries) => string, isIncluded: (one: OverviewSeries) => boolean = () => true) =>
+      group(keyOf, isIncluded).map(([key, sums]) =>
+        [key, {
+          today: sums.figure(positions.today, positions.todayBefore),
+          month: sums.figure(positions.month, positions.monthBefore),
+        }] as const
+      ),
+    /** The sum of a metric in this month, in millionths. */
+    monthOf: (metric: string) =>
+      group((one) => one.metric, (one) => one.metric === metric)[0]?.[1].at(positions.month) ?? 0n,
+  };
+}
+
+async function readCustomers(
+  context: ReportContext,
+  { metric, times, total }: { metric: string; times: Times; total: bigint },
+): Promise<TopCustomer[]> {
+  const { database } = context;
+  const found = await findTopCustomers(database, { month: times.number, metric, limit: 2 * topCustomersMax });
+  const rows = found.filter(({ isDeleted }) => isDeleted === 0).slice(0, topCustomersMax);
+  await context.pause();
+  const customers: TopCustomer[] = [];
+  for (const { number: organization, id, name, externalId, count, ...parts } of rows) {
+    const limit = customerSeriesMax + 1;
+    const series = await findSeriesOf(database, { organization, metric, limit });
+    const before = series.length > customerSeriesMax
+      ? []
+      : await sumSeries(database, { series, windows: times.monthBefore });
+    const micros = sumMicros(parts);
+    customers.push({
+      id,
+      name,
+      externalId,
+      sum: microsToDecimal(micros),
+      records: count,
+      change: percentChange(micros, before.reduce((sum, row) => sum + sumMicros(row), 0n)),
+      share: total === 0n ? null : Number((micros * 1000n + total / 2n) / total) / 10,
+    });
+  }
+  return customers;
 }

@@ -8,7 +8,7 @@ import { readUsageOverview } from "../meter/usage_overview.ts";
 import { readUsageRecordPage } from "../meter/usage_record_list.ts";
 import { countUsage } from "../meter/usage_sums.ts";
 import { readUserPage } from "../operator/user_page.ts";
-import { readOperatorOverview } from "../operator/overview.ts";
+import { readOverview } from "../operator/overview.ts";
 
 const reports = {
   usageJson,
@@ -21,7 +21,7 @@ const reports = {
   readUserPage,
   readOrganization,
   readOrganizationPage,
-  readOperatorOverview,
+  readOverview,
 };
 
 type Reports = typeof reports;

@@ -25,3 +25,16 @@ export function Change({ percent, period }: ChangeProps) {
     </>
   );
 }
+
+/** The change in a cell: an arrow and `12.4%`; `New` if nothing was used before. */
+export function ShortChange({ percent }: { percent: number | null }) {
+  if (percent === null) return <span class="muted">New</span>;
+  if (percent === 0) return <span class="muted">Same</span>;
+  return (
+    <span class="change">
+      <Icon name={percent > 0 ? "up" : "down"} />
+      {percentText(percent)}
+      <span class="unseen">{percent > 0 ? " more" : " less"}</span>
+    </span>
+  );
+}

@@ -1,6 +1,7 @@
 // The first page of the operator console: totals, a chart, the busiest customers, and what needs attention.
 import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
+import { ShortChange } from "../components/change.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { Chart, ChartLegend, type ChartProps, ChartTable } from "../components/chart.tsx";
@@ -12,6 +13,7 @@ import { Share } from "../components/share.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { Health } from "./health.ts";
+import { organizationsHref } from "./links.ts";
 
 /** Something that needs attention. */
 export interface Attention {
@@ -25,18 +27,18 @@ export interface Attention {
   readonly label: string;
 }
 
-/** An organization and its records this month. */
+/** An organization and its usage this month. */
 export interface Customer {
   readonly name: string;
-  /** Null for a deleted one. */
-  readonly href: string | null;
+  readonly href: string;
   /** Below the name. */
   readonly note: string;
-  readonly records: number;
-  /** Percent of all records; null if there are none. */
+  /** An exact decimal text. */
+  readonly sum: string;
+  /** Percent of all organizations; null if that is 0. */
   readonly share: number | null;
-  /** In the month before. */
-  readonly recordsBefore: number;
+  /** Percent more than in the same part of the month before; null if there was nothing. */
+  readonly change: number | null;
 }
 
 /** What the page shows. */
@@ -44,6 +46,11 @@ export interface OverviewProps {
   readonly frame: PortalFrame;
   /** The time of the numbers, such as `15:12:09`. */
   readonly updated: string;
+  /** The metrics to choose from, and the chosen one; null without usage. */
+  readonly metrics: readonly string[];
+  readonly metric: string | null;
+  /** Whether the busiest products and metrics alone are included. */
+  readonly isPartial: boolean;
   readonly figures: readonly Figure[];
   /** Null before the first record. */
   readonly chart: ChartProps | null;
@@ -56,19 +63,28 @@ export interface OverviewProps {
 
 /** @returns The page. */
 export function overviewPage(props: OverviewProps): Page {
-  const { frame, updated, figures, chart } = props;
+  const { frame, updated, figures, metric, chart } = props;
   return (
     <PortalPage title="Overview" frame={frame} place="operator">
-      <PageHead title="Overview" text={`All organizations, in UTC. Updated ${updated}.`}>
+      <PageHead
+        title="Overview"
+        text={`All organizations, in UTC. Updated ${updated}.${
+          props.isPartial ? " Only the busiest products and metrics are included." : ""
+        }`}
+      >
         <ButtonLink tone="primary" href="/operator/organizations/new">Create organization</ButtonLink>
       </PageHead>
+      <MetricChips {...props} />
       <Figures figures={figures} isEven />
-      <Card title="Records per day, this month" aside={chart && <ChartLegend series={chart.series} />}>
+      <Card
+        title={`${metric ?? "Usage"} per day, this month`}
+        aside={chart && <ChartLegend series={chart.series} />}
+      >
         {chart === null
           ? (
             <EmptyState
               title="No usage this month"
-              text="Records of all organizations appear here immediately."
+              text="Usage of all organizations appears here."
             />
           )
           : (
@@ -89,18 +105,37 @@ export function overviewPage(props: OverviewProps): Page {
   );
 }
 
-const columns = [
-  "Organization",
-  { title: "Records", isNumber: true },
-  "Share",
-  { title: "Last month", isNumber: true, isOptional: true },
-];
+/** The metrics, if there are several. */
+function MetricChips({ metrics, metric }: Pick<OverviewProps, "metrics" | "metric">) {
+  if (metrics.length < 2) return null;
+  return (
+    <nav class="chips" aria-label="Metric">
+      {metrics.map((one) => (
+        <a
+          href={`/operator?metric=${encodeURIComponent(one)}`}
+          aria-current={one === metric ? "true" : undefined}
+        >
+          {one}
+        </a>
+      ))}
+    </nav>
+  );
+}
 
-function Customers({ customers, activeCount }: Pick<OverviewProps, "customers" | "activeCount">) {
+function Customers(
+  { customers, activeCount, metric }: Pick<OverviewProps, "customers" | "activeCount" | "metric">,
+) {
+  const unit = metric ?? "Usage";
+  const columns = [
+    "Organization",
+    { title: unit, isNumber: true },
+    "Share",
+    { title: "Change", isNumber: true, isOptional: true },
+  ];
   return (
     <Card
       title="Top customers this month"
-      aside={<a class="small" href="/operator/organizations">All organizations</a>}
+      aside={<a class="small" href={organizationsHref}>All organizations</a>}
       flush
     >
       {customers.length === 0
@@ -111,9 +146,14 @@ function Customers({ customers, activeCount }: Pick<OverviewProps, "customers" |
               {customers.map((customer) => (
                 <Row>
                   <Cell place="title" value={<CustomerName {...customer} />} />
-                  <Cell label="Records" isNumber>{groupDigits(customer.records)}</Cell>
+                  <Cell label={unit} isNumber>{groupDigits(customer.sum)}</Cell>
                   <Cell label="Share" value={<Share percent={customer.share} />} />
-                  <Cell label="Last month" isNumber isOptional>{groupDigits(customer.recordsBefore)}</Cell>
+                  <Cell
+                    label="Change"
+                    isNumber
+                    isOptional
+                    value={<ShortChange percent={customer.change} />}
+                  />
                 </Row>
               ))}
             </Table>
@@ -131,11 +171,9 @@ function Customers({ customers, activeCount }: Pick<OverviewProps, "customers" |
 function CustomerName({ name, href, note }: Customer) {
   return (
     <>
-      {href === null ? <bdi>{name}</bdi> : (
-        <a class="name" href={href}>
-          <bdi>{name}</bdi>
-        </a>
-      )}
+      <a class="name" href={href}>
+        <bdi>{name}</bdi>
+      </a>
       <div class="muted tiny">{note}</div>
     </>
   );

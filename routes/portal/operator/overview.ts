@@ -1,12 +1,14 @@
 // The first page of the operator console.
+import { productsMax } from "../../../domain/limits.ts";
 import { percentChange } from "../../../domain/meter/usage_report.ts";
 import { groupDigits } from "../../../domain/number_text.ts";
 import type { OperatorOverview } from "../../../services/operator/overview.ts";
+import { listProducts } from "../../../services/operator/products.ts";
 import { Change } from "../../../views/components/change.tsx";
 import type { ChartProps } from "../../../views/components/chart.tsx";
 import { type Health, healthOf } from "../../../views/operator/health.ts";
 import { organizationHref } from "../../../views/operator/links.ts";
-import { type Attention, type Customer, overviewPage } from "../../../views/operator/overview.tsx";
+import { type Attention, overviewPage } from "../../../views/operator/overview.tsx";
 import { clockTime } from "../../../views/text/time.ts";
 import { daysWords, windowNames } from "../../../views/text/zone.ts";
 import type { App } from "../../env.ts";
@@ -21,18 +23,27 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   get(operatorHome, async (c, actor) => {
     const frame = operatorFrame(parts, actor);
     const { now } = frame;
-    const [overview, state] = await Promise.all([
-      services.reports.read("readOperatorOverview", { now }, c.req.raw.signal),
+    const [overview, state, { products }] = await Promise.all([
+      services.reports.read("readOverview", { now, metric: c.req.query("metric") ?? null }, c.req.raw.signal),
       readSystemState(parts),
+      listProducts(services, { limit: productsMax }),
     ]);
+    const names = new Map(products.map(({ slug, name }) => [slug, name]));
     const health = healthOf(state, frame);
     const page = overviewPage({
       frame,
-      updated: clockTime(now),
-      figures: figuresOf(overview, now),
-      chart: overview.records.month === 0 ? null : chartOf(overview, now),
-      customers: customersOf(overview),
-      activeCount: overview.organizations.active,
+      updated: clockTime(overview.updatedAt),
+      metrics: overview.metrics.map(({ metric }) => metric),
+      metric: overview.metric,
+      isPartial: overview.isPartial,
+      figures: figuresOf(overview),
+      chart: overview.metric === null ? null : chartOf(overview, { names, now }),
+      customers: overview.customers.map((customer) => ({
+        ...customer,
+        href: organizationHref(customer.id),
+        note: customer.externalId ?? customer.id,
+      })),
+      activeCount: overview.organizations.month,
       attention: attentionOf(health),
       health,
     });
@@ -40,57 +51,59 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   });
 }
 
-function figuresOf({ records, compared, organizations }: OperatorOverview, now: number) {
-  const change = (current: number, before: number, period: string) =>
-    Change({ percent: percentChange(BigInt(current), BigInt(before)), period });
+function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOverview) {
+  const { today, month } = metrics.find((one) => one.metric === metric) ?? {};
+  const unit = metric ?? "Usage";
+  const before = daysWords(sameDaysBefore(updatedAt), "UTC", updatedAt);
+  const change = (percent: number | null | undefined, period: string) =>
+    percent === undefined ? undefined : Change({ percent, period });
+  const [active, activeBefore] = [organizations.month, organizations.monthBefore];
   return [
     {
-      label: "Records today",
-      number: records.today,
-      note: change(records.today, records.weekAgo, `a week ago, until ${clockTime(now).slice(0, 5)}`),
+      label: `${unit} today`,
+      number: today?.sum ?? 0,
+      note: change(today?.change, `a week ago until ${clockTime(updatedAt).slice(0, 5)}`),
     },
-    {
-      label: "Records this month",
-      number: records.month,
-      note: change(records.month, records.monthBefore, daysWords(compared, "UTC", now)),
-    },
+    { label: `${unit} this month`, number: month?.sum ?? 0, note: change(month?.change, before) },
     {
       label: "Active organizations today",
-      number: organizations.activeToday,
+      number: organizations.today,
       note: `of ${groupDigits(organizations.all)}`,
     },
     {
       label: "Active this month",
-      number: organizations.active,
-      note: change(organizations.active, organizations.activeBefore, "all of last month"),
+      number: active,
+      note: change(percentChange(BigInt(active), BigInt(activeBefore)), before),
     },
   ];
 }
 
-function chartOf({ range, chart }: OperatorOverview, now: number): ChartProps {
-  const names = windowNames(range.windows, { unit: "day", timezone: "UTC", now });
-  return {
-    title: "Records of all organizations by day, this month, UTC",
-    description: `Stacked bars for ${chart.series.join(", ")}. The table below has the same numbers.`,
-    windows: chart.windows.map((window, position) => ({
-      ...names[position] ?? { label: "", name: "", startsDay: false },
-      ...window,
-    })),
-    series: chart.series,
-    unit: "records",
-    by: "day",
-  };
+/** @returns The days of the month before that the days of this month so far are compared with. */
+function sameDaysBefore(now: number) {
+  const today = new Date(now);
+  const start = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - 1, 1);
+  const monthStart = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), 1);
+  return { start, end: Math.min(start + now - monthStart, monthStart) };
 }
 
-function customersOf({ busiest, records }: OperatorOverview): Customer[] {
-  return busiest.map((customer) => ({
-    name: customer.name,
-    href: customer.isDeleted === 1 ? null : organizationHref(customer.id),
-    note: customer.isDeleted === 1 ? "Deleted" : customer.externalId ?? customer.id,
-    records: customer.records,
-    share: records.month === 0 ? null : 100 * customer.records / records.month,
-    recordsBefore: customer.recordsBefore,
-  }));
+function chartOf(
+  { days, chart, metric }: OperatorOverview,
+  { names, now }: { names: ReadonlyMap<string, string>; now: number },
+): ChartProps {
+  const unit = metric ?? "";
+  const windows = windowNames(days, { unit: "day", timezone: "UTC", now });
+  const series = chart.series.map((slug) => names.get(slug) ?? slug);
+  return {
+    title: `${unit} of all organizations by day, this month, UTC`,
+    description: `Stacked bars for ${series.join(", ")}. The table below has the same numbers.`,
+    windows: chart.windows.map((window, position) => ({
+      ...windows[position] ?? { label: "", name: "", startsDay: false },
+      ...window,
+    })),
+    series,
+    unit,
+    by: "day",
+  };
 }
 
 function attentionOf(health: readonly Health[]): Attention[] {

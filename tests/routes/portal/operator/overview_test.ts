@@ -6,14 +6,14 @@ import { openPage } from "../../../support/pages.ts";
 
 const dayMs = 24 * 3_600_000;
 
-/** Records `count` records of a product, `daysAgo` days ago. */
+/** Records `count` records of a product, `daysAgo` days and an hour ago. */
 async function record(
   test: TestApp,
   person: TestPerson,
   { productSlug, count, daysAgo }: { productSlug: string; count: number; daysAgo: number },
 ): Promise<void> {
   const { fullKey } = await createTestKey(test, person);
-  const timestamp = new Date(test.now() - daysAgo * dayMs).toISOString();
+  const timestamp = new Date(test.now() - daysAgo * dayMs - 3_600_000).toISOString();
   const records = Array.from({ length: count }, () => ({
     productSlug,
     metric: "requests",
@@ -35,13 +35,16 @@ testApp("the overview adds up the records of all organizations", async (test) =>
   await record(test, grace, { productSlug: "search", count: 5, daysAgo: 1 });
   await record(test, grace, { productSlug: "search", count: 4, daysAgo: 31 });
   const text = textOf((await openPage(test, "/operator", { person: mara })).html);
-  assert.match(text, /Records today 3 50% more than a week ago, until 14:03/);
-  assert.match(text, /Records this month 10 150% more than October 1–21/);
+  assert.match(text, /requests today 21 50% more than a week ago until 14:03/);
+  assert.match(text, /requests this month 70 150% more than October 1–21/);
   assert.match(text, /Active organizations today 1 of 3/);
-  assert.match(text, /Active this month 2 100% more than all of last month/);
-  assert.match(text, /Nov 21 0 3 3|Nov 21 3 0 3/);
+  assert.match(text, /Active this month 2 100% more than October 1–21/);
+  assert.match(text, /Nov 21 0 21 21|Nov 21 21 0 21/);
   const rows = text.slice(text.indexOf("Top customers"));
-  assert.match(rows, /Ada’s organization org_\w+ 5 50\.0% 0 .*Grace’s organization org_\w+ 5 50\.0% 4/);
+  assert.match(
+    rows,
+    /Ada’s organization org_\w+ 35 50\.0% New .*Grace’s organization org_\w+ 35 50\.0% 25% more/,
+  );
 });
 
 testApp("without usage the overview says so", async (test) => {

@@ -1,0 +1,136 @@
+// The operator's overview, on both kinds of database.
+import assert from "node:assert/strict";
+import { overviewKeptMs } from "../../../domain/limits.ts";
+import { createTestKey, type TestApp } from "../../support/app.ts";
+import { onEveryDatabase } from "../../support/usage.ts";
+import { run } from "../../support/world.ts";
+
+const hourMs = 3_600_000;
+
+async function customer(test: TestApp, name: string) {
+  const person = await test.signUp();
+  const { organizationId } = person;
+  await run(
+    test,
+    "UPDATE organizations SET name = ?, external_id = ? WHERE id = ?",
+    name,
+    `cus_${name}`,
+    organizationId,
+  );
+  const { fullKey } = await createTestKey(test, person);
+  return {
+    id: organizationId,
+    async record(productSlug: string, metric: string, quantity: number) {
+      const response = await test.send("/api/v1/usage", {
+        apiKey: fullKey,
+        json: { productSlug, metric, quantity },
+      });
+      assert.equal(response.status, 201, await response.text());
+    },
+  };
+}
+
+onEveryDatabase(
+  "compares today and this month with the same time before, for all organizations",
+  async (test) => {
+    const read = (metric: string | null = null) =>
+      test.services.reports.read("readOverview", { now: test.now(), metric });
+    const empty = await read();
+    assert.deepEqual([empty.metric, empty.metrics, empty.customers], [null, [], []]);
+    assert.equal(empty.organizations.all, 0);
+
+    // Saturday 21 November 2026, 14:03.
+    const [ada, bob, eve] = [
+      await customer(test, "ada"),
+      await customer(test, "bob"),
+      await customer(test, "eve"),
+    ];
+    await ada.record("tiles", "requests", 10.5);
+    await bob.record("search", "requests", 4);
+    test.advance(2 * hourMs);
+    await ada.record("tiles", "requests", 1000);
+    await eve.record("tiles", "requests", 1000);
+    // Monday 14 December.
+    test.advance((22 * 24 + 20) * hourMs);
+    await ada.record("tiles", "requests", 7);
+    test.advance(8 * hourMs);
+    await ada.record("tiles", "requests", 500);
+    // Monday 21 December, 12:03, then 15:03.
+    test.advance((6 * 24 + 16) * hourMs);
+    await ada.record("tiles", "requests", 14);
+    await ada.record("search", "requests", 6);
+    await bob.record("tiles", "bytes", 1);
+    test.advance(3 * hourMs);
+    assert.equal(new Date(test.now()).toISOString().slice(0, 16), "2026-12-21T15:03");
+
+    const overview = await read();
+    assert.deepEqual(overview.metrics, [
+      {
+        metric: "requests",
+        today: { sum: "20", records: 2, change: 185.7 },
+        month: { sum: "527", records: 4, change: 3534.5 },
+      },
+      {
+        metric: "bytes",
+        today: { sum: "1", records: 1, change: null },
+        month: { sum: "1", records: 1, change: null },
+      },
+    ]);
+    assert.equal(overview.metric, "requests");
+    assert.deepEqual(overview.products, [
+      {
+        productSlug: "tiles",
+        today: { sum: "14", records: 1, change: 100 },
+        month: { sum: "521", records: 3, change: 4861.9 },
+      },
+      {
+        productSlug: "search",
+        today: { sum: "6", records: 1, change: null },
+        month: { sum: "6", records: 1, change: 50 },
+      },
+    ]);
+    assert.deepEqual(overview.organizations, { all: 3, month: 2, today: 2, monthBefore: 2 });
+    assert.deepEqual(overview.customers, [{
+      id: ada.id,
+      name: "ada",
+      externalId: "cus_ada",
+      sum: "527",
+      records: 4,
+      change: 4919,
+      share: 100,
+    }]);
+    assert.equal(overview.days.length, 21);
+    assert.deepEqual(overview.chart.series, ["tiles", "search"]);
+    assert.deepEqual(overview.chart.windows.map(({ total }) => total), [
+      ...Array(13).fill("0"),
+      "507",
+      ...Array(6).fill("0"),
+      "20",
+    ]);
+    assert.equal(overview.isPartial, false);
+
+    const bytes = await read("bytes");
+    assert.deepEqual(bytes.customers.map(({ id, sum, share }) => [id, sum, share]), [[bob.id, "1", 100]]);
+    assert.equal((await read("unknown")).metric, "requests");
+  },
+);
+
+onEveryDatabase(
+  "reads the overview again after 30 seconds, and leaves deleted organizations out",
+  async (test) => {
+    const read = () => test.services.reports.read("readOverview", { now: test.now(), metric: null });
+    const ada = await customer(test, "ada");
+    await ada.record("tiles", "requests", 1);
+    const first = await read();
+    await ada.record("tiles", "requests", 1);
+    test.advance(overviewKeptMs - 1);
+    assert.deepEqual(await read(), first);
+    await run(test, "UPDATE organizations SET deleted_at = 1 WHERE id = ?", ada.id);
+    test.advance(1);
+    const second = await read();
+    assert.equal(second.updatedAt, test.now());
+    assert.equal(second.metrics[0]?.month.sum, "2");
+    assert.equal(second.organizations.all, 0);
+    assert.deepEqual(second.customers, []);
+  },
+);
