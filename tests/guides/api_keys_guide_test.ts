@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { generateApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
 import { testPassword } from "../support/app.ts";
+import { runCommand } from "../support/command.ts";
 import { readGuide, runLines } from "../support/guides.ts";
 import { sendJson } from "../support/journey.ts";
 import { isReady, killProgram, startProgram } from "../support/program.ts";
 
 const block = await readGuide("api-keys.md");
+const grant = (await readGuide("operators.md"))("grant");
 const record = { productSlug: "tiles", metric: "requests", quantity: 5 };
 
 Deno.test("the guide stops a leaked key, finds everything it did, and undoes only that", async () => {
@@ -26,6 +28,18 @@ Deno.test("the guide stops a leaked key, finds everything it did, and undoes onl
       await (await sendJson(base, "/api/portal/api-keys", { cookie, json: { name } })).json();
     const leaked = await make("Production");
     const other = await make("Other");
+    const created = await runCommand(
+      { folder, env: {} },
+      "token",
+      "create",
+      "Support",
+      "--scope",
+      "keys:write",
+    );
+    const TOKEN = created.stdout.trim();
+    for (const { apiKey } of [leaked, other]) {
+      await runLines(grant, { cwd: folder, env: { GATEHOUSE: base, TOKEN, KEY_ID: apiKey.id } });
+    }
     const send = async (apiKey: string, json: unknown, path = "/api/v1/usage") => {
       const response = await sendJson(base, path, { apiKey, json });
       const body = await response.json();
@@ -43,7 +57,7 @@ Deno.test("the guide stops a leaked key, finds everything it did, and undoes onl
     const script = names.map((name) =>
       `${block(name)}\necho; echo "--- $NEW_KEY"\n` + (name === "rotate" ? 'echo "$NEW_KEY" > new_key\n' : "")
     ).join("\n");
-    const env = { GATEHOUSE: base, LEAKED: leaked.fullKey };
+    const env = { GATEHOUSE: base, LEAKED: leaked.fullKey, VOID_KEY: other.fullKey };
     const output = await runLines(script, { cwd: folder, env });
     const [find, , counted, sums, audit, voided, voids, revoked] = output.split(/^--- .*\n/m);
     assert.equal(find?.trim(), leaked.apiKey.id);
@@ -54,7 +68,13 @@ Deno.test("the guide stops a leaked key, finds everything it did, and undoes onl
       [[leaked.apiKey.id, 600], [other.apiKey.id, 1]].sort(),
     );
     const actions = JSON.parse(audit ?? "").events.map((event: { action: string }) => event.action);
-    assert.deepEqual(actions, ["api_key.rotated", "api_key.created", "api_key.created"]);
+    assert.deepEqual(actions, [
+      "api_key.rotated",
+      "api_key.permissions_changed",
+      "api_key.permissions_changed",
+      "api_key.created",
+      "api_key.created",
+    ]);
     assert.match(voided?.trim() ?? "", new RegExp(`^"id":"${victim.id}".*Ha!"$`));
     const voidedLines = (voids ?? "").trim().split("\n");
     assert.equal(voidedLines.length, 120);
