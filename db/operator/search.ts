@@ -2,13 +2,15 @@
 import { sql, type Statement } from "../engine/database.ts";
 
 const indexedCharactersMin = 3;
+/** The form of ids, which are searched as a whole and are in no index. */
+const idForm = /^[a-z]{3}_[0-9a-f]{32}$/;
 
 /**
- * @returns A condition on the hidden column of an index: the text is part of one of its columns. Null for a text that is too
- *   short for an index.
+ * @returns A condition on the hidden column of an index: the text is part of one of its columns. Null for an id, and for a text
+ *   that is too short for an index.
  */
 export function indexedText(column: Statement, text: string): Statement | null {
-  if ([...text].length < indexedCharactersMin) return null;
+  if ([...text].length < indexedCharactersMin || idForm.test(text)) return null;
   return sql`${column} MATCH ${`"${text.replaceAll('"', '""')}"`}`;
 }
 

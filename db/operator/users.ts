@@ -1,5 +1,6 @@
 // All SQL of what operators do with users. Unlike everything else it is not limited to an organization: only verbs that take an
 // operator may use it.
+import { isId } from "../../domain/id.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { insertUser, type NewUser, type UserCredentials } from "../account/users.ts";
 import { activeApiKey } from "../api_keys.ts";
@@ -7,7 +8,6 @@ import { listedOrganizationsMax } from "../../domain/limits.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { insertLinkToken, type NewLinkToken } from "../mail/link_tokens.ts";
 import { openInvitation, pendingInvitation } from "../organization/invitations.ts";
-import { isId } from "../../domain/id.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 import { hasText, indexedText } from "./search.ts";
 
@@ -143,47 +143,36 @@ export interface UserQuery {
 }
 
 /** @returns Users with their numbers, newest first. */
-export function searchUsers(database: DatabaseReader, { search, status, below, limit }: UserQuery) {
-  const { from, number, condition } = status === "disabled" ? disabledUsers(search) : usersWith(search);
-  const isActive = status === "active" ? sql`AND u.disabled_at IS NULL` : sql``;
+export function searchUsers(database: DatabaseReader, query: UserQuery) {
   return database.read<ListedUserRow & { number: number }>(sql`
-    SELECT x.number, ${listed} FROM ${from} WHERE ${condition} AND ${number} < ${below} ${isActive}
-    ORDER BY ${number} DESC LIMIT ${limit}`);
+    SELECT p.number, ${listed} FROM (${userNumbers(query)}) p CROSS JOIN users u ON u.id = p.id
+    ORDER BY p.number DESC`);
 }
 
-/** They are read in the order of the list, so a text that many have in common takes no longer than a rare one. */
-function usersWith(search: string | undefined) {
-  const from = sql`user_texts x CROSS JOIN users u ON u.id = x.user_id`;
-  const number = sql`x.number`;
-  if (search === undefined) return { from, number, condition: sql`true` };
-  if (isId("usr", search)) return { from, number, condition: sql`x.user_id = ${search}` };
-  const isFound = indexedText(sql`f.user_search`, search);
-  if (isFound === null) {
-    return {
-      from,
-      number,
-      condition: sql`(${hasText(sql`x.name`, search)} OR ${hasText(sql`x.email`, search)})`,
-    };
-  }
-  return {
-    from:
-      sql`user_search f CROSS JOIN user_texts x ON x.number = f.rowid CROSS JOIN users u ON u.id = x.user_id`,
-    number: sql`f.rowid`,
-    condition: isFound,
-  };
-}
-
-/** They are few among all users, so they come first, from an index of their own. */
-function disabledUsers(search: string | undefined) {
-  const found = usersWith(search);
+function userNumbers({ search, status, below, limit }: UserQuery): Statement {
+  const indexed = search === undefined ? null : indexedText(sql`f.user_search`, search);
   const isFound = search === undefined
     ? sql`true`
-    : sql`x.number IN (SELECT x.number FROM ${found.from} WHERE ${found.condition})`;
-  return {
-    from: sql`users u CROSS JOIN user_texts x ON x.user_id = u.id`,
-    number: sql`x.number`,
-    condition: sql`u.disabled_at IS NOT NULL AND ${isFound}`,
-  };
+    : isId("usr", search)
+    ? sql`x.user_id = ${search}`
+    : sql`(${hasText(sql`x.name`, search)} OR ${hasText(sql`x.email`, search)})`;
+  if (status === "disabled") {
+    // They are few among all users, so they come first, from an index of their own. The plus sign keeps the database from
+    // searching again for each of them.
+    const isIndexed = indexed && sql`+x.number IN (SELECT f.rowid FROM user_search f WHERE ${indexed})`;
+    return sql`SELECT x.number, u.id FROM users u CROSS JOIN user_texts x ON x.user_id = u.id
+      WHERE u.disabled_at IS NOT NULL AND x.number < ${below} AND ${isIndexed ?? isFound}
+      ORDER BY x.number DESC LIMIT ${limit}`;
+  }
+  const isActive = status === "active" ? sql`AND u.disabled_at IS NULL` : sql``;
+  if (indexed === null) {
+    return sql`SELECT x.number, u.id FROM user_texts x CROSS JOIN users u ON u.id = x.user_id
+      WHERE x.number < ${below} AND ${isFound} ${isActive} ORDER BY x.number DESC LIMIT ${limit}`;
+  }
+  // The index is read in the order of the list, so a text that many have in common takes no longer than a rare one.
+  return sql`SELECT x.number, u.id FROM user_search f CROSS JOIN user_texts x ON x.number = f.rowid
+    CROSS JOIN users u ON u.id = x.user_id
+    WHERE f.rowid < ${below} AND ${indexed} ${isActive} ORDER BY f.rowid DESC LIMIT ${limit}`;
 }
 
 /** Makes a user an operator, unless they already are. */
