@@ -38,6 +38,10 @@ export interface Config {
   readonly sessionMaxDays: number;
   readonly sessionIdleDays: number;
   readonly usageRetentionDays: number;
+  /** Whose calendar decides when months of statements end: an IANA name. */
+  readonly billingTimezone: string;
+  /** The day on which the month before is closed; undefined to close months by hand. */
+  readonly statementCloseDay: number | undefined;
   /** Rate limit of each API key; 0 for none. */
   readonly apiKeyRequestsPerSecond: number;
   readonly logLevel: "debug" | "info" | "warning" | "error";
@@ -78,6 +82,8 @@ export const settings = {
   SESSION_MAX_DAYS: { default: "30", expected: "a whole number from 1 to 365" },
   SESSION_IDLE_DAYS: { default: "7", expected: "a whole number from 1 to SESSION_MAX_DAYS" },
   USAGE_RETENTION_DAYS: { default: "400", expected: "a whole number from 36 to 36500" },
+  BILLING_TIMEZONE: { default: "UTC", expected: "an IANA time zone, such as Europe/Berlin" },
+  STATEMENT_CLOSE_DAY: { default: "", expected: "a whole number from 1 to 28" },
   API_KEY_REQUESTS_PER_SECOND: { default: "1000", expected: "a whole number from 0 (no limit) to 1000000" },
   LOG_LEVEL: { default: "info", expected: "debug, info, warning or error" },
   LOG_FORMAT: { default: "text on a terminal, else json", expected: "json or text" },
@@ -114,6 +120,7 @@ export function parseConfig(
     ...readSessions(reader),
     signUp: reader.oneOf("SIGN_UP", ["open", "invite", "closed"]),
     usageRetentionDays: reader.integer("USAGE_RETENTION_DAYS", { min: 36, max: 36500 }),
+    ...readBilling(reader),
     apiKeyRequestsPerSecond: reader.integer("API_KEY_REQUESTS_PER_SECOND", { min: 0, max: 1_000_000 }),
     logLevel: reader.oneOf("LOG_LEVEL", ["debug", "info", "warning", "error"]),
     logFormat: reader.oneOf("LOG_FORMAT", ["json", "text"], isTerminal ? "text" : "json"),
@@ -218,6 +225,13 @@ function readBackups(reader: SettingsReader, database: DatabaseTarget): Config["
   if (folder === undefined) return undefined;
   if (database.kind === "remote") reader.reject("BACKUP_DIR", "a libSQL server makes its own backups");
   return { folder, everyHours, keep };
+}
+
+function readBilling(reader: SettingsReader) {
+  const timezone = reader.matching("BILLING_TIMEZONE", isTimezone);
+  const isUnset = reader.text("STATEMENT_CLOSE_DAY") === undefined;
+  const statementCloseDay = isUnset ? undefined : reader.integer("STATEMENT_CLOSE_DAY", { min: 1, max: 28 });
+  return { billingTimezone: timezone ?? settings.BILLING_TIMEZONE.default, statementCloseDay };
 }
 
 function readMail(reader: SettingsReader) {
@@ -331,6 +345,15 @@ function isSmtpUrl(text: string): boolean {
   if (!/^smtps?:$/.test(url.protocol) || url.hostname === "" || hasMore) return false;
   if (url.username === "" && url.password !== "") return false;
   return [url.username, url.password].every((part) => /^([^%]|%[0-9a-f]{2})*$/i.test(part));
+}
+
+/** Plain offsets such as +01:00 are not accepted. */
+function isTimezone(text: string): boolean {
+  try {
+    return /^[A-Za-z]/.test(text) && Temporal.Now.zonedDateTimeISO(text).timeZoneId !== "";
+  } catch {
+    return false;
+  }
 }
 
 function isMailbox(text: string): boolean {

@@ -58,6 +58,7 @@ export const auditActions = {
   "api_key.rotated": "API key rotated",
   "api_key.revoked": "API key revoked",
   "api_key.limited": "API key rate limited",
+  "statement.closed": "Statement closed",
   "mail.limited": "Email rate limited",
   "product.created": "Product added",
   "product.changed": "Product changed",
@@ -85,6 +86,7 @@ const groupNouns = {
   organization: ["organization"],
   products: ["product"],
   operators: ["operator", "operator_token"],
+  statements: ["statement"],
 } as const;
 const isDenial = /(refused|limited|denied|locked)$/;
 
@@ -100,6 +102,7 @@ export const auditGroups: Readonly<Record<AuditGroup, string>> = {
   organization: "Organization",
   products: "Products",
   operators: "Operators and tokens",
+  statements: "Statements",
   refusals: "Failed and denied",
 };
 

@@ -1,11 +1,18 @@
 // Writes CSV (RFC 4180) for spreadsheets.
 
+/** A text, or a number in decimal notation, which may be negative. */
+export type CsvCell = string | { readonly decimal: string };
+
 /** @returns A line of CSV with its line end. */
-export function csvLine(cells: readonly string[]): string {
+export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
-function csvCell(text: string): string {
+function csvCell(cell: CsvCell): string {
+  return typeof cell === "string" ? csvText(cell) : cell.decimal;
+}
+
+function csvText(text: string): string {
   // An apostrophe keeps cells from being run as formulas (OWASP, CSV injection). Spreadsheets also recognize full-width signs.
   const safe = /^[=+\-@\t\r＝＋－＠]/.test(text) ? `'${text}` : text;
   // In many countries, the separator is a semicolon.

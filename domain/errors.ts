@@ -37,6 +37,7 @@ export const errorStatuses = {
   product_taken: 409,
   month_not_ended: 409,
   statement_out_of_order: 409,
+  statement_not_closed: 409,
   body_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,

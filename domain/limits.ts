@@ -283,6 +283,23 @@ export const reportClientTimeoutMs = 60_000;
 /** Concurrent reports on a libSQL server, where most of the time is spent waiting for responses. */
 export const reportSlicesRemoteMax = 8;
 
+// Statements
+
+/** Series whose sums one step of closing reads, unless a single organization has more. */
+export const statementStepSeriesMax = 2_000;
+/** Lines that one batch writes. */
+export const statementBatchLinesMax = 1_000;
+/** Lines that one step of the CSV export reads. */
+export const statementStepLinesMax = 1_000;
+/** Products and metrics that the totals of a statement list. */
+export const statementTotalsMax = 100;
+/** How long a request waits for a statement to be closed. Then it responds, and closing continues. */
+export const statementWaitMs = 10_000;
+/** How often a statement that is due or not complete is looked for. */
+export const statementIntervalMs = 60_000;
+/** How long the sums of a deleted organization are kept if its last month is not closed before. */
+export const deletedUsageKeptMs = 400 * 24 * 3_600_000;
+
 // The database and backups
 
 /** How long a writer waits for the lock of the data file. */

@@ -27,6 +27,8 @@ Deno.test("parseConfig() requires no settings", () => {
     logFormat: "json",
     metricsToken: undefined,
     backups: undefined,
+    billingTimezone: "UTC",
+    statementCloseDay: undefined,
   });
 });
 
@@ -72,6 +74,8 @@ Deno.test("parseConfig() reports all faults together, one line each", () => {
     SESSION_MAX_DAYS: "0",
     SESSION_IDLE_DAYS: "-1",
     USAGE_RETENTION_DAYS: "35",
+    BILLING_TIMEZONE: "+01:00",
+    STATEMENT_CLOSE_DAY: "29",
     API_KEY_REQUESTS_PER_SECOND: "many",
     LOG_LEVEL: "trace",
     LOG_FORMAT: "xml",
@@ -139,6 +143,12 @@ for (
       "NaN",
     ]],
     ["USAGE_RETENTION_DAYS", "usageRetentionDays", { "36": 36, "36500": 36500 }, ["35", "36501", "400d"]],
+    ["BILLING_TIMEZONE", "billingTimezone", { UTC: "UTC", "Europe/Berlin": "Europe/Berlin" }, [
+      "Berlin",
+      "+02:00",
+      "Mars/Olympus",
+    ]],
+    ["STATEMENT_CLOSE_DAY", "statementCloseDay", { "1": 1, "28": 28 }, ["0", "29", "1.5", "first"]],
     ["API_KEY_REQUESTS_PER_SECOND", "apiKeyRequestsPerSecond", { "0": 0, "1000000": 1_000_000 }, [
       "1000001",
       "-0",

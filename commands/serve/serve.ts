@@ -8,6 +8,7 @@ import {
   shutdownFlushMs,
   shutdownNoticeMs,
   shutdownTimeoutMs,
+  statementIntervalMs,
 } from "../../domain/limits.ts";
 import { collectAll } from "../../routes/metric_set.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
@@ -18,6 +19,7 @@ import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
 import { sleep } from "../../services/sleep.ts";
 import { deleteOldAuditEvents } from "../../services/audit.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
+import { closeDueStatement } from "../../services/operator/statements.ts";
 import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
@@ -152,6 +154,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     deleteOldData(services, { log, signal }),
     parts.mailWorker.run(signal),
     backups?.run(signal),
+    closeStatements(services, { log, signal }),
   ];
   return async function stop() {
     server.drain();
@@ -204,6 +207,24 @@ async function deleteOldData(
       }
     }
     await sleep(isMore ? retentionRestMs : retentionIntervalMs, signal);
+  }
+}
+
+/** Completes statements and closes those that are due, until the signal. */
+async function closeStatements(
+  services: Services,
+  { log, signal }: { log: ProgramLog; signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    let isMore = false;
+    try {
+      const statement = await closeDueStatement(services);
+      isMore = statement !== null;
+      if (isMore) log.info("statement closed", { period: statement?.period });
+    } catch (error) {
+      if (!signal.aborted) log.warn("retrying failed statement", { error });
+    }
+    if (!isMore) await sleep(statementIntervalMs, signal);
   }
 }
 

@@ -11,6 +11,7 @@ import operators from "./migrations/0008_operators.sql" with { type: "text" };
 import operatorLists from "./migrations/0012_operator_lists.sql" with { type: "text" };
 import refusedWrites from "./migrations/0006_refused_writes.sql" with { type: "text" };
 import usageTotals from "./migrations/0009_usage_totals.sql" with { type: "text" };
+import billingStatements from "./migrations/0010_statements.sql" with { type: "text" };
 import products from "./migrations/0011_products.sql" with { type: "text" };
 
 interface Migration {
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   { number: 7, name: "limits", text: limits },
   { number: 8, name: "operators", text: operators },
   { number: 9, name: "usage_totals", text: usageTotals },
+  { number: 10, name: "statements", text: billingStatements },
   { number: 11, name: "products", text: products },
   { number: 12, name: "operator_lists", text: operatorLists },
 ];

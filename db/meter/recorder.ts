@@ -5,6 +5,7 @@ import { lowBits, millionthsWholeMax } from "../../domain/meter/quantity.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import { activeApiKey, isSuspended, keyMay } from "../api_keys.ts";
 import { bind, type Database, integer, sql, type Statement, type WriteResult } from "../engine/database.ts";
+import { noteAddedUsage } from "../operator/statement_changes.ts";
 import { hasRecorded, indexHash, lookUpKeys, movedPositions, moveKeys } from "./idempotency_keys.ts";
 import { field, keyOfRecord, propertiesOfRecord } from "./record_text.ts";
 
@@ -219,6 +220,7 @@ const addToMonths = sql`
     last_quarter = max(last_quarter, excluded.last_quarter)`;
 const addUp = [
   addGroup,
+  noteAddedUsage,
   addTotals,
   addToRollups({ table: sql`usage_rollups`, unit: sql`quarter`, quarters: 1 }),
   addToRollups({

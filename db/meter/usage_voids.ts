@@ -12,6 +12,7 @@ import {
   sql,
   type Statement,
 } from "../engine/database.ts";
+import { noteVoidedRecord } from "../operator/statement_changes.ts";
 import { millionths, monthOf, monthStart } from "./recorder.ts";
 import { positionsIn, recordColumns, recordJoins, type UsageRecordScan } from "./usage_records.ts";
 
@@ -171,6 +172,7 @@ export async function voidRecord(database: Database, which: UsageVoid) {
     sql`INSERT INTO usage_voids (seq, voided_at, voided_by, reason)
       SELECT r.seq, ${which.now}, k.id, ${which.reason} FROM ${recordOfKey(which)} AND changes() > 0
       ON CONFLICT DO NOTHING`,
+    noteVoidedRecord(which.seq),
     sql`SELECT ${recordColumns} FROM (SELECT r.* FROM ${recordOfKey(which)}) AS r ${recordJoins}`,
   ]);
   return results.at(-1)?.rows[0] as unknown as StoredUsageRecord | undefined;

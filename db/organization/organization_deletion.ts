@@ -1,16 +1,42 @@
-// Deletes the data of deleted organizations in steps of a few milliseconds, each one transaction: first the records, last the
-// organization's own row. Its keys were revoked when it was deleted, so no data is added. The numbers of the organization
-// and its keys can be reused once their rows are gone, so these rows go last.
+// Deletes the data of deleted organizations in steps of a few milliseconds, each one transaction: first the records, then the sums,
+// which stay until their month is billed, last the organization's own row. Its keys were revoked when it was deleted, so no data is
+// added. The numbers of the organization and its keys can be reused once their rows are gone, so these rows go last.
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
-import { type Database, sql, type Statement } from "../engine/database.ts";
+import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { deleteKeys } from "../meter/idempotency_keys.ts";
 
 /** How many rows of each kind one step deletes at most. */
 export type OrganizationEndStep = Readonly<Record<"records" | "rollups" | "series" | "apiKeys", number>>;
 
+/** Milliseconds since 1970: `now`, and before when an organization must have been deleted for its sums to go in any case. */
+export interface OrganizationEndTimes {
+  readonly now: number;
+  readonly keptSince: number;
+}
+
 /** Null once another server has done the last step. Then the number may already be another organization's. */
 const numberOf = (id: string): Statement =>
   sql`(SELECT number FROM organizations WHERE id = ${id} AND deleted_at IS NOT NULL)`;
+
+/**
+ * The sums of the organization `o` can go: there are none, or the month in which it was deleted is in a closed statement, or that is
+ * long ago. No statement can be half written with them.
+ */
+const sumsCanGo = (keptSince: number): Statement =>
+  sql`(o.sums_deleted_at IS NOT NULL OR o.series = 0
+    OR (NOT EXISTS (SELECT 1 FROM statements WHERE status = 'closing')
+      AND (o.deleted_at <= ${keptSince} OR EXISTS (SELECT 1 FROM statements t WHERE t.end_at > o.deleted_at))))`;
+
+/** @returns The id of a deleted organization with data that can be deleted now, or undefined. */
+export function findDeletedOrganization(
+  database: DatabaseReader,
+  { keptSince }: OrganizationEndTimes,
+): Promise<{ id: string } | undefined> {
+  return database.readFirst(sql`
+    SELECT o.id FROM organizations o WHERE o.deleted_at IS NOT NULL
+      AND (${sumsCanGo(keptSince)} OR EXISTS (SELECT 1 FROM usage_records r WHERE r.organization = o.number))
+    LIMIT 1`);
+}
 
 /** The months that any organization has: there are few, and rollups of one organization are found by month. */
 const allMonths = sql`(WITH RECURSIVE all_months (month) AS (
@@ -20,13 +46,17 @@ const allMonths = sql`(WITH RECURSIVE all_months (month) AS (
   SELECT month FROM all_months)`;
 
 /** Does the next step. @param id The id of an organization that is marked as deleted. For any other, nothing happens. */
-export async function deleteSomeOfOrganization(database: Database, id: string, step: OrganizationEndStep) {
+export async function deleteSomeOfOrganization(
+  database: Database,
+  id: string,
+  { times, step }: { times: OrganizationEndTimes; step: OrganizationEndStep },
+) {
   const number = numberOf(id);
   const records = await database.read<{ seq: number; idempotencyKey: string | null }>(sql`
     SELECT seq, idempotency_key AS idempotencyKey FROM usage_records
     WHERE organization = ${number} LIMIT ${step.records}`);
   if (records.length === 0) {
-    await database.write(deleteRest(id, step));
+    await database.write([startOfSums(id, times), ...deleteRest(id, step)]);
     return;
   }
   const keys = records.flatMap(({ seq, idempotencyKey }) =>
@@ -42,9 +72,15 @@ export async function deleteSomeOfOrganization(database: Database, id: string, s
   ]);
 }
 
+/** From here on, no statement has lines of the organization. */
+function startOfSums(id: string, { now, keptSince }: OrganizationEndTimes): Statement {
+  return sql`UPDATE organizations AS o SET sums_deleted_at = ${now}
+    WHERE id = ${id} AND deleted_at IS NOT NULL AND sums_deleted_at IS NULL AND ${sumsCanGo(keptSince)}`;
+}
+
 /** Each statement deletes rows only after the ones before it have nothing left. */
 function deleteRest(id: string, { rollups, series, apiKeys }: OrganizationEndStep): Statement[] {
-  const number = numberOf(id);
+  const number = sql`(SELECT number FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL)`;
   const firstSeries = sql`(SELECT id FROM usage_series WHERE organization = ${number}
     ORDER BY organization, product_slug, metric, api_key LIMIT ${series})`;
   const noSeries = sql`NOT EXISTS (SELECT 1 FROM usage_series WHERE organization = ${number})`;
@@ -64,7 +100,8 @@ function deleteRest(id: string, { rollups, series, apiKeys }: OrganizationEndSte
         ON r.month = m.month AND r.organization = usage_series.organization AND r.series = usage_series.id)`,
     sql`DELETE FROM api_keys WHERE number IN (SELECT number FROM api_keys
       WHERE organization_id = ${id} AND ${number} IS NOT NULL AND ${noSeries} LIMIT ${apiKeys})`,
-    sql`DELETE FROM organizations WHERE id = ${id} AND deleted_at IS NOT NULL AND ${noSeries}
+    sql`DELETE FROM statement_changes WHERE organization = ${number} AND ${noSeries}`,
+    sql`DELETE FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL AND ${noSeries}
       AND NOT EXISTS (SELECT 1 FROM usage_records WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM api_keys WHERE organization_id = ${id})`,
   ];

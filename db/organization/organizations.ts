@@ -78,8 +78,3 @@ export function endOrganizationAccess(id: string, { now, audited }: Audited): St
     sql`DELETE FROM invitations WHERE ${ofOrganization}`,
   ];
 }
-
-/** @returns The id of an organization whose usage data is not completely deleted yet, or undefined. */
-export function findDeletedOrganization(database: DatabaseReader): Promise<{ id: string } | undefined> {
-  return database.readFirst(sql`SELECT id FROM organizations WHERE deleted_at IS NOT NULL LIMIT 1`);
-}

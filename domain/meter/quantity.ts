@@ -65,13 +65,25 @@ export function sumMicros(parts: SumParts): bigint {
   return whole * BigInt(microPerWhole) + BigInt(parts.micro);
 }
 
+/** @returns The parts of a sum in millionths, which may be negative; the inverse of {@linkcode sumMicros}. */
+export function sumParts(micros: bigint): SumParts {
+  const whole = micros / BigInt(microPerWhole);
+  const high = whole >> BigInt(lowBits);
+  return {
+    high: String(high),
+    low: String(whole - (high << BigInt(lowBits))),
+    micro: String(micros % BigInt(microPerWhole)),
+  };
+}
+
 /** @returns The nearest number to a sum in millionths: exact for integers up to 2^53−1. */
 export function microsToNumber(micros: bigint): number {
   return Number(microsToDecimal(micros));
 }
 
-/** @returns A sum in millionths as an exact decimal text without trailing zeros, such as `1` or `0.25`. */
+/** @returns A sum in millionths as an exact decimal text without trailing zeros, such as `1`, `0.25` or `-3`. */
 export function microsToDecimal(micros: bigint): string {
+  if (micros < 0n) return `-${microsToDecimal(-micros)}`;
   const whole = micros / BigInt(microPerWhole);
   const rest = micros % BigInt(microPerWhole);
   return rest === 0n ? String(whole) : `${whole}.${pad(Number(rest), 6).replace(/0+$/, "")}`;

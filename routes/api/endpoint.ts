@@ -128,7 +128,7 @@ export function mount<
     readonly otherBody?: (c: AppContext, auth: Auth) => OtherBody | null;
   },
 ): void {
-  app.openAPIRegistry.registerPath(describe(endpoint, endpointErrors(endpoint)));
+  documentRoute(app, endpoint);
   const { method, path } = splitRoute(endpoint);
   const status = Number(Object.keys(endpoint.responses)[0]);
   const hasBody = endpoint.responses[status]?.schema !== undefined;
@@ -170,6 +170,11 @@ function queryOf(c: AppContext): Record<string, string | string[]> {
     query[name] = values.length > 1 ? values : values[0] ?? "";
   }
   return query;
+}
+
+/** Adds a route to the OpenAPI document, with every error that follows from its input. */
+export function documentRoute(app: OpenAPIHono<AppEnv>, endpoint: Endpoint<Schema, Schema, Schema>): void {
+  app.openAPIRegistry.registerPath(describe(endpoint, endpointErrors(endpoint)));
 }
 
 /**

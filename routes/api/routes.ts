@@ -17,6 +17,7 @@ import { operatorProductRoutes } from "./operator/products.ts";
 import { operatorUserRoutes } from "./operator/users.ts";
 import { operatorTokenRoutes } from "./operator/tokens.ts";
 import { operatorUsageRecordRoutes } from "./operator/usage_records.ts";
+import { operatorStatementRoutes } from "./operator/statements.ts";
 import { organizationRoutes } from "./organization/organizations.ts";
 import { passwordRoutes } from "./account/passwords.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
@@ -51,6 +52,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorUserRoutes(app, parts);
   operatorTokenRoutes(app, parts);
   operatorUsageRecordRoutes(app, parts);
+  operatorStatementRoutes(app, parts);
   forwardRoutes(app, parts);
   openApiRoute(app, { baseUrl: parts.config.baseUrl.origin, version: options.version });
 }

@@ -1,7 +1,10 @@
 // Deletes the usage data of deleted organizations in the background, a little at a time.
-import { deleteSomeOfOrganization } from "../../db/organization/organization_deletion.ts";
-import { findDeletedOrganization } from "../../db/organization/organizations.ts";
 import {
+  deleteSomeOfOrganization,
+  findDeletedOrganization,
+} from "../../db/organization/organization_deletion.ts";
+import {
+  deletedUsageKeptMs,
   organizationEndApiKeysMax,
   organizationEndRecordsMax,
   organizationEndRollupsMax,
@@ -10,19 +13,25 @@ import {
 import type { BaseContext } from "../base_context.ts";
 
 /**
- * Deletes some data of one deleted organization. Several servers can do this at the same time, and stop at any moment: the
- * next call continues.
+ * Deletes some data of one deleted organization. Its sums stay until the month in which it was deleted is in a closed statement, at
+ * most 400 days. Several servers can do this at the same time, and stop at any moment: the next call continues.
  *
  * @returns Whether there may be more. @throws {DatabaseError}
  */
-export async function deleteSomeOfDeletedOrganizations({ database }: Pick<BaseContext, "database">) {
-  const organization = await findDeletedOrganization(database);
+export async function deleteSomeOfDeletedOrganizations(
+  { database, clock }: Pick<BaseContext, "database" | "clock">,
+) {
+  const times = { now: clock(), keptSince: clock() - deletedUsageKeptMs };
+  const organization = await findDeletedOrganization(database, times);
   if (organization === undefined) return false;
   await deleteSomeOfOrganization(database, organization.id, {
-    records: organizationEndRecordsMax,
-    rollups: organizationEndRollupsMax,
-    series: organizationEndSeriesMax,
-    apiKeys: organizationEndApiKeysMax,
+    times,
+    step: {
+      records: organizationEndRecordsMax,
+      rollups: organizationEndRollupsMax,
+      series: organizationEndSeriesMax,
+      apiKeys: organizationEndApiKeysMax,
+    },
   });
   return true;
 }

@@ -6,6 +6,7 @@ import { readOrganization, readOrganizationPage } from "../operator/organization
 import { usageCsv, usageJson } from "../meter/usage_export.ts";
 import { readUsageOverview } from "../meter/usage_overview.ts";
 import { readUsageRecordPage } from "../meter/usage_record_list.ts";
+import { readStatementLines, readStatementStep, statementCsv } from "../operator/statement_lines.ts";
 import { countUsage } from "../meter/usage_sums.ts";
 import { readUserPage } from "../operator/user_page.ts";
 import { readOverview } from "../operator/overview.ts";
@@ -22,6 +23,9 @@ const reports = {
   readOrganization,
   readOrganizationPage,
   readOverview,
+  readStatementStep,
+  readStatementLines,
+  statementCsv,
 };
 
 type Reports = typeof reports;

@@ -62,6 +62,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "api_key.rotated": "Rotated the key {target}",
   "api_key.revoked": "Revoked the key {target}",
   "api_key.limited": "Exceeded its rate limit",
+  "statement.closed": "Closed the statement of {target}",
   "mail.limited": "Exceeded an email limit[ for {target}]",
   "product.created": "Added the product {target}",
   "product.changed": "Changed the product {target}",

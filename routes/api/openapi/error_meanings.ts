@@ -57,6 +57,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   product_taken: "The catalog already has a product with this slug.",
   month_not_ended: "The month has not ended yet.",
   statement_out_of_order: "Another month must be closed first. The message names it.",
+  statement_not_closed: "The statement is still being closed. Try again later.",
   body_too_large: `The body exceeds ${limits.usageBodyBytesMax / 1024 / 1024} MiB when recording usage, ${
     limits.bodyBytesMax / 1024
   } KiB otherwise, or ${limits.anonymousBodyBytesMax / 1024} KiB without a session.`,

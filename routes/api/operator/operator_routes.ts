@@ -10,11 +10,16 @@ import { requireRecentAuthentication } from "../../../services/sign_in/recent_au
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import type { Schema } from "../../schemas/check.ts";
 import { requireSession } from "../../session.ts";
-import { type Endpoint, type Handle, mount } from "../endpoint.ts";
 import { bearerToken, limitRejected } from "../bearer.ts";
+import { documentRoute, type Endpoint, type Handle, mount } from "../endpoint.ts";
 
 /** What a route asks of operators: a scope of tokens, or an account, for which no token is enough. */
 export type OperatorAccess = OperatorScope | "account";
+
+/** A route for operators. */
+type OperatorEndpoint<Body extends Schema, Query extends Schema, Params extends Schema> =
+  & Omit<Endpoint<Body, Query, Params>, "tag" | "security">
+  & { readonly access: OperatorAccess };
 
 /** Mounts a route whose handler gets the operator. Accounts may use every route, writes only after a recent authentication. */
 type MountOperatorRoute = <
@@ -22,7 +27,7 @@ type MountOperatorRoute = <
   Query extends Schema = undefined,
   Params extends Schema = undefined,
 >(
-  endpoint: Omit<Endpoint<Body, Query, Params>, "tag" | "security"> & { readonly access: OperatorAccess },
+  endpoint: OperatorEndpoint<Body, Query, Params>,
   handle: Handle<OperatorActor, Body, Query, Params>,
 ) => void;
 
@@ -51,15 +56,31 @@ export function operatorRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): Mount
     return Promise.resolve(isInvalid ? limitRejected(services, c, error, "operator tokens") : error);
   }
 
-  return ({ access, ...endpoint }, handle) =>
-    mount(app, {
-      ...endpoint,
-      tag: "Operators",
-      security: access === "account" ? "operatorAccount" : "operator",
-      description: [endpoint.description, accessText(access)].filter((text) => text !== undefined).join(
-        "\n\n",
-      ),
-    }, { authenticate: (c) => authenticate(c, access), onError, handle });
+  return (endpoint, handle) =>
+    mount(app, completed(endpoint), {
+      authenticate: (c) => authenticate(c, endpoint.access),
+      onError,
+      handle,
+    });
+}
+
+/** Adds an operation to the OpenAPI document whose requests another route handles. */
+export function documentOperatorRoute<Body extends Schema, Query extends Schema, Params extends Schema>(
+  app: OpenAPIHono<AppEnv>,
+  endpoint: OperatorEndpoint<Body, Query, Params>,
+): void {
+  documentRoute(app, completed(endpoint));
+}
+
+function completed<Body extends Schema, Query extends Schema, Params extends Schema>(
+  { access, ...endpoint }: OperatorEndpoint<Body, Query, Params>,
+): Endpoint<Body, Query, Params> {
+  return {
+    ...endpoint,
+    tag: "Operators",
+    security: access === "account" ? "operatorAccount" : "operator",
+    description: [endpoint.description, accessText(access)].filter((text) => text !== undefined).join("\n\n"),
+  };
 }
 
 function accessText(access: OperatorAccess): string {

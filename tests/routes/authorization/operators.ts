@@ -1,6 +1,7 @@
 // Which scope each route of the operators' API requires. authorization_test.ts fails if a route is missing.
 import { newId } from "../../../domain/id.ts";
 import { newOperatorToken } from "../../support/operators.ts";
+import { exampleId } from "../../../routes/schemas/common.ts";
 import { newPerson, run, type World } from "../../support/world.ts";
 import { type Attempt, byOperator, type Entry, withKey } from "./entry.ts";
 
@@ -28,6 +29,20 @@ const withNote = async ({ test, organizationId }: World) => {
   await run(test, insert, noteId, organizationId);
   return { params: { id: organizationId, noteId } };
 };
+
+/** @returns An attempt on a closed statement. */
+const withStatement = (more: Attempt = {}) => async ({ test }: World) => {
+  await run(
+    test,
+    `INSERT OR IGNORE INTO statements (number, id, period, timezone, start_at, end_at, status, progress, created_at)
+     VALUES (1, ?, '2026-09', 'UTC', ?, ?, 'closed', 0, 0)`,
+    statementId,
+    Date.UTC(2026, 8),
+    Date.UTC(2026, 9),
+  );
+  return { params: { id: statementId }, ...more };
+};
+const statementId = exampleId("stm");
 
 /** Every route by method and path. */
 export const operatorTable: Readonly<Record<string, Entry>> = {
@@ -106,6 +121,12 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     attempt: withNote,
     object: ["noteId", "not"],
   },
+  "GET /api/operator/statements": byOperator("statements:read"),
+  "POST /api/operator/statements": {
+    ...byOperator("statements:write"),
+    attempt: withStatement({ json: { period: "2026-10" } }),
+  },
+  "GET /api/operator/statements/:id": { ...byOperator("statements:read"), attempt: withStatement() },
   "GET /api/operator/products": byOperator("statements:read"),
   "POST /api/operator/products": {
     ...byOperator("statements:write"),

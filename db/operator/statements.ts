@@ -1,0 +1,194 @@
+// All SQL of statements and their lines.
+import type { SumParts } from "../../domain/meter/quantity.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+
+/** A statement as stored. Times in milliseconds since 1970. */
+export interface StatementRow {
+  /** Counts up in the order of the months, without gaps. */
+  readonly number: number;
+  readonly id: string;
+  /** Such as `2026-10`. */
+  readonly period: string;
+  readonly timezone: string;
+  readonly start: number;
+  readonly end: number;
+  readonly status: "closing" | "closed";
+  /** The number of the last organization whose lines are written. */
+  readonly progress: number;
+  readonly createdAt: number;
+  readonly closedAt: number | null;
+}
+
+const select =
+  sql`SELECT t.number, t.id, t.period, t.timezone, t.start_at AS start, t.end_at AS "end", t.status,
+  t.progress, t.created_at AS createdAt, t.closed_at AS closedAt FROM statements t`;
+
+/** @returns Statements, newest first, from after the number `before`. */
+export function findStatements(
+  database: DatabaseReader,
+  { limit, before = null }: { limit: number; before?: number | null | undefined },
+): Promise<StatementRow[]> {
+  return database.read(
+    sql`${select} WHERE ${before} IS NULL OR t.number < ${before} ORDER BY t.number DESC LIMIT ${limit}`,
+  );
+}
+
+/** @returns The statement with an id, or undefined. */
+export function findStatement(database: DatabaseReader, id: string): Promise<StatementRow | undefined> {
+  return database.readFirst(sql`${select} WHERE t.id = ${id}`);
+}
+
+/** @returns The statement of a month such as `2026-10`, or undefined. */
+export function findStatementOf(
+  database: DatabaseReader,
+  period: string,
+): Promise<StatementRow | undefined> {
+  return database.readFirst(sql`${select} WHERE t.period = ${period}`);
+}
+
+/** @returns The newest statement, or undefined. */
+export function findNewestStatement(database: DatabaseReader): Promise<StatementRow | undefined> {
+  return database.readFirst(sql`${select} ORDER BY t.number DESC LIMIT 1`);
+}
+
+/** Begins a statement, unless there is another one of this number, or the one before is not closed yet. */
+export function insertStatement(statement: Omit<StatementRow, "status" | "progress" | "closedAt">) {
+  const { number, id, period, timezone, start, end, createdAt } = statement;
+  return sql`INSERT INTO statements (number, id, period, timezone, start_at, end_at, status, progress, created_at)
+    SELECT ${number}, ${id}, ${period}, ${timezone}, ${start}, ${end}, 'closing', 0, ${createdAt}
+    WHERE ${number} = (SELECT coalesce(max(number), 0) + 1 FROM statements)
+      AND NOT EXISTS (SELECT 1 FROM statements WHERE status = 'closing')`;
+}
+
+/** A line to be written. */
+export interface NewStatementLine extends SumParts {
+  /** The organization's number. */
+  readonly organization: number;
+  /** 0 for the month of the statement, 1 for the month before it. */
+  readonly monthsBack: number;
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly count: number;
+}
+
+/** How far a statement is: nothing is written unless it still is there. */
+export type StatementProgress = Pick<StatementRow, "number" | "progress">;
+
+const isAt = ({ number, progress }: StatementProgress): Statement =>
+  sql`EXISTS (SELECT 1 FROM statements
+    WHERE number = ${number} AND status = 'closing' AND progress = ${progress})`;
+
+/** @returns Lines as {@linkcode insertStatementLines} takes them. */
+export function encodeStatementLines(lines: readonly NewStatementLine[]): string {
+  return JSON.stringify(lines.map((line) => [
+    line.organization,
+    line.monthsBack,
+    line.productSlug,
+    line.metric,
+    line.count,
+    line.high,
+    line.low,
+    line.micro,
+  ]));
+}
+
+/** Inserts encoded lines with the names of now. Those that another server has already written stay as they are. */
+export function insertStatementLines(at: StatementProgress, lines: string): Statement {
+  return sql`INSERT INTO statement_lines (statement, organization_id, months_back, product_slug, metric, count,
+      sum_high, sum_low, sum_micro, organization_name, external_id, product_name, metric_name, unit)
+    SELECT ${at.number}, o.id, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value ->> 4,
+      CAST(e.value ->> 5 AS INTEGER), CAST(e.value ->> 6 AS INTEGER), CAST(e.value ->> 7 AS INTEGER), o.name,
+      o.external_id, p.name, m.name, m.unit
+    FROM json_each(${lines}) e CROSS JOIN organizations o ON o.number = e.value ->> 0
+    LEFT JOIN products p ON p.slug = e.value ->> 2
+    LEFT JOIN product_metrics m ON m.product = e.value ->> 2 AND m.slug = e.value ->> 3
+    WHERE ${isAt(at)} ON CONFLICT DO NOTHING`;
+}
+
+/** Moves on after all lines of some organizations were written. @param through The number of the last of them. */
+export function moveStatementOn(at: StatementProgress, through: number): Statement[] {
+  return [
+    sql`DELETE FROM statement_changes WHERE organization > ${at.progress} AND organization <= ${through}
+      AND latest < ${at.number} AND ${isAt(at)}`,
+    sql`UPDATE statements SET progress = ${through} WHERE number = ${at.number} AND ${isAt(at)}`,
+  ];
+}
+
+/** Closes a statement whose lines are all written. */
+export function finishStatement(at: StatementProgress, now: number): Statement {
+  return sql`UPDATE statements SET status = 'closed', closed_at = ${now}
+    WHERE number = ${at.number} AND ${isAt(at)}`;
+}
+
+/** A line as stored, with the names of the day of closing. */
+export interface StatementLineRow extends Omit<NewStatementLine, "organization"> {
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly externalId: string | null;
+  readonly productName: string | null;
+  readonly metricName: string | null;
+  readonly unit: string | null;
+  /** The month, such as `2026-09`. */
+  readonly period: string;
+}
+
+/** The position of a line in its statement. */
+export type StatementLinePosition = Pick<
+  StatementLineRow,
+  "organizationId" | "monthsBack" | "productSlug" | "metric"
+>;
+
+/** Which lines of a statement to read. */
+export interface StatementLineQuery {
+  readonly statement: number;
+  /** Of one organization; of all by default. */
+  readonly organizationId?: string | undefined;
+  /** The position after which to read. */
+  readonly after?: StatementLinePosition | undefined;
+  readonly limit: number;
+}
+
+/** @returns Lines by organization, month (the latest first), product and metric. */
+export function findStatementLines(
+  database: DatabaseReader,
+  { statement, organizationId, after, limit }: StatementLineQuery,
+): Promise<StatementLineRow[]> {
+  const ofOrganization = organizationId === undefined
+    ? sql`true`
+    : sql`l.organization_id = ${organizationId}`;
+  const isAfter = after === undefined
+    ? sql`true`
+    : sql`(l.organization_id, l.months_back, l.product_slug, l.metric) >
+      (${after.organizationId}, ${after.monthsBack}, ${after.productSlug}, ${after.metric})`;
+  return database.read(sql`
+    SELECT m.period, l.organization_id AS organizationId, l.organization_name AS organizationName,
+      l.external_id AS externalId, l.months_back AS monthsBack, l.product_slug AS productSlug,
+      l.product_name AS productName, l.metric, l.metric_name AS metricName, l.unit, l.count,
+      CAST(l.sum_high AS TEXT) AS high, CAST(l.sum_low AS TEXT) AS low, CAST(l.sum_micro AS TEXT) AS micro
+    FROM statement_lines l JOIN statements m ON m.number = l.statement - l.months_back
+    WHERE l.statement = ${statement} AND ${ofOrganization} AND ${isAfter}
+    ORDER BY l.organization_id, l.months_back, l.product_slug, l.metric LIMIT ${limit}`);
+}
+
+/** The sum of some lines of one product and metric. */
+export type StatementTotalRow =
+  & Pick<StatementLineRow, "productSlug" | "productName" | "metric" | "metricName" | "unit">
+  & Pick<StatementLineRow, "count" | "high" | "low" | "micro">
+  & { readonly lines: number };
+
+/** @returns The sums of a statement's lines by product and metric, at most `limit`, the ones with most lines first. */
+export function findStatementTotals(
+  database: DatabaseReader,
+  { statement, organizationId, limit }: Omit<StatementLineQuery, "after">,
+): Promise<StatementTotalRow[]> {
+  const ofOrganization = organizationId === undefined
+    ? sql`true`
+    : sql`l.organization_id = ${organizationId}`;
+  return database.read(sql`
+    SELECT l.product_slug AS productSlug, max(l.product_name) AS productName, l.metric,
+      max(l.metric_name) AS metricName, max(l.unit) AS unit, count(*) AS lines, sum(l.count) AS count,
+      CAST(sum(l.sum_high) AS TEXT) AS high, CAST(sum(l.sum_low) AS TEXT) AS low,
+      CAST(sum(l.sum_micro) AS TEXT) AS micro
+    FROM statement_lines l WHERE l.statement = ${statement} AND ${ofOrganization}
+    GROUP BY l.product_slug, l.metric ORDER BY lines DESC, 1, 3 LIMIT ${limit}`);
+}

@@ -1,0 +1,86 @@
+// The operators' API of statements.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { statementWaitMs } from "../../../domain/limits.ts";
+import {
+  closeStatement,
+  listStatements,
+  readStatement,
+  readStatementCsv,
+} from "../../../services/operator/statements.ts";
+import type { AppEnv, AppParts } from "../../env.ts";
+import { check } from "../../schemas/check.ts";
+import { pageQuerySchema } from "../../schemas/common.ts";
+import * as schemas from "../../schemas/statements.ts";
+import { csvResponse, sendCsv } from "../meter/report.ts";
+import { documentOperatorRoute, operatorRoutes } from "./operator_routes.ts";
+
+const path = "/api/operator/statements";
+const csvEnding = /\.csv$/;
+const closed = { description: "The statement.", schema: schemas.statementResponseSchema };
+
+/** Mounts `/api/operator/statements`. */
+export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const route = operatorRoutes(app, parts);
+
+  route({
+    route: `GET ${path}`,
+    access: "statements:read",
+    operationId: "listStatements",
+    summary: "List statements",
+    description: "Newest first, with the month that can be closed next.",
+    query: pageQuerySchema,
+    responses: { 200: { description: "A page of statements.", schema: schemas.statementsSchema } },
+  }, (_c, { query }) => listStatements(services, query));
+
+  route({
+    route: `POST ${path}`,
+    access: "statements:write",
+    operationId: "closeStatement",
+    summary: "Close a month",
+    description:
+      "Closes a month for all organizations. This can't be undone: what is recorded or voided for the month later becomes " +
+      "an adjustment in the next statement. Months are closed in order, without gaps; the first can be any month that has ended. " +
+      "If closing takes longer than 10 seconds, the response is 202, and closing continues in the background.",
+    body: schemas.closeStatementSchema,
+    responses: {
+      201: { ...closed, description: "The month is closed." },
+      200: { ...closed, description: "The month was closed before." },
+      202: { ...closed, description: "The month is being closed." },
+    },
+    errors: ["month_not_ended", "statement_out_of_order", "statement_not_closed"],
+  }, async (c, { body: { period } }, actor) => {
+    const { statement, isNew } = await closeStatement(services, actor, { period, waitMs: statementWaitMs });
+    return c.json({ statement }, statement.status === "closing" ? 202 : isNew ? 201 : 200);
+  });
+
+  // The router has one route for both, because it doesn't tell paths apart within a segment.
+  documentOperatorRoute(app, {
+    route: `GET ${path}/{id}.csv`,
+    access: "statements:read",
+    operationId: "downloadStatement",
+    summary: "Download a statement as CSV",
+    description:
+      "All lines, or those of one organization. `adjustmentOf` is the earlier month that a line corrects, or empty.",
+    params: schemas.statementParamsSchema,
+    query: schemas.statementCsvQuerySchema,
+    responses: { 200: csvResponse },
+    errors: ["statement_not_closed"],
+  });
+  route({
+    route: `GET ${path}/{id}`,
+    access: "statements:read",
+    operationId: "getStatement",
+    summary: "Get a statement",
+    description: "With its totals and a page of its lines.",
+    params: schemas.statementParamsSchema,
+    query: schemas.statementQuerySchema,
+    responses: { 200: { description: "The statement.", schema: schemas.statementLinesSchema } },
+  }, async (c, { params: { id }, query }) => {
+    const { signal } = c.req.raw;
+    if (!csvEnding.test(id)) return await readStatement(services, id, { ...query, signal });
+    const { organizationId } = check(schemas.statementCsvQuerySchema, c.req.query(), "query");
+    const csv = await readStatementCsv(services, id.replace(csvEnding, ""), { organizationId, signal });
+    return sendCsv(c, csv.report, `statement-${csv.period}.csv`);
+  });
+}
