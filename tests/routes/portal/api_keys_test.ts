@@ -1,0 +1,80 @@
+// The forms that choose and change what an API key may do.
+import assert from "node:assert/strict";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
+import { openPage } from "../../support/pages.ts";
+import { run } from "../../support/world.ts";
+
+const path = "/portal/api-keys";
+
+const page = (test: TestApp, address: string, person: TestPerson) => openPage(test, address, { person });
+
+async function newest(test: TestApp, { cookie }: TestPerson) {
+  const { apiKeys } = await (await test.send("/api/portal/api-keys?limit=1", { cookie })).json();
+  return apiKeys[0] as { id: string; name: string; permissions: string[] };
+}
+
+const checkedIn = (html: string) =>
+  [...html.matchAll(/<input type="checkbox" name="([^"]+)" value="on" checked/g)].map(([, name]) => name);
+const ownIn = (html: string) => /<input[^>]* id="permissions"[^>]* value="([^"]*)"/.exec(html)?.[1];
+
+testApp("the form creates keys with the checked permissions and an organization's own", async (test) => {
+  const person = await test.signUp();
+  const { html } = await page(test, path, person);
+  assert.deepEqual(checkedIn(html), ["usage:write", "usage:read"]);
+  const form = { name: "Renderer", "usage:write": "on", permissions: " maps:render,maps:export  a " };
+  assert.equal((await openPage(test, path, { form, person })).status, 201);
+  const key = await newest(test, person);
+  assert.deepEqual(key.permissions, ["a", "maps:export", "maps:render", "usage:write"]);
+  const shown = await page(test, path, person);
+  assert.match(shown.html, /usage:write, a, maps:export, maps:render</);
+  assert.equal(
+    (await openPage(test, path, { form: { name: "Nothing", permissions: "" }, person })).status,
+    201,
+  );
+  assert.deepEqual((await newest(test, person)).permissions, []);
+});
+
+testApp("a rejected form keeps what was chosen, and names the permission that is wrong", async (test) => {
+  const person = await test.signUp();
+  const { id } = await createTestKey(test, person);
+  for (const address of [path, `${path}/${id}/edit`]) {
+    const form = { name: "Key", "usage:read": "on", permissions: "maps Usage" };
+    const { status, html } = await openPage(test, address, { form, person });
+    assert.equal(status, 422);
+    assert.deepEqual(checkedIn(html), ["usage:read"]);
+    assert.equal(ownIn(html), "maps Usage");
+    assert.match(html, /id="permissions-error">.*?“Usage” must be 1 to 64 lowercase letters/);
+    const many = { ...form, permissions: Array.from({ length: 33 }, (_, n) => `own:${n}`).join(" ") };
+    assert.match(
+      (await openPage(test, address, { form: many, person })).html,
+      /This must have at most 32 permissions/,
+    );
+  }
+  assert.deepEqual((await newest(test, person)).permissions, ["usage:read", "usage:write"]);
+});
+
+testApp(
+  "the edit page changes name and permissions, and offers to void only where it is granted",
+  async (test) => {
+    const person = await test.signUp();
+    const { id } = await createTestKey(test, person);
+    const edit = `${path}/${id}/edit`;
+    const before = await page(test, edit, person);
+    assert.deepEqual(checkedIn(before.html), ["usage:write", "usage:read"]);
+    assert.doesNotMatch(before.html, /usage:void/);
+    const granted = `UPDATE api_keys SET permissions = '["a","usage:read","usage:void"]' WHERE id = ?`;
+    await run(test, granted, id);
+    const after = await page(test, edit, person);
+    assert.deepEqual(checkedIn(after.html), ["usage:read", "usage:void"]);
+    assert.equal(ownIn(after.html), "a");
+    const save = (form: Record<string, string>) =>
+      openPage(test, edit, { form: { name: "New", permissions: "", ...form }, person });
+    assert.equal((await save({ "usage:void": "on", permissions: "b" })).status, 303);
+    assert.deepEqual((await newest(test, person)).permissions, ["b", "usage:void"]);
+    assert.equal((await save({})).status, 303);
+    assert.deepEqual((await newest(test, person)).permissions, []);
+    const refused = await save({ "usage:void": "on" });
+    assert.equal(refused.status, 403);
+    assert.match(refused.html, /Only the operator of this service can grant usage:void\./);
+  },
+);
