@@ -30,6 +30,8 @@ export const headerCharactersMax = 16 * 1024;
 /** Characters of the `Set-Cookie` headers that clear cookies. By default, nginx passes on 4 KiB of headers. */
 export const clearedCookiesCharactersMax = 2_500;
 export const pageItemsDefault = 50;
+/** Rows of a page in the operator console. */
+export const consolePageItems = 25;
 export const pageItemsMax = 100;
 
 // Accounts and sign-in

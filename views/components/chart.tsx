@@ -23,6 +23,8 @@ export interface ChartProps {
   /** Such as `requests`. */
   readonly unit: string;
   readonly by: WindowUnit;
+  /** The position of the window that isn't over yet: its bar is hatched. */
+  readonly current?: number;
 }
 
 export const unitNames: Readonly<Record<WindowUnit, string>> = {
@@ -60,6 +62,9 @@ export function Chart(props: ChartProps) {
       >
         <title id="chart-title">{props.title}</title>
         <desc id="chart-description">{props.description}</desc>
+        <pattern id="so-far" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+          <rect class="hatch" width="3" height="6" />
+        </pattern>
         {lines.map((line) => (
           <>
             <line class="grid" x1="0" x2="100%" y1={`${line.y}%`} y2={`${line.y}%`} />
@@ -84,6 +89,7 @@ export function Chart(props: ChartProps) {
               const foot = `${Math.round((part.y + part.height) * 100) / 100}%`;
               return <line class="seam" x1={`${bar.x}%`} x2={`${bar.x + bar.width}%`} y1={foot} y2={foot} />;
             })}
+            {index === props.current && <SoFar {...bar} />}
           </g>
         ))}
         <line class="axis" x1="0" x2="100%" y1="100%" y2="100%" />
@@ -100,6 +106,17 @@ export function Chart(props: ChartProps) {
         ))}
       </svg>
     </div>
+  );
+}
+
+/** Stripes over a bar that isn't complete. */
+function SoFar({ x, width, segments }: { x: number; width: number; segments: readonly { y: number }[] }) {
+  const top = segments.at(-1)?.y ?? 100;
+  return (
+    <>
+      <rect x={`${x}%`} width={`${width}%`} y={`${top}%`} height={`${100 - top}%`} fill="url(#so-far)" />
+      <text x={`${x + width / 2}%`} y={`${top}%`} dy="-8" text-anchor="middle">so far</text>
+    </>
   );
 }
 

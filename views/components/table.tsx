@@ -41,10 +41,10 @@ export function Row({ over = false, children }: { over?: boolean; children: Chil
   return <tr role="row" class={over ? "over" : undefined}>{children}</tr>;
 }
 
-/** A cell with a `value`, or children. On a phone, `label` names it and `place` is its position in the card. */
+/** A cell with a `value`, or children. On a phone, `label` names it and `place` is its position in the card. A `line` is only there. */
 export function Cell(props: {
   label?: string;
-  place?: "title" | "state" | "actions";
+  place?: "title" | "state" | "actions" | "line";
   isNumber?: boolean;
   isOptional?: boolean;
   value?: Child;

@@ -1,6 +1,6 @@
 // The console's list of organizations, and the form that creates one.
 import { externalIdCharactersMax } from "../../domain/limits.ts";
-import { groupDigits } from "../../domain/number_text.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type {
   OperatedOrganization,
   OrganizationSort,
@@ -129,20 +129,37 @@ function OrganizationTable(
             </a>
             <div class="muted tiny">{organization.externalId ?? organization.id}</div>
           </Cell>
-          <Cell label="Members" isNumber>{groupDigits(organization.memberCount)}</Cell>
-          <Cell label="Active keys" isNumber>{groupDigits(organization.activeApiKeyCount)}</Cell>
-          <Cell label="Created" value={<DayTime at={organization.createdAt} now={now} />} />
-          <Cell label="Last request">
+          <Cell label="Members" isNumber isOptional>{groupDigits(organization.memberCount)}</Cell>
+          <Cell label="Active keys" isNumber isOptional>{groupDigits(organization.activeApiKeyCount)}</Cell>
+          <Cell label="Created" isOptional value={<DayTime at={organization.createdAt} now={now} />} />
+          <Cell label="Last request" isOptional>
             <span>
-              {organization.lastUsedAt === null
-                ? "Never"
-                : <RelativeTime at={organization.lastUsedAt} now={now} />}
+              <LastRequest {...organization} now={now} />
+            </span>
+          </Cell>
+          <Cell place="line">
+            <span class="muted tiny">
+              {`${countOf(organization.activeApiKeyCount, "active key")} · `}
+              {`${countOf(organization.memberCount, "member")} · `}
+              <LastRequest {...organization} now={now} words="last request " />
             </span>
           </Cell>
           <Cell place="state" value={<OrganizationStatusBadge status={organization.status} />} />
         </Row>
       ))}
     </Table>
+  );
+}
+
+function LastRequest(
+  { lastUsedAt, now, words = "" }: Pick<OperatedOrganization, "lastUsedAt"> & { now: number; words?: string },
+) {
+  if (lastUsedAt === null) return <>{words === "" ? "Never" : "no requests yet"}</>;
+  return (
+    <>
+      {words}
+      <RelativeTime at={lastUsedAt} now={now} />
+    </>
   );
 }
 

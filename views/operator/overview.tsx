@@ -47,8 +47,10 @@ export interface OverviewProps {
   /** The time of the numbers, such as `15:12:09`. */
   readonly updated: string;
   /** The metrics to choose from, and the chosen one; null without usage. */
-  readonly metrics: readonly string[];
+  readonly metrics: readonly { readonly metric: string; readonly name: string }[];
   readonly metric: string | null;
+  /** The name of the chosen one. */
+  readonly unit: string;
   /** Whether the busiest products and metrics alone are included. */
   readonly isPartial: boolean;
   readonly figures: readonly Figure[];
@@ -63,7 +65,7 @@ export interface OverviewProps {
 
 /** @returns The page. */
 export function overviewPage(props: OverviewProps): Page {
-  const { frame, updated, figures, metric, chart } = props;
+  const { frame, updated, figures, unit, chart } = props;
   return (
     <PortalPage title="Overview" frame={frame} place="operator">
       <PageHead
@@ -77,7 +79,7 @@ export function overviewPage(props: OverviewProps): Page {
       <MetricChips {...props} />
       <Figures figures={figures} isEven />
       <Card
-        title={`${metric ?? "Usage"} per day, this month`}
+        title={`${unit} per day, this month`}
         aside={chart && <ChartLegend series={chart.series} />}
       >
         {chart === null
@@ -112,10 +114,10 @@ function MetricChips({ metrics, metric }: Pick<OverviewProps, "metrics" | "metri
     <nav class="chips" aria-label="Metric">
       {metrics.map((one) => (
         <a
-          href={`/operator?metric=${encodeURIComponent(one)}`}
-          aria-current={one === metric ? "true" : undefined}
+          href={`/operator?metric=${encodeURIComponent(one.metric)}`}
+          aria-current={one.metric === metric ? "true" : undefined}
         >
-          {one}
+          {one.name}
         </a>
       ))}
     </nav>
@@ -123,9 +125,8 @@ function MetricChips({ metrics, metric }: Pick<OverviewProps, "metrics" | "metri
 }
 
 function Customers(
-  { customers, activeCount, metric }: Pick<OverviewProps, "customers" | "activeCount" | "metric">,
+  { customers, activeCount, unit }: Pick<OverviewProps, "customers" | "activeCount" | "unit">,
 ) {
-  const unit = metric ?? "Usage";
   const columns = [
     "Organization",
     { title: unit, isNumber: true },

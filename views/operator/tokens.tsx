@@ -171,7 +171,7 @@ export function newTokenPage({ frame, input, fields, message }: NewTokenPageProp
       <Form class="card" action={newHref}>
         <div class="body">
           <Notice tone="refused" text={message} />
-          <div class="row">
+          <div class="row half">
             <NameField
               label="Name"
               value={input["name"] ?? ""}

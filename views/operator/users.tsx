@@ -92,12 +92,18 @@ function UserTable({ users, now }: { users: readonly ShownUser[]; now: number })
             </a>
             <div class="muted tiny">{user.email}</div>
           </Cell>
-          <Cell label="Organizations" value={<OrganizationsText {...user} />} />
-          <Cell label="Two-step sign-in" value={<span>{user.twoStep ? "On" : "Off"}</span>} />
-          <Cell label="Created" value={<DayTime at={user.createdAt} now={now} />} />
-          <Cell label="Last sign-in">
+          <Cell label="Organizations" isOptional value={<OrganizationsText {...user} />} />
+          <Cell label="Two-step sign-in" isOptional value={<span>{user.twoStep ? "On" : "Off"}</span>} />
+          <Cell label="Created" isOptional value={<DayTime at={user.createdAt} now={now} />} />
+          <Cell label="Last sign-in" isOptional>
             <span>
               {user.lastSignInAt === null ? "–" : <RelativeTime at={user.lastSignInAt} now={now} />}
+            </span>
+          </Cell>
+          <Cell place="line">
+            <span class="muted tiny">
+              <OrganizationsText {...user} />
+              {` · two-step sign-in ${user.twoStep ? "on" : "off"}`}
             </span>
           </Cell>
           <Cell place="state" value={<UserBadges {...user} />} />

@@ -28,16 +28,22 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
       readSystemState(parts),
       listProducts(services, { limit: productsMax }),
     ]);
-    const names = new Map(products.map(({ slug, name }) => [slug, name]));
+    const names = {
+      products: new Map(products.map(({ slug, name }) => [slug, name])),
+      metrics: new Map(products.flatMap(({ metrics }) => metrics).map(({ slug, name }) => [slug, name])),
+    };
+    const nameOf = (metric: string) => names.metrics.get(metric) ?? metric;
+    const unit = overview.metric === null ? "Usage" : nameOf(overview.metric);
     const health = healthOf(state, frame);
     const page = overviewPage({
       frame,
       updated: clockTime(overview.updatedAt),
-      metrics: overview.metrics.map(({ metric }) => metric),
+      metrics: overview.metrics.map(({ metric }) => ({ metric, name: nameOf(metric) })),
       metric: overview.metric,
+      unit,
       isPartial: overview.isPartial,
-      figures: figuresOf(overview),
-      chart: overview.metric === null ? null : chartOf(overview, { names, now }),
+      figures: figuresOf(overview, unit),
+      chart: overview.metric === null ? null : chartOf(overview, { names: names.products, unit, now }),
       customers: overview.customers.map((customer) => ({
         ...customer,
         href: organizationHref(customer.id),
@@ -51,9 +57,8 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   });
 }
 
-function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOverview) {
+function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOverview, unit: string) {
   const { today, month } = metrics.find((one) => one.metric === metric) ?? {};
-  const unit = metric ?? "Usage";
   const before = daysWords(sameDaysBefore(updatedAt), "UTC", updatedAt);
   const change = (percent: number | null | undefined, period: string) =>
     percent === undefined ? undefined : Change({ percent, period });
@@ -87,10 +92,9 @@ function sameDaysBefore(now: number) {
 }
 
 function chartOf(
-  { days, chart, metric }: OperatorOverview,
-  { names, now }: { names: ReadonlyMap<string, string>; now: number },
+  { days, chart }: OperatorOverview,
+  { names, unit, now }: { names: ReadonlyMap<string, string>; unit: string; now: number },
 ): ChartProps {
-  const unit = metric ?? "";
   const windows = windowNames(days, { unit: "day", timezone: "UTC", now });
   const series = chart.series.map((slug) => names.get(slug) ?? slug);
   return {
@@ -103,6 +107,7 @@ function chartOf(
     series,
     unit,
     by: "day",
+    current: days.length - 1,
   };
 }
 
