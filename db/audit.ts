@@ -80,9 +80,12 @@ export interface AuditPosition {
   readonly id: string;
 }
 
-/** Which entries of an organization. */
+/** Which entries. */
 export interface AuditQuery {
-  readonly organizationId: string;
+  /** Null for all that operators did. */
+  readonly organizationId: string | null;
+  /** Otherwise, `actorId` finds nothing that an operator did. */
+  readonly isForOperators?: boolean | undefined;
   /** All actions by default. */
   readonly actions?: readonly AuditAction[] | undefined;
   readonly actorId?: string | undefined;
@@ -98,6 +101,7 @@ export interface AuditEventRow {
   readonly id: string;
   readonly at: number;
   readonly action: AuditAction;
+  readonly organizationId: string | null;
   readonly actorType: Actor["type"];
   readonly actorId: string | null;
   readonly actorName: string | null;
@@ -110,21 +114,29 @@ export interface AuditEventRow {
   readonly requestId: string | null;
 }
 
-const columns = sql`e.id, e.at, e.action, e.actor_type AS actorType, e.actor_id AS actorId,
+const columns =
+  sql`e.id, e.at, e.action, e.organization_id AS organizationId, e.actor_type AS actorType, e.actor_id AS actorId,
   e.actor_name AS actorName, e.target_id AS targetId, e.target_name AS targetName, e.details, e.address,
   e.user_agent AS userAgent, e.request_id AS requestId`;
 
 /** @returns Entries newest first. */
 export function findAuditEvents(database: DatabaseReader, query: AuditQuery): Promise<AuditEventRow[]> {
-  const { organizationId, actions, actorId, from, before, limit } = query;
-  const isInRange = sql`e.organization_id = ${organizationId}
+  const { organizationId, isForOperators = false, actions, actorId, from, before, limit } = query;
+  const isInLog = organizationId === null
+    ? sql`e.actor_type = 'operator'`
+    : sql`e.organization_id = ${organizationId}`;
+  const isInRange = sql`${isInLog}
     AND (e.at, e.id) < (${before.at}, ${before.id}) AND e.at >= ${from}`;
   const newest = sql`ORDER BY e.at DESC, e.id DESC LIMIT ${limit}`;
   if (actions === undefined && actorId === undefined) {
     return database.read(sql`SELECT ${columns} FROM audit_events e WHERE ${isInRange} ${newest}`);
   }
   const names = JSON.stringify(actions ?? Object.keys(auditActions));
-  const isActor = actorId === undefined ? sql`true` : sql`e.actor_id = ${actorId}`;
+  const isActor = actorId === undefined
+    ? sql`true`
+    : isForOperators
+    ? sql`e.actor_id = ${actorId}`
+    : sql`e.actor_id = ${actorId} AND e.actor_type <> 'operator'`;
   // Among a million entries three may match. So the newest of each action are read from an index in the order of the list, and
   // merged: no other entries are read, however many there are.
   return database.read(sql`
@@ -142,7 +154,7 @@ export interface AuditActorRow {
   readonly email: string | null;
 }
 
-/** @returns The people in an organization's audit log, at most `limit`. */
+/** @returns The people in an organization's audit log without operators, at most `limit`. */
 export function findAuditActors(
   database: DatabaseReader,
   { organizationId, limit }: { organizationId: string; limit: number },
@@ -156,11 +168,11 @@ export function findAuditActors(
         WHERE e.organization_id = ${organizationId} AND e.actor_id > a.id)
       FROM a WHERE a.id IS NOT NULL LIMIT ${limit}
     )
-    SELECT a.id, u.email, coalesce(u.name, (SELECT e.actor_name FROM audit_events e
-      WHERE e.organization_id = ${organizationId} AND e.actor_id = a.id LIMIT 1), a.id) AS name
-    FROM a LEFT JOIN memberships m ON m.user_id = a.id AND m.organization_id = ${organizationId}
-    LEFT JOIN users u ON u.id = m.user_id
-    WHERE a.id IS NOT NULL`);
+    SELECT a.id, u.email, coalesce(u.name, e.actor_name, a.id) AS name
+    FROM a JOIN audit_events e ON e.id = (SELECT e.id FROM audit_events e
+      WHERE e.organization_id = ${organizationId} AND e.actor_id = a.id AND e.actor_type <> 'operator' LIMIT 1)
+    LEFT JOIN memberships m ON m.user_id = a.id AND m.organization_id = ${organizationId}
+    LEFT JOIN users u ON u.id = m.user_id`);
 }
 
 /** @returns When the oldest entry was written, or undefined when there is none. */

@@ -3,12 +3,14 @@ import { findActiveApiKey } from "../db/api_keys.ts";
 import {
   type AuditActorRow,
   type AuditPosition,
+  type AuditQuery,
   deleteAuditEventsBefore,
   findAuditActors,
   findAuditEvents,
   findOldestAuditEventAt,
   insertAuditEvent,
 } from "../db/audit.ts";
+import type { DatabaseReader } from "../db/engine/database.ts";
 import { findSessions } from "../db/sign_in/sessions.ts";
 import type { Actor, ClientInfo, SessionActor } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
@@ -58,11 +60,9 @@ export async function listAuditEvents(
   session: Session,
   { limit, cursor, ...filter }: AuditFilter & PageInput,
 ): Promise<{ events: AuditEvent[]; nextCursor: string | null }> {
-  const query = rangeOf(session, { ...filter, cursor });
-  const { rows, nextCursor } = await readPage(
-    (limit) => findAuditEvents(database, { ...query, limit }),
-    { limit, cursorOf: ({ at, id }) => `${at}.${id}` },
-  );
+  const { organizationId } = requireActiveOrganization(session, "audit.read");
+  const query = { organizationId, ...rangeOf({ ...filter, cursor }) };
+  const { rows, nextCursor } = await readAuditPage(database, { ...query, limit });
   return { events: rows.map(toAuditEvent), nextCursor };
 }
 
@@ -72,7 +72,9 @@ export async function readAuditCsv(
   session: Session,
   { filter, signal }: { filter: AuditFilter; signal: AbortSignal },
 ): Promise<ReportBytes> {
-  return await reports.bytes("auditCsv", { ...rangeOf(session, filter), now: clock() }, signal);
+  const { organizationId } = requireActiveOrganization(session, "audit.read");
+  const query = { organizationId, ...rangeOf(filter), now: clock() };
+  return await reports.bytes("auditCsv", query, signal);
 }
 
 /** Lists the people in the active organization's log. @throws {AppError} `forbidden`. */
@@ -133,8 +135,16 @@ export function parseAuditCursor(cursor: string): AuditPosition | null {
   return at !== undefined && isId("aud", id) ? { at: Number(at), id } : null;
 }
 
-function rangeOf(session: Session, filter: AuditFilter & { cursor?: string | undefined }) {
-  const { organizationId } = requireActiveOrganization(session, "audit.read");
+/** @returns A page of entries. */
+export function readAuditPage(database: DatabaseReader, query: AuditQuery) {
+  return readPage(
+    (limit) => findAuditEvents(database, { ...query, limit }),
+    { limit: query.limit, cursorOf: ({ at, id }) => `${at}.${id}` },
+  );
+}
+
+/** @returns The query of a filter. @throws {AppError} `validation_failed` for an invalid cursor or range. */
+export function rangeOf(filter: AuditFilter & { readonly cursor?: string | undefined }) {
   const { actions, actorId, from = 0, to, cursor } = filter;
   if (to !== undefined && to <= from) {
     throw validationError([{ path: "to", message: "must be after “from”." }]);
@@ -142,7 +152,7 @@ function rangeOf(session: Session, filter: AuditFilter & { cursor?: string | und
   const end = to === undefined ? newest : { at: to, id: "" };
   const position = cursor === undefined ? newest : parseAuditCursor(cursor);
   if (position === null) throw invalidCursorError();
-  return { organizationId, actions, actorId, from, before: position.at < end.at ? position : end };
+  return { actions, actorId, from, before: position.at < end.at ? position : end };
 }
 
 async function insertDenied(context: Context, actor: SessionActor, request: DeniedRequest): Promise<void> {

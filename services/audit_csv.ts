@@ -4,7 +4,12 @@ import type { AuditEvent } from "../domain/audit.ts";
 import { csvLine } from "../domain/csv.ts";
 import { auditStepEventsMax } from "../domain/limits.ts";
 import { isoTime } from "../domain/time.ts";
-import { type ReportContext, type ReportScope, ReportText } from "./reports/report_context.ts";
+import {
+  type OperatorReportScope,
+  type ReportContext,
+  type ReportScope,
+  ReportText,
+} from "./reports/report_context.ts";
 
 const columns = [
   "at",
@@ -19,16 +24,35 @@ const columns = [
   "requestId",
 ];
 
+/** Which entries to write. */
+type AuditCsvQuery = Omit<AuditQuery, "limit" | "isForOperators">;
+
 /** Writes a header line, then one line for each entry, newest first. @returns CSV. */
-export async function auditCsv(
+export function auditCsv(context: ReportContext, query: ReportScope & AuditCsvQuery) {
+  return writeCsv(context, { ...query, isForOperators: false });
+}
+
+/** The same for operators, who also see what operators did, and for which organization. */
+export function operatorAuditCsv(
   context: ReportContext,
-  { before: newest, ...query }: ReportScope & Omit<AuditQuery, "limit">,
+  { query }: OperatorReportScope & { readonly query: AuditCsvQuery },
+) {
+  return writeCsv(context, { ...query, isForOperators: true });
+}
+
+async function writeCsv(
+  context: ReportContext,
+  { before: newest, isForOperators, ...query }: AuditCsvQuery & { isForOperators: boolean },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const text = new ReportText(context);
-  text.add(csvLine(columns));
+  text.add(csvLine(isForOperators ? [...columns, "organizationId"] : columns));
   for (let before = newest;;) {
-    const rows = await findAuditEvents(context.database, { ...query, before, limit: auditStepEventsMax });
-    for (const row of rows) text.add(csvLine(cellsOf(toAuditEvent(row))));
+    const page = { ...query, isForOperators, before, limit: auditStepEventsMax };
+    const rows = await findAuditEvents(context.database, page);
+    for (const row of rows) {
+      const cells = cellsOf(isForOperators ? toOperatorAuditEvent(row) : toAuditEvent(row));
+      text.add(csvLine(isForOperators ? [...cells, row.organizationId ?? ""] : cells));
+    }
     const last = rows.at(-1);
     if (last === undefined || rows.length < auditStepEventsMax) return text.takeBytes();
     before = last;
@@ -52,13 +76,27 @@ function cellsOf({ actor, target, details, ...event }: AuditEvent): string[] {
   ];
 }
 
-/** @returns The public form of an entry. */
+/** @returns An entry as customers see it: not which operator did something, nor from where. */
 export function toAuditEvent(row: AuditEventRow): AuditEvent {
+  const { organizationId: _organizationId, ...event } = toOperatorAuditEvent(row);
+  if (event.actor.type !== "operator") return event;
+  return { ...event, actor: { type: "operator", id: null, name: null }, address: "", userAgent: "" };
+}
+
+/** An entry as operators see it. */
+export interface OperatorAuditEvent extends AuditEvent {
+  /** The organization whose log it is in, or null. */
+  readonly organizationId: string | null;
+}
+
+/** @returns An entry as operators see it. */
+export function toOperatorAuditEvent(row: AuditEventRow): OperatorAuditEvent {
   const { targetId, targetName } = row;
   return {
     id: row.id,
     at: isoTime(row.at),
     action: row.action,
+    organizationId: row.organizationId,
     actor: { type: row.actorType, id: row.actorId, name: row.actorName },
     target: targetId === null && targetName === null ? null : { id: targetId, name: targetName },
     details: JSON.parse(row.details),

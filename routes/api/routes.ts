@@ -13,6 +13,7 @@ import { operatorApiKeyRoutes } from "./operator/api_keys.ts";
 import { operatorMemberRoutes } from "./operator/organization_members.ts";
 import { operatorNoteRoutes } from "./operator/organization_notes.ts";
 import { operatorOrganizationRoutes } from "./operator/organizations.ts";
+import { operatorAuditRoutes } from "./operator/audit.ts";
 import { operatorProductRoutes } from "./operator/products.ts";
 import { operatorUserRoutes } from "./operator/users.ts";
 import { operatorTokenRoutes } from "./operator/tokens.ts";
@@ -50,6 +51,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorApiKeyRoutes(app, parts);
   operatorProductRoutes(app, parts);
   operatorUserRoutes(app, parts);
+  operatorAuditRoutes(app, parts);
   operatorTokenRoutes(app, parts);
   operatorUsageRecordRoutes(app, parts);
   operatorStatementRoutes(app, parts);

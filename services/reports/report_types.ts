@@ -1,5 +1,5 @@
 // The reports that the reports thread runs, by name.
-import { auditCsv } from "../audit_csv.ts";
+import { auditCsv, operatorAuditCsv } from "../audit_csv.ts";
 import type { ReportContext } from "./report_context.ts";
 import { findRemainingExtremes } from "../meter/remaining_extremes.ts";
 import { readOrganization, readOrganizationPage } from "../operator/organization_list.ts";
@@ -19,6 +19,7 @@ const reports = {
   readUsageRecordPage,
   findRemainingExtremes,
   auditCsv,
+  operatorAuditCsv,
   readUserPage,
   readOrganization,
   readOrganizationPage,

@@ -197,6 +197,10 @@ Deno.test("embedded database: every query uses an index in the order of the list
     await findAuditEvents(spy, { ...query, actions: ["api_key.created"], actorId: "usr_ada" });
     await findAuditEvents(spy, { ...query, actorId: "usr_ada" });
     await findAuditActors(spy, { organizationId, limit: 10 });
+    const own = { ...query, organizationId: null, isForOperators: true };
+    await findAuditEvents(spy, own);
+    await findAuditEvents(spy, { ...own, actions: ["account.disabled"] });
+    await findAuditEvents(spy, { ...own, actorId: "usr_ada" });
     const range = "(organization_id=? AND at>? AND (at,id)<(?,?))";
     const expected = [
       [`audit_events_organization ${range}`],
@@ -204,6 +208,9 @@ Deno.test("embedded database: every query uses an index in the order of the list
       [`audit_events_actor ${range.replace(" AND", " AND actor_id=? AND action=? AND")}`],
       [`audit_events_actor ${range.replace(" AND", " AND actor_id=? AND action=? AND")}`],
       Array(2).fill("audit_events_actor (organization_id=? AND actor_id>?)"),
+      "audit_events_operator (at>? AND (at,id)<(?,?))",
+      "audit_events_operator_action (action=? AND at>? AND (at,id)<(?,?))",
+      "audit_events_operator_actor (actor_id=? AND action=? AND at>? AND (at,id)<(?,?))",
     ].flat();
     const used: string[] = [];
     for (const { sql: text, args } of asked) {

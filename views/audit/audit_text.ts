@@ -132,7 +132,7 @@ export function auditActorName({ actor, target }: AuditEvent): string {
     case "apiKey":
       return target?.name ?? "An API key";
     case "operator":
-      return "The operator";
+      return actor.name ?? "Operator";
     case "system":
       return "Gatehouse";
     case "anonymous":

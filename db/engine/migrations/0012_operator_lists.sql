@@ -56,3 +56,8 @@ CREATE TRIGGER user_search_delete AFTER DELETE ON user_texts BEGIN
   INSERT INTO user_search (user_search, rowid, name, email) VALUES ('delete', old.number, old.name, old.email); END;
 
 CREATE INDEX users_disabled_at ON users (disabled_at) WHERE disabled_at IS NOT NULL;
+
+-- The log of what operators did, by action and by operator.
+CREATE INDEX audit_events_operator_action ON audit_events (action, at) WHERE actor_type = 'operator';
+
+CREATE INDEX audit_events_operator_actor ON audit_events (actor_id, action, at) WHERE actor_type = 'operator';

@@ -29,10 +29,11 @@ testApp(
     assert.match(answer.headers.get("cache-control") ?? "", /\bno-store\b/);
     const plain = ["'=1+1", "'+1", "'-1", "'@x", "'＝1", "'＋1", "'－1", "'＠x"];
     const safe = [...plain, '"a;=1+1"', '"a ""b"", c"', "plain"];
+    const details = '"{""permissions"":""usage:read, usage:write""}"';
     const lines = safe.map((name, n) => {
       const actor = `"'=HYPERLINK(""https://evil.example.com"")"`;
       const [id, request] = ids[n] ?? [];
-      return `2026-11-21T14:03:11.250Z,api_key.created,${actor},${ada.userId},${name},${id},,127.0.0.1,"'@agent, 1",${request}`;
+      return `2026-11-21T14:03:11.250Z,api_key.created,${actor},${ada.userId},${name},${id},${details},127.0.0.1,"'@agent, 1",${request}`;
     });
     assert.equal(await answer.text(), [columns, ...lines.reverse(), ""].join("\r\n"));
   },

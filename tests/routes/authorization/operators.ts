@@ -139,6 +139,9 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
   },
   "DELETE /api/operator/products/:slug": { ...byOperator("statements:write"), attempt: withProduct() },
 
+  "GET /api/operator/audit": byOperator("audit:read"),
+  "GET /api/operator/audit.csv": byOperator("audit:read"),
+
   "GET /api/operator/users": byOperator("users:read"),
   "GET /api/operator/users/:id": { ...byOperator("users:read"), attempt: onUser() },
   "PATCH /api/operator/users/:id": {
