@@ -132,7 +132,12 @@ export async function countApiKeys(
 
 /** @throws {AppError} `not_found`, `forbidden`. */
 export async function getApiKey(context: SessionContext, session: Session, id: string): Promise<ApiKey> {
-  return toApiKey(await findRow(context, readScope(session), id), context.clock());
+  return await readApiKey(context, readScope(session), id);
+}
+
+/** @returns A key in a scope. @throws {AppError} `not_found`. */
+export async function readApiKey(context: SessionContext, scope: ApiKeyScope, id: string): Promise<ApiKey> {
+  return toApiKey(await findRow(context, scope, id), context.clock());
 }
 
 /**

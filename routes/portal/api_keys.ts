@@ -158,12 +158,12 @@ function editRoutes(app: App, parts: PortalParts): void {
 }
 
 /** @returns Permissions as the form's fields have them. */
-function choiceOf(permissions: ApiKey["permissions"]): PermissionChoice {
+export function choiceOf(permissions: ApiKey["permissions"]): PermissionChoice {
   return { usage: new Set(permissions), own: permissions.filter(isOwnPermission).join(" ") };
 }
 
 /** @returns The same from a form as sent. */
-function typedChoice(input: Readonly<Record<string, string>>): PermissionChoice {
+export function typedChoice(input: Readonly<Record<string, string>>): PermissionChoice {
   return {
     usage: new Set(usagePermissions.filter((name) => input[name] !== undefined)),
     own: input["permissions"] ?? "",
@@ -171,7 +171,7 @@ function typedChoice(input: Readonly<Record<string, string>>): PermissionChoice 
 }
 
 /** @returns The checked name and permissions of a form; those of one without their fields are undefined. @throws {AppError} `validation_failed`. */
-function checkedKey(input: Readonly<Record<string, string>>) {
+export function checkedKey(input: Readonly<Record<string, string>>) {
   const { usage, own } = typedChoice(input);
   const names = own.split(/[\s,]+/).filter((name) => name !== "");
   for (const name of names) {

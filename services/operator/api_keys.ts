@@ -10,6 +10,7 @@ import {
   type ApiKeyManager,
   type CreatedApiKey,
   endApiKey,
+  readApiKey,
   readApiKeys,
   updateApiKeyOf,
 } from "../api_keys.ts";
@@ -24,6 +25,15 @@ export async function listApiKeys(
 ): Promise<{ apiKeys: ApiKey[]; nextCursor: string | null }> {
   const { id: organizationId } = await resolveOrganization(context, idText);
   return await readApiKeys(context, { organizationId }, page);
+}
+
+/** @returns A key of an organization. @throws {AppError} `not_found`. */
+export async function getApiKey(
+  context: SessionContext,
+  { idText, id }: { readonly idText: string; readonly id: string },
+): Promise<ApiKey> {
+  const { id: organizationId } = await resolveOrganization(context, idText);
+  return await readApiKey(context, { organizationId }, id);
 }
 
 /** Creates a key for an organization. @throws {AppError} `not_found`, `validation_failed`, `key_limit_reached`. */

@@ -3,7 +3,12 @@ import type { OperatorActor } from "../../domain/actor.ts";
 import type { Invitation, Member } from "../../domain/organization.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
-import { endInvitation, inviteToOrganization, readInvitationPage } from "../organization/invitations.ts";
+import {
+  endInvitation,
+  inviteToOrganization,
+  readInvitation,
+  readInvitationPage,
+} from "../organization/invitations.ts";
 import { readMemberPage } from "../organization/members.ts";
 import type { PageInput } from "../pages.ts";
 import { resolveOrganization } from "./organizations.ts";
@@ -25,6 +30,15 @@ export async function listInvitations(
 ): Promise<{ invitations: Invitation[]; nextCursor: string | null }> {
   const { id: organizationId } = await resolveOrganization(context, idText);
   return await readInvitationPage(context, { organizationId, ...page });
+}
+
+/** @throws {AppError} `not_found`. */
+export async function getInvitation(
+  context: SessionContext,
+  { idText, id }: { idText: string; id: string },
+): Promise<Invitation> {
+  const { id: organizationId } = await resolveOrganization(context, idText);
+  return await readInvitation(context, { organizationId, id });
 }
 
 /**

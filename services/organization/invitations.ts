@@ -80,6 +80,11 @@ export async function readInvitationPage(
 /** @throws {AppError} `not_found`, `forbidden`. */
 export async function getInvitation(context: SessionContext, actor: SessionActor, key: InvitationKey) {
   requireMembership(actor, { organizationId: key.organizationId, permission: "members.manage" });
+  return await readInvitation(context, key);
+}
+
+/** The same for someone who may see the invitations. @throws {AppError} `not_found`. */
+export async function readInvitation(context: SessionContext, key: InvitationKey): Promise<Invitation> {
   return toInvitation(await findRow(context, key), context.clock());
 }
 

@@ -40,7 +40,8 @@ export function apiKeyHref(id: string, action: ApiKeyAction): string {
   return `/portal/api-keys/${encodeURIComponent(id)}/${action}`;
 }
 
-function StatusBadge({ apiKey, now }: { apiKey: ApiKey; now: number }) {
+/** Whether a key works. */
+export function ApiKeyStatus({ apiKey, now }: { apiKey: ApiKey; now: number }) {
   if (apiKey.status === "revoked") {
     return (
       <Badge tone="off">Revoked {apiKey.revokedAt && <DayTime at={apiKey.revokedAt} now={now} />}</Badge>
@@ -86,13 +87,14 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
           <ExpiryText apiKey={apiKey} now={now} />
         </span>
       </Cell>
-      <Cell place="state" value={<StatusBadge apiKey={apiKey} now={now} />} />
+      <Cell place="state" value={<ApiKeyStatus apiKey={apiKey} now={now} />} />
       <Cell place="actions">{isActive ? <Actions apiKey={apiKey} /> : null}</Cell>
     </Row>
   );
 }
 
-function PermissionsText({ permissions }: { permissions: readonly string[] }) {
+/** Some of the permissions, below a key's name. */
+export function PermissionsText({ permissions }: { permissions: readonly string[] }) {
   if (permissions.length === 0) return <div class="muted tiny">No permissions</div>;
   const own = permissions.filter(isOwnPermission);
   const all = [...permissions.filter((name) => !isOwnPermission(name)), ...own];

@@ -155,7 +155,8 @@ function Report({ figures, chart, keys, address }: UsageReport & { address: Usag
   );
 }
 
-function ReportFigures({ figures, by }: { figures: UsageFigures; by: WindowUnit }) {
+/** The figures above a chart. */
+export function ReportFigures({ figures, by }: { figures: UsageFigures; by: WindowUnit }) {
   const { busiest } = figures;
   return (
     <Figures

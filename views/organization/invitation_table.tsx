@@ -38,7 +38,7 @@ export function InvitationTable(
               ? <RelativeTime at={invitation.expiresAt} now={now} />
               : <span>—</span>}
           </Cell>
-          <Cell place="state" value={<StatusBadge invitation={invitation} now={now} />} />
+          <Cell place="state" value={<InvitationStatus invitation={invitation} now={now} />} />
           <Cell place="actions">{invitation.canRevoke ? <Actions invitation={invitation} /> : null}</Cell>
         </Row>
       ))}
@@ -75,7 +75,8 @@ function invitationHref(id: string, action: "revoke" | "resend"): string {
   return `/portal/invitations/${encodeURIComponent(id)}/${action}`;
 }
 
-function StatusBadge({ invitation, now }: { invitation: Invitation; now: number }) {
+/** Whether an invitation can be accepted. */
+export function InvitationStatus({ invitation, now }: { invitation: Invitation; now: number }) {
   const { status, acceptedAt } = invitation;
   if (status === "pending") return <Badge tone="on">Pending</Badge>;
   if (status === "expired") return <Badge tone="soon">Expired</Badge>;

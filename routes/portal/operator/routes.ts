@@ -1,6 +1,10 @@
 // The operator console: every page that operators open.
 import type { App } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
+import { operatorOrganizationForms } from "./organization_forms.ts";
+import { operatorOrganizationKeyPages } from "./organization_keys.ts";
+import { operatorOrganizationMemberPages } from "./organization_members.ts";
+import { operatorOrganizationPage } from "./organization.ts";
 import { operatorOrganizationListPages } from "./organizations.ts";
 import { operatorOverviewRoutes } from "./overview.ts";
 import { operatorProductPages } from "./products.ts";
@@ -12,6 +16,10 @@ import { operatorUserPages } from "./users.ts";
 export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOverviewRoutes(app, parts);
   operatorOrganizationListPages(app, parts);
+  operatorOrganizationPage(app, parts);
+  operatorOrganizationForms(app, parts);
+  operatorOrganizationKeyPages(app, parts);
+  operatorOrganizationMemberPages(app, parts);
   operatorProductPages(app, parts);
   operatorSystemPages(app, parts);
   operatorTokenPages(app, parts);

@@ -2,7 +2,7 @@
 import { newOperatorToken } from "../../support/operators.ts";
 import type { World } from "../../support/world.ts";
 import { type Attempt, type Entry, onlyOperators } from "./entry.ts";
-import { onUser, withProduct } from "./operators.ts";
+import { ofOrganization, onUser, withInvitation, withNote, withProduct } from "./operators.ts";
 
 type Trying = (world: World) => Attempt | Promise<Attempt>;
 
@@ -25,6 +25,29 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   "GET /operator": page(),
   "GET /operator/organizations": page(),
   ...form("/operator/organizations/new", { fields: { name: "Northwind Maps" } }),
+  "GET /operator/organizations/:id": page(ofOrganization()),
+  ...form("/operator/organizations/:id/edit", { attempt: ofOrganization(), fields: { name: "Renamed" } }),
+  ...form("/operator/organizations/:id/invite", {
+    attempt: ofOrganization(),
+    fields: { email: "guest@example.com", role: "OWNER" },
+  }),
+  ...form("/operator/organizations/:id/suspend", { attempt: ofOrganization() }),
+  ...form("/operator/organizations/:id/resume", { attempt: ofOrganization() }),
+  ...form("/operator/organizations/:id/delete", { attempt: ofOrganization() }),
+  ...form("/operator/organizations/:id/notes/new", { attempt: ofOrganization(), fields: { text: "Note" } }),
+  ...form("/operator/organizations/:id/notes/:noteId/delete", { attempt: withNote }),
+  "GET /operator/organizations/:id/members": page(ofOrganization()),
+  ...form("/operator/organizations/:id/invitations/:invitationId/revoke", { attempt: withInvitation }),
+  "GET /operator/organizations/:id/api-keys": page(ofOrganization()),
+  ...form("/operator/organizations/:id/api-keys/new", {
+    attempt: ofOrganization(),
+    fields: { "name": "Key", "usage:write": "on" },
+  }),
+  ...form("/operator/organizations/:id/api-keys/:keyId/revoke", {
+    attempt: async ({ organizationId, newApiKey }) => ({
+      params: { id: organizationId, keyId: (await newApiKey()).id },
+    }),
+  }),
   "GET /operator/products": page(),
   ...form("/operator/products/new", { fields: { slug: "search", name: "Search" } }),
   ...form("/operator/products/:slug/edit", { attempt: withProduct(), fields: { name: "Map tiles" } }),

@@ -15,14 +15,17 @@ export const onUser = (more: Attempt = {}) => async ({ test }: World) => ({
   params: { id: (await newPerson(test, null)).userId },
   ...more,
 });
-const ofOrganization = (more: Attempt = {}) => ({ organizationId }: World) => ({
+/** @returns An attempt on the organization. */
+export const ofOrganization = (more: Attempt = {}) => ({ organizationId }: World) => ({
   params: { id: organizationId },
   ...more,
 });
-const withInvitation = async ({ organizationId, newInvitation }: World) => ({
+/** An attempt on an invitation to the organization. */
+export const withInvitation = async ({ organizationId, newInvitation }: World) => ({
   params: { id: organizationId, invitationId: (await newInvitation()).id },
 });
-const withNote = async ({ test, organizationId }: World) => {
+/** An attempt on a note about the organization. */
+export const withNote = async ({ test, organizationId }: World) => {
   const noteId = newId("not");
   const insert =
     "INSERT INTO organization_notes (id, organization_id, text, created_at) VALUES (?, ?, 'Note', 0)";

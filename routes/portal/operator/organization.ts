@@ -1,0 +1,77 @@
+// The console's page of one organization: its usage, members, notes and metadata.
+import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
+import { listApiKeys } from "../../../services/operator/api_keys.ts";
+import { listMembers } from "../../../services/operator/organization_members.ts";
+import { listNotes } from "../../../services/operator/organization_notes.ts";
+import { readOrganizationUsage } from "../../../services/operator/organization_usage.ts";
+import { getOrganization } from "../../../services/operator/organizations.ts";
+import type { UsageReport } from "../../../views/meter/usage.tsx";
+import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
+import { organizationPage } from "../../../views/operator/organization.tsx";
+import type { App, AppContext } from "../../env.ts";
+import { flashOf } from "../form.ts";
+import { reportOf } from "../meter/usage_report.ts";
+import { type PortalParts, sendPage } from "../page.ts";
+import { operatorFrame, operatorPages } from "./page.ts";
+
+const membersShownMax = 5;
+const keysShownMax = 5;
+const notesShownMax = 5;
+const flashes = {
+  created: "Organization created.",
+  saved: "Changes saved.",
+  suspended: "Organization suspended. Requests with its keys fail.",
+  resumed: "Organization resumed. Its keys work again.",
+  invited: "Invitation sent.",
+  noted: "Note added.",
+  "note-deleted": "Note deleted.",
+};
+
+/** Mounts `/operator/organizations/:id`. */
+export function operatorOrganizationPage(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  const { get } = operatorPages(app, parts);
+  get(`${organizationsHref}/:id`, async (c, actor) => {
+    const organization = await getOrganization(services, idOf(c));
+    const idText = organization.id;
+    const [usage, { apiKeys }, { members }, { notes, nextCursor }] = await Promise.all([
+      usageOf(c, parts, idText),
+      listApiKeys(services, { idText, limit: keysShownMax }),
+      listMembers(services, actor, { idText, limit: membersShownMax }),
+      listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
+    ]);
+    const page = organizationPage({
+      frame: operatorFrame(parts, actor),
+      organization,
+      usage,
+      apiKeys,
+      members,
+      notes,
+      olderNotesHref: nextCursor && `${organizationHref(idText)}?notes=${nextCursor}`,
+      flash: flashOf(c, flashes),
+    });
+    return await sendPage(c, page);
+  });
+}
+
+/** @returns The usage of the current month. */
+async function usageOf(c: AppContext, { services }: PortalParts, id: string): Promise<UsageReport | null> {
+  const now = services.clock();
+  const { period, unit, timezone, range, days } = parsePeriodQuery({}, now);
+  const noFilters = { productSlug: null, metric: null, apiKey: null };
+  const { report, filters, choices, unit: by } = await readOrganizationUsage(services, id, {
+    query: { period, unit, timezone, filters: noFilters },
+    signal: c.req.raw.signal,
+  });
+  if (period === null || report === null) return null;
+  const address = { range, days, window: null, timezone, filters };
+  const shown = reportOf(report, { unit: by, period, address, keys: choices.apiKeys, now });
+  // Links to the customer's own usage page.
+  const keys = shown.keys.keys.map((key) => ({ ...key, href: null }));
+  return { ...shown, keys: { ...shown.keys, keys } };
+}
+
+/** @returns The organization that the path names: its id, or `external:` and its external id. */
+export function idOf(c: AppContext): string {
+  return c.req.param("id") ?? "";
+}

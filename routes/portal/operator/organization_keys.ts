@@ -1,0 +1,94 @@
+// The console's pages of an organization's API keys. A new key is shown only in the response to the form, which is never cached.
+import { defaultKeyPermissions } from "../../../domain/key_permissions.ts";
+import { pageItemsDefault } from "../../../domain/limits.ts";
+import { createApiKey, getApiKey, listApiKeys, revokeApiKey } from "../../../services/operator/api_keys.ts";
+import { resolveOrganization } from "../../../services/operator/organizations.ts";
+import { organizationsHref } from "../../../views/operator/links.ts";
+import { organizationActionHref } from "../../../views/operator/organization.tsx";
+import {
+  newOrganizationKeyPage,
+  organizationKeysPage,
+  type OrganizationKeysPageProps,
+  revokeOrganizationKeyPage,
+} from "../../../views/operator/organization_keys.tsx";
+import type { App, AppContext } from "../../env.ts";
+import { checkedKey, choiceOf, typedChoice } from "../api_keys.ts";
+import { expiryOf } from "../expiry.ts";
+import { flashOf, mountForm, queryOf } from "../form.ts";
+import { type PortalParts, redirect, sendPage } from "../page.ts";
+import { idOf } from "./organization.ts";
+import { type ConsoleActor, operatorForms, operatorFrame, operatorPages } from "./page.ts";
+
+const path = `${organizationsHref}/:id/api-keys`;
+
+/** Mounts `/operator/organizations/:id/api-keys`. */
+export function operatorOrganizationKeyPages(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  const forms = operatorForms(app, parts);
+  operatorPages(app, parts).get(path, (c, actor) => showList(c, parts, { actor, created: null }));
+
+  mountForm(forms, {
+    path: `${path}/new`,
+    async show(c, actor, { input, ...state }) {
+      const page = newOrganizationKeyPage({
+        frame: operatorFrame(parts, actor),
+        organization: await resolveOrganization(services, idOf(c)),
+        name: input?.["name"] ?? "",
+        expires: input?.["expires"] ?? "never",
+        permissions: input === undefined ? choiceOf(defaultKeyPermissions) : typedChoice(input),
+        ...state,
+      });
+      return await sendPage(c, page, state.status);
+    },
+    async submit(c, actor, input) {
+      const key = { ...checkedKey(input), expiresAt: expiryOf(input, services.clock()) };
+      const { fullKey } = await createApiKey(services, actor, { idText: idOf(c), ...key });
+      return await showList(c, parts, { actor, created: { name: key.name, fullKey } });
+    },
+  });
+
+  mountForm(forms, {
+    path: `${path}/:keyId/revoke`,
+    async show(c, actor, { message, status }) {
+      const page = revokeOrganizationKeyPage({
+        frame: operatorFrame(parts, actor),
+        organization: await resolveOrganization(services, idOf(c)),
+        apiKey: await getApiKey(services, { idText: idOf(c), id: keyIdOf(c) }),
+        message,
+      });
+      return await sendPage(c, page, status);
+    },
+    async submit(c, actor) {
+      const { id } = await getApiKey(services, { idText: idOf(c), id: keyIdOf(c) });
+      await revokeApiKey(services, actor, id);
+      return redirect(c, `${organizationActionHref(idOf(c), "api-keys")}?done=revoked`);
+    },
+  });
+}
+
+async function showList(
+  c: AppContext,
+  parts: PortalParts,
+  { actor, created }: { actor: ConsoleActor } & Pick<OrganizationKeysPageProps, "created">,
+): Promise<Response> {
+  const { services } = parts;
+  const organization = await resolveOrganization(services, idOf(c));
+  const { apiKeys, nextCursor } = await listApiKeys(services, {
+    idText: organization.id,
+    limit: pageItemsDefault,
+    cursor: queryOf(c, "cursor"),
+  });
+  const page = organizationKeysPage({
+    frame: operatorFrame(parts, actor),
+    organization,
+    apiKeys,
+    nextHref: nextCursor && `${organizationActionHref(organization.id, "api-keys")}?cursor=${nextCursor}`,
+    created,
+    flash: flashOf(c, { revoked: "Key revoked. Requests with it fail." }),
+  });
+  return await sendPage(c, page, created === null ? 200 : 201);
+}
+
+function keyIdOf(c: AppContext): string {
+  return c.req.param("keyId") ?? "";
+}

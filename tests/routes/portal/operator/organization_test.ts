@@ -1,0 +1,128 @@
+// The console's pages of one organization.
+import assert from "node:assert/strict";
+import { createTestKey, testApp } from "../../../support/app.ts";
+import { newOperator } from "../../../support/console.ts";
+import { lastMail } from "../../../support/people.ts";
+import { openPage } from "../../../support/pages.ts";
+import { recordOne } from "../../../support/usage.ts";
+
+testApp("shows an organization's usage, members, keys, notes and metadata", async (test) => {
+  const mara = await newOperator(test, "Mara");
+  const ada = await test.signUp("Ada <b>");
+  const { fullKey } = await createTestKey(test, ada, { name: "Production & more" });
+  const path = `/operator/organizations/${ada.organizationId}`;
+  const open = async (more = "") => (await openPage(test, `${path}${more}`, { person: mara })).html;
+  const empty = await open();
+  for (const text of ["No usage this month", "No notes yet", "No metadata", "Not set", "Active"]) {
+    assert.ok(empty.includes(text), text);
+  }
+  await recordOne(test, fullKey, { quantity: 7 });
+  const html = await open();
+  assert.match(html, /requests by day/);
+  assert.match(html, /Production &amp; more/);
+  assert.match(html, /Ada &lt;b&gt;/);
+  assert.doesNotMatch(html, /href="\/portal\/(usage|members|api-keys|invitations)/);
+  for (const more of ["/members", "/api-keys"]) assert.match(await open(more), /Ada|Production/);
+  assert.equal((await openPage(test, "/operator/organizations/org_x", { person: mara })).status, 404);
+});
+
+testApp("edits the name, external ID and metadata, and removes rows", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp();
+  const path = `/operator/organizations/${ada.organizationId}`;
+  const edit = (form: Record<string, string>) => openPage(test, `${path}/edit`, { person: mara, form });
+  const row = (index: number, key: string, value: string) => ({
+    [`metadata[${index}].key`]: key,
+    [`metadata[${index}].value`]: value,
+  });
+  const form = { name: "Engines", externalId: "cus_1", ...row(0, "crm", "17"), ...row(2, "region", "eu") };
+  assert.match((await edit(form)).location ?? "", /done=saved/);
+  const { html } = await openPage(test, path, { person: mara });
+  for (const text of ["Engines", "cus_1", "crm", "17", "region"]) assert.ok(html.includes(text), text);
+  assert.match(
+    (await edit({ name: "Engines", externalId: "", ...row(0, "region", "us") })).location ?? "",
+    /saved/,
+  );
+  const after = (await openPage(test, `${path}/edit`, { person: mara })).html;
+  assert.match(after, /value="us"/);
+  assert.doesNotMatch(after, /value="(crm|cus_1)"/);
+  const twice = await edit({ ...form, ...row(1, "crm", "again") });
+  assert.equal(twice.status, 422);
+  assert.match(twice.html, /Each metadata key can be used only once/);
+  const long = await edit({ ...form, ...row(0, "crm", "x".repeat(501)) });
+  assert.equal(long.status, 422);
+  assert.match(long.html, /role="alert"/);
+});
+
+testApp("suspends, resumes and deletes an organization after asking", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp();
+  const { fullKey } = await createTestKey(test, ada);
+  const path = `/operator/organizations/${ada.organizationId}`;
+  const use = async () => {
+    const json = { productSlug: "p", metric: "m", quantity: 1 };
+    return (await test.send("/api/v1/usage", { apiKey: fullKey, json })).status;
+  };
+  const act = async (action: string) => {
+    const asked = await openPage(test, `${path}/${action}`, { person: mara });
+    assert.match(asked.html, /Ada Lovelace’s organization/);
+    return (await openPage(test, `${path}/${action}`, { person: mara, form: {} })).location;
+  };
+  assert.match(await act("suspend") ?? "", /done=suspended/);
+  assert.equal(await use(), 403);
+  assert.match((await openPage(test, path, { person: mara })).html, /Suspended/);
+  assert.match(await act("resume") ?? "", /done=resumed/);
+  assert.equal(await use(), 201);
+  assert.equal(await act("delete"), "/operator/organizations?done=deleted");
+  assert.equal(await use(), 401);
+  assert.equal((await openPage(test, path, { person: mara })).status, 404);
+});
+
+testApp("invites people, revokes invitations, and keeps notes", async (test) => {
+  const mara = await newOperator(test, "Mara");
+  const ada = await test.signUp();
+  const path = `/operator/organizations/${ada.organizationId}`;
+  const send = (more: string, form: Record<string, string>) =>
+    openPage(test, `${path}${more}`, { person: mara, form });
+  const invited = await send("/invite", { email: "grace@example.com", name: "Grace", role: "ADMIN" });
+  assert.match(invited.location ?? "", /done=invited/);
+  assert.match((await lastMail(test, "grace@example.com")).text, /^Hello Grace,/);
+  const again = await send("/invite", { email: "grace@example.com", name: "", role: "ADMIN" });
+  assert.match(again.html, /already invited/);
+  const members = (await openPage(test, `${path}/members`, { person: mara })).html;
+  const [revoke = ""] = /\/invitations\/inv_\w+\/revoke/.exec(members) ?? [];
+  assert.match((await openPage(test, `${path}${revoke}`, { person: mara })).html, /grace@example.com/);
+  assert.match((await send(revoke, {})).location ?? "", /done=revoked/);
+
+  assert.equal((await send("/notes/new", { text: " " })).status, 422);
+  for (let n = 1; n <= 6; n++) await send("/notes/new", { text: `Note ${n}` });
+  const html = (await openPage(test, path, { person: mara })).html;
+  assert.match(html, /Note 6/);
+  assert.doesNotMatch(html, /Note 1</);
+  const [, older = ""] = /href="[^"]*(\?notes=not_\w+)"/.exec(html) ?? [];
+  assert.match((await openPage(test, `${path}${older}`, { person: mara })).html, /Note 1</);
+  const [remove = ""] = /\/notes\/not_\w+\/delete/.exec(html) ?? [];
+  assert.match((await send(remove, {})).location ?? "", /done=note-deleted/);
+  assert.doesNotMatch((await openPage(test, path, { person: mara })).html, /Note 6/);
+});
+
+testApp("creates a key that may void, shows it once, and revokes it", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp();
+  const path = `/operator/organizations/${ada.organizationId}/api-keys`;
+  const form = { "name": "Corrections", "expires": "never", "permissions": "", "usage:void": "on" };
+  const created = await openPage(test, `${path}/new`, { person: mara, form });
+  assert.equal(created.status, 201);
+  assert.match(created.html, /service_live_[0-9A-Za-z]{38}/);
+  const { html } = await openPage(test, path, { person: mara });
+  assert.doesNotMatch(html, /service_live_[0-9A-Za-z]{38}/);
+  assert.match(html, /usage:void/);
+  const [revoke = ""] = /\/key_\w+\/revoke/.exec(html) ?? [];
+  assert.match((await openPage(test, `${path}${revoke}`, { person: mara })).html, /Revoke “/);
+  const revoked = await openPage(test, `${path}${revoke}`, { person: mara, form: {} });
+  assert.match(revoked.location ?? "", /done=revoked/);
+  assert.equal(
+    (await openPage(test, `${path}/new`, { person: mara, form: { ...form, name: "" } })).status,
+    422,
+  );
+});

@@ -1,0 +1,263 @@
+// The console's page about one organization.
+import type { ApiKey } from "../../domain/api_key.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import type { Member } from "../../domain/organization.ts";
+import type { OperatedOrganization, OrganizationNote } from "../../domain/operator/organization.ts";
+import { Badge } from "../components/badge.tsx";
+import { ButtonLink } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { Chart, ChartLegend, ChartTable } from "../components/chart.tsx";
+import { EmptyState } from "../components/empty_state.tsx";
+import { Facts } from "../components/facts.tsx";
+import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
+import { DayTime, RelativeTime } from "../components/relative_time.tsx";
+import { Cell, Row, Table } from "../components/table.tsx";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { ReportFigures, type UsageReport } from "../meter/usage.tsx";
+import { KeyUsageTable } from "../meter/usage_tables.tsx";
+import { roleWords } from "../text/role.ts";
+import { OrganizationKeyTable } from "./organization_key_table.tsx";
+import { organizationHref, organizationsHref, userHref } from "./links.ts";
+
+/** The sidebar's entry of all pages about organizations. */
+export const organizationPlace = "operator/organizations";
+
+/** A page about an organization, or about something of it. */
+export type OrganizationAction =
+  | "edit"
+  | "invite"
+  | "members"
+  | "api-keys"
+  | "api-keys/new"
+  | "notes/new"
+  | "suspend"
+  | "resume"
+  | "delete";
+
+/** @returns The address of such a page. */
+export function organizationActionHref(id: string, action: OrganizationAction): string {
+  return `${organizationHref(id)}/${action}`;
+}
+
+/** What the page shows. */
+export interface OrganizationPageProps {
+  readonly frame: PortalFrame;
+  readonly organization: OperatedOrganization;
+  /** The current month; null if nothing can be shown. */
+  readonly usage: UsageReport | null;
+  /** Some of the keys, newest first. */
+  readonly apiKeys: readonly ApiKey[];
+  /** Some of the members. */
+  readonly members: readonly Member[];
+  /** The latest notes, newest first. */
+  readonly notes: readonly OrganizationNote[];
+  /** The address of older notes. */
+  readonly olderNotesHref: string | null;
+  /** What was just done. */
+  readonly flash: string | null;
+}
+
+/** @returns The page. */
+export function organizationPage(props: OrganizationPageProps): Page {
+  const { frame, organization, usage, flash } = props;
+  const { id, name, status } = organization;
+  return (
+    <PortalPage title={name} frame={frame} place={organizationPlace}>
+      <PageHead
+        back={{ href: organizationsHref, label: "Organizations" }}
+        title="{name}"
+        name={name}
+        text={<StatusBadge status={status} />}
+      >
+        <div class="buttons">
+          <ButtonLink href={organizationActionHref(id, "invite")}>Invite</ButtonLink>
+          <ButtonLink href={organizationActionHref(id, "api-keys/new")}>Create key</ButtonLink>
+          <ButtonLink href={organizationActionHref(id, "edit")}>Edit</ButtonLink>
+        </div>
+      </PageHead>
+      <Notice tone="done" text={flash} />
+      <div class="card">
+        <Facts facts={factsOf(organization, frame.now)} />
+      </div>
+      <div class="columns">
+        <div class="stacked">
+          <Usage usage={usage} />
+          <Keys {...props} />
+        </div>
+        <div class="stacked">
+          <Notes {...props} />
+          <Members {...props} />
+          <Metadata organization={organization} />
+        </div>
+      </div>
+      <DangerZone organization={organization} />
+    </PortalPage>
+  );
+}
+
+/** Whether an organization may act. */
+export function StatusBadge({ status }: Pick<OperatedOrganization, "status">) {
+  return status === "active" ? <Badge tone="on">Active</Badge> : <Badge tone="soon">Suspended</Badge>;
+}
+
+function factsOf(organization: OperatedOrganization, now: number) {
+  const { id, externalId, memberCount, activeApiKeyCount, createdAt, suspendedAt, lastUsedAt } = organization;
+  return [
+    { label: "External ID", value: externalId === null ? "Not set" : <code class="pick">{externalId}</code> },
+    { label: "ID", value: <code class="pick">{id}</code> },
+    { label: "Members", value: groupDigits(memberCount) },
+    { label: "Active keys", value: groupDigits(activeApiKeyCount) },
+    { label: "Last used", value: lastUsedAt === null ? "Never" : <RelativeTime at={lastUsedAt} now={now} /> },
+    { label: "Created", value: <DayTime at={createdAt} now={now} /> },
+    ...(suspendedAt === null
+      ? []
+      : [{ label: "Suspended", value: <RelativeTime at={suspendedAt} now={now} /> }]),
+  ];
+}
+
+function Usage({ usage }: Pick<OrganizationPageProps, "usage">) {
+  if (usage === null || usage.figures.recordCount === 0) {
+    return (
+      <Card title="Usage" flush>
+        <EmptyState title="No usage this month" text="Usage appears here as soon as it is recorded." />
+      </Card>
+    );
+  }
+  const { figures, chart, keys } = usage;
+  return (
+    <>
+      <ReportFigures figures={figures} by={chart.by} />
+      <Card title={`${figures.metricLabel} by ${chart.by}`} aside={<ChartLegend series={chart.series} />}>
+        <Chart {...chart} />
+        <ChartTable {...chart} />
+      </Card>
+      <Card title="Most active keys" flush>
+        <KeyUsageTable {...keys} />
+      </Card>
+    </>
+  );
+}
+
+function Notes({ frame, organization: { id }, notes, olderNotesHref }: OrganizationPageProps) {
+  return (
+    <Card title="Notes" aside={<span class="tiny muted">Operators only</span>}>
+      {notes.length === 0 ? <p class="muted small">No notes yet.</p> : (
+        <ul class="stacked">
+          {notes.map((note) => (
+            <li>
+              <p class="small">{note.text}</p>
+              <p class="muted tiny">
+                <bdi>{note.author.name ?? "Command line"}</bdi>
+                {" · "}
+                <DayTime at={note.createdAt} now={frame.now} />
+                {" · "}
+                <a href={deleteNoteHref(id, note.id)}>Delete</a>
+              </p>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class="buttons">
+        <ButtonLink href={organizationActionHref(id, "notes/new")}>Add note</ButtonLink>
+        {olderNotesHref !== null && <ButtonLink tone="quiet" href={olderNotesHref}>Older notes</ButtonLink>}
+      </div>
+    </Card>
+  );
+}
+
+/** @returns The address of the page that deletes a note. */
+export function deleteNoteHref(organizationId: string, noteId: string): string {
+  return `${organizationHref(organizationId)}/notes/${encodeURIComponent(noteId)}/delete`;
+}
+
+function Keys({ frame, organization: { id }, apiKeys }: OrganizationPageProps) {
+  const all = <a class="small" href={organizationActionHref(id, "api-keys")}>All keys</a>;
+  return (
+    <Card title="API keys" aside={all} flush>
+      {apiKeys.length === 0
+        ? <EmptyState title="No API keys yet" text="Members create keys, and so can you." />
+        : <OrganizationKeyTable organizationId={id} apiKeys={apiKeys} now={frame.now} />}
+    </Card>
+  );
+}
+
+function Members({ organization: { id, memberCount }, members }: OrganizationPageProps) {
+  const all = <a class="small" href={organizationActionHref(id, "members")}>Members and invitations</a>;
+  return (
+    <Card title="Members" aside={all} flush>
+      {members.length === 0
+        ? <EmptyState title="No members" text="Invite the owner, so that someone can sign in." />
+        : (
+          <Table label="Members" columns={["Member", "Role"]}>
+            {members.map(({ user, role }) => (
+              <Row>
+                <Cell place="title">
+                  <a class="name" href={userHref(user.id)}>
+                    <bdi>{user.name}</bdi>
+                  </a>
+                  <div class="muted tiny">{user.email}</div>
+                </Cell>
+                <Cell label="Role" value={<span>{roleWords[role]}</span>} />
+              </Row>
+            ))}
+          </Table>
+        )}
+      {memberCount > members.length && (
+        <footer class="small muted">{`${groupDigits(memberCount - members.length)} more`}</footer>
+      )}
+    </Card>
+  );
+}
+
+function Metadata({ organization: { id, metadata } }: Pick<OrganizationPageProps, "organization">) {
+  const entries = Object.entries(metadata).sort(([a], [b]) => a < b ? -1 : 1);
+  return (
+    <Card title="Metadata" aside={<a class="small" href={organizationActionHref(id, "edit")}>Edit</a>} flush>
+      {entries.length === 0 ? <p class="body muted small">No metadata. Customers don't see it.</p> : (
+        <Facts
+          facts={entries.map(([label, value]) => ({ label, value: <code class="pick">{value}</code> }))}
+        />
+      )}
+    </Card>
+  );
+}
+
+function DangerZone({ organization }: Pick<OrganizationPageProps, "organization">) {
+  const { id, status } = organization;
+  const isActive = status === "active";
+  return (
+    <Card title="Danger zone" flush>
+      <ul class="acts">
+        <li>
+          <div>
+            <h3>{isActive ? "Suspend" : "Resume"}</h3>
+            <p class="muted small">{isActive ? suspendText : resumeText}</p>
+          </div>
+          <ButtonLink
+            tone={isActive ? "plain-destroy" : "plain"}
+            href={organizationActionHref(id, isActive ? "suspend" : "resume")}
+          >
+            {isActive ? "Suspend" : "Resume"}
+          </ButtonLink>
+        </li>
+        <li>
+          <div>
+            <h3>Delete</h3>
+            <p class="muted small">
+              Ends its keys and memberships. Closed statements are kept. This can't be undone.
+            </p>
+          </div>
+          <ButtonLink tone="plain-destroy" href={organizationActionHref(id, "delete")}>
+            Delete organization
+          </ButtonLink>
+        </li>
+      </ul>
+    </Card>
+  );
+}
+
+/** What suspending and resuming do. */
+export const suspendText =
+  "Requests with its keys will fail immediately. Its members can still sign in, read and export, but change nothing except their own accounts. You can resume it at any time.";
+export const resumeText = "Its keys work again immediately, and its members can change things again.";

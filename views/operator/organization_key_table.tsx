@@ -1,0 +1,52 @@
+// The API keys of one organization in the console.
+import type { ApiKey } from "../../domain/api_key.ts";
+import { ApiKeyStatus, PermissionsText } from "../api_keys/api_key_table.tsx";
+import { ButtonLink } from "../components/button.tsx";
+import { RelativeTime } from "../components/relative_time.tsx";
+import { actionsColumn, Cell, Name, Row, Table } from "../components/table.tsx";
+import { organizationHref } from "./links.ts";
+
+/** @returns The address of the page that revokes a key. */
+export function revokeKeyHref(organizationId: string, id: string): string {
+  return `${organizationHref(organizationId)}/api-keys/${encodeURIComponent(id)}/revoke`;
+}
+
+/** The keys as a table, in the given order. */
+export function OrganizationKeyTable(
+  { organizationId, apiKeys, now }: {
+    organizationId: string;
+    apiKeys: readonly ApiKey[];
+    now: number;
+  },
+) {
+  return (
+    <Table label="API keys" columns={["Name", "Key", "Last used", "Status", actionsColumn]}>
+      {apiKeys.map((apiKey) => (
+        <Row over={apiKey.status !== "active"}>
+          <Cell place="title">
+            <Name text={apiKey.name} />
+            <PermissionsText permissions={apiKey.permissions} />
+          </Cell>
+          <Cell label="Key" value={<code class="key">{apiKey.keyPrefix}</code>} />
+          <Cell label="Last used">
+            <span class="small">
+              {apiKey.lastUsedAt === null ? "Never" : <RelativeTime at={apiKey.lastUsedAt} now={now} />}
+            </span>
+          </Cell>
+          <Cell place="state" value={<ApiKeyStatus apiKey={apiKey} now={now} />} />
+          <Cell place="actions">
+            {apiKey.status === "active" && (
+              <ButtonLink
+                tone="quiet-destroy"
+                href={revokeKeyHref(organizationId, apiKey.id)}
+                about={apiKey.name}
+              >
+                Revoke
+              </ButtonLink>
+            )}
+          </Cell>
+        </Row>
+      ))}
+    </Table>
+  );
+}
