@@ -1,46 +1,32 @@
 // Invitations: for one email address, with one role, good once and for seven days.
-import { updateLastOrganization } from "../../db/account/users.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import {
   findInvitation,
-  findInvitationByToken,
   findInvitationObstacles,
   findInvitations,
   insertInvitation,
   type InvitationRow,
-  markInvitationAccepted,
   markInvitationRevoked,
   renewInvitation,
 } from "../../db/organization/invitations.ts";
-import { insertMembership } from "../../db/organization/memberships.ts";
-import { updateSessionOrganization } from "../../db/sign_in/sessions.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import type { AuditEntry } from "../../domain/audit.ts";
-import {
-  AppError,
-  invalidTokenError,
-  notFoundError,
-  organizationSuspendedError,
-  unavailableError,
-  validationError,
-} from "../../domain/errors.ts";
+import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
-import { membershipsPerUserMax, openInvitationsMax } from "../../domain/limits.ts";
+import { openInvitationsMax } from "../../domain/limits.ts";
 import { canonicalEmail } from "../../domain/mail/email.ts";
 import { linkLifetimesMs } from "../../domain/mail/mail.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { Invitation, InvitationOffer } from "../../domain/organization.ts";
+import type { Invitation } from "../../domain/organization.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
-import { wellFormedHash } from "../sign_in/session_tokens.ts";
 import { takeInvitationEmail } from "./invitation_limits.ts";
 import { type Permit, requireMembership } from "./membership.ts";
-import { membershipLimitError } from "./organizations.ts";
 
 /** Which invitation of which organization. */
 export interface InvitationKey {
@@ -208,53 +194,6 @@ export async function endInvitation(
   if (!isRevoked) throw notFoundError();
 }
 
-/** @returns What a link offers, or null if it does not work. Reading it does not use it up. */
-export async function findInvitationOffer(
-  { database, clock }: SessionContext,
-  token: string,
-): Promise<InvitationOffer | null> {
-  const tokenHash = wellFormedHash(token);
-  const row = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
-  if (row === undefined) return null;
-  return {
-    organization: { id: row.organizationId, name: row.organizationName },
-    email: row.email,
-    role: row.role,
-    invitedBy: row.invitedByName,
-    hasAccount: row.hasAccount === 1,
-  };
-}
-
-/**
- * Accepts an invitation. The organization becomes the active one.
- *
- * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `already_member`, `limit_reached`,
- *   `organization_suspended`.
- */
-export async function acceptInvitation(context: SessionContext, actor: SessionActor, token: string) {
-  const tokenHash = wellFormedHash(token);
-  if (tokenHash === null) throw invalidTokenError();
-  const now = context.clock();
-  const row = await findJoinable(context, tokenHash);
-  requireMayAccept(actor, row);
-  const { id, organizationId, role } = row;
-  const { id: userId, name } = actor.user;
-  const limit = { membershipsMax: membershipsPerUserMax };
-  const isAccepted = await writeChange(context, actor, {
-    statement: markInvitationAccepted({ id, tokenHash, userId, now }, limit),
-    entry: { action: "member.joined", organizationId, target: { id: userId, name }, details: { role } },
-    after: ({ audited }) => [
-      insertMembership({ userId, organizationId, role, now }, audited),
-      ...deleteLinks(id, { purposes: ["invitation"], audited }),
-      updateSessionOrganization({ id: actor.id, userId }, organizationId),
-      updateLastOrganization(userId, organizationId),
-    ],
-  });
-  if (isAccepted) return;
-  await findJoinable(context, tokenHash);
-  throw actor.memberships.length >= membershipsPerUserMax ? membershipLimitError() : invalidTokenError();
-}
-
 /**
  * Changes an invitation and sends its email, within all limits. Earlier links stop working.
  *
@@ -308,14 +247,6 @@ async function sendEmail(
   mail.wake();
 }
 
-/** @returns The pending invitation of a link. @throws {AppError} `invalid_token`, `organization_suspended`. */
-async function findJoinable({ database, clock }: SessionContext, tokenHash: string) {
-  const row = await findInvitationByToken(database, tokenHash, clock());
-  if (row === undefined) throw invalidTokenError();
-  if (row.suspended === 1) throw organizationSuspendedError();
-  return row;
-}
-
 async function findRow(context: SessionContext, { organizationId, id }: InvitationKey) {
   const row = isId("inv", id) ? await findInvitation(context.database, organizationId, id) : undefined;
   if (row === undefined) throw notFoundError();
@@ -339,24 +270,6 @@ function requireMayInvite(
 ): Permit {
   const permission = role === "OWNER" ? "owners.manage" : "members.manage";
   return requireMembership(actor, { organizationId, permission });
-}
-
-function requireMayAccept({ user, memberships }: SessionActor, invitation: InvitationRow): void {
-  if (invitation.email !== user.email) {
-    throw new AppError(
-      "wrong_account",
-      `This invitation is for ${invitation.email}, but you are signed in as ${user.email}.`,
-    );
-  }
-  if (!user.emailVerified) {
-    throw new AppError(
-      "email_unverified",
-      "Confirm your email address first: open the link in the email that we sent you, then accept the invitation.",
-    );
-  }
-  if (memberships.some(({ organizationId }) => organizationId === invitation.organizationId)) {
-    throw new AppError("already_member", `You are already a member of ${invitation.organizationName}.`);
-  }
 }
 
 async function whyNotInvited(context: SessionContext, invitation: { organizationId: string; email: string }) {

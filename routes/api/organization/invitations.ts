@@ -2,8 +2,8 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
+import { acceptInvitation } from "../../../services/organization/accept_invitation.ts";
 import {
-  acceptInvitation,
   createInvitation,
   listInvitations,
   resendInvitation,

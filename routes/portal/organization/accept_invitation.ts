@@ -3,7 +3,7 @@ import type { ErrorCode } from "../../../domain/errors.ts";
 import type { InvitationOffer } from "../../../domain/organization.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
 import { signUp } from "../../../services/account/sign_up.ts";
-import { acceptInvitation, findInvitationOffer } from "../../../services/organization/invitations.ts";
+import { acceptInvitation, findInvitationOffer } from "../../../services/organization/accept_invitation.ts";
 import {
   acceptInvitationPage,
   endedInvitationPage,

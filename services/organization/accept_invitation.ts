@@ -1,0 +1,91 @@
+// Accepting an invitation with the link from its email.
+import { updateLastOrganization } from "../../db/account/users.ts";
+import { deleteLinks } from "../../db/mail/link_tokens.ts";
+import {
+  findInvitationByToken,
+  type InvitationRow,
+  markInvitationAccepted,
+} from "../../db/organization/invitations.ts";
+import { insertMembership } from "../../db/organization/memberships.ts";
+import { updateSessionOrganization } from "../../db/sign_in/sessions.ts";
+import type { SessionActor } from "../../domain/actor.ts";
+import { AppError, invalidTokenError, organizationSuspendedError } from "../../domain/errors.ts";
+import { membershipsPerUserMax } from "../../domain/limits.ts";
+import type { InvitationOffer } from "../../domain/organization.ts";
+import { writeChange } from "../change.ts";
+import type { SessionContext } from "../context.ts";
+import { wellFormedHash } from "../sign_in/session_tokens.ts";
+import { membershipLimitError } from "./organizations.ts";
+
+/** @returns What a link offers, or null if it does not work. Reading it does not use it up. */
+export async function findInvitationOffer(
+  { database, clock }: SessionContext,
+  token: string,
+): Promise<InvitationOffer | null> {
+  const tokenHash = wellFormedHash(token);
+  const row = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
+  if (row === undefined) return null;
+  return {
+    organization: { id: row.organizationId, name: row.organizationName },
+    email: row.email,
+    role: row.role,
+    invitedBy: row.invitedByName,
+    hasAccount: row.hasAccount === 1,
+  };
+}
+
+/**
+ * Accepts an invitation. The organization becomes the active one.
+ *
+ * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `already_member`, `limit_reached`,
+ *   `organization_suspended`.
+ */
+export async function acceptInvitation(context: SessionContext, actor: SessionActor, token: string) {
+  const tokenHash = wellFormedHash(token);
+  if (tokenHash === null) throw invalidTokenError();
+  const now = context.clock();
+  const row = await findJoinable(context, tokenHash);
+  requireMayAccept(actor, row);
+  const { id, organizationId, role } = row;
+  const { id: userId, name } = actor.user;
+  const limit = { membershipsMax: membershipsPerUserMax };
+  const isAccepted = await writeChange(context, actor, {
+    statement: markInvitationAccepted({ id, tokenHash, userId, now }, limit),
+    entry: { action: "member.joined", organizationId, target: { id: userId, name }, details: { role } },
+    after: ({ audited }) => [
+      insertMembership({ userId, organizationId, role, now }, audited),
+      ...deleteLinks(id, { purposes: ["invitation"], audited }),
+      updateSessionOrganization({ id: actor.id, userId }, organizationId),
+      updateLastOrganization(userId, organizationId),
+    ],
+  });
+  if (isAccepted) return;
+  await findJoinable(context, tokenHash);
+  throw actor.memberships.length >= membershipsPerUserMax ? membershipLimitError() : invalidTokenError();
+}
+
+function requireMayAccept({ user, memberships }: SessionActor, invitation: InvitationRow): void {
+  if (invitation.email !== user.email) {
+    throw new AppError(
+      "wrong_account",
+      `This invitation is for ${invitation.email}, but you are signed in as ${user.email}.`,
+    );
+  }
+  if (!user.emailVerified) {
+    throw new AppError(
+      "email_unverified",
+      "Confirm your email address first: open the link in the email that we sent you, then accept the invitation.",
+    );
+  }
+  if (memberships.some(({ organizationId }) => organizationId === invitation.organizationId)) {
+    throw new AppError("already_member", `You are already a member of ${invitation.organizationName}.`);
+  }
+}
+
+/** @returns The pending invitation of a link. @throws {AppError} `invalid_token`, `organization_suspended`. */
+async function findJoinable({ database, clock }: SessionContext, tokenHash: string) {
+  const row = await findInvitationByToken(database, tokenHash, clock());
+  if (row === undefined) throw invalidTokenError();
+  if (row.suspended === 1) throw organizationSuspendedError();
+  return row;
+}
