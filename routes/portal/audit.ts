@@ -1,5 +1,5 @@
 // The page of the audit log. Any address shows a page.
-import { auditActionsOf } from "../../domain/audit.ts";
+import { auditActionsOf, type AuditEvent } from "../../domain/audit.ts";
 import { isId } from "../../domain/id.ts";
 import { pageItemsDefault } from "../../domain/limits.ts";
 import { parseDay, periodFaults } from "../../domain/meter/usage_period.ts";
@@ -12,6 +12,7 @@ import {
 } from "../../services/audit.ts";
 import { auditPage } from "../../views/audit/audit.tsx";
 import type { AuditAddress, AuditErrors } from "../../views/audit/audit_filters.tsx";
+import type { AuditRow } from "../../views/audit/audit_table.tsx";
 import type { App, AppContext } from "../env.ts";
 import { deviceNames } from "./sign_in/device_name.ts";
 import { portalFrame, type PortalParts, sendPage, signedInRoutes } from "./page.ts";
@@ -23,23 +24,23 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
 
   get("/portal/audit", async (c, actor) => {
     const people = await listAuditActors(services, actor);
-    const { address, filter, errors } = choice(c);
+    const { address, filter, errors } = auditChoice(c);
     const { events, nextCursor } = filter === null ? nothing : await listAuditEvents(services, actor, {
       ...filter,
       limit: pageItemsDefault,
       cursor: address.cursor ?? undefined,
     });
-    const devices = await devicesOf(events.map(({ userAgent }) => userAgent));
     return sendPage(
       c,
       auditPage({
         frame: portalFrame(parts, actor),
+        path: "/portal/audit",
         address,
         people,
         errors,
-        events: events.map((event) => ({ ...event, device: devices.get(event.userAgent) ?? null })),
+        events: await withDevices(events),
         nextCursor,
-        csvHref: filter === null ? null : csvHref(address.action, filter),
+        csvHref: filter === null ? null : auditCsvHref("/api/portal/audit.csv", address, filter),
       }),
     );
   });
@@ -49,13 +50,15 @@ const nothing = { events: [], nextCursor: null };
 const dayMs = 24 * 3_600_000;
 
 /** @returns The choices in the address, and what is wrong with them. Without a filter, nothing can be shown. */
-function choice(c: AppContext): { address: AuditAddress; filter: AuditFilter | null; errors: AuditErrors } {
+export function auditChoice(
+  c: AppContext,
+): { address: AuditAddress; filter: AuditFilter | null; errors: AuditErrors } {
   const given = (name: string) => c.req.query(name)?.trim() || null;
   const action = given("action");
   const actions = action === null ? undefined : auditActionsOf(action);
   const isAction = actions === undefined || actions.length > 0;
   const actorId = given("actorId");
-  const isActor = actorId === null || isId("usr", actorId) || isId("key", actorId);
+  const isActor = actorId === null || isId("usr", actorId) || isId("key", actorId) || isId("opt", actorId);
   const [from, to] = [dayOf(given("from")), dayOf(given("to"))];
   const isReversed = from.start !== undefined && to.start !== undefined && from.start > to.start;
   const toError = to.error ?? (isReversed ? periodFaults.dayOrder : undefined);
@@ -68,6 +71,7 @@ function choice(c: AppContext): { address: AuditAddress; filter: AuditFilter | n
   const cursor = given("cursor");
   return {
     address: {
+      organizationId: null,
       action: isAction ? action : null,
       actorId: isActor ? actorId : null,
       from: given("from"),
@@ -91,17 +95,24 @@ function dayOf(text: string | null): { start?: number; error?: string } {
 }
 
 /** @returns The address of the same entries as a file. */
-function csvHref(action: string | null, { actorId, from, to }: AuditFilter): string {
+export function auditCsvHref(
+  path: string,
+  { action, organizationId }: AuditAddress,
+  { actorId, from, to }: AuditFilter,
+): string {
   const query = new URLSearchParams();
   if (action !== null) query.set("action", action);
+  if (organizationId !== null) query.set("organizationId", organizationId);
   if (actorId !== undefined) query.set("actorId", actorId);
   if (from !== undefined) query.set("from", isoTime(from));
   if (to !== undefined) query.set("to", isoTime(to));
-  return query.size === 0 ? "/api/portal/audit.csv" : `/api/portal/audit.csv?${query}`;
+  return query.size === 0 ? path : `${path}?${query}`;
 }
 
-async function devicesOf(userAgents: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const distinct = [...new Set(userAgents)].filter((one) => one.trim() !== "");
+/** @returns The entries with the names of their browsers and programs. */
+export async function withDevices<T extends AuditEvent>(events: readonly T[]): Promise<(T & AuditRow)[]> {
+  const distinct = [...new Set(events.map(({ userAgent }) => userAgent))].filter((one) => one.trim() !== "");
   const words = await deviceNames(distinct);
-  return new Map(distinct.map((userAgent, index) => [userAgent, words[index] ?? ""]));
+  const devices = new Map(distinct.map((userAgent, index) => [userAgent, words[index] ?? ""]));
+  return events.map((event) => ({ ...event, device: devices.get(event.userAgent) ?? null }));
 }

@@ -180,7 +180,8 @@ export function auditProps(text: string): AuditPageProps {
   } as const;
   return {
     frame: portalFrame(text),
-    address: { action: "keys", actorId: text, from: text, to: text, cursor: text },
+    path: "/portal/audit",
+    address: { organizationId: null, action: "keys", actorId: text, from: text, to: text, cursor: text },
     people: [{ id: "usr_1", name: text, email: text }, { id: "usr_2", name: text, email: null }],
     errors: { action: text, actorId: text, from: text, to: text },
     events: [

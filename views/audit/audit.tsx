@@ -23,13 +23,10 @@ const retentionDays = auditRetentionMs / (24 * 3_600_000);
 
 /** @returns The page of the organization's audit log. */
 export function auditPage(props: AuditPageProps): Page {
-  const { frame, address, events, nextCursor, csvHref } = props;
+  const { frame, path, address, events, nextCursor, csvHref } = props;
   return (
-    <PortalPage title="Audit log" frame={frame} place="audit">
-      <PageHead
-        title="Audit log"
-        text={`Who did what in this organization, and which requests were denied. Entries are kept for ${retentionDays} days.`}
-      >
+    <PortalPage title="Audit log" frame={frame} place={frame.isConsole ? "operator/audit" : "audit"}>
+      <PageHead title="Audit log" text={`${aboutLog(props)} Entries are kept for ${retentionDays} days.`}>
         {csvHref && <ButtonLink href={csvHref} isFile>Download CSV</ButtonLink>}
       </PageHead>
       <AuditFilterBar {...props} />
@@ -38,23 +35,30 @@ export function auditPage(props: AuditPageProps): Page {
       </Card>
       <PageLinks
         links={[
-          { href: address.cursor && auditHref({ ...address, cursor: null }), label: "Newest entries" },
-          { href: nextCursor && auditHref({ ...address, cursor: nextCursor }), label: "Older entries" },
+          { href: address.cursor && auditHref({ ...address, cursor: null }, path), label: "Newest entries" },
+          { href: nextCursor && auditHref({ ...address, cursor: nextCursor }, path), label: "Older entries" },
         ]}
       />
     </PortalPage>
   );
 }
 
-function Nothing({ address, csvHref }: AuditPageProps) {
-  const isFiltered = auditHref({ ...address, cursor: null }) !== auditHref(wholeAuditLog);
+function aboutLog({ frame, address }: AuditPageProps): string {
+  if (!frame.isConsole) return "Who did what in this organization, and which requests were denied.";
+  return address.organizationId === null
+    ? "What operators and their tokens did, in all organizations."
+    : "Who did what in this organization, members and operators.";
+}
+
+function Nothing({ path, address, csvHref }: AuditPageProps) {
+  const isFiltered = auditHref({ ...address, cursor: null }, path) !== auditHref(wholeAuditLog, path);
   if (csvHref === null) {
     return <EmptyState title="Nothing to show" text="Fix the fields marked above." />;
   }
   if (!isFiltered) return <EmptyState title="No entries" text="No older entries." />;
   return (
     <EmptyState title="No matching entries" text="Try other filters.">
-      <ButtonLink href={auditHref(wholeAuditLog)}>Clear filters</ButtonLink>
+      <ButtonLink href={auditHref(wholeAuditLog, path)}>Clear filters</ButtonLink>
     </EmptyState>
   );
 }

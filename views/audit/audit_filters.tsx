@@ -8,7 +8,7 @@ import {
 } from "../../domain/audit.ts";
 import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
 import { SubmitButton } from "../components/button.tsx";
-import { type Choice, type ChoiceGroup, DateField, SelectField } from "../components/field.tsx";
+import { type Choice, type ChoiceGroup, DateField, SelectField, TextField } from "../components/field.tsx";
 
 /** A person whose entries can be chosen. */
 export interface AuditPerson {
@@ -19,10 +19,14 @@ export interface AuditPerson {
 }
 
 /** What is wrong with fields. */
-export type AuditErrors = Readonly<Partial<Record<"action" | "actorId" | "from" | "to", string>>>;
+export type AuditErrors = Readonly<
+  Partial<Record<"organizationId" | "action" | "actorId" | "from" | "to", string>>
+>;
 
 /** The choices in the page's address. Null: everything. */
 export interface AuditAddress {
+  /** In the operator console: an organization, whose whole log is shown, by its id or external id. */
+  readonly organizationId: string | null;
   /** An action or a group of actions. */
   readonly action: string | null;
   readonly actorId: string | null;
@@ -35,6 +39,7 @@ export interface AuditAddress {
 
 /** The address without any choice. */
 export const wholeAuditLog: AuditAddress = {
+  organizationId: null,
   action: null,
   actorId: null,
   from: null,
@@ -42,26 +47,29 @@ export const wholeAuditLog: AuditAddress = {
   cursor: null,
 };
 
-/** @returns The page's address. */
-export function auditHref(address: AuditAddress): string {
+/** @returns The page's address. @param path Of the portal's page or the console's. */
+export function auditHref(address: AuditAddress, path: string): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(address)) if (value !== null) query.set(name, value);
-  return query.size === 0 ? "/portal/audit" : `/portal/audit?${query}`;
+  return query.size === 0 ? path : `${path}?${query}`;
 }
 
 /** What {@linkcode AuditFilterBar} needs. */
 export interface AuditFilterProps {
+  readonly path: string;
   readonly address: AuditAddress;
-  readonly people: readonly AuditPerson[];
+  /** Null in the console: then an organization can be chosen, but no actor. */
+  readonly people: readonly AuditPerson[] | null;
   readonly errors: AuditErrors;
 }
 
+const organizationIdCharactersMax = 300;
 const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
 
 /** With scripts, menus are sent at every choice. Days are sent by the button. */
-export function AuditFilterBar({ address, people, errors }: AuditFilterProps) {
+export function AuditFilterBar({ path, address, people, errors }: AuditFilterProps) {
   return (
-    <form class="filters" method="get" action="/portal/audit" data-send-on-change>
+    <form class="filters" method="get" action={path} data-send-on-change>
       <div class="selects">
         <SelectField
           label="Action"
@@ -70,13 +78,28 @@ export function AuditFilterBar({ address, people, errors }: AuditFilterProps) {
           error={errors.action}
           choices={actionChoices()}
         />
-        <SelectField
-          label="Actor"
-          name="actorId"
-          value={address.actorId ?? ""}
-          error={errors.actorId}
-          choices={personChoices(people, address.actorId)}
-        />
+        {people === null
+          ? (
+            <TextField
+              type="search"
+              label="Organization"
+              name="organizationId"
+              value={address.organizationId ?? ""}
+              error={errors.organizationId}
+              placeholder="ID, or external:ID"
+              autocomplete="off"
+              maxlength={organizationIdCharactersMax}
+            />
+          )
+          : (
+            <SelectField
+              label="Actor"
+              name="actorId"
+              value={address.actorId ?? ""}
+              error={errors.actorId}
+              choices={personChoices(people, address.actorId)}
+            />
+          )}
         {(["from", "to"] as const).map((name) => (
           <DateField
             label={name === "from" ? "From (UTC)" : "To (UTC)"}

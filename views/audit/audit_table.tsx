@@ -1,6 +1,7 @@
 // The list of audit log entries.
 import type { AuditEvent } from "../../domain/audit.ts";
 import { auditActorName, auditDenial, auditSentence } from "./audit_text.ts";
+import { organizationHref } from "../operator/links.ts";
 import { Badge } from "../components/badge.tsx";
 import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
@@ -9,6 +10,8 @@ import { Cell, Row, Table } from "../components/table.tsx";
 export type AuditRow = AuditEvent & {
   /** The name of the browser or program, or null. */
   readonly device: string | null;
+  /** In the operator console: the organization whose log it is in. */
+  readonly organizationId?: string | null;
 };
 
 const columns = ["Time (UTC)", "Actor", "Action", "Source", "Request"];
@@ -60,6 +63,11 @@ function Action(event: AuditRow) {
           {" "}
           <Badge tone="soon">{denial}</Badge>
         </>
+      )}
+      {event.organizationId && (
+        <div class="tiny">
+          <a class="muted" href={organizationHref(event.organizationId)}>{event.organizationId}</a>
+        </div>
       )}
     </div>
   );

@@ -5,6 +5,7 @@ import { operatorOrganizationForms } from "./organization_forms.ts";
 import { operatorOrganizationKeyPages } from "./organization_keys.ts";
 import { operatorOrganizationMemberPages } from "./organization_members.ts";
 import { operatorOrganizationPage } from "./organization.ts";
+import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationListPages } from "./organizations.ts";
 import { operatorOverviewRoutes } from "./overview.ts";
 import { operatorProductPages } from "./products.ts";
@@ -15,6 +16,7 @@ import { operatorUserPages } from "./users.ts";
 /** Mounts the console. */
 export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOverviewRoutes(app, parts);
+  operatorAuditPages(app, parts);
   operatorOrganizationListPages(app, parts);
   operatorOrganizationPage(app, parts);
   operatorOrganizationForms(app, parts);

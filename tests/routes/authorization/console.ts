@@ -23,6 +23,7 @@ const form = (
 /** Every page and form by method and path. */
 export const consoleTable: Readonly<Record<string, Entry>> = {
   "GET /operator": page(),
+  "GET /operator/audit": page(),
   "GET /operator/organizations": page(),
   ...form("/operator/organizations/new", { fields: { name: "Northwind Maps" } }),
   "GET /operator/organizations/:id": page(ofOrganization()),

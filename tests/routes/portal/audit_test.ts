@@ -23,7 +23,13 @@ async function auditPage(test: TestApp, cookie: string, query: Record<string, st
   const link = (words: string) =>
     new RegExp(`href="([^"]*)"[^>]*>\\s*${words}`).exec(html)?.[1]?.replaceAll("&amp;", "&");
   const errors = [...html.matchAll(/id="(\w+)-error"/g)].map(([, name]) => name);
-  return { html, rows, whats: rows.map(([, , what]) => what), link, errors };
+  return {
+    html,
+    rows,
+    whats: rows.map(([, , what]) => what?.replace(" with usage:read, usage:write", "")),
+    link,
+    errors,
+  };
 }
 
 testApp("an entry has its time, actor, action, source and request", async (test) => {

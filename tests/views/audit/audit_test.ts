@@ -128,7 +128,14 @@ Deno.test("every action is in a group, and an unknown name has no actions", () =
 });
 
 Deno.test("auditPage() keeps the filters in the links to other pages, and selects the chosen ones", async () => {
-  const address = { action: "people", actorId: "usr_2", from: "2026-11-01", to: null, cursor: "5.aud_1" };
+  const address = {
+    organizationId: null,
+    action: "people",
+    actorId: "usr_2",
+    from: "2026-11-01",
+    to: null,
+    cursor: "5.aud_1",
+  };
   const people = [
     { id: "usr_1", name: "Ada", email: "ada@example.com" },
     { id: "usr_2", name: "Ada", email: "other@example.com" },
@@ -145,7 +152,7 @@ Deno.test("auditPage() keeps the filters in the links to other pages, and select
     new RegExp(`<optgroup label="${auditWords.formerMembers}"> ?<option value="usr_3">Grace</option>`),
   );
   assert.doesNotMatch(html, /name="cursor"/);
-  assert.equal(auditHref(wholeAuditLog), "/portal/audit");
+  assert.equal(auditHref(wholeAuditLog, "/portal/audit"), "/portal/audit");
 });
 
 Deno.test("auditPage() explains why a list is empty, and what to do about it", async () => {

@@ -1,0 +1,47 @@
+// The console's page of the audit log: what operators did, or everything in one organization.
+import { AppError } from "../../../domain/errors.ts";
+import { consolePageItems } from "../../../domain/limits.ts";
+import { listOperatorAudit } from "../../../services/operator/audit.ts";
+import { auditPage } from "../../../views/audit/audit.tsx";
+import type { App } from "../../env.ts";
+import { auditChoice, auditCsvHref, withDevices } from "../audit.ts";
+import { type PortalParts, sendPage } from "../page.ts";
+import { operatorFrame, operatorPages } from "./page.ts";
+
+const path = "/operator/audit";
+const nothing = { events: [], nextCursor: null };
+
+/** Mounts `/operator/audit`. */
+export function operatorAuditPages(app: App, parts: PortalParts): void {
+  const { get } = operatorPages(app, parts);
+  get(path, async (c, actor) => {
+    const { filter, errors, ...choice } = auditChoice(c);
+    const organizationId = c.req.query("organizationId")?.trim() || null;
+    const address = { ...choice.address, organizationId };
+    const found = filter === null ? nothing : await listOperatorAudit(parts.services, {
+      ...filter,
+      organization: organizationId ?? undefined,
+      limit: consolePageItems,
+      cursor: address.cursor ?? undefined,
+    }).catch(notFound);
+    const page = auditPage({
+      frame: operatorFrame(parts, actor),
+      path,
+      address,
+      people: null,
+      errors: found === null ? { ...errors, organizationId: "Organization not found." } : errors,
+      events: await withDevices(found?.events ?? []),
+      nextCursor: found?.nextCursor ?? null,
+      csvHref: filter === null || found === null
+        ? null
+        : auditCsvHref("/api/operator/audit.csv", address, filter),
+    });
+    return await sendPage(c, page);
+  });
+}
+
+/** @returns Null for an unknown organization. @throws Any other error. */
+function notFound(error: unknown): null {
+  if (error instanceof AppError && error.code === "not_found") return null;
+  throw error;
+}
