@@ -72,32 +72,45 @@ export function findOperatedOrganizations(
   { search, status, externalId, sort, limit, after }: OrganizationQuery,
   now: number,
 ): Promise<(OperatedOrganizationRow & { readonly number: number })[]> {
+  const indexed = search === undefined ? null : indexedText(sql`f.organization_search`, search);
+  const isByName = sort === "name";
+  const source = status === "suspended" ? "suspended" : indexed !== null && !isByName ? "search" : "list";
+  const number = source === "search" ? sql`f.rowid` : sql`o.number`;
   const conditions = [sql`o.deleted_at IS NULL`];
-  if (search !== undefined) conditions.push(matches(search));
+  if (indexed !== null) {
+    // The plus sign keeps the order of the list, so that many matches need not be sorted.
+    const isFound = sql`+o.number IN (SELECT f.rowid FROM organization_search f WHERE ${indexed})`;
+    conditions.push(source === "search" ? indexed : isFound);
+  } else if (search !== undefined) conditions.push(hasShortText(search));
   if (status !== undefined) {
     conditions.push(status === "suspended" ? sql`o.suspended_at IS NOT NULL` : sql`o.suspended_at IS NULL`);
   }
   if (externalId !== undefined) conditions.push(sql`o.external_id = ${externalId}`);
-  if (after !== undefined) conditions.push(isAfter(after, sort));
-  const order = sort === "name" ? sql`o.name COLLATE NOCASE, o.number` : sql`o.number DESC`;
+  if (after !== undefined) conditions.push(isByName ? isAfterName(after) : sql`${number} < ${after.number}`);
+  const order = isByName ? sql`o.name COLLATE NOCASE, o.number` : sql`o.number DESC`;
   // First the page, then its counts: not those of every organization that a sort reads.
   return database.read(sql`
     WITH page AS MATERIALIZED (
-      SELECT o.* FROM organizations o WHERE ${joinSql(conditions, " AND ")} ORDER BY ${order} LIMIT ${limit})
+      SELECT o.* FROM ${sources[source]} WHERE ${joinSql(conditions, " AND ")}
+      ORDER BY ${isByName ? order : sql`${number} DESC`} LIMIT ${limit})
     SELECT o.number, ${columns(now)} FROM page o ORDER BY ${order}`);
 }
 
-function matches(search: string): Statement {
-  if (isId("org", search)) return sql`o.id = ${search}`;
-  const isFound = indexedText(sql`f.organization_search`, search);
-  return isFound === null
-    ? sql`o.number IN (SELECT x.number FROM organizations x
-      WHERE ${hasText(sql`x.name`, search)} OR ${hasText(sql`x.external_id`, search)})`
-    : sql`o.number IN (SELECT f.rowid FROM organization_search f WHERE ${isFound})`;
+const sources = {
+  list: sql`organizations o`,
+  /** The index is read in the order of the list, so a text that many have in common takes no longer than a rare one. */
+  search: sql`organization_search f CROSS JOIN organizations o ON o.number = f.rowid`,
+  /** They are few, so they are sorted. */
+  suspended: sql`organizations o INDEXED BY organizations_suspended_at`,
+};
+
+function hasShortText(search: string): Statement {
+  return isId("org", search)
+    ? sql`o.id = ${search}`
+    : sql`(${hasText(sql`o.name`, search)} OR ${hasText(sql`o.external_id`, search)})`;
 }
 
-function isAfter({ number, name }: OrganizationPosition, sort: OrganizationSort): Statement {
-  if (sort === "createdAt") return sql`o.number < ${number}`;
+function isAfterName({ number, name }: OrganizationPosition): Statement {
   // SQLite looks up the name in the index, but not the pair.
   return sql`o.name COLLATE NOCASE >= ${name} AND (o.name COLLATE NOCASE, o.number) > (${name}, ${number})`;
 }

@@ -15,7 +15,7 @@ CREATE TABLE product_metrics (
 ) STRICT, WITHOUT ROWID;
 
 -- Operators list organizations by name.
-CREATE INDEX organizations_name ON organizations (name COLLATE NOCASE);
+CREATE INDEX organizations_name ON organizations (name COLLATE NOCASE, external_id) WHERE deleted_at IS NULL;
 
 -- Such invitations have no `invited_by`.
 ALTER TABLE invitations ADD COLUMN invited_by_operator INTEGER NOT NULL DEFAULT 0;
