@@ -243,6 +243,10 @@ export const rollupHourMs = 4 * rollupQuarterMs;
 export const usageSumRowsMax = 100_000;
 /** Rollups that one step of a report reads. Takes a tenth of a second, during which other reports wait. */
 export const usageStepRollupsMax = 500_000;
+/** Series of which one step reads rollups, unless a single organization has more. */
+export const usageStepSeriesMax = 10_000;
+/** Organizations that one step of a report looks up. */
+export const usageOrganizationsPerReadMax = 10_000;
 /** Sums that one step returns, unless a single window has more. They are in memory together. */
 export const usageStepRowsMax = 1_000;
 

@@ -1,13 +1,21 @@
 // The SQL that reads usage: adding up rollups, never records.
-import { rollupHourMs, rollupQuarterMs } from "../../domain/limits.ts";
-import type { UsageWindow } from "../../domain/meter/usage_window.ts";
-import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
+import { lowBits, sumMicros } from "../../domain/meter/quantity.ts";
+import {
+  rollupNumber,
+  type RollupPiece,
+  rollupStart,
+  type RollupUnit,
+} from "../../domain/meter/rollup_unit.ts";
+import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 
 /** What a usage query can be grouped by. */
 export const usageGroups = ["productSlug", "metric", "apiKey"] as const;
 
-/** One of {@linkcode usageGroups}. */
-export type UsageGroup = (typeof usageGroups)[number];
+/** What an operator's usage query can be grouped by. */
+export const operatorUsageGroups = ["organization", ...usageGroups] as const;
+
+/** One of {@linkcode operatorUsageGroups}. */
+export type UsageGroup = (typeof operatorUsageGroups)[number];
 
 /** Usage with any of the values of each; undefined matches everything. */
 export interface UsageFilter {
@@ -17,47 +25,64 @@ export interface UsageFilter {
   readonly apiKey?: readonly string[] | undefined;
 }
 
-/** Which rollups of one organization to add up. */
-export interface RollupQuery extends UsageFilter {
-  readonly organizationId: string;
-  /** Each with a number by which its sums are recognized. They begin and end with a rollup. */
-  readonly windows: readonly (UsageWindow & { readonly position: number })[];
-  readonly groupBy: readonly UsageGroup[];
-  /** The length of the rollups. */
-  readonly unit: keyof typeof rollups;
+/** A part of a window, with a number by which the window's sums are recognized. */
+export interface PositionedPiece extends RollupPiece {
+  readonly position: number;
 }
 
-const rollups = {
-  quarter: { table: sql`usage_rollups`, column: sql`quarter`, lengthMs: rollupQuarterMs },
-  hour: { table: sql`usage_rollups_hourly`, column: sql`hour`, lengthMs: rollupHourMs },
-};
+/** Which rollups to add up. */
+export interface RollupQuery extends UsageFilter {
+  /** Numbers of organizations; 0 for the totals of all. */
+  readonly organizations: readonly number[];
+  /** All of the same unit. */
+  readonly pieces: readonly PositionedPiece[];
+  readonly groupBy: readonly UsageGroup[];
+}
 
-/** Sums of one window and group, as texts; see `domain/meter/quantity.ts`. */
+/** Sums of one window and group, in millionths. */
 export interface RollupSumRow {
   readonly position: number;
-  readonly productSlug?: string;
-  readonly metric?: string;
-  /** Null for usage without a key. */
-  readonly apiKey?: string | null;
-  readonly apiKeyName?: string | null;
+  /** The organization's number; like the other groups, null if the query is not grouped by it. */
+  readonly organization: number | null;
+  readonly productSlug: string | null;
+  readonly metric: string | null;
+  /** Also null for usage without a key. */
+  readonly apiKey: string | null;
+  readonly apiKeyName: string | null;
   readonly count: number;
-  readonly high: string;
-  readonly low: string;
-  readonly micro: string;
-  readonly smallest: string;
-  readonly largest: string;
+  readonly micros: bigint;
+  readonly min: bigint;
+  readonly max: bigint;
 }
 
-/** What each group selects of a series `s` and its key `k`, and the column of the series that tells groups apart. */
+/** What each group selects of a series `s` and its key `k` under which name, and the column of the series that tells groups apart. */
 const groupColumns = {
-  productSlug: { select: sql`s.product_slug AS productSlug,`, groupBy: sql`s.product_slug` },
-  metric: { select: sql`s.metric,`, groupBy: sql`s.metric` },
-  apiKey: { select: sql`k.id AS apiKey, k.name AS apiKeyName,`, groupBy: sql`s.api_key` },
-};
+  organization: { select: [[sql`s.organization`, sql`organization`]], groupBy: sql`s.organization` },
+  productSlug: { select: [[sql`s.product_slug`, sql`productSlug`]], groupBy: sql`s.product_slug` },
+  metric: { select: [[sql`s.metric`, sql`metric`]], groupBy: sql`s.metric` },
+  apiKey: { select: [[sql`k.id`, sql`apiKey`], [sql`k.name`, sql`apiKeyName`]], groupBy: sql`s.api_key` },
+} as const;
 
 /** The number by which tables of usage name an organization. */
 export const numberOf = (organizationId: string) =>
   sql`(SELECT number FROM organizations WHERE id = ${organizationId})`;
+
+/** How the rollups `r` of a series `s` are found from the first number `w.first` to the one before `w.after`. */
+const rollups: Record<RollupUnit, Statement> = {
+  month:
+    sql`usage_rollups_monthly r ON r.month = w.first AND r.organization = s.organization AND r.series = s.id`,
+  hour: sql`usage_rollups_hourly r ON r.series = s.id AND r.hour >= w.first AND r.hour < w.after`,
+  quarter: sql`usage_rollups r ON r.series = s.id AND r.quarter >= w.first AND r.quarter < w.after`,
+};
+
+/** Numbers are read as they are where JavaScript has all of their digits, and as texts otherwise. */
+const [high, low, micro] = [sql`sum(r.sum_high)`, sql`sum(r.sum_low)`, sql`sum(r.sum_micro)`];
+const sumOfRollups = sql`iif(${high} < 64 AND ${low} < 4000000000 AND ${micro} < 500000000000000,
+  (${high} * ${
+  integer(2 ** lowBits)
+} + ${low}) * 1000000 + ${micro}, ${high} || ' ' || ${low} || ' ' || ${micro})`;
+const extreme = (value: Statement) =>
+  sql`iif(${value} < ${integer(Number.MAX_SAFE_INTEGER)}, ${value}, CAST(${value} AS TEXT))`;
 
 /**
  * Adds up rollups by window and group.
@@ -65,56 +90,153 @@ export const numberOf = (organizationId: string) =>
  * @returns One row for each window and group that has records, in no particular order.
  * @throws {DatabaseError}
  */
-export function sumRollups(database: DatabaseReader, query: RollupQuery): Promise<RollupSumRow[]> {
-  const { table, column, lengthMs } = rollups[query.unit];
-  const windows = query.windows.map(({ position, start, end }) => [
-    position,
-    start / lengthMs,
-    end / lengthMs,
-  ]);
+export async function sumRollups(database: DatabaseReader, query: RollupQuery): Promise<RollupSumRow[]> {
+  const { pieces, organizations } = query;
+  const [{ unit } = { unit: "quarter" as const }] = pieces;
+  const windows = pieces.flatMap(({ position, start, end }) => {
+    const [first, after] = [rollupNumber(unit, start), rollupNumber(unit, end)];
+    if (unit !== "month") return [[position, first, after]];
+    return Array.from({ length: after - first }, (_, n) => [position, first + n]);
+  });
   // In the order of the index of series, so that the rollups of one window need not be sorted.
-  const groups = usageGroups.filter((group) => query.groupBy.includes(group))
-    .map((group) => groupColumns[group]);
-  const groupBy = groups.map((group) => group.groupBy);
+  const groups = operatorUsageGroups.filter((group) => query.groupBy.includes(group));
+  const groupBy = groups.map((group) => groupColumns[group].groupBy);
   if (windows.length > 1 || groups.length === 0) groupBy.push(sql`w.position`);
-  const select = joinSql(groups.map((group) => group.select), " ");
-  const joinKeys = query.groupBy.includes("apiKey")
-    ? sql`LEFT JOIN api_keys k ON k.number = s.api_key`
-    : sql``;
-  return database.read<RollupSumRow>(sql`
+  const names = operatorUsageGroups.flatMap((group) =>
+    groupColumns[group].select.map(([column, name]) =>
+      groups.includes(group) ? sql`${column} AS ${name}` : sql`NULL AS ${name}`
+    )
+  );
+  const joinKeys = groups.includes("apiKey") ? sql`LEFT JOIN api_keys k ON k.number = s.api_key` : sql``;
+  const row = await database.readFirst<{ json: string }>(sql`
     WITH w AS MATERIALIZED (
       SELECT value ->> 0 AS position, value ->> 1 AS first, value ->> 2 AS after
       FROM json_each(${JSON.stringify(windows)})
     )
-    SELECT w.position, ${select} sum(r.count) AS count, CAST(sum(r.sum_high) AS TEXT) AS high,
-      CAST(sum(r.sum_low) AS TEXT) AS low, CAST(sum(r.sum_micro) AS TEXT) AS micro,
-      CAST(min(r.smallest) AS TEXT) AS smallest, CAST(max(r.largest) AS TEXT) AS largest
-    FROM usage_series s ${joinKeys} CROSS JOIN w
-    CROSS JOIN ${table} r ON r.series = s.id AND r.${column} >= w.first AND r.${column} < w.after AND r.count > 0
-    WHERE s.organization = ${numberOf(query.organizationId)} ${seriesFilter(query)}
-    GROUP BY ${joinSql(groupBy, ", ")}`);
+    SELECT json_group_array(json_array(position, organization, productSlug, metric, apiKey, apiKeyName, count,
+      micros, smallest, largest)) AS json
+    FROM (
+      SELECT w.position AS position, ${
+    joinSql(names, ", ")
+  }, sum(r.count) AS count, ${sumOfRollups} AS micros,
+        ${extreme(sql`min(r.smallest)`)} AS smallest, ${extreme(sql`max(r.largest)`)} AS largest
+      FROM usage_series s ${joinKeys} CROSS JOIN w CROSS JOIN ${rollups[unit]} AND r.count > 0
+      WHERE ${isOf(organizations)} ${seriesFilter(query)}
+      GROUP BY ${joinSql(groupBy, ", ")})`);
+  const rows = JSON.parse(row?.json ?? "[]") as SumValues[];
+  return rows.map((
+    [position, organization, productSlug, metric, apiKey, apiKeyName, count, sum, min, max],
+  ) => ({
+    position,
+    organization,
+    productSlug,
+    metric,
+    apiKey,
+    apiKeyName,
+    count,
+    micros: typeof sum === "number" ? BigInt(sum) : microsOfParts(sum),
+    min: BigInt(min),
+    max: BigInt(max),
+  }));
 }
 
-/** See {@linkcode findUsageExtent}. */
-export type UsageExtent = Awaited<ReturnType<typeof findUsageExtent>>;
+type Name = string | null;
+type SumValues = [
+  position: number,
+  organization: number | null,
+  productSlug: Name,
+  metric: Name,
+  apiKey: Name,
+  apiKeyName: Name,
+  count: number,
+  sum: number | string,
+  min: number | string,
+  max: number | string,
+];
+
+function microsOfParts(parts: string): bigint {
+  const [high = "0", low = "0", micro = "0"] = parts.split(" ");
+  return sumMicros({ high, low, micro });
+}
+
+/** The condition that a series `s` belongs to one of some organizations, given by their numbers. */
+function isOf(organizations: readonly number[]): Statement {
+  const [only] = organizations;
+  return organizations.length === 1 && only !== undefined
+    ? sql`s.organization = ${only}`
+    : sql`s.organization IN (SELECT value FROM json_each(${JSON.stringify(organizations)}))`;
+}
+
+/** An organization with usage. */
+export interface MeteredOrganization {
+  readonly number: number;
+  /** How many series it has. */
+  readonly series: number;
+}
 
 /**
- * @returns How many series match a query, and the time from their first hour with records to the end of the last one, in
- *   milliseconds since 1970; empty without records.
+ * @param which Ids of organizations; null for all. `after`: a number, for further pages.
+ * @returns Organizations that have usage and are not deleted, by number. @throws {DatabaseError}
+ */
+export function findMeteredOrganizations(
+  database: DatabaseReader,
+  { ids, after, limit }: { ids: readonly string[] | null; after: number; limit: number },
+): Promise<MeteredOrganization[]> {
+  const isWanted = ids === null
+    ? sql``
+    : sql`AND id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+  return database.read(sql`
+    SELECT number, series FROM organizations
+    WHERE number > ${after} AND deleted_at IS NULL AND series > 0 ${isWanted} ORDER BY number LIMIT ${limit}`);
+}
+
+/** The names of an organization. */
+export interface OrganizationNames {
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly externalId: string | null;
+}
+
+/** @returns The names of organizations, by number. @throws {DatabaseError} */
+export async function findOrganizationNames(
+  database: DatabaseReader,
+  numbers: readonly number[],
+): Promise<Map<number, OrganizationNames>> {
+  const rows = await database.read<OrganizationNames & { number: number }>(sql`
+    SELECT number, id AS organizationId, name AS organizationName, external_id AS externalId
+    FROM organizations WHERE number IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`);
+  return new Map(rows.map(({ number, ...names }) => [number, names]));
+}
+
+/** @returns How many series of some organizations match a filter. @throws {DatabaseError} */
+export async function countSeries(
+  database: DatabaseReader,
+  query: UsageFilter & Pick<RollupQuery, "organizations">,
+): Promise<number> {
+  const row = await database.readFirst<{ series: number }>(sql`
+    SELECT count(*) AS series FROM usage_series s WHERE ${isOf(query.organizations)} ${seriesFilter(query)}`);
+  return row?.series ?? 0;
+}
+
+/** The months `month` that any organization has. There are few, and rollups of one organization are found by month. */
+export const allMonths = sql`(WITH RECURSIVE all_months (month) AS (
+  SELECT min(month) FROM usage_rollups_monthly
+  UNION ALL SELECT (SELECT min(r.month) FROM usage_rollups_monthly r WHERE r.month > a.month)
+  FROM all_months a WHERE a.month IS NOT NULL)
+  SELECT month FROM all_months WHERE month IS NOT NULL)`;
+
+/**
+ * @returns The time from the first month with records of some organizations to the end of the last one, in milliseconds since
+ *   1970; empty without records.
  * @throws {DatabaseError}
  */
-export async function findUsageExtent(
-  database: DatabaseReader,
-  query: UsageFilter & { readonly organizationId: string },
-) {
-  const row = await database.readFirst<{ series: number; first: number | null; last: number | null }>(sql`
-    SELECT count(*) AS series,
-      min((SELECT min(r.hour) FROM usage_rollups_hourly r WHERE r.series = s.id)) AS first,
-      max((SELECT max(r.hour) FROM usage_rollups_hourly r WHERE r.series = s.id)) AS last
-    FROM usage_series s WHERE s.organization = ${numberOf(query.organizationId)} ${seriesFilter(query)}`);
-  const { series = 0, first = null, last = null } = row ?? {};
-  if (first === null || last === null) return { series, start: 0, end: 0 };
-  return { series, start: first * rollupHourMs, end: (last + 1) * rollupHourMs };
+export async function findUsageExtent(database: DatabaseReader, organizations: readonly number[]) {
+  const row = await database.readFirst<{ first: number | null; last: number | null }>(sql`
+    SELECT min(m.month) AS first, max(m.month) AS last FROM ${allMonths} m
+    WHERE EXISTS (SELECT 1 FROM usage_rollups_monthly s WHERE s.month = m.month AND ${isOf(organizations)})`);
+  const { first = null, last = null } = row ?? {};
+  if (first === null || last === null) return { start: 0, end: 0 };
+  return { start: rollupStart("month", first), end: rollupStart("month", last + 1) };
 }
 
 /** @returns Further conditions on a series `s`, each beginning with `AND`. */

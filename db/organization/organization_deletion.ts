@@ -4,6 +4,7 @@
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
 import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { deleteKeys } from "../meter/idempotency_keys.ts";
+import { allMonths } from "../meter/usage_sums.ts";
 
 /** How many rows of each kind one step deletes at most. */
 export type OrganizationEndStep = Readonly<Record<"records" | "rollups" | "series" | "apiKeys", number>>;
@@ -37,13 +38,6 @@ export function findDeletedOrganization(
       AND (${sumsCanGo(keptSince)} OR EXISTS (SELECT 1 FROM usage_records r WHERE r.organization = o.number))
     LIMIT 1`);
 }
-
-/** The months that any organization has: there are few, and rollups of one organization are found by month. */
-const allMonths = sql`(WITH RECURSIVE all_months (month) AS (
-  SELECT min(month) FROM usage_rollups_monthly
-  UNION ALL SELECT (SELECT min(r.month) FROM usage_rollups_monthly r WHERE r.month > a.month)
-  FROM all_months a WHERE a.month IS NOT NULL)
-  SELECT month FROM all_months)`;
 
 /** Does the next step. @param id The id of an organization that is marked as deleted. For any other, nothing happens. */
 export async function deleteSomeOfOrganization(

@@ -4,15 +4,21 @@ import { csvLine } from "../../domain/csv.ts";
 import { usageSumRowsMax } from "../../domain/limits.ts";
 import { microsToDecimal, microsToNumber } from "../../domain/meter/quantity.ts";
 import { isoTimeIn } from "../../domain/time.ts";
-import { type ReportContext, type ReportScope, ReportText } from "../reports/report_context.ts";
-import { streamUsageSums, tooManySumsError, type UsageQuery, type UsageSum } from "./usage_sums.ts";
+import { type ReportContext, ReportText } from "../reports/report_context.ts";
+import {
+  streamUsageSums,
+  tooManySumsError,
+  type UsageQuery,
+  type UsageScope,
+  type UsageSum,
+} from "./usage_sums.ts";
 
 /**
  * Writes `{from, to, window, data}`.
  *
  * @returns JSON. @throws {AppError} As `usageRange`; `range_too_long` for more than 100,000 sums.
  */
-export async function usageJson(context: ReportContext, input: ReportScope & UsageQuery) {
+export async function usageJson(context: ReportContext, input: UsageScope & UsageQuery) {
   const { range, sumsMax, batches } = await streamUsageSums(context, input);
   // The status is sent with the first bytes, so the sums are counted before any of them is written.
   if (sumsMax > usageSumRowsMax && !await areAtMost(usageSumRowsMax, batches())) throw tooManySumsError();
@@ -43,9 +49,13 @@ async function areAtMost(max: number, batches: AsyncGenerator<Iterable<unknown>>
 
 /** @returns A sum with the nearest numbers: exact for integers up to 2^53−1. */
 function toJson({ start, end, productSlug, metric, apiKey, count, ...sum }: UsageSum): string {
+  const { organizationId, organizationName, externalId } = sum;
   return JSON.stringify({
     start,
     end,
+    organizationId,
+    organizationName,
+    externalId,
     productSlug,
     metric,
     apiKey,
@@ -57,6 +67,7 @@ function toJson({ start, end, productSlug, metric, apiKey, count, ...sum }: Usag
 }
 
 const groupColumns = {
+  organization: ["organizationId", "organizationName", "externalId"],
   productSlug: ["productSlug"],
   metric: ["metric"],
   apiKey: ["apiKey", "apiKeyName"],
@@ -67,7 +78,7 @@ const groupColumns = {
  *
  * @returns CSV. @throws {AppError} As `usageRange`.
  */
-export async function usageCsv(context: ReportContext, input: ReportScope & UsageQuery) {
+export async function usageCsv(context: ReportContext, input: UsageScope & UsageQuery) {
   const { range, batches } = await streamUsageSums(context, input);
   const day = (ms: number) => isoTimeIn(ms, range.timezone).slice(0, 10);
   context.head(`${day(range.from)}-${day(range.to)}`);

@@ -1,20 +1,30 @@
 // Sums of usage by window and group, added up from rollups by the reports thread.
 import {
+  countSeries,
+  findMeteredOrganizations,
+  findOrganizationNames,
   findUsageExtent,
-  type RollupQuery,
+  type MeteredOrganization,
+  type OrganizationNames,
+  type PositionedPiece,
   type RollupSumRow,
   sumRollups,
-  type UsageExtent,
   type UsageFilter,
   type UsageGroup,
 } from "../../db/meter/usage_sums.ts";
 import { unknownMaximum, unknownMinimum } from "../../db/meter/usage_voids.ts";
 import { AppError } from "../../domain/errors.ts";
-import { rollupHourMs, usageStepRollupsMax, usageStepRowsMax, usageSumRowsMax } from "../../domain/limits.ts";
-import { sumMicros } from "../../domain/meter/quantity.ts";
+import { usageOrganizationsPerReadMax, usageSumRowsMax } from "../../domain/limits.ts";
+import { rollupUnits } from "../../domain/meter/rollup_unit.ts";
 import { type UsageRange, usageRange, type UsageRangeInput } from "../../domain/meter/usage_window.ts";
 import { isoTimeIn } from "../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+import type { OperatorReportScope, ReportContext, ReportScope } from "../reports/report_context.ts";
+import { type UsageStep, usageSteps } from "./usage_steps.ts";
+
+/** Whose usage to add up: that of one organization or, for operators, of several. */
+export type UsageScope =
+  | ReportScope
+  | OperatorReportScope & { readonly organizationIds: readonly string[] | undefined };
 
 /** Which usage to add up. */
 export interface UsageQuery extends UsageRangeInput, UsageFilter {
@@ -28,6 +38,10 @@ export interface UsageSum {
   /** The window's first moment and the first one after it: ISO 8601 in the range's time zone. */
   readonly start: string;
   readonly end: string;
+  /** The names of the organization, if grouped by it; like the other groups. */
+  readonly organizationId?: string | undefined;
+  readonly organizationName?: string | undefined;
+  readonly externalId?: string | null | undefined;
   readonly productSlug?: string | undefined;
   readonly metric?: string | undefined;
   /** The key's id. */
@@ -42,21 +56,44 @@ export interface UsageSum {
 }
 
 /** Starts adding up usage. @returns Sums that are produced while they are read. @throws {AppError} As {@linkcode usageRange}. */
-export async function streamUsageSums(
-  context: ReportContext,
-  { organizationId, now, ...input }: ReportScope & UsageQuery,
-) {
-  const range = usageRange(input, now);
+export async function streamUsageSums(context: ReportContext, input: UsageScope & UsageQuery) {
+  const range = usageRange(input, input.now);
   const { productSlug, metric, apiKey, groupBy = [] } = input;
-  const query = { organizationId, productSlug, metric, apiKey, groupBy };
-  const extent = await findUsageExtent(context.database, query);
+  const filter = { productSlug, metric, apiKey };
+  const organizations = await findOrganizations(context, input);
+  const series = organizations.reduce((sum, { series }) => sum + series, 0);
   return {
     range,
     /** An upper bound of the number of sums. */
-    sumsMax: range.windows.length * (groupBy.length === 0 ? 1 : extent.series),
+    sumsMax: range.windows.length * (groupBy.length === 0 ? 1 : series),
     /** Adds up some windows at a time, from the first on with each call. */
-    batches: () => addUp(context, { query, range, extent }),
+    batches: () => addUp(context, { organizations, filter, groupBy, range }),
   };
+}
+
+/** @returns Whose series to read, by number. Sums of all organizations that don't tell them apart come from the totals. */
+async function findOrganizations(
+  context: ReportContext,
+  input: UsageScope & UsageQuery,
+): Promise<MeteredOrganization[]> {
+  const { database } = context;
+  const { groupBy = [], apiKey } = input;
+  const ids = "organizationId" in input ? [input.organizationId] : input.organizationIds ?? null;
+  const isByCustomer = groupBy.includes("organization") || groupBy.includes("apiKey");
+  const found: MeteredOrganization[] = [];
+  if (ids === null && apiKey === undefined && !isByCustomer) found.push({ number: 0, series: 0 });
+  else {
+    const limit = usageOrganizationsPerReadMax;
+    for (let after = 0, length = limit; length === limit; after = found.at(-1)?.number ?? 0) {
+      if (after > 0) await context.pause();
+      const page = await findMeteredOrganizations(database, { ids, after, limit });
+      found.push(...page);
+      length = page.length;
+    }
+  }
+  const [only] = found;
+  if (found.length !== 1 || only === undefined) return found;
+  return [{ ...only, series: await countSeries(database, { ...input, organizations: [only.number] }) }];
 }
 
 /**
@@ -67,7 +104,7 @@ export async function streamUsageSums(
  */
 export async function readUsageSums(
   context: ReportContext,
-  input: ReportScope & UsageQuery,
+  input: UsageScope & UsageQuery,
 ): Promise<{ range: UsageRange; data: UsageSum[] }> {
   const { range, batches } = await streamUsageSums(context, input);
   const data: UsageSum[] = [];
@@ -110,117 +147,85 @@ export function tooManySumsError(): AppError {
   );
 }
 
+/** What to add up. */
+interface Adding {
+  readonly organizations: readonly MeteredOrganization[];
+  readonly filter: UsageFilter;
+  readonly groupBy: readonly UsageGroup[];
+  readonly range: UsageRange;
+}
+
 /**
- * Adds up in steps of some milliseconds, because one organization may have years of many series.
+ * Adds up in steps of some milliseconds, because there may be years of many series.
  *
- * @param options `extent`: where there are rollups at all.
- * @returns Sums by window and then by group. Each is built when it is read, so that not all are in memory together.
+ * @returns Sums by window, then by organization if they are grouped by it, then by the other groups. Each is built when it is
+ *   read, so that not all are in memory together.
  */
-async function* addUp(
-  context: ReportContext,
-  { query, range, extent }: {
-    query: Omit<RollupQuery, "windows" | "unit">;
-    range: UsageRange;
-    extent: UsageExtent;
-  },
-): AsyncGenerator<Iterable<UsageSum>> {
+async function* addUp(context: ReportContext, adding: Adding): AsyncGenerator<Iterable<UsageSum>> {
+  const { organizations, groupBy, range } = adding;
+  const extent = await findUsageExtent(context.database, organizations.map(({ number }) => number));
   const windows = range.windows.map(({ start, end }, position) => ({
     position,
     start: Math.max(start, extent.start),
     end: Math.min(end, extent.end),
   })).filter(({ start, end }) => start < end);
-  const series = Math.max(1, extent.series);
-  const stepMs = Math.max(1, Math.floor(usageStepRollupsMax / series)) * rollupHourMs;
-  // Without groups a window is one row; with them it may be one for each series.
-  const rowsOfWindow = query.groupBy.length === 0 ? 1 : series;
-  const windowsMax = Math.max(1, Math.floor(usageStepRowsMax / rowsOfWindow));
-  let merged = new Map<string, MergedRows>();
+  const isByOrganization = groupBy.includes("organization");
+  let merged = new Map<string, RollupSumRow>();
   let isFirst = true;
-  for (const { pieces, isContinued } of steps(windows, { stepMs, windowsMax })) {
+  for (const step of usageSteps(windows, { organizations, groupBy })) {
     if (!isFirst) await context.pause();
     isFirst = false;
-    const piecesByUnit = byUnit(pieces);
-    for (const unit of ["hour", "quarter"] as const) {
-      const windows = piecesByUnit[unit];
-      if (windows.length === 0) continue;
-      for (const row of await sumRollups(context.database, { ...query, windows, unit })) merge(merged, row);
-    }
-    if (isContinued) continue;
-    yield toUsageSums([...merged.values()].sort(inOrder(query.groupBy)), range);
+    await addStep(context, { adding, step, merged });
+    if (!step.isComplete) continue;
+    const names = isByOrganization
+      ? await findOrganizationNames(context.database, step.organizations)
+      : new Map<number, OrganizationNames>();
+    yield toUsageSums([...merged.values()].sort(inOrder(groupBy)), { range, groupBy, names });
     merged = new Map();
   }
 }
 
-type WindowPiece = RollupQuery["windows"][number];
-
-/** Cuts windows into steps: many short windows, or a part of a long one, which the next step then continues. */
-function* steps(
-  windows: readonly WindowPiece[],
-  { stepMs, windowsMax }: { stepMs: number; windowsMax: number },
-): Generator<{ pieces: readonly WindowPiece[]; isContinued: boolean }> {
-  let pieces: WindowPiece[] = [];
-  let lengthMs = 0;
-  for (const { position, start, end } of windows) {
-    for (let from = start; from < end; from += stepMs) {
-      const piece = { position, start: from, end: Math.min(from + stepMs, end) };
-      const isFull = pieces.length >= windowsMax || lengthMs + (piece.end - piece.start) > stepMs;
-      if (isFull && pieces.length > 0) {
-        yield { pieces, isContinued: from > start };
-        pieces = [];
-        lengthMs = 0;
-      }
-      pieces.push(piece);
-      lengthMs += piece.end - piece.start;
-    }
+async function addStep(
+  { database }: ReportContext,
+  { adding: { filter, groupBy }, step, merged }: {
+    adding: Adding;
+    step: UsageStep;
+    merged: Map<string, RollupSumRow>;
+  },
+): Promise<void> {
+  for (const unit of rollupUnits) {
+    const pieces: PositionedPiece[] = step.pieces.filter((piece) => piece.unit === unit);
+    if (pieces.length === 0) continue;
+    const query = { ...filter, groupBy, pieces, organizations: step.organizations };
+    for (const row of await sumRollups(database, query)) merge(merged, row);
   }
-  if (pieces.length > 0) yield { pieces, isContinued: false };
 }
 
-/** @returns The whole hours of the windows, and the rest of them in quarters. */
-function byUnit(windows: readonly WindowPiece[]): Record<RollupQuery["unit"], WindowPiece[]> {
-  const pieces: Record<RollupQuery["unit"], WindowPiece[]> = { hour: [], quarter: [] };
-  for (const { position, start, end } of windows) {
-    const firstHour = Math.ceil(start / rollupHourMs) * rollupHourMs;
-    const afterHours = Math.max(firstHour, Math.floor(end / rollupHourMs) * rollupHourMs);
-    const add = (unit: RollupQuery["unit"], from: number, to: number) => {
-      if (from < to) pieces[unit].push({ position, start: from, end: to });
-    };
-    add("quarter", start, Math.min(firstHour, end));
-    add("hour", firstHour, afterHours);
-    add("quarter", afterHours, end);
-  }
-  return pieces;
-}
-
-/** The sum of the rows that have the window and group of `row`. */
-interface MergedRows {
-  readonly row: RollupSumRow;
-  micros: bigint;
-  count: number;
-  min: bigint;
-  max: bigint;
-}
-
-function merge(merged: Map<string, MergedRows>, row: RollupSumRow): void {
+function merge(merged: Map<string, RollupSumRow>, row: RollupSumRow): void {
+  const { position, organization, productSlug, metric, apiKey } = row;
   // No part of the name has a space in it.
-  const name = `${row.position} ${row.productSlug} ${row.metric} ${row.apiKey}`;
-  const [micros, min, max] = [sumMicros(row), BigInt(row.smallest), BigInt(row.largest)];
+  const name = `${position} ${organization} ${productSlug} ${metric} ${apiKey}`;
   const sum = merged.get(name);
-  if (sum === undefined) {
-    merged.set(name, { row, micros, count: row.count, min, max });
-    return;
-  }
-  sum.micros += micros;
-  sum.count += row.count;
-  if (min < sum.min) sum.min = min;
-  if (max > sum.max) sum.max = max;
+  merged.set(
+    name,
+    sum === undefined ? row : {
+      ...row,
+      micros: sum.micros + row.micros,
+      count: sum.count + row.count,
+      min: row.min < sum.min ? row.min : sum.min,
+      max: row.max > sum.max ? row.max : sum.max,
+    },
+  );
 }
 
-/** By window, then by the names of the groups. */
+/** By window, then by organization, whose sums are complete before those of others, then by the names of the other groups. */
 function inOrder(groupBy: readonly UsageGroup[]) {
-  return ({ row: a }: MergedRows, { row: b }: MergedRows): number => {
+  const names = groupBy.filter((group) => group !== "organization");
+  return (a: RollupSumRow, b: RollupSumRow): number => {
     if (a.position !== b.position) return a.position - b.position;
-    for (const group of groupBy) {
+    const [number, otherNumber] = [a.organization ?? 0, b.organization ?? 0];
+    if (number !== otherNumber) return number - otherNumber;
+    for (const group of names) {
       const [name, other] = [a[group] ?? "", b[group] ?? ""];
       if (name !== other) return name < other ? -1 : 1;
     }
@@ -228,10 +233,15 @@ function inOrder(groupBy: readonly UsageGroup[]) {
   };
 }
 
-function* toUsageSums(sums: readonly MergedRows[], range: UsageRange): Generator<UsageSum> {
+function* toUsageSums(
+  sums: readonly RollupSumRow[],
+  { range, groupBy, names }: Pick<Adding, "range" | "groupBy"> & {
+    names: ReadonlyMap<number, OrganizationNames>;
+  },
+): Generator<UsageSum> {
+  const isByKey = groupBy.includes("apiKey");
   let window = { position: -1, start: "", end: "" };
-  for (const { row, micros, count, min, max } of sums) {
-    const { position, productSlug, metric, apiKey, apiKeyName } = row;
+  for (const { position, organization, productSlug, metric, apiKey, apiKeyName, ...sum } of sums) {
     if (position !== window.position) {
       const { start, end } = range.windows[position] ?? { start: range.from, end: range.to };
       const [first, after] = [start, end].map((ms) => isoTimeIn(ms, range.timezone));
@@ -239,14 +249,15 @@ function* toUsageSums(sums: readonly MergedRows[], range: UsageRange): Generator
     }
     yield {
       ...window,
-      productSlug,
-      metric,
-      apiKey,
-      apiKeyName,
-      micros,
-      count,
-      minMicros: min === unknownMinimum ? null : min,
-      maxMicros: max === unknownMaximum ? null : max,
+      ...names.get(organization ?? 0),
+      productSlug: productSlug ?? undefined,
+      metric: metric ?? undefined,
+      apiKey: isByKey ? apiKey : undefined,
+      apiKeyName: isByKey ? apiKeyName : undefined,
+      micros: sum.micros,
+      count: sum.count,
+      minMicros: sum.min === unknownMinimum ? null : sum.min,
+      maxMicros: sum.max === unknownMaximum ? null : sum.max,
     };
   }
 }

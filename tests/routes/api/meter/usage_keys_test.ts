@@ -125,11 +125,11 @@ testApp("reads only the part of a long range that has records", async (test) => 
   let rows = 0;
   const { database } = test.opened;
   const watched: Database = Object.assign(Object.create(database), {
-    read<T>(statement: Statement) {
+    read: <T>(statement: Statement) => database.read<T>(statement),
+    readFirst<T>(statement: Statement) {
       if (/FROM json_each/.test(statement.sql)) rows += JSON.parse(String(statement.args[0])).length;
-      return database.read<T>(statement);
+      return database.readFirst<T>(statement);
     },
-    readFirst: <T>(statement: Statement) => database.readFirst<T>(statement),
   });
   const { data } = await readUsageSums({ ...noReportContext, database: watched }, {
     organizationId,
@@ -143,5 +143,5 @@ testApp("reads only the part of a long range that has records", async (test) => 
     "2026-11-01T00:00:00.000+05:45",
     2_000_000n,
   ]]);
-  assert.ok(rows >= 1 && rows <= 4, `${rows} parts of windows were read`);
+  assert.ok(rows >= 1 && rows <= 8, `${rows} parts of windows were read`);
 });

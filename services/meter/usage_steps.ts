@@ -1,0 +1,108 @@
+// Divides a usage report into steps of some milliseconds, between which other reports run.
+import type { MeteredOrganization, PositionedPiece, UsageGroup } from "../../db/meter/usage_sums.ts";
+import { usageStepRollupsMax, usageStepRowsMax, usageStepSeriesMax } from "../../domain/limits.ts";
+import { rollupNumber, rollupPieces, rollupStart } from "../../domain/meter/rollup_unit.ts";
+import type { UsageWindow } from "../../domain/meter/usage_window.ts";
+
+/** What one step adds up. */
+export interface UsageStep {
+  /** Numbers of organizations. */
+  readonly organizations: readonly number[];
+  readonly pieces: readonly PositionedPiece[];
+  /** Whether all windows so far are complete, of these organizations if the sums tell organizations apart, else of all. */
+  readonly isComplete: boolean;
+}
+
+type PositionedWindow = UsageWindow & { readonly position: number };
+
+/** @returns The steps, by window. If there are many organizations, each window takes some of them at a time. */
+export function* usageSteps(
+  windows: readonly PositionedWindow[],
+  { organizations, groupBy }: {
+    organizations: readonly MeteredOrganization[];
+    groupBy: readonly UsageGroup[];
+  },
+): Generator<UsageStep> {
+  const isByOrganization = groupBy.includes("organization");
+  const isOneGroup = organizations.length <= 1 || seriesOf(organizations) <= usageStepSeriesMax;
+  for (const some of isOneGroup ? [windows] : windows.map((window) => [window])) {
+    const pieces = some.flatMap(({ position, ...window }) =>
+      rollupPieces(window).map((piece) => ({ ...piece, position }))
+    );
+    const groups = isOneGroup ? [organizations] : groupsOf(organizations, pieces);
+    for (const [index, group] of groups.entries()) {
+      const series = Math.max(1, seriesOf(group));
+      const rollupsMax = Math.max(1, Math.floor(usageStepRollupsMax / series));
+      // Without groups a window is one row; with them it may be one for each series.
+      const windowsMax = Math.max(1, Math.floor(usageStepRowsMax / (groupBy.length === 0 ? 1 : series)));
+      for (const { isContinued, ...step } of divide(pieces, { rollupsMax, windowsMax })) {
+        yield {
+          ...step,
+          organizations: group.map(({ number }) => number),
+          isComplete: !isContinued && (isByOrganization || index === groups.length - 1),
+        };
+      }
+    }
+  }
+}
+
+function seriesOf(organizations: readonly MeteredOrganization[]): number {
+  return organizations.reduce((sum, { series }) => sum + series, 0);
+}
+
+/** @returns The organizations in groups, each of which one step can read. */
+function groupsOf(
+  organizations: readonly MeteredOrganization[],
+  pieces: readonly PositionedPiece[],
+): MeteredOrganization[][] {
+  const rollups = pieces.reduce((sum, piece) => sum + rollupsOf(piece), 0);
+  const seriesMax = Math.min(usageStepSeriesMax, usageStepRollupsMax / Math.max(1, rollups));
+  const groups: MeteredOrganization[][] = [];
+  let seriesOfLast = 0;
+  for (const organization of organizations) {
+    seriesOfLast += organization.series;
+    const last = groups.at(-1);
+    if (last !== undefined && seriesOfLast <= seriesMax) last.push(organization);
+    else {
+      groups.push([organization]);
+      seriesOfLast = organization.series;
+    }
+  }
+  return groups;
+}
+
+function rollupsOf({ unit, start, end }: PositionedPiece): number {
+  return rollupNumber(unit, end) - rollupNumber(unit, start);
+}
+
+/** Divides windows into steps: many short windows, or a part of a long one, which the next step then continues. */
+function* divide(
+  pieces: readonly PositionedPiece[],
+  { rollupsMax, windowsMax }: { rollupsMax: number; windowsMax: number },
+): Generator<{ pieces: readonly PositionedPiece[]; isContinued: boolean }> {
+  let step: PositionedPiece[] = [];
+  let [rollups, windows, position] = [0, 0, -1];
+  for (const piece of pieces.flatMap((piece) => cut(piece, rollupsMax))) {
+    const isContinued = piece.position === position;
+    const isFull = rollups + rollupsOf(piece) > rollupsMax || (!isContinued && windows >= windowsMax);
+    if (isFull && step.length > 0) {
+      yield { pieces: step, isContinued };
+      [step, rollups, windows] = [[], 0, 0];
+    }
+    step.push(piece);
+    rollups += rollupsOf(piece);
+    if (!isContinued) windows++;
+    ({ position } = piece);
+  }
+  if (step.length > 0) yield { pieces: step, isContinued: false };
+}
+
+function cut(piece: PositionedPiece, rollupsMax: number): PositionedPiece[] {
+  const { unit } = piece;
+  const [first, after] = [rollupNumber(unit, piece.start), rollupNumber(unit, piece.end)];
+  return Array.from({ length: Math.ceil((after - first) / rollupsMax) }, (_, n) => ({
+    ...piece,
+    start: rollupStart(unit, first + n * rollupsMax),
+    end: rollupStart(unit, Math.min(first + (n + 1) * rollupsMax, after)),
+  }));
+}
