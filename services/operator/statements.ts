@@ -230,9 +230,10 @@ async function beginStatement(
     throw validationError([{ path: "period", message: "must be a month such as 2026-10." }]);
   }
   for (let isNew = false;;) {
+    // In this order: if another server begins the statement between the two reads, it is found by the second.
+    const newest = await findNewestStatement(database);
     const existing = await findStatementOf(database, period);
     if (existing !== undefined) return { row: existing, isNew };
-    const newest = await findNewestStatement(database);
     const month = requireNextMonth(period, { newest, now: clock(), timezone: config.billingTimezone });
     const statement = { ...month, id: newId("stm"), number: (newest?.number ?? 0) + 1, createdAt: clock() };
     const entry = {
