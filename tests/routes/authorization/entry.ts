@@ -51,6 +51,8 @@ export interface Entry {
   readonly object?: readonly [param: string, prefix: IdPrefix];
   /** Further statuses, besides 2xx and 3xx, that mean that the request was allowed. */
   readonly also?: readonly number[];
+  /** Of routes for operators: its attempt writes nothing as the operator. */
+  readonly writesNothing?: boolean;
   /** Requests that write for a session; none if the route writes nothing. By default `attempt`, denied as in `who`. */
   readonly writes?: readonly Write[];
 }

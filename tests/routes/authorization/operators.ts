@@ -6,9 +6,9 @@ import { newPerson, run, type World } from "../../support/world.ts";
 import { type Attempt, byOperator, type Entry, withKey } from "./entry.ts";
 
 /** @returns An attempt on a product that exists. */
-export const withProduct = (more: Attempt = {}) => async ({ test }: World) => {
-  await run(test, "INSERT OR IGNORE INTO products (slug, name, created_at) VALUES ('tiles', 'Tiles', 0)");
-  return { params: { slug: "tiles" }, ...more };
+export const withProduct = (more: Attempt = {}) => async ({ test, organizationId: slug }: World) => {
+  await run(test, "INSERT OR IGNORE INTO products (slug, name, created_at) VALUES (?, 'Tiles', 0)", slug);
+  return { params: { slug }, ...more };
 };
 
 export const onUser = (more: Attempt = {}) => async ({ test }: World) => ({
@@ -38,14 +38,26 @@ const withStatement = (more: Attempt = {}) => async ({ test }: World) => {
   await run(
     test,
     `INSERT OR IGNORE INTO statements (number, id, period, timezone, start_at, end_at, status, progress, created_at)
-     VALUES (1, ?, '2026-09', 'UTC', ?, ?, 'closed', 0, 0)`,
+     VALUES (1, ?, '2000-01', 'UTC', ?, ?, 'closed', 0, 0)`,
     statementId,
-    Date.UTC(2026, 8),
-    Date.UTC(2026, 9),
+    Date.UTC(2000, 0),
+    Date.UTC(2000, 1),
   );
   return { params: { id: statementId }, ...more };
 };
 const statementId = exampleId("stm");
+
+/** @returns An attempt to close the next month, or the one that an earlier attempt did not finish. */
+async function onNextMonth(world: World): Promise<Attempt> {
+  await withStatement()(world);
+  const newest = await world.test.opened.database.readFirst<{ period: string; status: string }>({
+    sql: "SELECT period, status FROM statements ORDER BY number DESC LIMIT 1",
+    args: [],
+  });
+  const { period = "2000-01", status = "closed" } = newest ?? {};
+  const next = Temporal.PlainYearMonth.from(period).add({ months: 1 }).toString();
+  return { json: { period: status === "closing" ? period : next } };
+}
 
 /** Every route by method and path. */
 export const operatorTable: Readonly<Record<string, Entry>> = {
@@ -127,7 +139,7 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
   "GET /api/operator/statements": byOperator("statements:read"),
   "POST /api/operator/statements": {
     ...byOperator("statements:write"),
-    attempt: withStatement({ json: { period: "2026-10" } }),
+    attempt: onNextMonth,
   },
   "GET /api/operator/statements/:id": { ...byOperator("statements:read"), attempt: withStatement() },
   "GET /api/operator/products": byOperator("statements:read"),

@@ -1,15 +1,31 @@
-// Every write of every route for a session, interrupted: just before it, the session ends, its owner loses the role, or the
-// organization is suspended.
+// Every write of every route for a session or an operator, interrupted: just before it, the session ends, its owner loses the role, the
+// organization is suspended, or an operator's credential stops working.
 import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../db/engine/database.ts";
 import { startTestApp, type TestApp } from "../../support/app.ts";
 import { openWatched } from "../../support/meanwhile.ts";
-import { newWorld, type World } from "../../support/world.ts";
-import type { Entry, Lost, Write } from "./entry.ts";
+import { makeOperator, newOperatorToken } from "../../support/operators.ts";
+import { newWorld, run, type World } from "../../support/world.ts";
+import { type Attempt, type Entry, operatorsOf, type Outcome, type Write } from "./entry.ts";
 import { outcomeOf, send, table } from "./tries.ts";
 
-/** What happens to the owner, or to the organization, just before a batch is written. */
-type Interruption = "ended" | "suspended" | Lost;
+const denied = ["forbidden", "unknown"] as const;
+/** What happens to a writer just before a batch is written, and what the route may then do. */
+const interruptions = {
+  owner: { ended: ["signIn"], suspended: denied, admin: denied, member: denied, removed: denied },
+  operator: { ended: ["signIn"], notOperator: ["unknown"], secondFactor: ["secondFactor"] },
+  operatorToken: { revoked: ["token"], expired: ["token"], scopeTaken: ["scope"] },
+} satisfies Record<string, Record<string, readonly Outcome[]>>;
+type Writer = keyof typeof interruptions;
+type Interruption = { [W in Writer]: keyof (typeof interruptions)[W] }[Writer];
+
+/** A write, and what interrupts it. */
+interface Try {
+  readonly route: string;
+  readonly attempt: (world: World) => Attempt | Promise<Attempt>;
+  readonly writer: Writer;
+  readonly interruption: Interruption;
+}
 
 /** Acts just before the `nth` batch that is written from now on. */
 interface Interrupter {
@@ -21,6 +37,8 @@ interface Interrupter {
 /** Guesses and emails are counted, and denied requests logged, for everyone. */
 const changesAnyway: readonly string[] = ["sign_in_failures", "mail_budgets", "access.denied"];
 const rowsMax = 100_000;
+/** More than any request writes. */
+const batchesMax = 20;
 /** Need a role, but change nothing in the organization. */
 const whileSuspended: readonly string[] = [
   "POST /api/auth/organization",
@@ -28,32 +46,59 @@ const whileSuspended: readonly string[] = [
   "POST /portal/access",
 ];
 
-Deno.test("no route writes for a session that just ended or lost its role", async () => {
+Deno.test("no route writes for a session that just ended or lost its role", () =>
+  interruptAll(
+    150,
+    (route, entry) =>
+      writesOf(route, entry).flatMap(({ attempt, lost = [] }) =>
+        (["ended", ...lost] as const).map((interruption) => ({
+          route,
+          attempt,
+          writer: "owner",
+          interruption,
+        }))
+      ),
+  ));
+
+Deno.test("no route writes for an operator whose credential just stopped working", () =>
+  interruptAll(50, (route, { operators, attempt = () => ({}), writesNothing = false }) => {
+    if (operators === undefined || route.startsWith("GET ") || writesNothing) return [];
+    const writers = operators === "account" ? ["operator"] as const : ["operator", "operatorToken"] as const;
+    return writers.flatMap((writer) =>
+      (Object.keys(interruptions[writer]) as Interruption[]).map((interruption) => (
+        { route, attempt, writer, interruption }
+      ))
+    );
+  }));
+
+/** Interrupts each batch of each try. @param triesMin How many there are at least, so that none is forgotten. */
+async function interruptAll(
+  triesMin: number,
+  triesOf: (route: string, entry: Entry) => readonly Try[],
+): Promise<void> {
   const { test, interrupter } = await startInterruptedApp();
   try {
     const wrong: string[] = [];
     let tries = 0;
     for (const [route, entry] of Object.entries(table)) {
-      for (const write of writesOf(route, entry)) {
-        for (const interruption of ["ended", ...write.lost ?? []] as const) {
-          for (let nth = 1;; nth++) {
-            const fault = await faultOf(test, { route, write, interruption, nth, interrupter });
-            if (fault === "not written") {
-              if (nth === 1) wrong.push(`${route}: writes nothing; say so in its table`);
-              break;
-            }
-            tries++;
-            if (fault !== null) wrong.push(`${route}, ${interruption} before batch ${nth}: ${fault}`);
+      for (const one of triesOf(route, entry)) {
+        for (let nth = 1; nth <= batchesMax; nth++) {
+          const fault = await faultOf(test, { ...one, nth, interrupter });
+          if (fault === "not written") {
+            if (nth === 1) wrong.push(`${route}: writes nothing; say so in its table`);
+            break;
           }
+          tries++;
+          if (fault !== null) wrong.push(`${route}, ${one.interruption} before batch ${nth}: ${fault}`);
         }
       }
     }
     assert.deepEqual(wrong, []);
-    assert.ok(tries > 150, `only ${tries} tries`);
+    assert.ok(tries > triesMin, `only ${tries} tries`);
   } finally {
     await test.dispose();
   }
-});
+}
 
 Deno.test("no route changes an organization that was just suspended, and people's own accounts can be changed", async () => {
   const { test, interrupter } = await startInterruptedApp();
@@ -63,7 +108,9 @@ Deno.test("no route changes an organization that was just suspended, and people'
     for (const [route, entry] of Object.entries(table)) {
       for (const write of writesOf(route, entry)) {
         const isInOrganization = (write.lost ?? []).length > 0 && !whileSuspended.includes(route);
-        const fault = await faultOf(test, { route, write, interruption: "suspended", nth: 1, interrupter });
+        const { attempt } = write;
+        const one = { route, attempt, writer: "owner", interruption: "suspended" } as const;
+        const fault = await faultOf(test, { ...one, nth: 1, interrupter });
         const expected = isInOrganization ? null : "is “in”";
         if (fault !== expected) wrong.push(`${route}: ${fault}`);
         if (fault === null) denied++;
@@ -80,9 +127,12 @@ Deno.test("no GET request of a signed-in person writes", async () => {
   const { test, interrupter } = await startInterruptedApp();
   try {
     const writing: string[] = [];
-    for (const [route, { who, attempt }] of Object.entries(table)) {
-      if (!route.startsWith("GET ") || who.nobody !== "signIn") continue;
+    for (const [route, entry] of Object.entries(table)) {
+      const { who, attempt } = entry;
+      const isForOperators = operatorsOf(entry) !== undefined;
+      if (!route.startsWith("GET ") || (who.nobody !== "signIn" && !isForOperators)) continue;
       const world = await newWorld(test, "owner");
+      if (isForOperators) await makeOperator(test, world.me);
       const tried = await attempt?.(world) ?? {};
       interrupter.arm(1, () => Promise.resolve());
       const response = await send(world, { route, attempt: tried, caller: "owner" });
@@ -135,22 +185,21 @@ async function startInterruptedApp(): Promise<{ test: TestApp; interrupter: Inte
 /** @returns What is wrong, null if nothing is, or "not written" if the request wrote fewer batches. */
 async function faultOf(
   test: TestApp,
-  { route, write, interruption, nth, interrupter }: {
-    route: string;
-    write: Write;
-    interruption: Interruption;
+  { route, attempt: prepare, writer, interruption, nth, interrupter }: Try & {
     nth: number;
     interrupter: Interrupter;
   },
 ): Promise<string | null> {
-  const world = await newWorld(test, "owner");
-  const attempt = await write.attempt(world);
+  const world = await newWorld(test, writer);
+  const operatorToken = writer === "operatorToken" ? await newUsedToken(test) : undefined;
+  if (writer === "operator") await makeOperator(test, world.me);
+  const attempt = await prepare(world);
   let before = new Map<string, string>();
   interrupter.arm(nth, async (database) => {
     await interrupt(database, { world, interruption });
     before = await stored(database);
   });
-  const response = await send(world, { route, attempt, caller: "owner" });
+  const response = await send(world, { route, attempt, caller: writer, operatorToken });
   const body = await response.text();
   const outcome = outcomeOf(response, { body, also: [] });
   if (interrupter.disarm() < nth) {
@@ -159,7 +208,7 @@ async function faultOf(
       : `is “${outcome}” without an interruption (${body.slice(0, 300)})`;
   }
   if (interruption === "suspended" && outcome === "in") return "is “in”";
-  const expected: readonly string[] = interruption === "ended" ? ["signIn"] : ["forbidden", "unknown"];
+  const expected = (interruptions[writer] as Record<string, readonly string[]>)[interruption] ?? [];
   if (!expected.includes(outcome)) return `is “${outcome}” (${response.status} ${body.slice(0, 300)})`;
   if (interruption === "suspended" && !body.includes("suspended")) {
     return `doesn't say why (${body.slice(0, 300)})`;
@@ -168,30 +217,38 @@ async function faultOf(
   return changed.length === 0 ? null : `changed ${changed.map(([name]) => name).join(", ")}`;
 }
 
-/** Ends the session, takes the role away, or suspends the organization. */
+/** @returns A token with every scope, whose last use needs no update. */
+async function newUsedToken(test: TestApp): Promise<string> {
+  const { id, fullToken } = await newOperatorToken(test);
+  await run(test, "UPDATE operator_tokens SET last_used_at = ? WHERE id = ?", test.now(), id);
+  return fullToken;
+}
+
+/** Makes something happen to the writer. Tokens need not be told apart. */
 async function interrupt(
   database: Database,
-  { world, interruption }: { world: World; interruption: Interruption },
+  { world: { test, me: { userId }, organizationId }, interruption }: {
+    world: World;
+    interruption: Interruption;
+  },
 ): Promise<void> {
-  const { me: { userId }, organizationId } = world;
-  if (interruption === "ended") {
-    await database.write([{ sql: "DELETE FROM sessions WHERE user_id = ?", args: [userId] }]);
-    return;
-  }
-  if (interruption === "suspended") {
-    await database.write([
-      { sql: "UPDATE organizations SET suspended_at = 1 WHERE id = ?", args: [organizationId] },
-    ]);
-    return;
-  }
-  const membership = [userId, organizationId];
-  const where = "WHERE user_id = ? AND organization_id = ?";
-  await database.write([
-    interruption === "removed" ? { sql: `DELETE FROM memberships ${where}`, args: membership } : {
-      sql: `UPDATE memberships SET role = ? ${where}`,
-      args: [interruption.toUpperCase(), ...membership],
-    },
-  ]);
+  const membership = [userId, organizationId] as const;
+  const ofMember = "WHERE user_id = ? AND organization_id = ?";
+  const setRole = `UPDATE memberships SET role = ? ${ofMember}`;
+  const statements: Readonly<Record<Interruption, readonly [string, ...(string | number)[]]>> = {
+    ended: ["DELETE FROM sessions WHERE user_id = ?", userId],
+    suspended: ["UPDATE organizations SET suspended_at = 1 WHERE id = ?", organizationId],
+    removed: [`DELETE FROM memberships ${ofMember}`, ...membership],
+    admin: [setRole, "ADMIN", ...membership],
+    member: [setRole, "MEMBER", ...membership],
+    notOperator: ["UPDATE users SET operator_since = NULL WHERE id = ?", userId],
+    secondFactor: ["UPDATE sessions SET second_factor_at = NULL WHERE user_id = ?", userId],
+    revoked: ["UPDATE operator_tokens SET revoked_at = ?", test.now()],
+    expired: ["UPDATE operator_tokens SET expires_at = ?", test.now()],
+    scopeTaken: [`UPDATE operator_tokens SET scopes = '["keys:verify"]'`],
+  };
+  const [sql, ...args] = statements[interruption];
+  await database.write([{ sql, args }]);
 }
 
 /** @returns All rows of the database, by table. */
