@@ -9,7 +9,7 @@ import { linksOf, startSmtp } from "../../../support/smtp.ts";
 const customer = "/organizations/external:customer-4711";
 const record = { productSlug: "tiles", metric: "requests", quantity: 2.5 };
 
-Deno.test("a company provisions, meters and removes a customer with an operator token alone", async () => {
+Deno.test("a company provisions, bills and removes a customer with an operator token alone", async () => {
   const smtp = await startSmtp();
   const mailSettings = { SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: "auth@example.com" };
   const test = await startTestApp(mailSettings);
@@ -38,9 +38,9 @@ Deno.test("a company provisions, meters and removes a customer with an operator 
     assert.deepEqual({ organizationId, role }, { organizationId: id, role: "OWNER" });
 
     const key = await send(`POST ${customer}/api-keys`, { name: "Production" });
-    const { fullKey } = key.body;
+    assert.equal(key.status, 201, JSON.stringify(key.body));
     const use = async () => {
-      const response = await test.send("/api/v1/usage", { apiKey: fullKey, json: record });
+      const response = await test.send("/api/v1/usage", { apiKey: key.body.fullKey, json: record });
       const body = await response.json();
       return body.error?.code ?? response.status;
     };
@@ -53,6 +53,13 @@ Deno.test("a company provisions, meters and removes a customer with an operator 
     assert.equal(await use(), "organization_suspended");
     assert.equal((await send(`PATCH ${customer}`, { status: "active" })).status, 200);
     assert.equal(await use(), 201);
+
+    // The month ends.
+    test.advance(10 * 24 * 3_600_000);
+    const statement = await send("POST /statements", { period: "2026-11" });
+    assert.equal(statement.status, 201, JSON.stringify(statement.body));
+    const { body: csv } = await send(`GET /statements/${statement.body.statement.id}.csv`);
+    assert.match(csv, /customer-4711,Customer Ltd,tiles,.*,7\.5,3,/);
 
     assert.equal((await send(`DELETE ${customer}`)).status, 204);
     assert.equal(await use(), "invalid_api_key");
