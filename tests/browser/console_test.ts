@@ -16,7 +16,7 @@ Deno.test({
   fn: () =>
     withApp(host, async (test, browser) => {
       const mara = await newOperator(test);
-      const { tokenId } = await fillConsole(test);
+      const { organizationId, tokenId } = await fillConsole(test);
       const context = await browser.newContext();
       const origin = test.config.baseUrl.origin;
       const [name = "", value = ""] = mara.cookie.split("=");
@@ -28,6 +28,14 @@ Deno.test({
         "/organizations",
         "/organizations?search=nothing",
         "/organizations/new",
+        `/organizations/${organizationId}`,
+        `/organizations/${organizationId}/edit`,
+        `/organizations/${organizationId}/invite`,
+        `/organizations/${organizationId}/members`,
+        `/organizations/${organizationId}/api-keys`,
+        `/organizations/${organizationId}/api-keys/new`,
+        `/organizations/${organizationId}/notes/new`,
+        `/organizations/${organizationId}/suspend`,
         "/users",
         `/users/${mara.userId}`,
         `/users/${mara.userId}/disable`,

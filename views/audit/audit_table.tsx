@@ -35,7 +35,7 @@ export function AuditTable({ events, now }: { events: readonly AuditRow[]; now: 
               <bdi>{auditActorName(event)}</bdi>
             </span>
           </Cell>
-          <Cell place="title" value={<Action {...event} />} />
+          <Cell place="title" value={<AuditSentence {...event} />} />
           <Cell label="Source">
             <span class="lines">
               {event.address === "" ? "—" : event.address}
@@ -51,7 +51,8 @@ export function AuditTable({ events, now }: { events: readonly AuditRow[]; now: 
   );
 }
 
-function Action(event: AuditRow) {
+/** What was done. */
+export function AuditSentence(event: Omit<AuditRow, "device">) {
   const denial = auditDenial(event.action);
   return (
     <div class="act">

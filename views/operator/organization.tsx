@@ -1,8 +1,11 @@
 // The console's page about one organization.
 import type { ApiKey } from "../../domain/api_key.ts";
+import type { AuditEvent } from "../../domain/audit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { Member } from "../../domain/organization.ts";
 import type { OperatedOrganization, OrganizationNote } from "../../domain/operator/organization.ts";
+import { AuditSentence } from "../audit/audit_table.tsx";
+import { auditActorName } from "../audit/audit_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -19,6 +22,7 @@ import { KeyUsageTable } from "../meter/usage_tables.tsx";
 import { roleWords } from "../text/role.ts";
 import { OrganizationKeyTable } from "./organization_key_table.tsx";
 import { organizationHref, organizationsHref, userHref } from "./links.ts";
+import { listHref } from "./list_filters.tsx";
 
 /** The sidebar's entry of all pages about organizations. */
 export const organizationPlace = "operator/organizations";
@@ -54,6 +58,8 @@ export interface OrganizationPageProps {
   readonly notes: readonly OrganizationNote[];
   /** The address of older notes. */
   readonly olderNotesHref: string | null;
+  /** The latest entries of its audit log, newest first. */
+  readonly events: readonly AuditEvent[];
   /** What was just done. */
   readonly flash: string | null;
 }
@@ -70,16 +76,17 @@ export function organizationPage(props: OrganizationPageProps): Page {
         name={name}
         text={<StatusBadge status={status} />}
       >
-        <div class="buttons">
+        <span class="buttons">
           <ButtonLink href={organizationActionHref(id, "invite")}>Invite</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "api-keys/new")}>Create key</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "edit")}>Edit</ButtonLink>
-        </div>
+        </span>
       </PageHead>
       <Notice tone="done" text={flash} />
       <div class="card">
         <Facts facts={factsOf(organization, frame.now)} />
       </div>
+      {hasUsage(usage) && <ReportFigures figures={usage.figures} by={usage.chart.by} />}
       <div class="columns">
         <div class="stacked">
           <Usage usage={usage} />
@@ -89,6 +96,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
           <Notes {...props} />
           <Members {...props} />
           <Metadata organization={organization} />
+          <AuditLog {...props} />
         </div>
       </div>
       <DangerZone organization={organization} />
@@ -116,8 +124,12 @@ function factsOf(organization: OperatedOrganization, now: number) {
   ];
 }
 
+function hasUsage(usage: UsageReport | null): usage is UsageReport {
+  return usage !== null && usage.figures.recordCount > 0;
+}
+
 function Usage({ usage }: Pick<OrganizationPageProps, "usage">) {
-  if (usage === null || usage.figures.recordCount === 0) {
+  if (!hasUsage(usage)) {
     return (
       <Card title="Usage" flush>
         <EmptyState title="No usage this month" text="Usage appears here as soon as it is recorded." />
@@ -127,7 +139,6 @@ function Usage({ usage }: Pick<OrganizationPageProps, "usage">) {
   const { figures, chart, keys } = usage;
   return (
     <>
-      <ReportFigures figures={figures} by={chart.by} />
       <Card title={`${figures.metricLabel} by ${chart.by}`} aside={<ChartLegend series={chart.series} />}>
         <Chart {...chart} />
         <ChartTable {...chart} />
@@ -219,6 +230,28 @@ function Metadata({ organization: { id, metadata } }: Pick<OrganizationPageProps
           facts={entries.map(([label, value]) => ({ label, value: <code class="pick">{value}</code> }))}
         />
       )}
+    </Card>
+  );
+}
+
+function AuditLog({ frame, organization: { id }, events }: OrganizationPageProps) {
+  if (events.length === 0) return null;
+  const all = <a class="small" href={listHref("/operator/audit", { organizationId: id })}>All entries</a>;
+  return (
+    <Card title="Audit log" aside={all} flush>
+      <Table label="Audit log" columns={["Action", "Time"]}>
+        {events.map((event) => (
+          <Row>
+            <Cell place="title">
+              <AuditSentence {...event} organizationId={null} />
+              <div class="muted tiny">
+                <bdi>{auditActorName(event)}</bdi>
+              </div>
+            </Cell>
+            <Cell label="Time" value={<RelativeTime at={event.at} now={frame.now} />} />
+          </Row>
+        ))}
+      </Table>
     </Card>
   );
 }

@@ -1,6 +1,7 @@
 // The console's page of one organization: its usage, members, notes and metadata.
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { listApiKeys } from "../../../services/operator/api_keys.ts";
+import { listOperatorAudit } from "../../../services/operator/audit.ts";
 import { listMembers } from "../../../services/operator/organization_members.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { readOrganizationUsage } from "../../../services/operator/organization_usage.ts";
@@ -17,6 +18,7 @@ import { operatorFrame, operatorPages } from "./page.ts";
 const membersShownMax = 5;
 const keysShownMax = 5;
 const notesShownMax = 5;
+const eventsShownMax = 5;
 const flashes = {
   created: "Organization created.",
   saved: "Changes saved.",
@@ -34,11 +36,12 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   get(`${organizationsHref}/:id`, async (c, actor) => {
     const organization = await getOrganization(services, idOf(c));
     const idText = organization.id;
-    const [usage, { apiKeys }, { members }, { notes, nextCursor }] = await Promise.all([
+    const [usage, { apiKeys }, { members }, { notes, nextCursor }, { events }] = await Promise.all([
       usageOf(c, parts, idText),
       listApiKeys(services, { idText, limit: keysShownMax }),
       listMembers(services, actor, { idText, limit: membersShownMax }),
       listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
+      listOperatorAudit(services, { organization: idText, limit: eventsShownMax }),
     ]);
     const page = organizationPage({
       frame: operatorFrame(parts, actor),
@@ -48,6 +51,7 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
       members,
       notes,
       olderNotesHref: nextCursor && `${organizationHref(idText)}?notes=${nextCursor}`,
+      events,
       flash: flashOf(c, flashes),
     });
     return await sendPage(c, page);

@@ -21,6 +21,7 @@ testApp("shows an organization's usage, members, keys, notes and metadata", asyn
   assert.match(html, /requests by day/);
   assert.match(html, /Production &amp; more/);
   assert.match(html, /Ada &lt;b&gt;/);
+  assert.match(html, /Created the key/);
   assert.doesNotMatch(html, /href="\/portal\/(usage|members|api-keys|invitations)/);
   for (const more of ["/members", "/api-keys"]) assert.match(await open(more), /Ada|Production/);
   assert.equal((await openPage(test, "/operator/organizations/org_x", { person: mara })).status, 404);
