@@ -8,7 +8,7 @@ import { type UsageWindow, type WindowUnit, windowUnits } from "../../domain/met
 import { isoTime } from "../../domain/time.ts";
 import type { ReportContext, ReportScope } from "../reports/report_context.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
-import { readUsageSums, type UsageQuery } from "./usage_sums.ts";
+import { readUsageSums, type UsageQuery, type UsageScope } from "./usage_sums.ts";
 
 const activeKeysMax = 5;
 const latestRecordsMax = 10;
@@ -36,7 +36,7 @@ export type UsageOverview = Awaited<ReturnType<typeof readUsageOverview>>;
 export async function readUsageOverview(context: ReportContext, input: ReportScope & UsageOverviewQuery) {
   const { organizationId, now } = input;
   const { filters, choices } = await selectFilters(context, input);
-  const report = await readReport(context, { ...input, filters });
+  const { report, ...read } = await readReport(context, { ...input, filters }, "apiKey");
   const { usageRecords: records } = await readUsageRecordPage(context, {
     organizationId,
     now,
@@ -50,8 +50,13 @@ export async function readUsageOverview(context: ReportContext, input: ReportSco
     filters,
     choices,
     records,
-    ...report,
+    ...read,
+    report: report && withKeys(report),
   };
+}
+
+function withKeys({ groups, products: _products, ...report }: UsageReport) {
+  return { ...report, keys: reportKeys(groups, activeKeysMax) };
 }
 
 /** Different metrics cannot be added up: without a valid choice, the metric with the most records is selected. */
@@ -92,8 +97,19 @@ async function selectFilters(context: ReportContext, input: ReportScope & UsageO
   };
 }
 
-/** Reads by the requested windows or, if there are too many, by the next longer ones. */
-async function readReport(context: ReportContext, input: ReportScope & UsageOverviewQuery) {
+/** What {@linkcode readReport} reads. */
+export type UsageReport = NonNullable<Awaited<ReturnType<typeof readReport>>["report"]>;
+
+/**
+ * Reads by the requested windows or, if there are too many, by the next longer ones.
+ *
+ * @param group What the report names the largest of.
+ */
+export async function readReport(
+  context: ReportContext,
+  input: UsageScope & UsageOverviewQuery,
+  group: "apiKey" | "organization",
+) {
   const { period, unit: requested } = input;
   if (period === null) return { unit: requested, report: null, problem: null };
   const failed = ({ message }: AppError) => ({ unit: requested, report: null, problem: message });
@@ -106,8 +122,8 @@ async function readReport(context: ReportContext, input: ReportScope & UsageOver
     byProduct = await read({ window: unit, groupBy: ["productSlug"] });
   }
   if (byProduct instanceof AppError) return failed(byProduct);
-  const byKey = await read({ window: "total", groupBy: ["apiKey"] });
-  if (byKey instanceof AppError) return failed(byKey);
+  const byGroup = await read({ window: "total", groupBy: [group] });
+  if (byGroup instanceof AppError) return failed(byGroup);
   const before = await sumsOrProblem(context, input, {
     period: period.compared,
     window: "total",
@@ -124,7 +140,8 @@ async function readReport(context: ReportContext, input: ReportScope & UsageOver
       /** The sum of the period to compare with, in millionths. */
       before: reportTotals(before.data).micros,
       chart: reportChart(productSums, range.windows.length),
-      keys: reportKeys(byKey.data, activeKeysMax),
+      products: productSums,
+      groups: byGroup.data,
     },
   };
 }
@@ -134,13 +151,13 @@ type SumsQuery = Required<Pick<UsageQuery, "window" | "groupBy">> & { readonly p
 /** @returns The sums of a period, or the error that there are too many. */
 async function sumsOrProblem(
   context: ReportContext,
-  { organizationId, now, timezone, filters }: ReportScope & UsageOverviewQuery,
+  { period: _period, unit: _unit, filters, ...input }: UsageScope & UsageOverviewQuery,
   { period, window, groupBy }: SumsQuery,
 ) {
   const [from, to] = [isoTime(period.start), isoTime(period.end)];
-  const query = { from, to, timezone, window, groupBy, ...toUsageFilter(filters) };
+  const query = { from, to, window, groupBy, ...toUsageFilter(filters) };
   try {
-    return await readUsageSums(context, { organizationId, now, ...query });
+    return await readUsageSums(context, { ...input, ...query });
   } catch (error) {
     if (error instanceof AppError && error.code === "range_too_long") return error;
     throw error;

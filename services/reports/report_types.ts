@@ -9,6 +9,7 @@ import { readUsageRecordPage } from "../meter/usage_record_list.ts";
 import { readStatementLines, readStatementStep, statementCsv } from "../operator/statement_lines.ts";
 import { countUsage } from "../meter/usage_sums.ts";
 import { readUserPage } from "../operator/user_page.ts";
+import { readOperatorUsage } from "../operator/usage_overview.ts";
 import { readOverview } from "../operator/overview.ts";
 
 const reports = {
@@ -24,6 +25,7 @@ const reports = {
   readOrganization,
   readOrganizationPage,
   readOverview,
+  readOperatorUsage,
   readStatementStep,
   readStatementLines,
   statementCsv,

@@ -106,6 +106,7 @@ export function usageProps(text: string): UsagePageProps & { readonly report: Us
   return {
     frame: portalFrame(text),
     address: {
+      path: "/portal/usage",
       range: "custom",
       days: { from: text, to: text },
       window: "day",

@@ -16,6 +16,8 @@ export interface UsageFilters {
 
 /** The parameters of the page's address. */
 export interface UsageAddress {
+  /** The path of the page: the portal's or the console's. */
+  readonly path: string;
   readonly range: ReportRange;
   /** The first and the last day of the range, such as `2026-11-01`. */
   readonly days: { readonly from: string; readonly to: string };
@@ -27,7 +29,7 @@ export interface UsageAddress {
 }
 
 /** @returns The page's path and query, without defaults. */
-export function usageHref({ range, days, window, timezone, filters }: UsageAddress): string {
+export function usageHref({ path, range, days, window, timezone, filters }: UsageAddress): string {
   const query = new URLSearchParams({ range });
   const more = {
     ...(range === "custom" ? days : {}),
@@ -36,14 +38,15 @@ export function usageHref({ range, days, window, timezone, filters }: UsageAddre
     ...filters,
   };
   for (const [name, value] of Object.entries(more)) if (value !== null) query.set(name, value);
-  return `/portal/usage?${query}`;
+  return `${path}?${query}`;
 }
 
 /** The options of the form. */
 export interface UsageChoices {
   readonly products: readonly string[];
   readonly metrics: readonly string[];
-  readonly apiKeys: readonly { readonly id: string; readonly name: string }[];
+  /** Null in the console, which has no filter for keys. */
+  readonly apiKeys: readonly { readonly id: string; readonly name: string }[] | null;
   /** IANA names. */
   readonly timezones: readonly string[];
 }
@@ -88,7 +91,7 @@ export function UsageFilterBar(props: UsageFilterProps) {
           </a>
         ))}
       </nav>
-      <form class="choices" method="get" action="/portal/usage" data-send-on-change>
+      <form class="choices" method="get" action={address.path} data-send-on-change>
         <input type="hidden" name="range" value={range} />
         {range === "custom" && (
           <div class="selects">
@@ -124,7 +127,7 @@ function selectsOf({ address: { filters, timezone }, unit, choices, faults }: Us
       error: faults.metric,
       choices: withAll(metric === null ? "All metrics" : null, metric, choices.metrics.map(named)),
     },
-    {
+    ...(choices.apiKeys === null ? [] : [{
       label: "API key",
       name: "apiKey",
       value: apiKey ?? "",
@@ -134,7 +137,7 @@ function selectsOf({ address: { filters, timezone }, unit, choices, faults }: Us
         apiKey,
         choices.apiKeys.map(({ id, name }) => ({ value: id, label: name })),
       ),
-    },
+    }]),
     {
       label: "Group by",
       name: "window",

@@ -26,11 +26,15 @@ export interface KeyUsageProps {
   readonly others: (Amounts & { readonly keys: number }) | null;
   /** What is summed: `requests`. */
   readonly unit: string;
+  /** What the rows are, by default API keys. */
+  readonly of?: { readonly label: string; readonly column: string; readonly other: string };
 }
 
-/** The most active keys and their share of the usage. */
-export function KeyUsageTable({ keys, others, unit }: KeyUsageProps) {
-  const columns = ["API key", "Share", { title: unit, isNumber: true }, { title: "Records", isNumber: true }];
+const ofKeys = { label: "Most active keys", column: "API key", other: "other key" };
+
+/** The most active keys, or other things, and their share of the usage. */
+export function KeyUsageTable({ keys, others, unit, of = ofKeys }: KeyUsageProps) {
+  const columns = [of.column, "Share", { title: unit, isNumber: true }, { title: "Records", isNumber: true }];
   const rows = [
     ...keys.map(({ name, href, ...amounts }) => ({
       ...amounts,
@@ -42,10 +46,10 @@ export function KeyUsageTable({ keys, others, unit }: KeyUsageProps) {
     })),
     ...(others === null
       ? []
-      : [{ ...others, title: <span class="muted">{countOf(others.keys, "other key")}</span> }]),
+      : [{ ...others, title: <span class="muted">{countOf(others.keys, of.other)}</span> }]),
   ];
   return (
-    <Table label="Most active keys" columns={columns}>
+    <Table label={of.label} columns={columns}>
       {rows.map(({ title, share, sum, count }) => (
         <Row>
           <Cell place="title">{title}</Cell>

@@ -28,7 +28,7 @@ export function portalUsageRoutes(app: App, parts: PortalParts): void {
     });
     const { filters, unit, choices } = numbers;
     const window = unit === period?.defaultUnit ? null : unit;
-    const address = { range, days, window, timezone, filters };
+    const address = { path: "/portal/usage", range, days, window, timezone, filters };
     const isKeyFound = filters.apiKey === (c.req.query("apiKey") || null);
     const isMetricFound = requested.metric === null || requested.metric === filters.metric;
     return sendPage(

@@ -18,6 +18,8 @@ export function reportOf(
     address: UsageAddress;
     keys: readonly { readonly id: string; readonly name: string }[];
     now: number;
+    /** The file with the numbers. Default: that of the portal. */
+    csv?: { readonly path: string; readonly groupBy: string };
   },
 ): UsageReport {
   const { period, address, now, unit: by } = options;
@@ -64,17 +66,23 @@ export function reportOf(
       others: keys.others,
       unit,
     },
-    csvHref: csvHref(period, { address, unit: by }),
+    csvHref: csvHref(period, { address, unit: by, csv: options.csv ?? portalCsv }),
   };
 }
 
-/** The numbers of the chart as a file, from `GET /api/portal/usage.csv`. */
+const portalCsv = { path: "/api/portal/usage.csv", groupBy: "productSlug,metric" };
+
+/** The numbers of the chart as a file. */
 function csvHref(
   { start, end }: ReportPeriod,
-  { address: { filters, timezone }, unit }: { address: UsageAddress; unit: WindowUnit },
+  { address: { filters, timezone }, unit, csv }: {
+    address: UsageAddress;
+    unit: WindowUnit;
+    csv: { readonly path: string; readonly groupBy: string };
+  },
 ): string {
   const query = new URLSearchParams({ from: isoTime(start), to: isoTime(end), window: unit, timezone });
   for (const [name, value] of Object.entries(filters)) if (value !== null) query.set(name, value);
-  query.set("groupBy", "productSlug,metric");
-  return `/api/portal/usage.csv?${query}`;
+  query.set("groupBy", csv.groupBy);
+  return `${csv.path}?${query}`;
 }

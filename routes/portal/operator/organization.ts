@@ -68,7 +68,7 @@ async function usageOf(c: AppContext, { services }: PortalParts, id: string): Pr
     signal: c.req.raw.signal,
   });
   if (period === null || report === null) return null;
-  const address = { range, days, window: null, timezone, filters };
+  const address = { path: "/portal/usage", range, days, window: null, timezone, filters };
   const shown = reportOf(report, { unit: by, period, address, keys: choices.apiKeys, now });
   // Links to the customer's own usage page.
   const keys = shown.keys.keys.map((key) => ({ ...key, href: null }));

@@ -11,6 +11,7 @@ import { operatorOverviewRoutes } from "./overview.ts";
 import { operatorProductPages } from "./products.ts";
 import { operatorSystemPages } from "./system.ts";
 import { operatorTokenPages } from "./tokens.ts";
+import { operatorUsagePages } from "./usage.ts";
 import { operatorUserPages } from "./users.ts";
 
 /** Mounts the console. */
@@ -25,5 +26,6 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorProductPages(app, parts);
   operatorSystemPages(app, parts);
   operatorTokenPages(app, parts);
+  operatorUsagePages(app, parts);
   operatorUserPages(app, parts);
 }

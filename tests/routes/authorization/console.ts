@@ -59,6 +59,7 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/tokens/:id/revoke", {
     attempt: async ({ test }) => ({ params: { id: (await newOperatorToken(test)).id } }),
   }),
+  "GET /operator/usage": page(),
   "GET /operator/users": page(),
   "GET /operator/users/:id": page(onUser()),
   ...form("/operator/users/:id/reset-password", { attempt: onUser() }),

@@ -6,6 +6,7 @@ import { usageProps } from "../sample.ts";
 import { usageWords } from "../../support/words/usage.ts";
 
 const address: UsageAddress = {
+  path: "/portal/usage",
   range: "month",
   days: { from: "2026-11-01", to: "2026-11-30" },
   window: "week",

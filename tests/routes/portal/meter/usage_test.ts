@@ -238,7 +238,7 @@ testApp(
     assert.deepEqual(records.map(([, , , quantity, key, state]) => [quantity, key, state]), [
       ["5", "Import", "Counted"],
       ["2", "Production", "Counted"],
-      ["1,234", "Production", "VoidedSent twice &lt;b&gt;after&lt;/b&gt; a timeout."],
+      ["1,234", "Production", "Voidedby Production: Sent twice &lt;b&gt;after&lt;/b&gt; a timeout."],
     ]);
     assert.match(html, /title="Voided on Nov 21, 2026, 14:03:11 UTC"/);
     const imported = await usagePage(test, person, { apiKey: other.id });
