@@ -16,7 +16,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "The operator token is missing, malformed, unknown, revoked, expired, or not allowed from this address. The response doesn't " +
     "say which.",
   invalid_code: "The code is incorrect or has already been used.",
-  forbidden: "The user's role lacks the permission, or they don't belong to an organization.",
+  forbidden:
+    "The user's role lacks the permission, they don't belong to an organization, or only operators can do this. The message says " +
+    "which.",
   cross_site:
     "A page of another site sent the request, or could have. Programs must send `Content-Type: application/json`. " +
     "Below `/api/auth/`, the message names an origin that is missing from `ALLOWED_ORIGINS`.",
