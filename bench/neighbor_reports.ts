@@ -6,6 +6,7 @@ import { sql } from "../db/engine/database.ts";
 import { createUsageRecordIds } from "../domain/meter/usage_record_id.ts";
 import { sendJson, signUpAndRecord } from "../tests/support/journey.ts";
 import { manySums } from "../tests/support/many_sums.ts";
+import { changeDataFile, grantVoids } from "../tests/support/operators.ts";
 import { isReady, startProgram } from "../tests/support/program.ts";
 import { printLine, runToEnd } from "./settings.ts";
 
@@ -120,6 +121,7 @@ async function voids(baseUrl: string, folder: string, keyId: string, fullKey: st
         writes.push(performance.now() - started);
       }
     })();
+    changeDataFile(folder, grantVoids);
     const started = performance.now();
     const response = await sendJson(baseUrl, `/api/v1/usage/records/${id}/void`, {
       apiKey: fullKey,

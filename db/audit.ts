@@ -11,7 +11,7 @@ const insert =
 
 function identityOf(actor: Actor): { readonly id: string | null; readonly name: string | null } {
   if (actor.type === "session") return actor.user;
-  if (actor.type === "apiKey") return { id: actor.id, name: null };
+  if (actor.type === "apiKey") return { id: actor.id, name: actor.name ?? null };
   return actor.type === "operator" ? operatorIdentity(actor) : { id: null, name: null };
 }
 

@@ -53,4 +53,4 @@ export type Actor =
   | PersonActor
   | OperatorActor
   | { readonly type: "anonymous" | "system"; readonly client: ClientInfo }
-  | { readonly type: "apiKey"; readonly id: string; readonly client: ClientInfo };
+  | { readonly type: "apiKey"; readonly id: string; readonly name?: string; readonly client: ClientInfo };

@@ -13,6 +13,11 @@ export async function findRecordIdKey(database: DatabaseReader): Promise<string>
   return row.key;
 }
 
+/** A record and its organization. */
+export interface OrganizationUsageRecord extends StoredUsageRecord {
+  readonly organizationId: string;
+}
+
 /** A record in a list, with what the list is ordered by. */
 export interface ListedUsageRecordRow extends StoredUsageRecord {
   readonly series: number;
@@ -108,6 +113,59 @@ export function scanUsageRecords(
     ORDER BY n.timestamp DESC, n.series DESC, n.seq DESC`);
 }
 
+/**
+ * @param scan `from` and `to`: bounds of the timestamp, in milliseconds since 1970; `to` is not included. `after` and `before`:
+ *   bounds of the `seq`, not included, which bound the work.
+ * @returns The newest `limit` records of all organizations that match, in reverse order of recording. @throws {DatabaseError}
+ */
+export function scanAllUsageRecords(
+  database: DatabaseReader,
+  scan: {
+    readonly from: number;
+    readonly to: number;
+    readonly after: number;
+    readonly before: number;
+    readonly filter: UsageFilter;
+    readonly limit: number;
+  },
+): Promise<(ListedUsageRecordRow & OrganizationUsageRecord)[]> {
+  return database.read(sql`
+    SELECT n.organizationId, ${listedColumns}
+    FROM (SELECT n.seq, o.id AS organizationId FROM usage_records n CROSS JOIN usage_series s ON s.id = n.series
+      CROSS JOIN organizations o ON o.number = n.organization AND o.deleted_at IS NULL
+      WHERE n.seq > ${scan.after} AND n.seq < ${scan.before} AND n.timestamp >= ${scan.from}
+        AND n.timestamp < ${scan.to} ${seriesFilter(scan.filter)}
+      ORDER BY n.seq DESC LIMIT ${scan.limit}) n
+    CROSS JOIN usage_records r ON r.seq = n.seq ${listedJoins}
+    ORDER BY r.seq DESC`);
+}
+
+/** @returns The first record after a `seq`, or undefined when there is none. */
+export function findUsageRecordAfter(database: DatabaseReader, seq: number) {
+  return database.readFirst<RecordReference>(sql`
+    SELECT seq, recorded_at AS recordedAt FROM usage_records WHERE seq > ${seq} ORDER BY seq LIMIT 1`);
+}
+
+/** @returns The `seq` of the last record of all. */
+export async function findLastUsageRecord(database: DatabaseReader): Promise<number> {
+  return (await database.readFirst<{ seq: number }>(sql`SELECT seq FROM usage_cursor`))?.seq ?? 0;
+}
+
+/** @returns Which organizations have one of the ids, or one of the keys. @throws {DatabaseError} */
+export async function findOrganizationsWith(
+  database: DatabaseReader,
+  by: { readonly organizationIds: readonly string[] } | { readonly apiKeyIds: readonly string[] },
+): Promise<string[]> {
+  const ids = "organizationIds" in by
+    ? sql`SELECT value FROM json_each(${JSON.stringify(by.organizationIds)})`
+    : sql`SELECT k.organization_id FROM api_keys k
+      WHERE k.id IN (SELECT value FROM json_each(${JSON.stringify(by.apiKeyIds)}))`;
+  const rows = await database.read<{ id: string }>(
+    sql`SELECT o.id FROM organizations o WHERE o.deleted_at IS NULL AND o.id IN (${ids})`,
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** @returns The position of the last of the newest `recordsMax` records, or undefined if there are fewer. */
 export function endOfScan(database: DatabaseReader, scan: UsageRecordScan & { readonly recordsMax: number }) {
   return database.readFirst<UsageRecordPosition>(
@@ -142,23 +200,29 @@ export function findUsageRecordsByKey(
     WHERE r.timestamp >= ${query.from} AND r.timestamp < ${query.to} ${seriesFilter(query.filter)}`);
 }
 
-/** A record of an organization, by the parts of its id. */
-type UsageRecordKey = RecordReference & { readonly organizationId: string };
-
-const isRecord = ({ organizationId, seq, recordedAt }: UsageRecordKey) =>
-  sql`r.seq = ${seq} AND r.recorded_at = ${recordedAt} AND r.organization = ${numberOf(organizationId)}`;
-
-/** @returns A record, or undefined when the organization has no such record. @throws {DatabaseError} */
-export function findUsageRecord(database: DatabaseReader, key: UsageRecordKey) {
-  return database.readFirst<StoredUsageRecord>(
-    sql`SELECT ${recordColumns} FROM usage_records r ${recordJoins} WHERE ${isRecord(key)}`,
-  );
+/** A record by the parts of its id. */
+interface UsageRecordKey extends RecordReference {
+  /** Only a record of this organization. */
+  readonly organizationId?: string | undefined;
 }
 
-/** @returns A record's position in lists, or undefined when the organization has no such record. */
+/** The record `r` and its organization `o`. */
+const recordWith = ({ organizationId, seq, recordedAt }: UsageRecordKey) =>
+  sql`usage_records r JOIN organizations o ON o.number = r.organization AND o.deleted_at IS NULL
+    ${organizationId === undefined ? sql`` : sql`AND o.id = ${organizationId}`}
+    WHERE r.seq = ${seq} AND r.recorded_at = ${recordedAt}`;
+
+/** @returns A record, or undefined when there is none, or not in the organization. @throws {DatabaseError} */
+export function findUsageRecord(database: DatabaseReader, key: UsageRecordKey) {
+  return database.readFirst<OrganizationUsageRecord>(sql`
+    SELECT ${recordColumns}, r.organizationId
+    FROM (SELECT r.*, o.id AS organizationId FROM ${recordWith(key)}) AS r ${recordJoins}`);
+}
+
+/** @returns A record's position in lists, or undefined when there is none, or not in the organization. */
 export function findUsageRecordPosition(database: DatabaseReader, key: UsageRecordKey) {
   return database.readFirst<UsageRecordPosition>(
-    sql`SELECT r.timestamp, r.series, r.seq FROM usage_records r WHERE ${isRecord(key)}`,
+    sql`SELECT r.timestamp, r.series, r.seq FROM ${recordWith(key)}`,
   );
 }
 

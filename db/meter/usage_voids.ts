@@ -3,7 +3,8 @@
 import { rollupHourMs, rollupQuarterMs, usageVoidRecentRecordsMax } from "../../domain/limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
-import { activeApiKey } from "../api_keys.ts";
+import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
+import { activeApiKey, isSuspended, keyMay } from "../api_keys.ts";
 import {
   type Database,
   type DatabaseReader,
@@ -40,12 +41,12 @@ export interface RemainingExtremes {
 export const unknownMinimum = -1n;
 export const unknownMaximum = 10n ** 22n - 1n;
 
-/** Which record to void, and why. */
-export interface UsageVoid {
-  /** SHA-256 of the requesting API key. */
-  readonly keyHash: string;
-  readonly seq: number;
-  readonly recordedAt: number;
+/** Which record to void, by whom and why. */
+export interface UsageVoid extends RecordReference {
+  /** SHA-256 of the requesting API key. Null for an operator, who is checked by the writer. */
+  readonly keyHash: string | null;
+  /** The id of the key, or of the operator. */
+  readonly voidedBy: string;
   readonly reason: string;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -58,12 +59,15 @@ const quarterMs = integer(rollupQuarterMs);
 const quartersPerHour = integer(rollupHourMs / rollupQuarterMs);
 const recentRecordsMax = integer(usageVoidRecentRecordsMax);
 
-/** The record `r`, if it belongs to the organization of a key that works. */
-const recordOfKey = ({ seq, recordedAt, keyHash, now }: UsageVoid) =>
-  sql`usage_records r
-    JOIN organizations o ON o.number = r.organization
+/** The record `r`, if the operator or the key may void it: a key that works, of the record's organization. */
+function recordOf({ seq, recordedAt, keyHash, now }: UsageVoid): Statement {
+  const key = keyHash === null ? sql`` : sql`AND NOT ${isSuspended}
     JOIN api_keys k ON k.organization_id = o.id AND k.key_hash = ${keyHash} AND ${activeApiKey(now)}
+      AND ${keyMay("usage:void")}`;
+  return sql`usage_records r
+    JOIN organizations o ON o.number = r.organization AND o.deleted_at IS NULL ${key}
     WHERE r.seq = ${seq} AND r.recorded_at = ${recordedAt}`;
+}
 
 /** The sums of a rollup `u` without the record `v`. */
 const withoutSums = sql`count = u.count - 1, sum_high = u.sum_high - (v.quantity_whole >> ${
@@ -76,7 +80,7 @@ const withoutSums = sql`count = u.count - 1, sum_high = u.sum_high - (v.quantity
 const fromRecord = (which: UsageVoid, of: "series" | "total" = "series") =>
   sql`FROM (SELECT r.*, ${millionths} AS millionths,
       (SELECT s.total FROM usage_series s WHERE s.id = r.series) AS total
-      FROM ${recordOfKey(which)} AND NOT ${isVoided(sql`r.seq`)}) AS v
+      FROM ${recordOf(which)} AND NOT ${isVoided(sql`r.seq`)}) AS v
     WHERE u.series = ${of === "series" ? sql`v.series` : sql`v.total`}`;
 
 /** Does nothing if the record may be an extreme and the given ones are missing or no longer true. */
@@ -158,11 +162,12 @@ function subtractFromMonth(which: UsageVoid, of: "series" | "total"): Statement 
 /**
  * Subtracts a record from its rollups, once.
  *
+ * @param database Writes the batch. @param audit Writes the entry if the statement before it changed a row.
  * @returns The record, voided now or before. Not voided if it may be the minimum or maximum and the remaining extremes are
  *   missing or no longer true. Undefined if the key's organization has no such record.
  * @throws {DatabaseError}
  */
-export async function voidRecord(database: Database, which: UsageVoid) {
+export async function voidRecord(database: Pick<Database, "write">, which: UsageVoid, audit: Statement) {
   const results = await database.write([
     subtractFromQuarter(which),
     subtractFromTotal(which),
@@ -170,10 +175,11 @@ export async function voidRecord(database: Database, which: UsageVoid) {
       of,
     ) => [subtractFromHour(which, of), subtractFromMonth(which, of)]),
     sql`INSERT INTO usage_voids (seq, voided_at, voided_by, reason)
-      SELECT r.seq, ${which.now}, k.id, ${which.reason} FROM ${recordOfKey(which)} AND changes() > 0
+      SELECT r.seq, ${which.now}, ${which.voidedBy}, ${which.reason} FROM ${recordOf(which)} AND changes() > 0
       ON CONFLICT DO NOTHING`,
+    audit,
     noteVoidedRecord(which.seq),
-    sql`SELECT ${recordColumns} FROM (SELECT r.* FROM ${recordOfKey(which)}) AS r ${recordJoins}`,
+    sql`SELECT ${recordColumns} FROM (SELECT r.* FROM ${recordOf(which)}) AS r ${recordJoins}`,
   ]);
   return results.at(-1)?.rows[0] as unknown as StoredUsageRecord | undefined;
 }

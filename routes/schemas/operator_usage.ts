@@ -2,9 +2,17 @@
 import { z } from "@hono/zod-openapi";
 import { recordTargetKinds } from "../../db/meter/record_targets.ts";
 import { externalIdCharactersMax, operatorTimestampPastMaxMs } from "../../domain/limits.ts";
-import { exampleId } from "./common.ts";
+import { exampleId, idOut, nextCursorSchema, stringSchema } from "./common.ts";
 import { characters } from "./messages.ts";
-import { batchOf, timestampSchema, usageInputSchema } from "./usage.ts";
+import {
+  batchOf,
+  cursorOrKey,
+  filter,
+  timestampSchema,
+  usageInputSchema,
+  usageRecordSchema,
+  usageRecordsQuerySchema,
+} from "./usage.ts";
 
 const idFault = characters(externalIdCharactersMax, 1);
 const id = (description: string, example: string) =>
@@ -37,5 +45,26 @@ const operatorUsageInputSchema = z.strictObject({
     idempotencyKey: "4711/2026-10-31",
   },
 });
+
+export const operatorUsageRecordSchema = usageRecordSchema.extend({
+  organizationId: idOut("org", "The id of the organization."),
+  voidedBy: stringSchema("The id of the API key, user or operator token that voided it.").nullable(),
+}).openapi("OperatorUsageRecord");
+
+export const operatorUsageRecordsSchema = z.object({
+  usageRecords: z.array(operatorUsageRecordSchema),
+  nextCursor: nextCursorSchema,
+}).openapi("OperatorUsageRecords");
+
+export const operatorUsageRecordsQuerySchema = z.strictObject({
+  ...usageRecordsQuerySchema.shape,
+  organizationId: filter(z.string().min(1, idFault).max(externalIdCharactersMax, idFault), {
+    things: "organizations, by id",
+    example: exampleId("org"),
+  }),
+}).refine(cursorOrKey.isMet, cursorOrKey).refine(
+  ({ idempotencyKey, organizationId }) => idempotencyKey === undefined || organizationId?.length === 1,
+  { path: ["idempotencyKey"], message: "requires exactly one “organizationId”, where it is unique." },
+);
 
 export const operatorUsageBatchSchema = batchOf(operatorUsageInputSchema).openapi("OperatorUsageBatch");

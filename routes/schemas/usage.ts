@@ -65,7 +65,10 @@ function severalOf<T extends string>(item: z.ZodType<T>) {
 const severalWords = "Repeat the parameter or separate values with commas.";
 
 /** A filter of {@linkcode severalOf}. @param things What it keeps: `products`. */
-function filter(item: z.ZodType<string>, options: { things: string; pattern?: string; example: string }) {
+export function filter(
+  item: z.ZodType<string>,
+  options: { things: string; pattern?: string; example: string },
+) {
   const { things, pattern, example } = options;
   return severalOf(item).optional().openapi({
     type: "array",
@@ -173,6 +176,14 @@ export const usageRecordSchema = z.object({
   voidReason: stringSchema("Why it was voided.").nullable(),
 }).openapi("UsageRecord");
 
+/** A page is requested by cursor, or one record by its idempotency key. */
+export const cursorOrKey = {
+  isMet: ({ idempotencyKey, cursor }: { idempotencyKey?: string | undefined; cursor?: string | undefined }) =>
+    idempotencyKey === undefined || cursor === undefined,
+  path: ["cursor"],
+  message: "can't be combined with “idempotencyKey”, which matches at most one record.",
+};
+
 export const usageRecordsQuerySchema = pageQuerySchema.extend({
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest record."),
   to: rangeEnd("The end of the range, exclusive."),
@@ -180,10 +191,7 @@ export const usageRecordsQuerySchema = pageQuerySchema.extend({
   idempotencyKey: idempotencyKeySchema.optional().openapi({
     description: "Only the record with this idempotency key.",
   }),
-}).refine(({ idempotencyKey, cursor }) => idempotencyKey === undefined || cursor === undefined, {
-  path: ["cursor"],
-  message: "can't be combined with “idempotencyKey”, which matches at most one record.",
-});
+}).refine(cursorOrKey.isMet, cursorOrKey);
 
 export const usageRecordsSchema = z.object({
   usageRecords: z.array(usageRecordSchema),

@@ -28,7 +28,7 @@ export interface UsageRecordQuery extends UsageFilter {
 }
 
 /** After every position that a record can have. */
-const newest: UsageRecordPosition = { timestamp: Number.MAX_SAFE_INTEGER, series: 0, seq: 0 };
+export const newestPosition: UsageRecordPosition = { timestamp: Number.MAX_SAFE_INTEGER, series: 0, seq: 0 };
 
 /**
  * Reads a page of records with the names of their keys, newest first.
@@ -38,7 +38,8 @@ const newest: UsageRecordPosition = { timestamp: Number.MAX_SAFE_INTEGER, series
  */
 export async function readUsageRecordPage(context: ReportContext, query: ReportScope & UsageRecordQuery) {
   const ids = createUsageRecordIds(await findRecordIdKey(context.database));
-  const rows = await findRows(context, query, ids);
+  const before = await startOf(context, query, ids);
+  const rows = await findUsageRecordRows(context, { ...query, before });
   const usageRecords = rows.slice(0, query.limit).map((row) => ({
     ...toUsageRecord(row, ids),
     apiKeyName: row.apiKeyName,
@@ -48,10 +49,16 @@ export async function readUsageRecordPage(context: ReportContext, query: ReportS
   return { usageRecords, nextCursor };
 }
 
-/** @returns The rows of the page, and one more if there is a next page. */
-async function findRows(context: ReportContext, query: ReportScope & UsageRecordQuery, ids: UsageRecordIds) {
+/**
+ * @param query `before`: the position of the last record of the previous page.
+ * @returns The rows of the page, and one more if there is a next page.
+ */
+export async function findUsageRecordRows(
+  context: ReportContext,
+  query: Omit<ReportScope & UsageRecordQuery, "cursor" | "now"> & { readonly before: UsageRecordPosition },
+): Promise<ListedUsageRecordRow[]> {
   const { database } = context;
-  const { organizationId, productSlug, metric, apiKey, from = 0, to = newest.timestamp } = query;
+  const { organizationId, productSlug, metric, apiKey, from = 0, to = newestPosition.timestamp } = query;
   const { idempotencyKey } = query;
   const filter = { productSlug, metric, apiKey };
   if (idempotencyKey !== undefined) {
@@ -61,7 +68,9 @@ async function findRows(context: ReportContext, query: ReportScope & UsageRecord
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const oldest: UsageRecordPosition = { timestamp: from, series: 0, seq: 0 };
   const found: ListedUsageRecordRow[] = [];
-  let before: UsageRecordPosition | undefined = await firstPosition(context, query, ids);
+  let before: UsageRecordPosition | undefined = query.before.timestamp < to
+    ? query.before
+    : { timestamp: to, series: 0, seq: 0 };
   if (!isFiltered) {
     const scan = { organizationId, from: oldest, before };
     return await scanUsageRecords(database, { ...scan, filter, limit: query.limit + 1 });
@@ -82,16 +91,19 @@ async function findRows(context: ReportContext, query: ReportScope & UsageRecord
   return found;
 }
 
-async function firstPosition(
+/**
+ * @param query The cursor of a page, and the only organization whose records it may name.
+ * @returns The position of the cursor's record, or one after every record.
+ * @throws {AppError} `validation_failed` when there is no such record.
+ */
+export async function startOf(
   { database }: ReportContext,
-  query: ReportScope & UsageRecordQuery,
+  { organizationId, cursor }: { readonly organizationId?: string; readonly cursor?: string | undefined },
   ids: UsageRecordIds,
 ): Promise<UsageRecordPosition> {
-  const { organizationId, to, cursor } = query;
-  const start = to === undefined ? newest : { timestamp: to, series: 0, seq: 0 };
-  if (cursor === undefined) return start;
+  if (cursor === undefined) return newestPosition;
   const reference = ids.parse(cursor);
   const position = reference && await findUsageRecordPosition(database, { organizationId, ...reference });
   if (!position) throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
-  return position.timestamp < start.timestamp ? position : start;
+  return position;
 }

@@ -4,20 +4,15 @@ import {
   findOldestRecordedAt,
   findUsageRecord,
 } from "../../db/meter/usage_records.ts";
-import { type RemainingExtremes, voidRecord } from "../../db/meter/usage_voids.ts";
-import { notFoundError, unavailableError } from "../../domain/errors.ts";
-import { retentionStepRecordsMax, usageVoidAttemptsMax } from "../../domain/limits.ts";
-import {
-  type StoredUsageRecord,
-  toUsageRecord,
-  type UsageInput,
-  type UsageRecord,
-} from "../../domain/meter/usage_record.ts";
+import type { ClientInfo } from "../../domain/actor.ts";
+import { notFoundError } from "../../domain/errors.ts";
+import { retentionStepRecordsMax } from "../../domain/limits.ts";
+import { toUsageRecord, type UsageInput, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { Context } from "../context.ts";
 import type { RecordedUsage } from "./commit_group.ts";
-import type { VoidedRecord } from "./remaining_extremes.ts";
 import { requireApiKey, usageScope } from "./usage_access.ts";
 import type { UsageRecordQuery } from "./usage_record_list.ts";
+import { type VoidInput, voidRecordAs } from "./usage_voids.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -69,33 +64,29 @@ export async function readUsageRecord(context: Context, keyHash: string, id: str
 }
 
 /**
- * Voids a record: sums, counts, minimum and maximum no longer include it. It stays in lists, and its idempotency key stays
- * taken. Voiding it again changes nothing. Minimum and maximum become null if they depend on records that retention has
- * deleted.
+ * Voids a record of the key's organization; see {@linkcode voidRecordAs}.
  *
+ * @param client Of the request, for the audit log.
  * @returns The record, with the first reason.
- * @throws {AppError} `invalid_api_key`, `not_found`, `unavailable`.
+ * @throws {AppError} `invalid_api_key`, `organization_suspended`, `permission_missing`, `not_found`, `unavailable`.
  */
 export async function voidUsageRecord(
   context: Context,
   keyHash: string,
-  { id, reason, signal }: { id: string; reason: string; signal: AbortSignal },
+  { client, ...input }: VoidInput & { readonly client: ClientInfo },
 ): Promise<UsageRecord> {
-  const now = context.clock();
-  const ids = await context.recorder.recordIds();
-  const reference = ids.parse(id);
-  let remaining: RemainingExtremes | null = null;
-  for (let attempt = 0; attempt < usageVoidAttemptsMax; attempt++) {
-    const row: StoredUsageRecord | undefined = reference === null
-      ? undefined
-      : await voidRecord(context.database, { ...reference, keyHash, reason, now, remaining });
-    if (row !== undefined && row.voidedAt !== null) return toUsageRecord(row, ids);
-    const { organizationId } = await requireApiKey(context, keyHash, null);
-    if (row === undefined) throw notFoundError();
-    const scan: VoidedRecord = { organizationId, now, seq: row.seq };
-    remaining = await context.reports.read("findRemainingExtremes", scan, signal);
-  }
-  throw unavailableError("Too many records of the same 15 minutes are being voided. Try again.");
+  const { database } = context;
+  const { id, name } = await requireApiKey(context, keyHash, "usage:void");
+  const actor = { type: "apiKey", id, name, client } as const;
+  const record = await voidRecordAs(context, { actor, keyHash, voidedBy: id, writer: database }, {
+    ...input,
+    // Again before each attempt: the batch voids nothing for a key that may not, without saying why.
+    find: async (reference) => {
+      const { organizationId } = await requireApiKey(context, keyHash, "usage:void");
+      return await findUsageRecord(database, { organizationId, ...reference });
+    },
+  });
+  return toUsageRecord(record, await context.recorder.recordIds());
 }
 
 /**

@@ -8,6 +8,7 @@ import { readUsageOverview } from "../meter/usage_overview.ts";
 import { readUsageRecordPage } from "../meter/usage_record_list.ts";
 import { readStatementLines, readStatementStep, statementCsv } from "../operator/statement_lines.ts";
 import { countUsage } from "../meter/usage_sums.ts";
+import { readOperatorRecordPage } from "../operator/usage_record_page.ts";
 import { readUserPage } from "../operator/user_page.ts";
 import { readOperatorUsage } from "../operator/usage_overview.ts";
 import { readOverview } from "../operator/overview.ts";
@@ -29,6 +30,7 @@ const reports = {
   readStatementStep,
   readStatementLines,
   statementCsv,
+  readOperatorRecordPage,
 };
 
 type Reports = typeof reports;

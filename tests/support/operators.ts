@@ -1,4 +1,6 @@
 // Creates operators and their tokens directly in the database.
+import { Connection } from "../../db/engine/connection.ts";
+import type { Statement } from "../../db/engine/database.ts";
 import { generateOperatorToken } from "../../domain/operator/operator_token.ts";
 import { type OperatorScope, operatorScopes } from "../../domain/operator/operator_scope.ts";
 import { hashSecretToken } from "../../domain/secret_token.ts";
@@ -29,6 +31,19 @@ export async function makeOperator(
     userId,
   );
   await newPasskey(test, userId);
+}
+
+/** Gives all keys every permission of usage. */
+export const grantVoids: Statement = {
+  sql: `UPDATE api_keys SET permissions = '["usage:read","usage:void","usage:write"]'`,
+  args: [],
+};
+
+/** Changes the data file of a running program, as an operator would. */
+export function changeDataFile(folder: string, statement: Statement): void {
+  const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false, isGuest: true });
+  connection.run(statement);
+  connection.close();
 }
 
 /** Adds a passkey that can't be used. @returns Its id. */

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { startTestApp, type TestApp } from "./app.ts";
 import { databaseKinds } from "./database.ts";
+import { grantVoids } from "./operators.ts";
 
 /** A usage record as sent. */
 export interface SentRecord {
@@ -84,11 +85,12 @@ export async function recordOne(test: TestApp, apiKey: string, more: Partial<Sen
   return (await response.json()).usageRecord as ListedRecord;
 }
 
-/** Voids a record. @returns The record from the response. */
+/** Voids a record, as a key to which an operator has granted that. @returns The record from the response. */
 export async function voidOne(
   test: TestApp,
   { apiKey, id, reason = "Sent twice." }: { apiKey: string; id: string; reason?: string },
 ): Promise<ListedRecord> {
+  await test.opened.database.write([grantVoids]);
   const response = await test.send(`/api/v1/usage/records/${id}/void`, { apiKey, json: { reason } });
   assert.equal(response.status, 200, await response.clone().text());
   return (await response.json()).usageRecord;

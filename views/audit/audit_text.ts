@@ -71,6 +71,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "operator.removed": "Removed {target} from the operators",
   "operator_token.created": "Created the operator token {target}[ with {scopes}]",
   "operator_token.revoked": "Revoked the operator token {target}",
+  "usage.voided": "Voided {quantity} {metric} of {product}: {reason}",
   "access.denied": "Permission denied[: {request}]",
 };
 const endedOther = "Ended one of their other sessions";
@@ -110,7 +111,7 @@ export function auditSentence({ action, actor, target, details }: AuditEvent): A
   else if (method !== undefined) values.set("method", `a ${method.replaceAll(" and ", " and a ")}`);
   const sentence = action === "session.ended" && target !== null
     ? endedOther
-    : details["reason"] === "cross_site"
+    : action === "access.denied" && details["reason"] === "cross_site"
     ? crossSite
     : action === "passkey.removed" && details["passkeys"] === "all"
     ? removedAll
@@ -130,7 +131,7 @@ export function auditActorName({ actor, target }: AuditEvent): string {
     case "session":
       return actor.name ?? "A former member";
     case "apiKey":
-      return target?.name ?? "An API key";
+      return actor.name ?? target?.name ?? "An API key";
     case "operator":
       return actor.name ?? "Operator";
     case "system":

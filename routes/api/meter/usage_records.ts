@@ -57,12 +57,13 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): vo
     summary: "Void a usage record",
     description:
       "The record no longer counts toward sums, counts, minimums and maximums. It stays in lists, and its idempotency key " +
-      "stays in use. Voiding a record again has no effect.",
+      "stays in use. Voiding a record again has no effect. The key needs the permission `usage:void`, which only operators " +
+      "can grant.",
     body: schemas.voidUsageSchema,
   }, {
     ...apiKey,
     handle: async (c, { params, body }, keyHash) => {
-      const record = { ...params, ...body, signal: c.req.raw.signal };
+      const record = { ...params, ...body, client: c.get("client"), signal: c.req.raw.signal };
       return { usageRecord: await voidUsageRecord(services, keyHash, record) };
     },
   });

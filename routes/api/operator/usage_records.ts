@@ -1,18 +1,35 @@
-// The operators' API of usage records: recording on behalf of organizations.
-import type { OpenAPIHono, z } from "@hono/zod-openapi";
+// The operators' API of usage records: recording on behalf of organizations, listing, reading and voiding.
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { recordTargetKinds } from "../../../db/meter/record_targets.ts";
 import { usageBodyBytesMax } from "../../../domain/limits.ts";
 import {
   type OperatorUsageInput,
   recordUsageAsOperator,
 } from "../../../services/operator/usage_recording.ts";
+import {
+  listOperatorUsageRecords,
+  readOperatorUsageRecord,
+  voidOperatorUsageRecord,
+} from "../../../services/operator/usage_records.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { operatorUsageBatchSchema } from "../../schemas/operator_usage.ts";
-import { recordedBatchSchema } from "../../schemas/usage.ts";
+import { idParam } from "../../schemas/common.ts";
+import * as schemas from "../../schemas/operator_usage.ts";
+import { recordedBatchSchema, voidUsageSchema } from "../../schemas/usage.ts";
 import { usageInput } from "../meter/recording.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 
-/** Mounts `POST /api/operator/usage`. */
+const path = "/api/operator/usage/records";
+const one = {
+  params: z.object({ id: idParam("use", "The record's id.") }),
+  responses: {
+    200: {
+      description: "The record.",
+      schema: z.object({ usageRecord: schemas.operatorUsageRecordSchema }),
+    },
+  },
+} as const;
+
+/** Mounts `POST /api/operator/usage` and `/api/operator/usage/records`. */
 export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts);
@@ -25,15 +42,57 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
     description:
       "Up to 1,000 records of any organizations, without their keys. Either all are recorded or none. Idempotency keys are " +
       "unique within each organization, as for records with its API keys. Suspended organizations are not an obstacle.",
-    body: operatorUsageBatchSchema,
+    body: schemas.operatorUsageBatchSchema,
     bodyBytesMax: usageBodyBytesMax,
     responses: { 201: { description: "The number of records.", schema: recordedBatchSchema } },
     errors: ["idempotency_conflict", "series_limit_reached"],
   }, (_c, { body }, actor) => recordUsageAsOperator(services, actor, body.records.map(operatorUsageInput)));
+
+  route(
+    {
+      route: `GET ${path}`,
+      access: "usage:read",
+      operationId: "listOperatorUsageRecords",
+      summary: "List usage records of organizations",
+      description:
+        "Newest first, including voided records. With `organizationId` or `apiKey`, they are sorted by timestamp; those of all " +
+        "organizations are in reverse order of recording.",
+      query: schemas.operatorUsageRecordsQuerySchema,
+      responses: { 200: { description: "A page of records.", schema: schemas.operatorUsageRecordsSchema } },
+    },
+    (c, { query: { organizationId: organizationIds, ...query } }) =>
+      listOperatorUsageRecords(services, { query: { ...query, organizationIds }, signal: c.req.raw.signal }),
+  );
+
+  route({
+    ...one,
+    route: `GET ${path}/{id}`,
+    access: "usage:read",
+    operationId: "readOperatorUsageRecord",
+    summary: "Get a usage record of any organization",
+  }, async (_c, { params: { id } }) => ({ usageRecord: await readOperatorUsageRecord(services, id) }));
+
+  route({
+    ...one,
+    route: `POST ${path}/{id}/void`,
+    access: "usage:void",
+    operationId: "voidOperatorUsageRecord",
+    summary: "Void a usage record of any organization",
+    description:
+      "The record no longer counts toward sums, counts, minimums and maximums. It stays in lists, and its idempotency key " +
+      "stays in use. Voiding a record again has no effect. The void is in the organization's audit log.",
+    body: voidUsageSchema,
+  }, async (c, { params, body }, actor) => ({
+    usageRecord: await voidOperatorUsageRecord(services, actor, {
+      ...params,
+      ...body,
+      signal: c.req.raw.signal,
+    }),
+  }));
 }
 
 function operatorUsageInput(
-  body: z.output<typeof operatorUsageBatchSchema>["records"][number],
+  body: z.output<typeof schemas.operatorUsageBatchSchema>["records"][number],
 ): OperatorUsageInput {
   const kind = recordTargetKinds.find((kind) => body[kind] !== undefined) ?? "organizationId";
   return { ...usageInput(body), target: { kind, id: body[kind] ?? "" } };

@@ -18,6 +18,7 @@ import {
   signedIn,
   withKey,
 } from "./entry.ts";
+import { grantVoids } from "../../support/operators.ts";
 import type { World } from "../../support/world.ts";
 import {
   belowOwner,
@@ -330,6 +331,9 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
   "POST /api/v1/usage/records/:id/void": {
     who: byKey,
-    attempt: async (world) => ({ params: { id: await recordOf(world) }, json: { reason: "wrong" } }),
+    attempt: async (world) => {
+      await world.test.opened.database.write([grantVoids]);
+      return { params: { id: await recordOf(world) }, json: { reason: "wrong" } };
+    },
   },
 };

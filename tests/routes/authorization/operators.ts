@@ -3,7 +3,7 @@ import { newId } from "../../../domain/id.ts";
 import { newOperatorToken } from "../../support/operators.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
 import { newPerson, run, type World } from "../../support/world.ts";
-import { type Attempt, byOperator, type Entry, withKey } from "./entry.ts";
+import { type Attempt, byOperator, type Entry, recordOf, withKey } from "./entry.ts";
 
 /** @returns An attempt on a product that exists. */
 export const withProduct = (more: Attempt = {}) => async ({ test, organizationId: slug }: World) => {
@@ -58,6 +58,11 @@ async function onNextMonth(world: World): Promise<Attempt> {
   const next = Temporal.PlainYearMonth.from(period).add({ months: 1 }).toString();
   return { json: { period: status === "closing" ? period : next } };
 }
+
+const withRecord = (more: Attempt = {}) => async (world: World) => ({
+  params: { id: await recordOf(world) },
+  ...more,
+});
 
 /** Every route by method and path. */
 export const operatorTable: Readonly<Record<string, Entry>> = {
@@ -181,5 +186,11 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     attempt: ({ organizationId }) => ({
       json: { records: [{ organizationId, productSlug: "p", metric: "m", quantity: 1 }] },
     }),
+  },
+  "GET /api/operator/usage/records": byOperator("usage:read"),
+  "GET /api/operator/usage/records/:id": { ...byOperator("usage:read"), attempt: withRecord() },
+  "POST /api/operator/usage/records/:id/void": {
+    ...byOperator("usage:void"),
+    attempt: withRecord({ json: { reason: "wrong" } }),
   },
 };

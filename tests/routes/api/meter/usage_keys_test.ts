@@ -9,6 +9,7 @@ import { remoteTestDatabase } from "../../../support/database.ts";
 import { noReportContext } from "../../../support/reports.ts";
 import { sqldMissing } from "../../../support/sqld.ts";
 import { reservedName } from "../../../../routes/schemas/messages.ts";
+import { voidOne } from "../../../support/usage.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const cursor = { sql: "SELECT seq FROM usage_cursor", args: [] };
@@ -108,7 +109,7 @@ testApp("a record with a conflicting idempotency key adds no metric", async (tes
   assert.doesNotMatch(page, /never"/);
   // The metric of a voided record stays.
   const { usageRecord } = await (await record({ metric: "voided" })).json();
-  await test.send(`/api/v1/usage/records/${usageRecord.id}/void`, { apiKey, json: { reason: "a test" } });
+  await voidOne(test, { apiKey, id: usageRecord.id });
   await assertError(
     await record({ idempotencyKey: "a", metric: "voided" }),
     409,

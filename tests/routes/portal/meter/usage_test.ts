@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
 import { usageWords } from "../../../support/words/usage.ts";
+import { voidOne } from "../../../support/usage.ts";
 
 const nothing = { productSlug: "tiles", metric: "requests", quantity: 1 };
 
@@ -231,8 +232,7 @@ testApp(
     await record(test, fullKey, { metric: "bytes", quantity: 777 });
     await record(test, other.fullKey, { quantity: 5 });
     const reason = "Sent twice <b>after</b> a timeout.";
-    const voided = await test.send(`/api/v1/usage/records/${id}/void`, { apiKey: fullKey, json: { reason } });
-    assert.equal(voided.status, 200, await voided.text());
+    await voidOne(test, { apiKey: fullKey, id, reason });
     const { records, sum, html } = await usagePage(test, person, { metric: "requests" });
     assert.equal(sum, "7");
     assert.deepEqual(records.map(([, , , quantity, key, state]) => [quantity, key, state]), [
