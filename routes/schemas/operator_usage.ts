@@ -46,7 +46,8 @@ const operatorUsageInputSchema = z.strictObject({
   },
 });
 
-export const operatorUsageRecordSchema = usageRecordSchema.extend({
+export const operatorUsageRecordSchema = z.object({
+  ...usageRecordSchema.shape,
   organizationId: idOut("org", "The id of the organization."),
   voidedBy: stringSchema("The id of the API key, user or operator token that voided it.").nullable(),
 }).openapi("OperatorUsageRecord");
