@@ -288,8 +288,9 @@ async function completeStatement(
       await write([finishStatement(at, clock())]);
       continue;
     }
-    for (const lines of step.lines) await write([insertStatementLines(at, lines)]);
-    await write(moveStatementOn(at, step.through));
+    const inserts = step.lines.map((lines) => insertStatementLines(at, lines));
+    for (const insert of inserts.slice(0, -1)) await write([insert]);
+    await write([...inserts.slice(-1), ...moveStatementOn(at, step.through)]);
   }
 }
 

@@ -1,0 +1,154 @@
+// Statements that are closed by the schedule or completed after a crash, and deleted customers in them.
+import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
+import { deletedUsageKeptMs } from "../../../domain/limits.ts";
+import type { Context } from "../../../services/context.ts";
+import { closeDueStatement } from "../../../services/operator/statements.ts";
+import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
+import { createTestKey, type TestApp } from "../../support/app.ts";
+import { asBilling, short } from "../../support/statements.ts";
+import { onEveryDatabase, recordOne } from "../../support/usage.ts";
+
+const day = 24 * 3_600_000;
+
+/** The services of a server with a schedule. */
+function scheduled({ services }: TestApp, statementCloseDay: number): Context {
+  return { ...services, config: { ...services.config, statementCloseDay } };
+}
+
+/** @returns A customer with one record of this hour and one of October. */
+async function customer(test: TestApp, name: string) {
+  const person = await test.signUp(name);
+  const { fullKey } = await createTestKey(test, person);
+  await recordOne(test, fullKey, { quantity: 2 });
+  await recordOne(test, fullKey, { quantity: 3, timestamp: "2026-10-25T00:00:00.000Z" });
+  return person;
+}
+
+async function deleteOrganization(
+  test: TestApp,
+  { organizationId, cookie }: { organizationId: string; cookie: string },
+) {
+  const { memberships: [{ name }] } = await (await test.send("/api/auth/me", { cookie })).json();
+  const path = `/api/portal/organizations/${organizationId}`;
+  const response = await test.send(path, { method: "DELETE", cookie, json: { name } });
+  assert.equal(response.status, 204, await response.text());
+}
+
+async function deleteAll(test: TestApp): Promise<void> {
+  for (let steps = 0; await deleteSomeOfDeletedOrganizations(test.services); steps++) assert.ok(steps < 100);
+}
+
+async function organizationExists(test: TestApp, id: string): Promise<boolean> {
+  return await test.opened.database.readFirst(sql`SELECT 1 FROM organizations WHERE id = ${id}`) !==
+    undefined;
+}
+
+onEveryDatabase(
+  "the schedule closes the month before on its day, once across servers, and catches up",
+  async (test) => {
+    const { lines, send } = await asBilling(test);
+    await customer(test, "Ada");
+    assert.equal(await closeDueStatement(scheduled(test, 22)), null);
+    assert.equal(await closeDueStatement(test.services), null);
+    test.advance(day);
+    const closed = await Promise.all([1, 2, 3].map(() => closeDueStatement(scheduled(test, 22))));
+    assert.ok(closed.every((statement) => statement === null || statement.period === "2026-10"), "one month");
+    test.advance(62 * day);
+    for (const period of ["2026-11", "2026-12", undefined]) {
+      assert.equal((await closeDueStatement(scheduled(test, 22)))?.period, period);
+    }
+    const { statements } = (await send("GET /statements")).body;
+    const all = await Promise.all(statements.map((one: { id: string }) => lines(one)));
+    assert.deepEqual(all.map((some) => some.map(short)), [[], ["tiles/requests 2 1"], [
+      "tiles/requests 3 1",
+    ]]);
+    const entries = await test.opened.database.read(
+      sql`SELECT actor_type AS actor FROM audit_events WHERE action = 'statement.closed'`,
+    );
+    assert.deepEqual(entries, Array(3).fill({ actor: "system" }));
+  },
+);
+
+onEveryDatabase(
+  "a statement is completed by another server after any write fails or its outcome is lost",
+  async (test) => {
+    const { lines, send } = await asBilling(test);
+    const ada = await customer(test, "Ada");
+    const { database } = test.opened;
+    let writes = 0;
+    for (let n = 0, isClosed = false; !isClosed; n++) {
+      assert.ok(n < 20);
+      const flaky = {
+        ...scheduled(test, 1),
+        database: {
+          read: database.read.bind(database),
+          readFirst: database.readFirst.bind(database),
+          async write(batch: Parameters<typeof database.write>[0]) {
+            if (writes++ % 2 === 0) throw new Error("killed before");
+            await database.write(batch);
+            throw new Error("killed after");
+          },
+        },
+      } as unknown as Context;
+      await closeDueStatement(flaky).catch((error) => assert.match(String(error), /killed/));
+      const response = (await send("GET /statements")).body.statements[0];
+      isClosed = response?.status === "closed";
+      if (response === undefined || isClosed) continue;
+      const { body } = await send(`GET /statements/${response.id}`);
+      assert.deepEqual([body.lines, body.totals], [[], null]);
+      assert.equal(
+        (await send(`GET /statements/${response.id}.csv`)).body.error.code,
+        "statement_not_closed",
+      );
+    }
+    assert.ok(writes >= 6, `${writes} writes`);
+    const [statement] = (await send("GET /statements")).body.statements;
+    const found = await lines(statement);
+    assert.deepEqual(found.map((line) => [line.organizationId, short(line)]), [[
+      ada.organizationId,
+      "tiles/requests 3 1",
+    ]]);
+  },
+);
+
+onEveryDatabase(
+  "a customer who deletes the organization is billed for its last month, and then forgotten",
+  async (test) => {
+    const { close, lines } = await asBilling(test);
+    const ada = await customer(test, "Ada");
+    const unused = await test.signUp("Bob");
+    await deleteOrganization(test, ada);
+    await deleteOrganization(test, unused);
+    await deleteAll(test);
+    const records = await test.opened.database.read(sql`SELECT 1 FROM usage_records`);
+    assert.deepEqual(records, [], "records are deleted immediately");
+    assert.equal(await organizationExists(test, unused.organizationId), false);
+    const ofAda = async (period: string) =>
+      (await lines(await close(period))).map((line) => [line.organizationName, short(line)]);
+    assert.deepEqual(await ofAda("2026-10"), [["Ada’s organization", "tiles/requests 3 1"]]);
+    await deleteAll(test);
+    assert.equal(await organizationExists(test, ada.organizationId), true);
+    test.advance(31 * day);
+    assert.deepEqual(await ofAda("2026-11"), [["Ada’s organization", "tiles/requests 2 1"]]);
+    await deleteAll(test);
+    assert.equal(await organizationExists(test, ada.organizationId), false);
+    test.advance(31 * day);
+    assert.deepEqual(await ofAda("2026-12"), []);
+  },
+);
+
+onEveryDatabase(
+  "without statements, the sums of a deleted organization are kept for 400 days",
+  async (test) => {
+    const ada = await customer(test, "Ada");
+    await deleteOrganization(test, ada);
+    await deleteAll(test);
+    test.advance(deletedUsageKeptMs - 1);
+    await deleteAll(test);
+    assert.equal(await organizationExists(test, ada.organizationId), true);
+    test.advance(1);
+    await deleteAll(test);
+    assert.equal(await organizationExists(test, ada.organizationId), false);
+  },
+);
