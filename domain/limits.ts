@@ -31,7 +31,7 @@ export const headerCharactersMax = 16 * 1024;
 export const clearedCookiesCharactersMax = 2_500;
 export const pageItemsDefault = 50;
 /** Rows of a page in the operator console. */
-export const consolePageItems = 25;
+export const consolePageItemsMax = 25;
 export const pageItemsMax = 100;
 
 // Accounts and sign-in

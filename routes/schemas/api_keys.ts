@@ -75,7 +75,8 @@ export const keyPermissionsSchema = z.array(keyPermission)
   )
   .optional()
   .openapi({
-    description: "What the key may do: `usage:write` records usage, `usage:read` reads it, and " +
+    description: `What the key may do, ${defaultKeyPermissions.join(" and ")} by default. ` +
+      "`usage:write` records usage, `usage:read` reads it, and " +
       `\`${operatorsKeyPermission}\` voids records. Only operators grant \`${operatorsKeyPermission}\`. Up to ` +
       `${ownKeyPermissionsMax} other names are permissions of your own, which Gatehouse stores and reports; they can't begin ` +
       "with `usage:`.",
@@ -84,7 +85,7 @@ export const keyPermissionsSchema = z.array(keyPermission)
 
 export const createApiKeySchema = z.strictObject({
   name: keyName,
-  permissions: keyPermissionsSchema.openapi({ default: [...defaultKeyPermissions] }),
+  permissions: keyPermissionsSchema,
   expiresAt: optionalEnd("When the key expires, in the future. By default it doesn't expire."),
 }).openapi("CreateApiKey");
 

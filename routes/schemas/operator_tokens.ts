@@ -66,7 +66,9 @@ export const createOperatorTokenSchema = z.strictObject({
     z.string().refine((text) => parseAddressBlock(text) !== null, {
       error: "must be an IP address or a CIDR block.",
     }),
-  ).max(operatorTokenAddressesMax, atMost(operatorTokenAddressesMax, "addresses")).default([]).openapi({
+  ).max(operatorTokenAddressesMax, atMost(operatorTokenAddressesMax, "addresses")).optional().transform((
+    given,
+  ) => given ?? []).openapi({
     description: "The IP addresses or CIDR blocks from which the token may be used. By default any.",
     example: [exampleBlock],
   }),

@@ -44,7 +44,7 @@ const metrics = z.array(z.strictObject({
 export const createProductSchema = z.strictObject({
   slug: productSlug,
   name,
-  metrics: metrics.default([]),
+  metrics: metrics.optional().transform((given) => given ?? []),
 }).openapi("CreateProduct");
 export const changeProductSchema = z.strictObject({
   name: name.optional(),

@@ -1,6 +1,6 @@
 // The console's page of the audit log: what operators did, or everything in one organization.
 import { AppError } from "../../../domain/errors.ts";
-import { consolePageItems } from "../../../domain/limits.ts";
+import { consolePageItemsMax } from "../../../domain/limits.ts";
 import { listOperatorAudit } from "../../../services/operator/audit.ts";
 import { auditPage } from "../../../views/audit/audit.tsx";
 import type { App } from "../../env.ts";
@@ -21,7 +21,7 @@ export function operatorAuditPages(app: App, parts: PortalParts): void {
     const found = filter === null ? nothing : await listOperatorAudit(parts.services, {
       ...filter,
       organization: organizationId ?? undefined,
-      limit: consolePageItems,
+      limit: consolePageItemsMax,
       cursor: address.cursor ?? undefined,
     }).catch(notFound);
     const page = auditPage({

@@ -1,5 +1,5 @@
 // The console's list of organizations, and the form that creates one.
-import { consolePageItems } from "../../../domain/limits.ts";
+import { consolePageItemsMax } from "../../../domain/limits.ts";
 import { organizationSorts, organizationStatuses } from "../../../domain/operator/organization.ts";
 import { createOrganization, listOrganizations } from "../../../services/operator/organizations.ts";
 import { organizationHref } from "../../../views/operator/links.ts";
@@ -29,7 +29,7 @@ export function operatorOrganizationListPages(app: App, parts: PortalParts): voi
       search: address.search || undefined,
       status: address.status || undefined,
       sort: address.sort || "createdAt",
-      limit: consolePageItems,
+      limit: consolePageItemsMax,
       cursor: address.cursor || undefined,
     });
     const page = organizationListPage({

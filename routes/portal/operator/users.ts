@@ -1,6 +1,6 @@
 // The console's pages of users.
 import { validationError } from "../../../domain/errors.ts";
-import { consolePageItems } from "../../../domain/limits.ts";
+import { consolePageItemsMax } from "../../../domain/limits.ts";
 import { sendPasswordReset } from "../../../services/operator/passwords.ts";
 import { getUser, listUsers } from "../../../services/operator/user_list.ts";
 import { disableUser, enableUser, endSessionsOfUser } from "../../../services/operator/users.ts";
@@ -40,7 +40,7 @@ export function operatorUserPages(app: App, parts: PortalParts): void {
     const list = await listUsers(services, {
       search: address.search || undefined,
       status: address.status || undefined,
-      limit: consolePageItems,
+      limit: consolePageItemsMax,
       cursor: address.cursor || undefined,
     }, c.req.raw.signal);
     return await sendPage(c, userListPage({ frame: operatorFrame(parts, actor), address, ...list }));

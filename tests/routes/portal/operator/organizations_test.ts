@@ -1,6 +1,6 @@
 // The console's list of organizations, and the form that creates one.
 import assert from "node:assert/strict";
-import { consolePageItems } from "../../../../domain/limits.ts";
+import { consolePageItemsMax } from "../../../../domain/limits.ts";
 import { testApp, type TestPerson } from "../../../support/app.ts";
 import { newOperator } from "../../../support/console.ts";
 import { openPage } from "../../../support/pages.ts";
@@ -31,9 +31,9 @@ testApp("operators search, filter, sort and page through organizations", async (
   assert.match(await page("?status=suspended"), /No matching organizations/);
   assert.equal(names(await page("?status=nonsense&sort=nonsense")).length, 4);
 
-  for (let n = 0; n < consolePageItems; n++) await newOrganization(test, `Customer ${n}`);
+  for (let n = 0; n < consolePageItemsMax; n++) await newOrganization(test, `Customer ${n}`);
   const first = await page("?search=customer");
-  assert.equal(names(first).length, consolePageItems);
+  assert.equal(names(first).length, consolePageItemsMax);
   const next = linkTo(await page(), "Next page");
   assert.equal(names(await page(next.replace(list, ""))).length, 4);
   assert.equal(linkTo(await page(next.replace(list, "")), "First page"), list);
