@@ -8,7 +8,7 @@ import { isReady, killProgram, startProgram } from "../support/program.ts";
 
 const block = await readGuide("operators.md");
 
-Deno.test("the guide names operators, creates a token that works, and revokes it", async () => {
+Deno.test("the guide names operators, creates a token and an organization, and revokes the token", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-operators-" });
   const program = startProgram({ folder });
   try {
@@ -24,6 +24,15 @@ Deno.test("the guide names operators, creates a token that works, and revokes it
       .toReversed();
     assert.equal(JSON.parse(listed).organizations.length, 1);
     const { id } = JSON.parse(await run("gatehouse token list --json"));
+    const lines = `TOKEN=$(gatehouse token create Sign-up --scope organizations:write)\n${
+      block("organization")
+    }`;
+    const made = (await run(lines)).replaceAll("}{", "}\n{").split("\n").filter((line) =>
+      line.startsWith("{")
+    );
+    const [, changed] = made.map((line) => JSON.parse(line).organization);
+    assert.equal(changed.externalId, "cus_8841");
+    assert.deepEqual(changed.metadata, { crm: "0065g" });
     assert.match(await run(`TOKEN_ID=${id}\n${block("revoke")}`), /active[^]*Revoked “Customer lookup”/);
     const after = await sendJson(program.baseUrl, "/api/operator/organizations", { apiKey: token.trim() });
     assert.equal(after.status, 401);
