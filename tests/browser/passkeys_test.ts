@@ -101,6 +101,13 @@ Deno.test({
       await page.getByRole("button", { name: "Sign in with a passkey" }).click();
       await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
 
+      // It also confirms who someone is, here on the page that asks for a password.
+      const confirm = `${baseUrl}/portal/confirm-password?again=1&return_to=/portal/account/email`;
+      assert.deepEqual(await visit(await context.newPage(), confirm), []);
+      await page.goto(confirm);
+      await page.getByRole("button", { name: "Use a passkey" }).click();
+      await page.waitForURL(`${baseUrl}/portal/account/email`);
+
       const { secret } = await turnOnTwoStep(page, baseUrl);
       assert.match(secret, /^[A-Z2-7]{32}$/);
       await signOut(page);
