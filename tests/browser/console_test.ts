@@ -36,6 +36,7 @@ Deno.test({
         `/organizations/${organizationId}/api-keys/new`,
         `/organizations/${organizationId}/notes/new`,
         `/organizations/${organizationId}/suspend`,
+        `/organizations/${organizationId}`,
         "/users",
         `/users/${mara.userId}`,
         `/users/${mara.userId}/disable`,
@@ -45,6 +46,8 @@ Deno.test({
         "/tokens",
         "/tokens/new",
         `/tokens/${tokenId}/revoke`,
+        "/usage",
+        "/audit",
         "/system",
       ];
       for (const path of paths) {

@@ -7,6 +7,7 @@ import { devMailPage, devMailsPage } from "../../views/mail/dev_mail.tsx";
 import { errorPage } from "../../views/error.tsx";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
 import { editApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
+import { operatorPages } from "./operator_sample.ts";
 import { peoplePages } from "./sample_people.ts";
 import { continuePage, signInPage } from "../../views/sign_in/sign_in.tsx";
 import { signUpPage } from "../../views/account/sign_up.tsx";
@@ -279,6 +280,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "mails, none yet": devMailsPage({ frame: gateFrame, mails: [], now }),
     "mail, in development": devMailPage({ frame: gateFrame, mail, home: "http://localhost:8000", now }),
     ...peoplePages(text, { frame, gateFrame }),
+    ...operatorPages(text, frame),
     "audit log": auditPage(auditProps(text)),
     "audit log, no matches": auditPage({ ...auditProps(text), events: [] }),
     "audit log, none": auditPage({

@@ -27,14 +27,20 @@ export interface KeyUsageProps {
   /** What is summed: `requests`. */
   readonly unit: string;
   /** What the rows are, by default API keys. */
+  /** Keeps it a table on a phone. */
+  readonly isSmall?: boolean;
   readonly of?: { readonly label: string; readonly column: string; readonly other: string };
 }
 
 const ofKeys = { label: "Most active keys", column: "API key", other: "other key" };
 
 /** The most active keys, or other things, and their share of the usage. */
-export function KeyUsageTable({ keys, others, unit, of = ofKeys }: KeyUsageProps) {
-  const columns = [of.column, "Share", { title: unit, isNumber: true }, { title: "Records", isNumber: true }];
+export function KeyUsageTable({ keys, others, unit, isSmall = false, of = ofKeys }: KeyUsageProps) {
+  const columns = [of.column, "Share", { title: unit, isNumber: true }, {
+    title: "Records",
+    isNumber: true,
+    isOptional: isSmall,
+  }];
   const rows = [
     ...keys.map(({ name, href, ...amounts }) => ({
       ...amounts,
@@ -49,7 +55,7 @@ export function KeyUsageTable({ keys, others, unit, of = ofKeys }: KeyUsageProps
       : [{ ...others, title: <span class="muted">{countOf(others.keys, of.other)}</span> }]),
   ];
   return (
-    <Table label={of.label} columns={columns}>
+    <Table label={of.label} columns={columns} isSmall={isSmall}>
       {rows.map(({ title, share, sum, count }) => (
         <Row>
           <Cell place="title">{title}</Cell>
@@ -57,7 +63,7 @@ export function KeyUsageTable({ keys, others, unit, of = ofKeys }: KeyUsageProps
             <Share percent={share} />
           </Cell>
           <Cell label={unit} isNumber>{groupDigits(sum)}</Cell>
-          <Cell label="Records" isNumber>{groupDigits(count)}</Cell>
+          <Cell label="Records" isNumber isOptional={isSmall}>{groupDigits(count)}</Cell>
         </Row>
       ))}
     </Table>

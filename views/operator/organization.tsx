@@ -144,7 +144,7 @@ function Usage({ usage }: Pick<OrganizationPageProps, "usage">) {
         <ChartTable {...chart} />
       </Card>
       <Card title="Most active keys" flush>
-        <KeyUsageTable {...keys} />
+        <KeyUsageTable {...keys} isSmall />
       </Card>
     </>
   );
@@ -200,7 +200,7 @@ function Members({ organization: { id, memberCount }, members }: OrganizationPag
       {members.length === 0
         ? <EmptyState title="No members" text="Invite the owner, so that someone can sign in." />
         : (
-          <Table label="Members" columns={["Member", "Role"]}>
+          <Table label="Members" columns={["Member", "Role"]} isSmall>
             {members.map(({ user, role }) => (
               <Row>
                 <Cell place="title">
@@ -239,7 +239,7 @@ function AuditLog({ frame, organization: { id }, events }: OrganizationPageProps
   const all = <a class="small" href={listHref("/operator/audit", { organizationId: id })}>All entries</a>;
   return (
     <Card title="Audit log" aside={all} flush>
-      <Table label="Audit log" columns={["Action", "Time"]}>
+      <Table label="Audit log" columns={["Action", "Time"]} isSmall>
         {events.map((event) => (
           <Row>
             <Cell place="title">

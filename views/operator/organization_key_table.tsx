@@ -6,6 +6,14 @@ import { RelativeTime } from "../components/relative_time.tsx";
 import { actionsColumn, Cell, Name, Row, Table } from "../components/table.tsx";
 import { organizationHref } from "./links.ts";
 
+const columns = [
+  "Name",
+  { title: "Key", isOptional: true },
+  { title: "Last used", isOptional: true },
+  "Status",
+  actionsColumn,
+];
+
 /** @returns The address of the page that revokes a key. */
 export function revokeKeyHref(organizationId: string, id: string): string {
   return `${organizationHref(organizationId)}/api-keys/${encodeURIComponent(id)}/revoke`;
@@ -20,15 +28,15 @@ export function OrganizationKeyTable(
   },
 ) {
   return (
-    <Table label="API keys" columns={["Name", "Key", "Last used", "Status", actionsColumn]}>
+    <Table label="API keys" columns={columns} isSmall>
       {apiKeys.map((apiKey) => (
         <Row over={apiKey.status !== "active"}>
           <Cell place="title">
             <Name text={apiKey.name} />
             <PermissionsText permissions={apiKey.permissions} />
           </Cell>
-          <Cell label="Key" value={<code class="key">{apiKey.keyPrefix}</code>} />
-          <Cell label="Last used">
+          <Cell label="Key" isOptional value={<code class="key">{apiKey.keyPrefix}</code>} />
+          <Cell label="Last used" isOptional>
             <span class="small">
               {apiKey.lastUsedAt === null ? "Never" : <RelativeTime at={apiKey.lastUsedAt} now={now} />}
             </span>

@@ -71,11 +71,11 @@ function Report({ report, products }: OperatorUsageProps & { report: UsageReport
         aside={<a class="small" href={organizationsHref}>All organizations</a>}
         flush
       >
-        <KeyUsageTable {...keys} of={customerWords} />
+        <KeyUsageTable {...keys} isSmall of={customerWords} />
       </Card>
       {products && (
         <Card title="Products" flush>
-          <KeyUsageTable {...products} of={productWords} />
+          <KeyUsageTable {...products} isSmall of={productWords} />
         </Card>
       )}
     </>

@@ -1,0 +1,143 @@
+// The pages of the operator console with sample data, for the tests of the views.
+import type { Page, PortalFrame } from "../../views/layout.tsx";
+import { newOrganizationPage, organizationListPage } from "../../views/operator/organizations.tsx";
+import { overviewPage, type OverviewProps } from "../../views/operator/overview.tsx";
+import { deleteProductPage, productFormPage, productsPage } from "../../views/operator/products.tsx";
+import { secondFactorPage } from "../../views/operator/second_factor.tsx";
+import { systemPage } from "../../views/operator/system.tsx";
+import { newTokenPage, revokeTokenPage, tokensPage } from "../../views/operator/tokens.tsx";
+import { confirmUserPage, userPage } from "../../views/operator/user.tsx";
+import { userListPage } from "../../views/operator/users.tsx";
+
+const at = "2026-11-20T10:00:00.000Z";
+
+/** @returns Every page by name, with `text` wherever user text can appear. */
+export function operatorPages(text: string, portal: PortalFrame): Readonly<Record<string, Page>> {
+  const frame = { ...portal, isConsole: true };
+  const product = {
+    slug: text,
+    name: text,
+    metrics: [{ slug: text, name: text, unit: text }],
+    createdAt: at,
+  };
+  const errors = {
+    message: text,
+    fields: { name: text, slug: text, externalId: text, email: text, keys: text },
+  };
+  const user = {
+    id: `usr_1/${text}`,
+    email: text,
+    name: text,
+    createdAt: at,
+    emailVerifiedAt: null,
+    disabledAt: at,
+    isOperator: true,
+    twoStep: false,
+    lastSignInAt: at,
+    organizations: [
+      { id: text, name: text, role: "OWNER" } as const,
+      { id: "org_2", name: text, role: "MEMBER" } as const,
+    ],
+  };
+  const active = { ...user, disabledAt: null };
+  const token = {
+    id: "opt_1",
+    name: text,
+    tokenPrefix: "service_operator_7Kq2…",
+    scopes: ["usage:read" as const],
+    addresses: [text],
+    createdAt: at,
+    createdBy: { id: "usr_1", name: text },
+    lastUsedAt: at,
+    expiresAt: at,
+    revokedAt: null,
+    status: "active" as const,
+  };
+  const organization = {
+    id: "org_1",
+    name: text,
+    externalId: text,
+    status: "suspended" as const,
+    suspendedAt: at,
+    metadata: {},
+    memberCount: 2,
+    activeApiKeyCount: 1,
+    createdAt: at,
+    lastUsedAt: at,
+  };
+  const sessions = [{ device: text, address: text, createdAt: at, lastSeenAt: at }];
+  const choices = { search: text, status: "" as const, cursor: text };
+  return {
+    "console, overview": overviewPage({ frame, ...overviewProps(text) }),
+    "console, organizations": organizationListPage({
+      frame,
+      address: { ...choices, sort: "name" },
+      organizations: [organization],
+      nextCursor: text,
+      flash: text,
+    }),
+    "console, create organization": newOrganizationPage({
+      frame,
+      input: { name: text, email: text },
+      ...errors,
+    }),
+    "console, users": userListPage({ frame, address: choices, users: [user, active], nextCursor: text }),
+    "console, user": userPage({
+      frame,
+      user: active,
+      sessions,
+      flash: text,
+      link: { address: text, expiresAt: "2026-11-23T10:00:00.000Z" },
+    }),
+    "console, disable user": confirmUserPage({
+      frame,
+      user: active,
+      action: "disable",
+      keys: "keep",
+      ...errors,
+    }),
+    "console, products": productsPage({ frame, products: [product], nextHref: `/${text}`, flash: text }),
+    "console, edit product": productFormPage({
+      frame,
+      product,
+      input: { slug: text, name: text, metrics: [{ slug: text, name: text, unit: text }] },
+      ...errors,
+    }),
+    "console, delete product": deleteProductPage({ frame, product, message: text }),
+    "console, tokens": tokensPage({
+      frame,
+      tokens: [token, { ...token, id: "opt_2", status: "revoked", revokedAt: at }],
+      nextHref: `/${text}`,
+      created: { name: text, fullToken: text },
+      flash: text,
+    }),
+    "console, create token": newTokenPage({ frame, input: { name: text, addresses: text }, ...errors }),
+    "console, revoke token": revokeTokenPage({ frame, token, message: text }),
+    "console, system": systemPage({ frame, facts: [{ label: text, value: text }], health: [] }),
+    "console, second factor": secondFactorPage({ frame: portal }),
+  };
+}
+
+function overviewProps(text: string): Omit<OverviewProps, "frame"> {
+  return {
+    updated: "14:05:11",
+    metrics: [{ metric: text, name: text }, { metric: "bytes", name: "bytes" }],
+    metric: text,
+    unit: text,
+    isPartial: true,
+    figures: [{ label: text, number: 12, note: text }],
+    chart: {
+      title: text,
+      description: text,
+      windows: [{ label: text, name: text, startsDay: false, values: [1, 2], sums: ["1", "2"], total: "3" }],
+      series: [text, text],
+      unit: text,
+      by: "day",
+      current: 0,
+    },
+    customers: [{ name: text, href: `/${text}`, note: text, sum: "3", share: 100, change: 12.4 }],
+    activeCount: 1,
+    attention: [{ icon: "mail", tone: "bad", title: text, text, href: "/operator/system", label: "View" }],
+    health: [{ name: text, icon: "mail", text, tone: "bad", state: text, trouble: text }],
+  };
+}
