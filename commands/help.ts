@@ -1,4 +1,6 @@
 // The help texts: `gatehouse --help`, and those of the commands with their own, such as `gatehouse user --help`.
+import { operatorUsageGroups } from "../db/meter/usage_sums.ts";
+import { queryWindows } from "../domain/meter/usage_window.ts";
 import { fileSetting, secrets, settings } from "../config.ts";
 import { operatorLinkLifetimeMs } from "../domain/limits.ts";
 import { operatorScopes } from "../domain/operator/operator_scope.ts";
@@ -26,6 +28,7 @@ export function help(): string {
     "  user          manage accounts: the first one, and emergencies; see gatehouse user --help",
     "  operator      manage who may open the operator console; see gatehouse operator --help",
     "  token         manage operator tokens for programs; see gatehouse token --help",
+    "  usage         print usage across organizations as CSV; see gatehouse usage --help",
     "  migrate       bring the database to this version's schema",
     "  check         check settings, database, mail server and public address, and suggest fixes;",
     "                --json prints one JSON object",
@@ -140,6 +143,33 @@ export function tokenHelp(): string {
       0: "success",
       [exitStatus.usage]: "invalid command or option",
       [exitStatus.data]: "an unknown scope or id, or an invalid value",
+      ...commonMeanings,
+    }),
+  ].join("\n");
+}
+
+/** @returns The help on `gatehouse usage`. */
+export function usageHelp(): string {
+  return [
+    "Prints usage across organizations as CSV, like GET /api/operator/usage.csv. The command uses the server's settings",
+    "and database, also while the server is running. Run it as the same system user.",
+    "",
+    "  gatehouse usage --from 2026-10-01 --to 2026-11-01 --group-by organization,metric",
+    "",
+    "  --from, --to     dates or times; by default the current month. --to is exclusive",
+    "  --timezone ZONE  an IANA name; by default UTC. Months of UTC are read fastest",
+    `  --window WINDOW  ${queryWindows.join(", ")}; by default total`,
+    `  --group-by       ${operatorUsageGroups.join(", ")}`,
+    "  --organization   only these organizations: ids, or external: and an external id",
+    "  --product, --metric, --key",
+    "                   only these products, metrics, or API keys by id",
+    "",
+    "Separate several values with commas. Different metrics are never added up.",
+    "",
+    ...exitStatusLines({
+      0: "success",
+      [exitStatus.usage]: "invalid command or option",
+      [exitStatus.data]: "an invalid value, or an unknown organization",
       ...commonMeanings,
     }),
   ].join("\n");

@@ -11,12 +11,13 @@ import { serve } from "./serve/serve.ts";
 import { CommandError, type CommandLine, exitStatus, readCommandLine, SettingsError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { tokenCommand } from "./token.ts";
+import { usageCommand } from "./usage.ts";
 import { userCommand } from "./user.ts";
 
 /** The version of the program. */
 export const version: string = deno.version;
 
-const withOwnHelp = new Set(["user", "operator", "token", "proxy"]);
+const withOwnHelp = new Set(["user", "operator", "token", "usage", "proxy"]);
 const withArguments = new Set([...withOwnHelp, "check", "backup", "restore"]);
 
 /**
@@ -55,6 +56,7 @@ function findCommand(name: string, line: CommandLine): (() => number | Promise<n
     user: () => userCommand(args, environment),
     operator: () => operatorCommand(args, environment),
     token: () => tokenCommand(args, environment),
+    usage: () => usageCommand(args, environment),
     migrate: () => migrateCommand(environment),
     check: () => checkCommand(args, environment),
     proxy: () => proxyCommand(args, environment),

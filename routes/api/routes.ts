@@ -17,6 +17,7 @@ import { operatorAuditRoutes } from "./operator/audit.ts";
 import { operatorProductRoutes } from "./operator/products.ts";
 import { operatorUserRoutes } from "./operator/users.ts";
 import { operatorTokenRoutes } from "./operator/tokens.ts";
+import { operatorUsageRoutes } from "./operator/usage.ts";
 import { operatorUsageRecordRoutes } from "./operator/usage_records.ts";
 import { operatorStatementRoutes } from "./operator/statements.ts";
 import { organizationRoutes } from "./organization/organizations.ts";
@@ -53,6 +54,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorUserRoutes(app, parts);
   operatorAuditRoutes(app, parts);
   operatorTokenRoutes(app, parts);
+  operatorUsageRoutes(app, parts);
   operatorUsageRecordRoutes(app, parts);
   operatorStatementRoutes(app, parts);
   forwardRoutes(app, parts);

@@ -1,17 +1,23 @@
 // The shapes of the operators' API of single usage records.
 import { z } from "@hono/zod-openapi";
 import { recordTargetKinds } from "../../db/meter/record_targets.ts";
+import { operatorUsageGroups } from "../../db/meter/usage_sums.ts";
 import { externalIdCharactersMax, operatorTimestampPastMaxMs } from "../../domain/limits.ts";
+import { externalIdPrefix } from "../../domain/operator/organization.ts";
 import { exampleId, idOut, nextCursorSchema, stringSchema } from "./common.ts";
 import { characters } from "./messages.ts";
 import {
   batchOf,
   cursorOrKey,
   filter,
+  groupBySchema,
   timestampSchema,
   usageInputSchema,
+  usageQuerySchema,
   usageRecordSchema,
   usageRecordsQuerySchema,
+  usageSumSchema,
+  usageSumsOf,
 } from "./usage.ts";
 
 const idFault = characters(externalIdCharactersMax, 1);
@@ -69,3 +75,23 @@ export const operatorUsageRecordsQuerySchema = z.strictObject({
 );
 
 export const operatorUsageBatchSchema = batchOf(operatorUsageInputSchema).openapi("OperatorUsageBatch");
+
+const organizationFault = "must be the id of an organization, or external: and its external id.";
+
+export const operatorUsageQuerySchema = usageQuerySchema.extend({
+  organizationId: filter(
+    z.string().min(1, organizationFault).max(
+      externalIdCharactersMax + externalIdPrefix.length,
+      organizationFault,
+    ),
+    { things: "organizations, by id or as `external:` with an external id", example: exampleId("org") },
+  ),
+  groupBy: groupBySchema(operatorUsageGroups),
+});
+
+export const operatorUsageSumsSchema = usageSumsOf(usageSumSchema.extend({
+  organizationId: stringSchema("The organization, if grouped by organization.", exampleId("org")).optional(),
+  organizationName: stringSchema("Its name, if grouped by organization.", "Northwind Maps").optional(),
+  externalId: stringSchema("Its external id, if grouped by organization.", "customer-4711").nullable()
+    .optional(),
+})).openapi("OperatorUsageSums");

@@ -220,6 +220,20 @@ export const recordedBatchSchema = z.object({
 const timeInZone = "An ISO 8601 time with a UTC offset, or a date, which means its start in `timezone`. " +
   "The range is widened to full quarters of an hour.";
 
+/** @param groups What to group by. */
+export function groupBySchema<const T extends string>(groups: readonly T[]) {
+  return severalOf(z.enum(groups, { error: `must be one or more of ${groups.join(", ")}.` })).optional()
+    .openapi({
+      type: "array",
+      items: { type: "string", enum: [...groups] },
+      maxItems: groups.length,
+      description:
+        "Returns a sum for each combination of these. Different metrics are never added up: each row names its metric " +
+        `unless you filter by exactly one. ${severalWords}`,
+      example: ["productSlug", "metric"],
+    });
+}
+
 export const usageQuerySchema = z.strictObject({
   from: z.string().optional().openapi({
     description: `The start of the range, inclusive. Defaults to the start of this month. ${timeInZone}`,
@@ -236,16 +250,7 @@ export const usageQuerySchema = z.strictObject({
       default: "day",
     }),
   ...filters,
-  groupBy: severalOf(z.enum(usageGroups, { error: `must be one or more of ${usageGroups.join(", ")}.` }))
-    .optional().openapi({
-      type: "array",
-      items: { type: "string", enum: [...usageGroups] },
-      maxItems: usageGroups.length,
-      description:
-        "Returns a sum for each combination of these. Different metrics are never added up: each row names its metric " +
-        `unless you filter by exactly one. ${severalWords}`,
-      example: ["productSlug", "metric"],
-    }),
+  groupBy: groupBySchema(usageGroups),
   timezone: z.string().max(64).optional().openapi({
     description: "The IANA name of the time zone of the windows, at most 64 characters.",
     default: "UTC",
@@ -265,24 +270,32 @@ const unknownExtreme =
   "Null if unknown: the record that had it was voided after older records of the same quarter of an hour had been " +
   "deleted by retention.";
 
-export const usageSumsSchema = z.object({
-  from: timeOutInZone("The start of the range, inclusive."),
-  to: timeOutInZone("The end of the range, exclusive."),
-  window: z.enum(queryWindows).openapi({ description: "The requested windows.", example: "day" }),
-  data: z.array(z.object({
-    start: timeOutInZone("The start of the window, inclusive."),
-    end: timeOutInZone("The end of the window, exclusive."),
-    productSlug: stringSchema("The product, if grouped by product.", "tiles").optional(),
-    metric: stringSchema(
-      "The metric. Absent only if you filter by exactly one metric and don't group by it.",
-      "requests",
-    ).optional(),
-    apiKey: stringSchema("The API key's id, if grouped by API key. Null for usage recorded by an operator.")
-      .nullable()
-      .optional(),
-    sum: z.number().openapi({ description: "The sum. Exact up to 2^53−1, rounded beyond." }),
-    count: z.number().int().openapi({ description: "The number of records." }),
-    min: z.number().nullable().openapi({ description: `The smallest quantity. ${unknownExtreme}` }),
-    max: z.number().nullable().openapi({ description: `The largest quantity. ${unknownExtreme}` }),
-  })).openapi({ description: "One row for each window and group. Windows without records are omitted." }),
-}).openapi("UsageSums");
+/** The range of sums, and a list of them. */
+export const usageSumsOf = <T extends z.ZodType>(sum: T) =>
+  z.object({
+    from: timeOutInZone("The start of the range, inclusive."),
+    to: timeOutInZone("The end of the range, exclusive."),
+    window: z.enum(queryWindows).openapi({ description: "The requested windows.", example: "day" }),
+    data: z.array(sum).openapi({
+      description: "One row for each window and group. Windows without records are omitted.",
+    }),
+  });
+
+export const usageSumSchema = z.object({
+  start: timeOutInZone("The start of the window, inclusive."),
+  end: timeOutInZone("The end of the window, exclusive."),
+  productSlug: stringSchema("The product, if grouped by product.", "tiles").optional(),
+  metric: stringSchema(
+    "The metric. Absent only if you filter by exactly one metric and don't group by it.",
+    "requests",
+  ).optional(),
+  apiKey: stringSchema("The API key's id, if grouped by API key. Null for usage recorded by an operator.")
+    .nullable()
+    .optional(),
+  sum: z.number().openapi({ description: "The sum. Exact up to 2^53−1, rounded beyond." }),
+  count: z.number().int().openapi({ description: "The number of records." }),
+  min: z.number().nullable().openapi({ description: `The smallest quantity. ${unknownExtreme}` }),
+  max: z.number().nullable().openapi({ description: `The largest quantity. ${unknownExtreme}` }),
+});
+
+export const usageSumsSchema = usageSumsOf(usageSumSchema).openapi("UsageSums");

@@ -1,10 +1,20 @@
 // Reading usage: sums, the usage page and the small charts of keys, all read by the reports thread.
+import type { UsageGroup } from "../../db/meter/usage_sums.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
 import type { ReportBytes } from "../reports/reports.ts";
 import { type UsageReader, usageScope } from "./usage_access.ts";
 import type { UsageOverview, UsageOverviewQuery } from "./usage_overview.ts";
 import type { UsageQuery } from "./usage_sums.ts";
+
+/** @returns What to group a query's sums by, so that different metrics are never added up. */
+export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: {
+  readonly groupBy?: readonly G[] | undefined;
+  readonly metric?: readonly string[] | undefined;
+}): readonly (G | "metric")[] {
+  const isByMetric = metric.length === 1 || groupBy.some((group) => group === "metric");
+  return isByMetric ? groupBy : [...groupBy, "metric"];
+}
 
 /**
  * Adds up usage of the reader's organization.

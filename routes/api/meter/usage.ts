@@ -1,9 +1,8 @@
 // The usage API: recording and reading usage with an API key, and reading it with a session.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import type { UsageGroup } from "../../../db/meter/usage_sums.ts";
 import { AppError, validationError } from "../../../domain/errors.ts";
 import { usageBodyBytesMax } from "../../../domain/limits.ts";
-import { sumUsage } from "../../../services/meter/usage.ts";
+import { groupsOf, sumUsage } from "../../../services/meter/usage.ts";
 import type { UsageReader } from "../../../services/meter/usage_access.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { requireSession } from "../../session.ts";
@@ -111,11 +110,7 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     { query }: { query: z.output<typeof schemas.usageQuerySchema> },
     reader: UsageReader,
   ) => {
-    const { groupBy = [], metric = [] } = query;
-    // Different metrics are never added up.
-    const isByMetric = groupBy.includes("metric") || metric.length === 1;
-    const groups: UsageGroup[] = isByMetric ? groupBy : [...groupBy, "metric"];
-    const options = { query: { ...query, groupBy: groups }, format, signal: c.req.raw.signal };
+    const options = { query: { ...query, groupBy: groupsOf(query) }, format, signal: c.req.raw.signal };
     const report = await sumUsage(services, reader, options);
     return format === "json" ? sendJson(c, report) : sendCsv(c, report, `usage-${report.head}.csv`);
   };

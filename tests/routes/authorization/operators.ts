@@ -181,6 +181,8 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     attempt: async ({ test }) => ({ params: { id: (await newOperatorToken(test)).id } }),
   },
 
+  "GET /api/operator/usage": byOperator("usage:read"),
+  "GET /api/operator/usage.csv": byOperator("usage:read"),
   "POST /api/operator/usage": {
     ...byOperator("usage:write"),
     attempt: ({ organizationId }) => ({

@@ -1,0 +1,82 @@
+// `gatehouse usage`: prints usage across organizations as CSV, without a server or alongside one.
+import type { Settings } from "../config.ts";
+import { AppError } from "../domain/errors.ts";
+import { operatorUsageQuerySchema } from "../routes/schemas/operator_usage.ts";
+import { usageCsv } from "../services/meter/usage_export.ts";
+import { operatorUsageInput } from "../services/operator/usage.ts";
+import { administer } from "./administration.ts";
+import { usageHelp } from "./help.ts";
+import { CommandError, exitStatus } from "./settings.ts";
+import { writeBytes, writeLine } from "./terminal.ts";
+import { parseVerbArguments } from "./verb_arguments.ts";
+
+/** Each option, by its name in the API. */
+const optionNames = {
+  from: "from",
+  to: "to",
+  window: "window",
+  timezone: "timezone",
+  groupBy: "group-by",
+  organizationId: "organization",
+  productSlug: "product",
+  metric: "metric",
+  apiKey: "key",
+} as const;
+
+const text = "text" as const;
+const list = "list" as const;
+const forms = {
+  usage: {
+    options: {
+      ...{ from: text, to: text, window: text, timezone: text },
+      ...{ "group-by": list, organization: list, product: list, metric: list, key: list },
+    },
+  },
+};
+
+/**
+ * Runs `gatehouse usage`.
+ *
+ * @param args As typed, without `gatehouse usage`.
+ * @param environment See {@linkcode CommandLine}.
+ * @returns 0.
+ * @throws {CommandError}
+ */
+export async function usageCommand(args: readonly string[], environment: Settings): Promise<number> {
+  const parsed = parseVerbArguments("gatehouse", forms, ["usage", ...args]);
+  if (parsed === "help") return writeLine(usageHelp());
+  const given = Object.entries(optionNames).map(([name, option]) =>
+    [name, parsed.texts.get(option) ?? parsed.lists.get(option)] as const
+  );
+  const { data: query, error } = operatorUsageQuerySchema.safeParse(
+    Object.fromEntries(given.filter(([, value]) => value !== undefined)),
+  );
+  if (error !== undefined) {
+    throw optionError(error.issues.map(({ path: [name], message }) => ({ path: String(name), message })));
+  }
+  const unknown = { message: "--organization names no organization.", status: exitStatus.data };
+  return await administer(
+    { command: "gatehouse usage", environment, onlyReads: true, unknown },
+    async ({ services }) => {
+      const input = await operatorUsageInput(services, { window: "total", ...query });
+      const context = {
+        database: services.database,
+        pause: () => Promise.resolve(),
+        head: () => {},
+        send: (bytes: Uint8Array) => Promise.resolve(writeBytes(bytes)),
+      };
+      try {
+        writeBytes(await usageCsv(context, input));
+      } catch (error) {
+        throw error instanceof AppError && error.details !== undefined ? optionError(error.details) : error;
+      }
+    },
+  );
+}
+
+/** @returns The error of the first fault, which names its option. */
+function optionError([fault]: readonly { readonly path: string; readonly message: string }[]): CommandError {
+  const { path = "", message = "" } = fault ?? {};
+  const option = optionNames[path as keyof typeof optionNames] ?? path;
+  return new CommandError(`--${option} ${message}`, exitStatus.data);
+}

@@ -1,0 +1,45 @@
+// The operators' API of usage across organizations.
+import type { OpenAPIHono, z } from "@hono/zod-openapi";
+import { sumUsageAsOperator } from "../../../services/operator/usage.ts";
+import type { AppContext, AppEnv, AppParts } from "../../env.ts";
+import { operatorUsageQuerySchema, operatorUsageSumsSchema } from "../../schemas/operator_usage.ts";
+import { csvResponse, sendCsv, sendJson } from "../meter/report.ts";
+import { operatorRoutes } from "./operator_routes.ts";
+
+/** Mounts `GET /api/operator/usage` and `usage.csv`. */
+export function operatorUsageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const route = operatorRoutes(app, parts);
+  const common = {
+    access: "usage:read",
+    query: operatorUsageQuerySchema,
+    errors: ["not_found", "range_too_long"],
+  } as const;
+  const description =
+    "Of all organizations, unless you name some. Grouped by organization, rows are sorted by window and then by " +
+    "organization. Sums that are neither filtered nor grouped by organization or API key include organizations that have " +
+    "been deleted since.";
+  const handle =
+    (format: "json" | "csv") =>
+    async (c: AppContext, { query }: { query: z.output<typeof operatorUsageQuerySchema> }) => {
+      const report = await sumUsageAsOperator(parts.services, { query, format, signal: c.req.raw.signal });
+      return format === "json" ? sendJson(c, report) : sendCsv(c, report, `usage-${report.head}.csv`);
+    };
+
+  route({
+    ...common,
+    route: "GET /api/operator/usage",
+    operationId: "readUsageOfOrganizations",
+    summary: "Get usage of organizations",
+    description,
+    responses: { 200: { description: "Sums by window and group.", schema: operatorUsageSumsSchema } },
+  }, handle("json"));
+
+  route({
+    ...common,
+    route: "GET /api/operator/usage.csv",
+    operationId: "downloadUsageOfOrganizations",
+    summary: "Download usage of organizations as CSV",
+    description: `${description} All rows, without a size limit. Sums are exact decimal numbers.`,
+    responses: { 200: csvResponse },
+  }, handle("csv"));
+}

@@ -1,0 +1,36 @@
+// Operators read the usage of any organizations, on the reports thread.
+import { groupsOf } from "../meter/usage.ts";
+import type { UsageQuery } from "../meter/usage_sums.ts";
+import type { SessionContext } from "../context.ts";
+import type { ReportBytes } from "../reports/reports.ts";
+import { resolveOrganization } from "./organizations.ts";
+
+/** Which usage to add up. */
+export interface OperatorUsageQuery extends UsageQuery {
+  /** Ids, or `external:` and an external id; all organizations if undefined. */
+  readonly organizationId?: readonly string[] | undefined;
+}
+
+/**
+ * Adds up usage. Sums that are neither of certain organizations or keys nor grouped by them include deleted organizations.
+ *
+ * @param options `signal`: cancels the report.
+ * @returns As `sumUsage`. @throws {AppError} `not_found`, `validation_failed`, `range_too_long`, `unavailable`.
+ */
+export async function sumUsageAsOperator(
+  context: Pick<SessionContext, "database" | "reports" | "clock">,
+  { query, format, signal }: { query: OperatorUsageQuery; format: "json" | "csv"; signal: AbortSignal },
+): Promise<ReportBytes> {
+  const input = await operatorUsageInput(context, query);
+  return await context.reports.bytes(format === "json" ? "usageJson" : "usageCsv", input, signal);
+}
+
+/** @returns The report's input. @throws {AppError} `not_found` for an unknown organization. */
+export async function operatorUsageInput(
+  { database, clock }: Pick<SessionContext, "database" | "clock">,
+  { organizationId, ...query }: OperatorUsageQuery,
+) {
+  const resolve = async (idText: string) => (await resolveOrganization({ database }, idText)).id;
+  const organizationIds = organizationId && await Promise.all(organizationId.map(resolve));
+  return { ...query, groupBy: groupsOf(query), organizationIds, now: clock() };
+}
