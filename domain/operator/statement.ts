@@ -49,3 +49,53 @@ function monthStart(period: string, timezone: string): number {
   return Temporal.PlainYearMonth.from(period).toPlainDate({ day: 1 }).toZonedDateTime(timezone)
     .epochMilliseconds;
 }
+
+/** The public form of a statement. */
+export interface Statement {
+  readonly id: string;
+  /** Such as `2026-10`. */
+  readonly period: string;
+  /** ISO 8601 UTC; `end` is not included. */
+  readonly start: string;
+  readonly end: string;
+  readonly timezone: string;
+  /** Has lines only when it is closed. */
+  readonly status: "closing" | "closed";
+  readonly createdAt: string;
+  readonly closedAt: string | null;
+}
+
+/** The month that can be closed next. */
+export interface NextStatement {
+  readonly period: string;
+  readonly start: string;
+  readonly end: string;
+  /** Whether it has ended, so that it can be closed now. */
+  readonly isEnded: boolean;
+}
+
+/** What a line or a total says. Names and units are those of the catalog, null where it has none. */
+interface StatementAmount {
+  readonly productSlug: string;
+  readonly productName: string | null;
+  readonly metric: string;
+  readonly metricName: string | null;
+  readonly unit: string | null;
+  /** The exact sum as a decimal, which may be negative. */
+  readonly quantity: string;
+  readonly records: number;
+}
+
+/** The public form of a line. */
+export interface StatementLine extends StatementAmount {
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly externalId: string | null;
+  /** The earlier month that is corrected, or null for the month of the statement. */
+  readonly adjustmentOf: string | null;
+}
+
+/** What is charged for a product and metric in a whole statement. */
+export interface StatementTotal extends StatementAmount {
+  readonly lines: number;
+}

@@ -10,7 +10,6 @@ import {
   insertStatement,
   insertStatementLines,
   moveStatementOn,
-  type StatementLineRow,
   type StatementRow,
   type StatementTotalRow,
 } from "../../db/operator/statements.ts";
@@ -23,58 +22,18 @@ import {
   billingMonth,
   isPeriod,
   lastEndedPeriod,
+  type NextStatement,
   scheduledClose,
   shiftPeriod,
+  type Statement,
+  type StatementLine,
+  type StatementTotal,
 } from "../../domain/operator/statement.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { invalidCursorError, type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import type { ReportBytes } from "../reports/reports.ts";
 import { parseLineCursor } from "./statement_lines.ts";
-
-/** The public form of a statement. */
-export interface Statement {
-  readonly id: string;
-  /** Such as `2026-10`. */
-  readonly period: string;
-  /** ISO 8601 UTC; `end` is not included. */
-  readonly start: string;
-  readonly end: string;
-  readonly timezone: string;
-  /** Has lines only when it is closed. */
-  readonly status: StatementRow["status"];
-  readonly createdAt: string;
-  readonly closedAt: string | null;
-}
-
-/** The month that can be closed next. */
-export interface NextStatement {
-  readonly period: string;
-  readonly start: string;
-  readonly end: string;
-  /** Whether it has ended, so that it can be closed now. */
-  readonly isEnded: boolean;
-}
-
-/** What a line or a total says, with the exact quantity as a decimal. */
-type Amount = Pick<StatementLineRow, "productSlug" | "productName" | "metric" | "metricName" | "unit"> & {
-  readonly quantity: string;
-  readonly records: number;
-};
-
-/** The public form of a line. */
-export interface StatementLine extends Amount {
-  readonly organizationId: string;
-  readonly organizationName: string;
-  readonly externalId: string | null;
-  /** The earlier month that is corrected, or null for the month of the statement. */
-  readonly adjustmentOf: string | null;
-}
-
-/** What is charged for a product and metric in a whole statement. */
-export interface StatementTotal extends Amount {
-  readonly lines: number;
-}
 
 /** Lists statements, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function listStatements(

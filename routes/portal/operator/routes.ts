@@ -9,6 +9,7 @@ import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationListPages } from "./organizations.ts";
 import { operatorOverviewRoutes } from "./overview.ts";
 import { operatorProductPages } from "./products.ts";
+import { operatorStatementPages } from "./statements.ts";
 import { operatorSystemPages } from "./system.ts";
 import { operatorTokenPages } from "./tokens.ts";
 import { operatorUsagePages } from "./usage.ts";
@@ -24,6 +25,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationKeyPages(app, parts);
   operatorOrganizationMemberPages(app, parts);
   operatorProductPages(app, parts);
+  operatorStatementPages(app, parts);
   operatorSystemPages(app, parts);
   operatorTokenPages(app, parts);
   operatorUsagePages(app, parts);

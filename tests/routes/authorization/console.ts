@@ -2,7 +2,7 @@
 import { newOperatorToken } from "../../support/operators.ts";
 import type { World } from "../../support/world.ts";
 import { type Attempt, type Entry, onlyOperators } from "./entry.ts";
-import { ofOrganization, onUser, withInvitation, withNote, withProduct } from "./operators.ts";
+import { ofOrganization, onUser, withInvitation, withNote, withProduct, withStatement } from "./operators.ts";
 
 type Trying = (world: World) => Attempt | Promise<Attempt>;
 
@@ -53,6 +53,9 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/products/new", { fields: { slug: "search", name: "Search" } }),
   ...form("/operator/products/:slug/edit", { attempt: withProduct(), fields: { name: "Map tiles" } }),
   ...form("/operator/products/:slug/delete", { attempt: withProduct() }),
+  "GET /operator/statements": page(),
+  ...form("/operator/statements/close", { attempt: withStatement(), fields: { period: "2026-10" } }),
+  "GET /operator/statements/:id": page(withStatement()),
   "GET /operator/system": page(),
   "GET /operator/tokens": page(),
   ...form("/operator/tokens/new", { fields: { "name": "Billing", "usage:read": "on" } }),

@@ -34,7 +34,7 @@ export const withNote = async ({ test, organizationId }: World) => {
 };
 
 /** @returns An attempt on a closed statement. */
-const withStatement = (more: Attempt = {}) => async ({ test }: World) => {
+export const withStatement = (more: Attempt = {}) => async ({ test }: World) => {
   await run(
     test,
     `INSERT OR IGNORE INTO statements (number, id, period, timezone, start_at, end_at, status, progress, created_at)
