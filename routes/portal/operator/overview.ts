@@ -1,15 +1,16 @@
 // The first page of the operator console.
 import { productsMax } from "../../../domain/limits.ts";
 import { percentChange } from "../../../domain/meter/usage_report.ts";
-import { groupDigits } from "../../../domain/number_text.ts";
+import { countOf, groupDigits } from "../../../domain/number_text.ts";
 import type { OperatorOverview } from "../../../services/operator/overview.ts";
 import { listProducts } from "../../../services/operator/products.ts";
+import { listStatements } from "../../../services/operator/statements.ts";
 import { Change } from "../../../views/components/change.tsx";
 import type { ChartProps } from "../../../views/components/chart.tsx";
 import { type Health, healthOf } from "../../../views/operator/health.ts";
 import { organizationHref } from "../../../views/operator/links.ts";
 import { type Attention, overviewPage } from "../../../views/operator/overview.tsx";
-import { clockTime } from "../../../views/text/time.ts";
+import { clockTime, monthWords } from "../../../views/text/time.ts";
 import { daysWords, windowNames } from "../../../views/text/zone.ts";
 import type { App } from "../../env.ts";
 import { readSystemState } from "../../system_state.ts";
@@ -23,10 +24,11 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   get(operatorHome, async (c, actor) => {
     const frame = operatorFrame(parts, actor);
     const { now } = frame;
-    const [overview, state, { products }] = await Promise.all([
+    const [overview, state, { products }, billing] = await Promise.all([
       services.reports.read("readOverview", { now, metric: c.req.query("metric") ?? null }, c.req.raw.signal),
       readSystemState(parts),
       listProducts(services, { limit: productsMax }),
+      listStatements(services, { limit: 1 }),
     ]);
     const names = {
       products: new Map(products.map(({ slug, name }) => [slug, name])),
@@ -50,7 +52,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
         note: customer.externalId ?? customer.id,
       })),
       activeCount: overview.organizations.month,
-      attention: attentionOf(health),
+      attention: [...attentionOf(health), ...openMonth(billing, now)],
       health,
     });
     return await sendPage(c, page);
@@ -122,4 +124,21 @@ function attentionOf(health: readonly Health[]): Attention[] {
       label: "View",
     }]
   );
+}
+
+/** @returns That a month has ended without a statement, once there is a first one. */
+function openMonth(
+  { statements, next }: Awaited<ReturnType<typeof listStatements>>,
+  now: number,
+): Attention[] {
+  if (statements.length === 0 || !next.isEnded) return [];
+  const days = Math.floor((now - Date.parse(next.end)) / 86_400_000);
+  return [{
+    icon: "file",
+    tone: "soon",
+    title: `${monthWords(Date.parse(`${next.period}-01T00:00:00Z`))} is not closed`,
+    text: `The month ended ${days === 0 ? "today" : `${countOf(days, "day")} ago`}.`,
+    href: "/operator/statements",
+    label: "View",
+  }];
 }

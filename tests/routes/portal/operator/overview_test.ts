@@ -74,3 +74,15 @@ testApp("the system page shows the version, the queue, the database, emails and 
   assert.match(text, /Email 1 waiting · oldest \d+ ms OK/);
   assert.match(text, /Backups BACKUP_DIR is not set\. Off/);
 });
+
+testApp("a month without a statement needs attention, once months are closed", async (test) => {
+  const mara = await newOperator(test);
+  const page = async () => textOf((await openPage(test, "/operator", { person: mara })).html);
+  assert.match(await page(), /Nothing needs your attention\./);
+  const closed = await test.send("/api/operator/statements", {
+    cookie: mara.cookie,
+    json: { period: "2026-09" },
+  });
+  assert.equal(closed.status, 201, await closed.text());
+  assert.match(await page(), /October 2026 is not closed The month ended 20 days ago\./);
+});
