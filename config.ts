@@ -38,6 +38,8 @@ export interface Config {
   readonly sessionMaxDays: number;
   readonly sessionIdleDays: number;
   readonly usageRetentionDays: number;
+  /** Whether usage of products and metrics that aren't in the catalogue is rejected. */
+  readonly usageCatalog: "optional" | "required";
   /** Whose calendar decides when months of statements end: an IANA name. */
   readonly billingTimezone: string;
   /** The day on which the month before is closed; undefined to close months by hand. */
@@ -81,6 +83,7 @@ export const settings = {
   TRUSTED_PROXIES: { default: "", expected: "comma-separated IP addresses or CIDR blocks" },
   SESSION_MAX_DAYS: { default: "30", expected: "a whole number from 1 to 365" },
   SESSION_IDLE_DAYS: { default: "7", expected: "a whole number from 1 to SESSION_MAX_DAYS" },
+  USAGE_CATALOG: { default: "optional", expected: "optional or required" },
   USAGE_RETENTION_DAYS: { default: "400", expected: "a whole number from 36 to 36500" },
   BILLING_TIMEZONE: { default: "UTC", expected: "an IANA time zone, such as Europe/Berlin" },
   STATEMENT_CLOSE_DAY: { default: "", expected: "a whole number from 1 to 28" },
@@ -119,6 +122,7 @@ export function parseConfig(
     ...readMail(reader),
     ...readSessions(reader),
     signUp: reader.oneOf("SIGN_UP", ["open", "invite", "closed"]),
+    usageCatalog: reader.oneOf("USAGE_CATALOG", ["optional", "required"]),
     usageRetentionDays: reader.integer("USAGE_RETENTION_DAYS", { min: 36, max: 36500 }),
     ...readBilling(reader),
     apiKeyRequestsPerSecond: reader.integer("API_KEY_REQUESTS_PER_SECOND", { min: 0, max: 1_000_000 }),

@@ -21,6 +21,7 @@ Deno.test("parseConfig() requires no settings", () => {
     trustedProxies: [],
     sessionMaxDays: 30,
     sessionIdleDays: 7,
+    usageCatalog: "optional",
     usageRetentionDays: 400,
     apiKeyRequestsPerSecond: 1000,
     logLevel: "info",
@@ -142,6 +143,7 @@ for (
       "Infinity",
       "NaN",
     ]],
+    ["USAGE_CATALOG", "usageCatalog", { required: "required" }, ["Required", "yes"]],
     ["USAGE_RETENTION_DAYS", "usageRetentionDays", { "36": 36, "36500": 36500 }, ["35", "36501", "400d"]],
     ["BILLING_TIMEZONE", "billingTimezone", { UTC: "UTC", "Europe/Berlin": "Europe/Berlin" }, [
       "Berlin",

@@ -24,6 +24,8 @@ export interface RecordGroup {
   readonly keys: number;
   /** How many series an organization may have. */
   readonly seriesMax: number;
+  /** Whether products and metrics must be in the catalogue. */
+  readonly isCatalogRequired: boolean;
 }
 
 /** An earlier record with the idempotency key of one of the group. */
@@ -44,6 +46,14 @@ export interface LimitedSeries {
   readonly room: number;
 }
 
+/** A series whose product or metric isn't in the catalogue. */
+export interface UnlistedSeries {
+  /** Index in {@linkcode RecordGroup.series}. */
+  readonly position: number;
+  /** 1 when the product is missing; 0 when only the metric is. */
+  readonly isProduct: 0 | 1;
+}
+
 /** A source that exists. */
 export interface RecordSource {
   /** Index in {@linkcode RecordGroup.sources}. */
@@ -60,6 +70,8 @@ export interface RecordOutcome {
   readonly existing: readonly ExistingRecord[];
   /** By position. A request that needs a series that was not created is not recorded. */
   readonly limited: readonly LimitedSeries[];
+  /** Series that aren't in the catalogue, if they must be: a request with one is not recorded. */
+  readonly unlisted: readonly UnlistedSeries[];
   /** How many records were inserted. */
   readonly inserted: number;
   /** The `seq` of a record is this plus its index in the group. */
@@ -76,7 +88,17 @@ interface Source {
   readonly denial: Statement;
   /** The number of its API key. */
   readonly apiKey: Statement;
+  /** Whether a series `e` may be recorded: without a catalogue, every one. */
+  readonly isListed?: Statement;
 }
+
+const isListed = sql`EXISTS (
+    SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)`;
+/** The series `?2` that aren't in the catalogue. */
+const selectUnlisted = sql`
+  SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER),
+    'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS json
+  FROM json_each(?2) e WHERE NOT ${isListed}`;
 
 /** A source is the hash of an API key `k`. */
 const keySource: Source = {
@@ -99,13 +121,13 @@ const operatorSource: Source = {
   apiKey: sql`coalesce(k.number, 0)`,
 };
 
-const seriesFrom = ({ join, denial, apiKey }: Source) =>
+const seriesFrom = ({ join, denial, apiKey, isListed = sql`true` }: Source) =>
   sql`series AS MATERIALIZED (
     SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
     FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
     JOIN usage_series us ON us.organization = o.number AND us.product_slug = e.value ->> 1
       AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey}
-    WHERE ${denial} IS NULL
+    WHERE ${denial} IS NULL AND ${isListed}
   )`;
 /** Every source may record, and no limit was reached. */
 const hasAllSeries = sql`(SELECT count(*) FROM series) = json_array_length(?2)`;
@@ -233,11 +255,11 @@ const addUp = [
 ];
 
 /** Series that don't exist yet; `?4` is how many an organization may have. */
-const newSeries = ({ join, denial, apiKey }: Source, condition: Statement) =>
+const newSeries = ({ join, denial, apiKey, isListed = sql`true` }: Source, condition: Statement) =>
   sql`SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug,
     e.value ->> 2 AS metric, ${apiKey} AS api_key, ?4 - o.series AS room
   FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
-  WHERE ${condition} AND ${denial} IS NULL AND NOT EXISTS (
+  WHERE ${condition} AND ${denial} IS NULL AND ${isListed} AND NOT EXISTS (
     SELECT 1 FROM usage_series us WHERE us.organization = o.number
     AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey})`;
 /** Most organizations have room for more series than the whole group has: theirs are not looked up here. */
@@ -283,6 +305,11 @@ function statementsOf(source: Source) {
 }
 
 const statementsBy = { keys: statementsOf(keySource), operator: statementsOf(operatorSource) };
+/** The same where the catalogue is required. */
+const listedStatementsBy = {
+  keys: statementsOf({ ...keySource, isListed }),
+  operator: statementsOf({ ...operatorSource, isListed }),
+};
 /** Notes at `?3` that the keys `?1` were used, unless they were before `?2`. */
 const updateKeysUsed = sql`UPDATE api_keys AS k SET last_used_at = ?3
   WHERE k.key_hash IN (SELECT value FROM json_each(?1)) AND ${activeApiKey(sql`?3`)}
@@ -300,16 +327,17 @@ export async function insertUsageRecords(
   group: RecordGroup,
 ): Promise<RecordOutcome> {
   const { now, keys, by } = group;
-  const statements = statementsBy[by];
+  const statements = (group.isCatalogRequired ? listedStatementsBy : statementsBy)[by];
   const names = JSON.stringify(group.sources);
   const batch: Statement[] = [bind(statements.selectSources, names, null, now)];
   /** @returns The statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
-  let [insertedAt, existingAt, limitedAt] = [-1, -1, -1];
+  let [insertedAt, existingAt, limitedAt, unlistedAt] = [-1, -1, -1, -1];
   const count = group.records.length;
   if (count > 0) {
     const seriesAndTime = [JSON.stringify(group.series), now] as const;
     const values = [JSON.stringify(group.records), ...seriesAndTime] as const;
+    if (group.isCatalogRequired) unlistedAt = add(bind(selectUnlisted, null, seriesAndTime[0]));
     limitedAt = add(bind(statements.selectLimited, null, ...seriesAndTime, group.seriesMax));
     add(bind(statements.insertSeries, null, ...seriesAndTime, group.seriesMax));
     const insert = keys > 0 ? statements.insertWithKeys : statements.insertWithoutKeys;
@@ -332,6 +360,7 @@ export async function insertUsageRecords(
     sources,
     existing: rowsOf<ExistingRecord>(results, existingAt),
     limited: rowsOf<LimitedSeries>(results, limitedAt).sort((a, b) => a.position - b.position),
+    unlisted: rowsOf<UnlistedSeries>(results, unlistedAt),
     inserted: results[insertedAt]?.changes ?? 0,
     firstSeq: (sources[0]?.seq ?? 0) + 1,
   };

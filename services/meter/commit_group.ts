@@ -62,10 +62,10 @@ export interface Repeats {
 export type CommitGroup = ReturnType<typeof buildGroup>;
 
 /**
- * @param requests Any number by keys, or one by an operator.
+ * @param requests Any number by keys, or one by an operator. @param isCatalogRequired See {@linkcode RecordGroup}.
  * @returns The requests as one group. Two requests of one organization must not share an idempotency key.
  */
-export function buildGroup(requests: readonly GroupRequest[], now: number) {
+export function buildGroup(requests: readonly GroupRequest[], now: number, isCatalogRequired = false) {
   const series: [source: string, productSlug: string, metric: string][] = [];
   const seriesBySource = new Map<string, Map<string, number>>();
   const seriesOf = (source: string) => {
@@ -107,7 +107,8 @@ export function buildGroup(requests: readonly GroupRequest[], now: number) {
   });
   const by = typeof requests[0]?.source === "object" ? "operator" : "keys";
   const sources = [...seriesBySource.keys()];
-  const group: RecordGroup = { now, by, sources, series, records, keys, seriesMax: usageSeriesMax };
+  const seriesMax = usageSeriesMax;
+  const group: RecordGroup = { now, by, sources, series, records, keys, seriesMax, isCatalogRequired };
   return { group, /** The position of each request's first record. */ starts };
 }
 

@@ -99,6 +99,8 @@ class GroupResults {
     const { starts, group } = this.#committed;
     const start = starts[index] ?? 0;
     const positionOf = recordPositions(request, start);
+    const unlisted = this.#unlistedIn(request, positionOf);
+    if (unlisted.length > 0) return rejected("rejected", () => unlistedError(unlisted));
     const limit = this.#limits.of(start, starts[index + 1] ?? group.records.length);
     if (limit?.fitsAlone) return "retry";
     if (limit !== null) {
@@ -136,6 +138,19 @@ class GroupResults {
     const key = this.#sources.get(source);
     if (key === undefined) return invalidApiKeyError;
     return key.denial === null ? null : denialErrors[key.denial];
+  }
+
+  /** @returns The fields of a request that name something that isn't in the catalogue. */
+  #unlistedIn(request: GroupRequest, positionOf: (index: number) => number): string[] {
+    const { group, outcome } = this.#committed;
+    if (outcome.unlisted.length === 0) return [];
+    return request.inputs.flatMap((_input, index) => {
+      const position = seriesOf(group.records[positionOf(index)]);
+      const series = outcome.unlisted.find((series) => series.position === position);
+      return series === undefined
+        ? []
+        : [pathIn(request, index, series.isProduct ? "productSlug" : "metric")];
+    });
   }
 
   #usageRecord(
@@ -205,6 +220,11 @@ function recordPositions({ repeats }: GroupRequest, start: number): (index: numb
 /** Names a field of an input. Operators always send batches. */
 function pathIn({ inputs, source }: GroupRequest, index: number, field: string): string {
   return inputs.length > 1 || typeof source !== "string" ? `records[${index}].${field}` : field;
+}
+
+function unlistedError(paths: readonly string[]): AppError {
+  const message = "must be in the catalogue of products.";
+  return validationError(paths.slice(0, errorDetailsMax).map((path) => ({ path, message })));
 }
 
 function seriesLimit(request: GroupRequest, isNew: (index: number) => boolean): AppError {

@@ -215,7 +215,8 @@ export class Recorder {
   ): Promise<readonly T[]> {
     // Needed for the response, so it must be known before anything is written.
     const ids = await this.recordIds();
-    const group = buildGroup(requests, this.#context.clock());
+    const { clock, config } = this.#context;
+    const group = buildGroup(requests, clock(), config.usageCatalog === "required");
     const startedAt = performance.now();
     const outcome = await insertUsageRecords(writer, group.group);
     const { counts, retries } = completeRequests(requests, { ...group, outcome, ids });

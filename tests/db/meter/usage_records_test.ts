@@ -59,6 +59,7 @@ for (const kind of databaseKinds) {
           now: 1_000_000,
           seriesMax: usageSeriesMax,
           by: "keys",
+          isCatalogRequired: false,
           sources: hashes,
           series: [[first, "p", "m"], [second, "p", "m"], [first, "q", "m"], [first, "q", "n"], [
             hashes[2] ?? "",

@@ -33,6 +33,7 @@ const outcome: RecordOutcome = {
   sources: [{ position: 0, id: "key_test", denial: null }],
   existing: [],
   limited: [],
+  unlisted: [],
   inserted: 3,
   firstSeq: 1,
 };

@@ -52,6 +52,7 @@ async function recordMany(
       now: test.now(),
       seriesMax: usageSeriesMax,
       by: "keys",
+      isCatalogRequired: false,
       sources: [keyHash],
       series: [[keyHash, "tiles", metric]],
       records: Array(Math.min(left, 10_000)).fill(record),

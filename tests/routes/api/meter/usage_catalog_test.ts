@@ -1,0 +1,64 @@
+// USAGE_CATALOG=required: only products and metrics of the catalogue are recorded.
+import assert from "node:assert/strict";
+import { createTestKey, startTestApp } from "../../../support/app.ts";
+import { databaseKinds } from "../../../support/database.ts";
+import { newOperatorToken } from "../../../support/operators.ts";
+import { listAll, unlimited } from "../../../support/usage.ts";
+import { run } from "../../../support/world.ts";
+
+const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
+
+for (const { name, ignore, open } of databaseKinds) {
+  Deno.test({
+    name: `${name} database: rejects what isn't in the catalogue, and records the rest of the commit`,
+    ignore,
+    async fn() {
+      const test = await startTestApp({ ...unlimited, USAGE_CATALOG: "required" }, { open });
+      try {
+        await run(test, "INSERT INTO products (slug, name, created_at) VALUES ('tiles', 'Tiles', 0)");
+        await run(
+          test,
+          "INSERT INTO product_metrics (product, slug, name, position) VALUES ('tiles', 'requests', 'Requests', 0)",
+        );
+        const { organizationId, ...person } = await test.signUp();
+        const { fullKey: apiKey } = await createTestKey(test, { organizationId, ...person });
+        const { fullToken } = await newOperatorToken(test, ["usage:write"]);
+        const send = async (path: string, json: unknown, key = apiKey) => {
+          const response = await test.send(path, { apiKey: key, json });
+          const { error } = await response.json();
+          return [response.status, error?.code, error?.details?.map(({ path }: { path: string }) => path)];
+        };
+        const single = (record: object) => send("/api/v1/usage", { ...usage, ...record });
+        assert.deepEqual(await single({}), [201, undefined, undefined]);
+        assert.deepEqual(
+          await Promise.all([
+            single({ metric: "bytes" }),
+            single({}),
+            single({ productSlug: "maps", idempotencyKey: "a" }),
+          ]),
+          [
+            [422, "validation_failed", ["metric"]],
+            [201, undefined, undefined],
+            [422, "validation_failed", ["productSlug"]],
+          ],
+        );
+        const records = [usage, { ...usage, metric: "bytes" }, { ...usage, productSlug: "maps" }];
+        const paths = ["records[1].metric", "records[2].productSlug"];
+        assert.deepEqual(await send("/api/v1/usage/batch", { records }), [422, "validation_failed", paths]);
+        const byOperator = records.map((record) => ({ ...record, organizationId }));
+        assert.deepEqual(
+          await send("/api/operator/usage", { records: byOperator }, fullToken),
+          [422, "validation_failed", paths],
+        );
+        assert.equal((await listAll(test, apiKey)).length, 2);
+        const rows = await test.opened.database.read({
+          sql: "SELECT metric FROM usage_series WHERE organization <> 0",
+          args: [],
+        });
+        assert.deepEqual(rows, [{ metric: "requests" }]);
+      } finally {
+        await test.dispose();
+      }
+    },
+  });
+}
