@@ -134,3 +134,26 @@ onEveryDatabase(
     assert.deepEqual(second.customers, []);
   },
 );
+
+onEveryDatabase(
+  "sums the 100 products with the most records, also in the first minutes of a month",
+  async (test) => {
+    const read = () => test.services.reports.read("readOverview", { now: test.now(), metric: null });
+    const ada = await customer(test, "ada");
+    const products = Array.from({ length: 101 }, (_, n) => `p${n}`);
+    for (const product of products) await ada.record(product, "requests", 1);
+    await ada.record("p0", "requests", 1);
+    const { isPartial, metrics, customers } = await read();
+    assert.equal(isPartial, true);
+    assert.deepEqual([metrics[0]?.month.sum, metrics[0]?.month.records], ["101", 101]);
+    assert.deepEqual(customers.map(({ sum, change }) => [sum, change]), [["102", null]]);
+    // 1 December, 00:03.
+    test.advance((9 * 24 + 10) * hourMs);
+    assert.equal(new Date(test.now()).toISOString().slice(0, 16), "2026-12-01T00:03");
+    await ada.record("p1", "requests", 3);
+    const next = await read();
+    assert.deepEqual(next.metrics[0]?.month, { sum: "3", records: 1, change: null });
+    assert.deepEqual(next.organizations, { all: 1, month: 1, today: 1, monthBefore: 0 });
+    assert.equal(next.days.length, 1);
+  },
+);
