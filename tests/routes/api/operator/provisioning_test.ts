@@ -49,6 +49,13 @@ Deno.test("a company provisions, bills and removes a customer with an operator t
       records: [{ externalId: "customer-4711", ...record, idempotencyKey: "import-1" }],
     });
     assert.deepEqual(recorded.body, { accepted: 1, duplicates: 0 });
+    const usage = await send(`GET /usage?organizationId=${id}&window=total&groupBy=organization`);
+    assert.equal(usage.status, 200, JSON.stringify(usage.body));
+    assert.deepEqual(
+      usage.body.data.map(({ sum, count }: { sum: number; count: number }) => [sum, count]),
+      [[5, 2]],
+    );
+
     assert.equal((await send(`PATCH ${customer}`, { status: "suspended" })).status, 200);
     assert.equal(await use(), "organization_suspended");
     assert.equal((await send(`PATCH ${customer}`, { status: "active" })).status, 200);
