@@ -15,8 +15,9 @@ const common = (html: string, path: string) =>
 
 testApp("for everyone else, the console looks like pages that don't exist", async (test) => {
   const ada = await test.signUp();
-  await run(test, "UPDATE sessions SET second_factor_at = ?", test.now());
-  for (const cookie of [undefined, ada.cookie]) {
+  const eve = await test.signUp();
+  await run(test, "UPDATE sessions SET second_factor_at = ? WHERE user_id = ?", test.now(), eve.userId);
+  for (const cookie of [undefined, ada.cookie, eve.cookie]) {
     const unknown = await page(test, "/operatorial", cookie);
     const found = await page(test, "/operator", cookie);
     assert.equal(found.status, 404);
