@@ -89,9 +89,12 @@ export async function checkRollupLevels(read: ReadRows): Promise<void> {
     }
   }
   const outside = await read(
-    `SELECT m.month, m.series FROM usage_rollups_monthly m WHERE m.count > 0 AND (m.first_quarter, m.last_quarter) IS NOT
-      (SELECT min(q.quarter), max(q.quarter) FROM usage_rollups q WHERE q.series = m.series
-        AND (strftime('%Y', q.quarter * 900, 'unixepoch') - 1970) * 12 + strftime('%m', q.quarter * 900, 'unixepoch') - 1 = m.month)`,
+    `SELECT m.month, m.series FROM usage_rollups_monthly m JOIN usage_rollups q ON q.series = m.series
+       AND (strftime('%Y', q.quarter * 900, 'unixepoch') - 1970) * 12 + strftime('%m', q.quarter * 900, 'unixepoch') - 1
+         = m.month
+     WHERE m.count > 0 GROUP BY m.month, m.organization, m.series
+     HAVING NOT (m.first_quarter BETWEEN min(q.quarter) AND min(iif(q.count > 0, q.quarter, NULL))
+       AND m.last_quarter BETWEEN max(iif(q.count > 0, q.quarter, NULL)) AND max(q.quarter))`,
   );
   assert.deepEqual(outside, [], "the first and last quarters of months");
 }
