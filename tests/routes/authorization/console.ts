@@ -54,7 +54,7 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/products/:slug/edit", { attempt: withProduct(), fields: { name: "Map tiles" } }),
   ...form("/operator/products/:slug/delete", { attempt: withProduct() }),
   "GET /operator/statements": page(),
-  ...form("/operator/statements/close", { attempt: withStatement(), fields: { period: "2026-10" } }),
+  ...form("/operator/statements/close", { attempt: withStatement(), fields: { period: "2000-01" } }),
   "GET /operator/statements/:id": page(withStatement()),
   "GET /operator/system": page(),
   "GET /operator/tokens": page(),
