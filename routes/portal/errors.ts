@@ -19,6 +19,7 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
   unavailable: "Temporarily unavailable",
   forbidden: "You don't have permission",
   organization_suspended: "Organization suspended",
+  second_factor_required: "Second factor required",
   organization_switched: "You switched organizations",
   mail_unavailable: "Email isn't set up",
 };

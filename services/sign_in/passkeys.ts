@@ -17,7 +17,11 @@ import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
-import { requireRecentAuthentication, sessionChallengeWriter } from "./recent_authentication.ts";
+import {
+  requireMayChangeFactors,
+  requireRecentAuthentication,
+  sessionChallengeWriter,
+} from "./recent_authentication.ts";
 import {
   type PasskeyOptions,
   type RegistrationAnswer,
@@ -43,10 +47,10 @@ export async function getPasskey(context: SessionContext, actor: SessionActor, i
  * Starts adding a passkey.
  *
  * @returns The options for `navigator.credentials.create()`.
- * @throws {AppError} `proof_required`, `limit_reached`.
+ * @throws {AppError} `proof_required`, `second_factor_required`, `limit_reached`.
  */
 export async function beginPasskey(context: SessionContext, actor: SessionActor): Promise<PasskeyOptions> {
-  requireRecentAuthentication(actor, context.clock());
+  await requireMayChangeFactors(context, actor);
   const { id, email, name } = actor.user;
   const present = await findPasskeysOfUser(context.database, id);
   if (present.length >= passkeysPerUserMax) throw limitError();
@@ -64,7 +68,7 @@ export async function beginPasskey(context: SessionContext, actor: SessionActor)
 /**
  * Adds the passkey that the browser created.
  *
- * @throws {AppError} `proof_required`; `validation_failed` if the answer doesn't match our challenge; `limit_reached`;
+ * @throws {AppError} `proof_required`, `second_factor_required`; `validation_failed` if the answer doesn't match our challenge; `limit_reached`;
  *   `two_step_state` if the passkey was already added, to any account.
  */
 export async function addPasskey(
@@ -73,7 +77,7 @@ export async function addPasskey(
   { name, answer: response }: { name: string; answer: RegistrationAnswer },
 ): Promise<Passkey> {
   const now = context.clock();
-  requireRecentAuthentication(actor, now);
+  await requireMayChangeFactors(context, actor);
   const { id: userId, email: to } = actor.user;
   const use = { purpose: "register", userId, answer: response } as const;
   const challenge = await takeChallenge(sessionChallengeWriter(context, actor), use);
@@ -115,9 +119,9 @@ export async function renamePasskey(
   return await getPasskey(context, actor, id);
 }
 
-/** Removes a passkey. @throws {AppError} `proof_required`, `not_found`. */
+/** Removes a passkey. @throws {AppError} `proof_required`, `second_factor_required`, `not_found`. */
 export async function removePasskey(context: SessionContext, actor: SessionActor, id: string): Promise<void> {
-  requireRecentAuthentication(actor, context.clock());
+  await requireMayChangeFactors(context, actor);
   const { name: passkey } = await getPasskey(context, actor, id);
   const { id: userId, email: to, name } = actor.user;
   const isRemoved = await writeChange(context, actor, {

@@ -1,7 +1,7 @@
 // Recent authentication: sensitive changes require that the person entered their password, or used a passkey, minutes ago.
 import { insertAuditEvent } from "../../db/audit.ts";
 import { findUserCredentialsById, type UserCredentials } from "../../db/account/users.ts";
-import { usePasskey } from "../../db/sign_in/passkeys.ts";
+import { findPasskeysOfUser, usePasskey } from "../../db/sign_in/passkeys.ts";
 import { insertPendingSignIn } from "../../db/sign_in/pending_sign_ins.ts";
 import {
   updateSessionAuthenticated,
@@ -12,12 +12,14 @@ import { addressGroup } from "../../domain/address_group.ts";
 import {
   AppError,
   recentAuthenticationError,
+  secondFactorRequiredError,
   unauthenticatedError,
   validationError,
 } from "../../domain/errors.ts";
 import { recentAuthenticationMs, secondStepTimeoutMs } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
+import { hasOperatorSignIn } from "../operator/operator_access.ts";
 import { rateLimited, sessionSubject } from "./credentials.ts";
 import { type ChallengeWriter, checkPasskey, ownPasskeyOptions } from "./passkey_challenges.ts";
 import { signInExpiredError } from "./second_step_codes.ts";
@@ -33,6 +35,26 @@ export function hasRecentAuthentication({ authenticatedAt }: Pick<Session, "auth
 /** @throws {AppError} `proof_required` when the last authentication is not recent. */
 export function requireRecentAuthentication(session: Pick<Session, "authenticatedAt">, now: number): void {
   if (!hasRecentAuthentication(session, now)) throw recentAuthenticationError();
+}
+
+/**
+ * Requires what changing passkeys, authenticator apps and recovery codes takes. Operators who have a second factor must have used it:
+ * with a password alone, anyone could add another and open the console.
+ *
+ * @throws {AppError} `proof_required`, `second_factor_required`.
+ */
+export async function requireMayChangeFactors(
+  { database, clock }: SessionContext,
+  actor: SessionActor,
+): Promise<void> {
+  const now = clock();
+  requireRecentAuthentication(actor, now);
+  if (!actor.isOperator || hasOperatorSignIn(actor, now)) return;
+  const [user, passkeys] = await Promise.all([
+    findUserCredentialsById(database, actor.user.id),
+    findPasskeysOfUser(database, actor.user.id),
+  ]);
+  if (user?.hasTotp === 1 || passkeys.length > 0) throw secondFactorRequiredError();
 }
 
 /**

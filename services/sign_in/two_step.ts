@@ -29,7 +29,11 @@ import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { sessionSubject } from "./credentials.ts";
-import { requireRecentAuthentication, withOwnPassword } from "./recent_authentication.ts";
+import {
+  requireMayChangeFactors,
+  requireRecentAuthentication,
+  withOwnPassword,
+} from "./recent_authentication.ts";
 import { newRecoveryCodes } from "./second_step_codes.ts";
 import { wellFormedHash } from "./session_tokens.ts";
 import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";
@@ -55,11 +59,11 @@ export async function getTwoStepStatus(context: SessionContext, actor: SessionAc
  * Starts setting up an authenticator app.
  *
  * @returns The new secret in Base32, and the `otpauth:` URL to open or to scan as a QR code.
- * @throws {AppError} `proof_required`, `two_step_state`.
+ * @throws {AppError} `proof_required`, `second_factor_required`, `two_step_state`.
  */
 export async function beginTotp(context: SessionContext, actor: SessionActor) {
   const now = context.clock();
-  requireRecentAuthentication(actor, now);
+  await requireMayChangeFactors(context, actor);
   const secret = await newTotpSecret();
   const [begun] = await context.writeAs(actor, [insertTotp({ userId: actor.user.id, secret, now })]);
   if (begun?.changes !== 1) throw alreadyOnError();
@@ -77,11 +81,11 @@ export async function findTotpSetup(context: SessionContext, actor: SessionActor
  * Turns on two-step sign-in with the app's first code.
  *
  * @returns The recovery codes. They can't be read again.
- * @throws {AppError} `proof_required`, `invalid_code`, `two_step_state`.
+ * @throws {AppError} `proof_required`, `second_factor_required`, `invalid_code`, `two_step_state`.
  */
 export async function confirmTotp(context: SessionContext, actor: SessionActor, text: string) {
   const now = context.clock();
-  requireRecentAuthentication(actor, now);
+  await requireMayChangeFactors(context, actor);
   const { id: userId, email: to, name } = actor.user;
   const totp = await findTotp(context.database, userId);
   if (totp === undefined) throw stateError("Start setting up two-step sign-in first.");
@@ -113,10 +117,10 @@ export async function canTurnOffTwoStep(context: SessionContext, { user, authent
 /**
  * Turns off two-step sign-in. The last authentication must be after it was turned on: then it took a code or a passkey.
  *
- * @throws {AppError} `proof_required`, `two_step_state`.
+ * @throws {AppError} `proof_required`, `second_factor_required`, `two_step_state`.
  */
 export async function turnOffTwoStep(context: SessionContext, actor: SessionActor): Promise<void> {
-  requireRecentAuthentication(actor, context.clock());
+  await requireMayChangeFactors(context, actor);
   const { id: userId, email: to, name } = actor.user;
   const isOff = await writeChange(context, actor, {
     statement: deleteTotpIfAuthenticated(userId, { sessionId: actor.id }),
@@ -133,10 +137,10 @@ export async function turnOffTwoStep(context: SessionContext, actor: SessionActo
  * Creates new recovery codes, which replace the old ones.
  *
  * @returns The codes. They can't be read again.
- * @throws {AppError} `proof_required`, `two_step_state`.
+ * @throws {AppError} `proof_required`, `second_factor_required`, `two_step_state`.
  */
 export async function replaceRecoveryCodes(context: SessionContext, actor: SessionActor): Promise<string[]> {
-  requireRecentAuthentication(actor, context.clock());
+  await requireMayChangeFactors(context, actor);
   const { id: userId, email: to, name } = actor.user;
   const { codes, codeHashes } = newRecoveryCodes();
   const isReplaced = await writeChange(context, actor, {

@@ -52,7 +52,7 @@ function setUpRoutes(route: MountRoute<SessionActor>, services: Context): void {
     summary: "Start setting up an authenticator app",
     description: `${recent} Two-step sign-in stays off until you confirm a code from the app.`,
     responses: { 200: { description: "The secret for the app.", schema: schemas.totpSetUpSchema } },
-    errors: ["proof_required", "two_step_state"],
+    errors: ["proof_required", "second_factor_required", "two_step_state"],
   }, async (_c, _input, actor) => {
     const setUp = await beginTotp(services, actor);
     return { ...setUp, qrCode: qrCodeSvg(setUp.otpauthUrl) };
@@ -65,7 +65,7 @@ function setUpRoutes(route: MountRoute<SessionActor>, services: Context): void {
     description: recent,
     body: schemas.totpCodeSchema,
     responses: { 200: { description: "Turned on.", schema: schemas.recoveryCodesSchema } },
-    errors: ["proof_required", "invalid_code", "two_step_state"],
+    errors: ["proof_required", "second_factor_required", "invalid_code", "two_step_state"],
   }, async (_c, { body }, actor) => ({ recoveryCodes: await confirmTotp(services, actor, body.code) }));
 
   route({
@@ -74,7 +74,7 @@ function setUpRoutes(route: MountRoute<SessionActor>, services: Context): void {
     summary: "Create new recovery codes",
     description: `${recent} The new codes replace the old ones.`,
     responses: { 200: { description: "The new codes.", schema: schemas.recoveryCodesSchema } },
-    errors: ["proof_required", "two_step_state"],
+    errors: ["proof_required", "second_factor_required", "two_step_state"],
   }, async (_c, _input, actor) => ({ recoveryCodes: await replaceRecoveryCodes(services, actor) }));
 }
 
@@ -88,7 +88,7 @@ function turnOffRoutes(route: MountRoute<SessionActor>, services: Context): void
     summary: "Turn off two-step sign-in",
     description: `${recent} You must have authenticated since two-step sign-in was turned on. ${effect}`,
     responses,
-    errors: ["proof_required", "two_step_state"],
+    errors: ["proof_required", "second_factor_required", "two_step_state"],
   }, (_c, _input, actor) => turnOffTwoStep(services, actor));
 
   route({
@@ -128,7 +128,7 @@ function passkeyRoutes(route: MountRoute<SessionActor>, services: Context): void
     summary: "Start adding a passkey",
     description: `${recent} The challenge works once, for 5 minutes.`,
     responses: { 200: { description: "The options for the browser.", schema: schemas.passkeyOptionsSchema } },
-    errors: ["proof_required", "limit_reached"],
+    errors: ["proof_required", "second_factor_required", "limit_reached"],
   }, async (_c, _input, actor) => ({ options: await beginPasskey(services, actor) }));
 
   route({
@@ -138,7 +138,7 @@ function passkeyRoutes(route: MountRoute<SessionActor>, services: Context): void
     description: recent,
     body: schemas.addPasskeySchema,
     responses: { 201: { description: "Added.", schema: schemas.passkeyResponseSchema } },
-    errors: ["proof_required", "limit_reached", "two_step_state"],
+    errors: ["proof_required", "second_factor_required", "limit_reached", "two_step_state"],
   }, async (_c, { body: { name, response } }, actor) => {
     return { passkey: await addPasskey(services, actor, { name, answer: response }) };
   });
@@ -163,6 +163,6 @@ function passkeyRoutes(route: MountRoute<SessionActor>, services: Context): void
     description: `${recent} It stops working immediately.`,
     params: schemas.passkeyParamsSchema,
     responses: { 204: { description: "Removed." } },
-    errors: ["proof_required"],
+    errors: ["proof_required", "second_factor_required"],
   }, (_c, { params }, actor) => removePasskey(services, actor, params.id));
 }

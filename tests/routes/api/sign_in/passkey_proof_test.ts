@@ -3,11 +3,14 @@ import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { recentAuthenticationMs, totpPeriodMs } from "../../../../domain/limits.ts";
 import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+import { makeOperator } from "../../../support/operators.ts";
+import { signInAgain } from "../../../support/pages.ts";
 import { run } from "../../../support/world.ts";
 import {
   addPasskey,
   codeOf,
   firstStep,
+  passkeyOptions,
   proofOptions,
   reauthenticateWithCode,
   secondStep,
@@ -149,3 +152,49 @@ testApp("for the console, a password alone is not enough", async (test) => {
   await run(test, "UPDATE sessions SET second_factor_at = ? WHERE user_id = ?", test.now(), userId);
   assert.equal((await open()).headers.get("location"), "/operator/tokens");
 });
+
+testApp(
+  "with a password alone, nobody changes the second factors of an operator who has one",
+  async (test) => {
+    const mara = await test.signUp();
+    const { passkey, id } = await addPasskey(test, mara.cookie);
+    await makeOperator(test, mara);
+    const cookie = await signInAgain(test, mara, { password: testPassword });
+    const account = "/api/portal/account";
+    const changes: [method: string, path: string, json?: unknown][] = [
+      ["POST", "passkeys/options"],
+      ["POST", "passkeys", {
+        name: "Mine",
+        response: passkey.register(await passkeyOptions(test, mara.cookie)),
+      }],
+      ["DELETE", `passkeys/${id}`],
+      ["POST", "two-step/totp"],
+      ["POST", "two-step/totp/confirm", { code: "000000" }],
+      ["DELETE", "two-step/totp"],
+      ["POST", "two-step/recovery-codes"],
+    ];
+    for (const [method, path, json] of changes) {
+      const response = await test.send(`${account}/${path}`, { method, cookie, json });
+      await assertError(response, 403, "second_factor_required");
+    }
+    const page = await test.send(`/portal/account/passkeys/${id}/remove`, { cookie, form: {} });
+    assert.equal(page.status, 403);
+    const json = { response: passkey.signIn(await proofOptions(test, cookie)) };
+    assert.equal((await test.send(`${proof}/passkey`, { cookie, json })).status, 204);
+    await addPasskey(test, cookie, "Phone");
+  },
+);
+
+testApp(
+  "operators add the first second factor with their password, the next one with the first",
+  async (test) => {
+    const { cookie } = await test.signUp();
+    await run(test, "UPDATE users SET operator_since = ?", test.now());
+    const { passkey } = await addPasskey(test, cookie);
+    const begin = () => test.send("/api/portal/account/two-step/totp", { cookie, method: "POST" });
+    await assertError(await begin(), 403, "second_factor_required");
+    const json = { response: passkey.signIn(await proofOptions(test, cookie)) };
+    assert.equal((await test.send(`${proof}/passkey`, { cookie, json })).status, 204);
+    await turnOnTwoStep(test, cookie);
+  },
+);
