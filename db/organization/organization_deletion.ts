@@ -1,8 +1,9 @@
 // Deletes the data of deleted organizations in steps of a few milliseconds, each one transaction: first the records, then the sums,
 // which stay until their month is billed, last the organization's own row. Its keys were revoked when it was deleted, so no data is
 // added. The numbers of the organization and its keys can be reused once their rows are gone, so these rows go last.
+import { usageTimestampFutureMaxMs } from "../../domain/limits.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
-import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { deleteKeys } from "../meter/idempotency_keys.ts";
 import { allMonths } from "../meter/usage_sums.ts";
 
@@ -20,13 +21,16 @@ const numberOf = (id: string): Statement =>
   sql`(SELECT number FROM organizations WHERE id = ${id} AND deleted_at IS NOT NULL)`;
 
 /**
- * The sums of the organization `o` can go: there are none, or the month in which it was deleted is in a closed statement, or that is
- * long ago. No statement can be half written with them.
+ * The sums of the organization `o` can go: there are none, or its last month is in a closed statement, or it was deleted long ago. Its
+ * last records may be a little later than its deletion. No statement can be half written with them.
  */
 const sumsCanGo = (keptSince: number): Statement =>
   sql`(o.sums_deleted_at IS NOT NULL OR o.series = 0
     OR (NOT EXISTS (SELECT 1 FROM statements WHERE status = 'closing')
-      AND (o.deleted_at <= ${keptSince} OR EXISTS (SELECT 1 FROM statements t WHERE t.end_at > o.deleted_at))))`;
+      AND (o.deleted_at <= ${keptSince}
+        OR EXISTS (SELECT 1 FROM statements t WHERE t.end_at > o.deleted_at + ${
+    integer(usageTimestampFutureMaxMs)
+  }))))`;
 
 /** @returns The id of a deleted organization with data that can be deleted now, or undefined. */
 export function findDeletedOrganization(

@@ -152,3 +152,22 @@ onEveryDatabase(
     assert.equal(await organizationExists(test, ada.organizationId), false);
   },
 );
+
+onEveryDatabase(
+  "a record for the next month, made just before its customer was deleted, is billed",
+  async (test) => {
+    const { close, lines } = await asBilling(test);
+    test.advance(Date.parse("2026-11-30T23:57:00Z") - test.now());
+    const ada = await test.signUp("Ada");
+    const { fullKey } = await createTestKey(test, ada);
+    await recordOne(test, fullKey, { quantity: 7, timestamp: "2026-12-01T00:01:00.000Z" });
+    await deleteOrganization(test, ada);
+    test.advance(31 * day);
+    assert.deepEqual(await lines(await close("2026-11")), []);
+    await deleteAll(test);
+    test.advance(day);
+    assert.deepEqual((await lines(await close("2026-12"))).map(short), ["tiles/requests 7 1"]);
+    await deleteAll(test);
+    assert.equal(await organizationExists(test, ada.organizationId), false);
+  },
+);
