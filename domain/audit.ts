@@ -60,6 +60,7 @@ export const auditActions = {
   "api_key.limited": "API key rate limited",
   "statement.closed": "Statement closed",
   "usage.voided": "Usage record voided",
+  "usage.backdated": "Old usage recorded",
   "mail.limited": "Email rate limited",
   "product.created": "Product added",
   "product.changed": "Product changed",

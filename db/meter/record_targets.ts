@@ -1,5 +1,5 @@
 // The SQL that finds the organizations that an operator records for.
-import { type DatabaseReader, joinSql, sql } from "../engine/database.ts";
+import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 
 /** What names an organization: its own id, that of the operator's systems, or the id of a key of it. */
 export const recordTargetKinds = ["organizationId", "externalId", "apiKeyId"] as const;
@@ -20,6 +20,17 @@ const organizations = {
   externalId: sql`organizations o ON o.external_id = e.value`,
   apiKeyId: sql`api_keys k ON k.id = e.value JOIN organizations o ON o.id = k.organization_id`,
 } as const;
+
+/**
+ * @param before Milliseconds since 1970.
+ * @returns The records of the current group with earlier timestamps, by organization, for `insertAuditEvents`.
+ */
+export const backdatedRecords = (before: number): Statement =>
+  sql`SELECT o.id AS organizationId, NULL AS targetId, NULL AS targetName,
+      json_object('records', CAST(count(*) AS TEXT), 'from', strftime('%Y-%m-%d', min(r.timestamp) / 1000, 'unixepoch'),
+        'to', strftime('%Y-%m-%d', max(r.timestamp) / 1000, 'unixepoch')) AS details
+    FROM usage_records r JOIN organizations o ON o.number = r.organization
+    WHERE r.seq > (SELECT seq FROM usage_cursor) AND r.timestamp < ${before} GROUP BY o.id`;
 
 /** @returns Those of the targets that exist; keys that don't work anymore included. @throws {DatabaseError} */
 export function findRecordTargets(

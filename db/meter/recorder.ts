@@ -319,12 +319,14 @@ const updateKeysUsed = sql`UPDATE api_keys AS k SET last_used_at = ?3
  * Inserts the records of one group of requests as one batch.
  *
  * @param database Writes the batch.
+ * @param note Written in the batch, while `usage_cursor` is still before the records of the group.
  * @returns The outcome of the group.
  * @throws {DatabaseError}
  */
 export async function insertUsageRecords(
   database: Pick<Database, "write">,
   group: RecordGroup,
+  note?: Statement,
 ): Promise<RecordOutcome> {
   const { now, keys, by } = group;
   const statements = (group.isCatalogRequired ? listedStatementsBy : statementsBy)[by];
@@ -348,6 +350,7 @@ export async function insertUsageRecords(
     }
     batch.push(
       ...addUp,
+      ...(note === undefined ? [] : [note]),
       bind(statements.deleteUnusedSeries, null, ...seriesAndTime, keys),
       bind(moveCursor, count, keys),
     );

@@ -1,7 +1,7 @@
 // The recorder: group commit of usage. While one group is being committed, the next requests gather. No request is
 // acknowledged before its commit, or with more than what the commit returned.
 import { setImmediate } from "node:timers";
-import { type Database, DatabaseError } from "../../db/engine/database.ts";
+import { type Database, DatabaseError, type Statement } from "../../db/engine/database.ts";
 import { insertUsageRecords } from "../../db/meter/recorder.ts";
 import { findRecordIdKey } from "../../db/meter/usage_records.ts";
 import { type AppError, invalidApiKeyError, unavailableError } from "../../domain/errors.ts";
@@ -142,6 +142,7 @@ export class Recorder {
    * Records the request of an operator in a batch of its own, without the queue.
    *
    * @param writer Writes the batch for the operator.
+   * @param note As for `insertUsageRecords`.
    * @returns The outcome, once the records are on disk.
    * @throws {AppError} `validation_failed` for an organization that was deleted meanwhile; `idempotency_conflict` or
    *   `series_limit_reached`, and nothing was recorded; and what the writer throws.
@@ -149,9 +150,10 @@ export class Recorder {
   recordAlone(
     request: Pick<GroupRequest, "source" | "inputs" | "repeats">,
     writer: Pick<Database, "write">,
+    note?: Statement,
   ): Promise<RecordedUsage> {
     return new Promise((resolve, reject) => {
-      this.#commit([{ ...request, resolve, reject }], writer).catch(reject);
+      this.#commit([{ ...request, resolve, reject }], writer, note).catch(reject);
     });
   }
 
@@ -212,13 +214,14 @@ export class Recorder {
   async #commit<T extends GroupRequest>(
     requests: readonly T[],
     writer: Pick<Database, "write">,
+    note?: Statement,
   ): Promise<readonly T[]> {
     // Needed for the response, so it must be known before anything is written.
     const ids = await this.recordIds();
     const { clock, config } = this.#context;
     const group = buildGroup(requests, clock(), config.usageCatalog === "required");
     const startedAt = performance.now();
-    const outcome = await insertUsageRecords(writer, group.group);
+    const outcome = await insertUsageRecords(writer, group.group, note);
     const { counts, retries } = completeRequests(requests, { ...group, outcome, ids });
     this.#commitMetrics.observeCommit(startedAt, counts);
     return retries;

@@ -1,8 +1,9 @@
 // Recording usage on behalf of organizations, after the fact and without their keys.
-import { findRecordTargets, type RecordTarget } from "../../db/meter/record_targets.ts";
+import { insertAuditEvents } from "../../db/audit.ts";
+import { backdatedRecords, findRecordTargets, type RecordTarget } from "../../db/meter/record_targets.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { validationError } from "../../domain/errors.ts";
-import { errorDetailsMax, operatorTimestampPastMaxMs } from "../../domain/limits.ts";
+import { errorDetailsMax, operatorTimestampPastMaxMs, usageTimestampPastMaxMs } from "../../domain/limits.ts";
 import { timestampFault, type UsageInput } from "../../domain/meter/usage_record.ts";
 import type { SessionContext } from "../context.ts";
 import { findRepeats } from "../meter/commit_group.ts";
@@ -13,7 +14,8 @@ export interface OperatorUsageInput extends UsageInput {
 }
 
 /**
- * Records usage for any organizations, all of it or none. Suspended ones, and keys that don't work anymore, are fine.
+ * Records usage for any organizations, all of it or none. Suspended ones, and keys that don't work anymore, are fine. Records that
+ * are too old for a key are in the audit log.
  *
  * @returns How many records were new, and how many existed already by their idempotency keys.
  * @throws {AppError} `validation_failed` for unknown organizations and keys and for timestamps out of range;
@@ -38,13 +40,21 @@ export async function recordUsageAsOperator(
   });
   if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
   const organizationIds = inputs.map(({ target }) => found.get(nameOf(target))?.organizationId ?? "");
-  const { duplicates } = await recorder.recordAlone({
-    source: inputs.map(({ target }, index) =>
-      target.kind === "apiKeyId" ? target.id : organizationIds[index] ?? ""
-    ),
-    inputs,
-    repeats: findRepeats(inputs, organizationIds),
-  }, { write: (batch) => writeAs(actor, batch) });
+  const tooOldForKeys = now - usageTimestampPastMaxMs;
+  const note = inputs.some(({ timestamp }) => timestamp !== null && timestamp < tooOldForKeys)
+    ? insertAuditEvents(actor, "usage.backdated", { now, rows: backdatedRecords(tooOldForKeys) })
+    : undefined;
+  const { duplicates } = await recorder.recordAlone(
+    {
+      source: inputs.map(({ target }, index) =>
+        target.kind === "apiKeyId" ? target.id : organizationIds[index] ?? ""
+      ),
+      inputs,
+      repeats: findRepeats(inputs, organizationIds),
+    },
+    { write: (batch) => writeAs(actor, batch) },
+    note,
+  );
   return { accepted: inputs.length - duplicates, duplicates };
 }
 

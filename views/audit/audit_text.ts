@@ -71,6 +71,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "operator.removed": "Removed {target} from the operators",
   "operator_token.created": "Created the operator token {target}[ with {scopes}]",
   "operator_token.revoked": "Revoked the operator token {target}",
+  "usage.backdated": "Recorded {records} old records[, from {from} to {to}]",
   "usage.voided": "Voided {quantity} {metric} of {product}: {reason}",
   "access.denied": "Permission denied[: {request}]",
 };

@@ -57,6 +57,32 @@ onEveryDatabase("records for an organization by its ids and by a key of it", asy
   await checkRollups(rowsOf(test.opened.database));
 });
 
+onEveryDatabase("records too old for a key are in the organization's audit log, once", async (test) => {
+  const { cookie, organizationId, record } = await stage(test);
+  const { organizationId: other } = await test.signUp();
+  const daysBack = (days: number) => new Date(test.now() - days * day).toISOString();
+  const old = { ...usage, organizationId, timestamp: daysBack(100), idempotencyKey: "old" };
+  const request = [
+    old,
+    { ...usage, organizationId, timestamp: daysBack(36) },
+    { ...usage, organizationId, timestamp: daysBack(34) },
+    { ...usage, organizationId: other },
+  ];
+  assert.equal((await record(...request)).status, 201);
+  // Neither a repeat nor a conflict records anything old.
+  assert.equal((await record(old, { ...usage, organizationId })).status, 201);
+  assert.equal((await record({ ...old, quantity: 2 }, request[1] ?? {})).status, 409);
+  const rows = await test.opened.database.read(sql`
+    SELECT organization_id, details FROM audit_events WHERE action = 'usage.backdated'`);
+  const range = { from: daysBack(100).slice(0, 10), to: daysBack(36).slice(0, 10) };
+  assert.deepEqual(
+    rows.map(({ organization_id, details }) => [organization_id, JSON.parse(String(details))]),
+    [[organizationId, { records: "2", ...range }]],
+  );
+  const page = await test.send("/portal/audit", { cookie });
+  assert.match(await page.text(), /Recorded .*2.* old records/);
+});
+
 onEveryDatabase("a repeat changes nothing, and a conflict records nothing", async (test) => {
   const { organizationId, apiKeyId, apiKey, record } = await stage(test);
   const other = await test.signUp();
