@@ -25,7 +25,8 @@ export interface ListedOperator {
  * Makes the account with an email address an operator.
  *
  * @returns Whether it was one already, and whether it has a second factor, without which the console stays closed.
- * @throws {AppError} `not_found`; `validation_failed` if the account is disabled.
+ * @throws {AppError} `not_found`; `validation_failed` if the account is disabled, or its address is not confirmed though a mail
+ *   server is set: anyone can sign up with someone else's address.
  */
 export async function addOperator(
   context: Context,
@@ -35,6 +36,10 @@ export async function addOperator(
   const user = await findUser(context, email);
   if (user.disabledAt !== null) {
     throw new AppError("validation_failed", `${user.email} is disabled. Enable the account first.`);
+  }
+  if (user.emailVerifiedAt === null && context.mail.mode === "smtp") {
+    const message = `${user.email} is not confirmed. Its owner must open the link in our email first.`;
+    throw new AppError("validation_failed", message);
   }
   const now = context.clock();
   const target = { id: user.id, name: user.email };
