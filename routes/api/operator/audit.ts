@@ -6,11 +6,12 @@ import type { AppEnv, AppParts } from "../../env.ts";
 import { auditFilters, operatorAuditEventSchema } from "../../schemas/audit.ts";
 import { exampleId, nextCursorSchema, pageQuerySchema } from "../../schemas/common.ts";
 import { csvResponse, sendCsv } from "../meter/report.ts";
+import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 
 const filters = {
   ...auditFilters,
-  organizationId: z.string().max(200).optional().openapi({
+  organizationId: organizationParamsSchema.shape.id.optional().openapi({
     description:
       "An organization, by its id or as `external:` and its external id: returns its whole log. By default, the entries of " +
       "everything that operators did.",

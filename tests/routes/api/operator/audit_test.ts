@@ -1,6 +1,7 @@
 // The operators' log and the logs of organizations over the operators' API. Customers see that an operator did something, but
 // not which one.
 import assert from "node:assert/strict";
+import { externalIdCharactersMax } from "../../../../domain/limits.ts";
 import type { AuditEvent } from "../../../../domain/audit.ts";
 import type { OperatorAuditEvent } from "../../../../services/audit_csv.ts";
 import { type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
@@ -34,7 +35,8 @@ onEveryDatabase(
   "operators read their own log, or all of an organization's, and filter both",
   async (test) => {
     const [ada, bob] = [await test.signUp("Ada"), await test.signUp("Bob")];
-    await run(test, "UPDATE organizations SET external_id = 'cus_1' WHERE id = ?", ada.organizationId);
+    const externalId = "c".repeat(externalIdCharactersMax);
+    await run(test, "UPDATE organizations SET external_id = ? WHERE id = ?", externalId, ada.organizationId);
     const { mara, token } = await actedOn(test, ada);
     await actedOn(test, bob);
     const send = asOperator(test, (await newOperatorToken(test, ["audit:read"])).fullToken);
@@ -62,7 +64,7 @@ onEveryDatabase(
     assert.equal(actions(whole).slice(0, 32), "account.enabled account.disabled");
     assert.ok(actions(whole).includes("account.created"));
     assert.deepEqual(whole[1]?.actor, own[3]?.actor);
-    assert.deepEqual(await list("?organizationId=external:cus_1"), whole);
+    assert.deepEqual(await list(`?organizationId=external:${externalId}`), whole);
 
     assert.deepEqual(await list("?action=account.disabled"), [own[1], own[3]]);
     assert.deepEqual(await list(`?actorId=${token.id}`), [own[2]]);
