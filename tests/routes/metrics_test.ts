@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { collectAll, MetricSet, metricsText } from "../../routes/metric_set.ts";
 import { assertError, createTestKey, startTestApp, type TestApp } from "../support/app.ts";
+import { newOperatorToken } from "../support/operators.ts";
 import { withOtherThread } from "../support/other_thread.ts";
 import { programsMissing } from "../support/missing.ts";
 
@@ -107,11 +108,22 @@ Deno.test("never contains a name, an email address or an id", () =>
       apiKey: fullKey,
       json: { productSlug: "canary-product", metric: "canary-metric", quantity: 1 },
     }));
+    const operator = await newOperatorToken(test);
+    const organization = { name: "Canary", externalId: "canary" };
+    await drop(
+      test.send("/api/operator/organizations", { apiKey: operator.fullToken, json: organization }),
+    );
+    await drop(
+      test.send("/api/operator/organizations/external:canary", { apiKey: operator.fullToken }),
+    );
     await drop(test.send("/canary?canary=canary", { method: "CANARY", headers: { "user-agent": "canary" } }));
     const text = await (await test.send("/metrics")).text();
-    for (const secret of [/canary/i, email, userId, organizationId, id, fullKey]) {
+    for (
+      const secret of [/canary/i, email, userId, organizationId, id, fullKey, operator.fullToken, operator.id]
+    ) {
       assert.ok(!new RegExp(secret).test(text), String(secret));
     }
+    assert.ok(!test.logged().includes(operator.fullToken) && !test.logged().includes(fullKey));
   }));
 
 Deno.test("every thread responds with the sum of all threads, and with the values of the process once", () =>
