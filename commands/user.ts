@@ -8,7 +8,7 @@ import { createUser } from "../services/operator/new_user.ts";
 import { type PasswordLink, resetUserPassword } from "../services/operator/passwords.ts";
 import { disableUser, enableUser } from "../services/operator/users.ts";
 import { allUsers } from "../services/operator/user_list.ts";
-import type { OperatorUser } from "../services/operator/user_page.ts";
+import type { OperatorUser } from "../domain/operator/user.ts";
 import { administer, type AdministrationParts, nameArgument, unknownAccount } from "./administration.ts";
 import { userHelp } from "./help.ts";
 import { CommandError, exitStatus } from "./settings.ts";

@@ -4,11 +4,12 @@ import { listSessionsOfUser } from "../../db/sign_in/sessions.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { operatorPageItemsMax, sessionsPerUserMax } from "../../domain/limits.ts";
+import type { OperatorUser } from "../../domain/operator/user.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
 import type { PageInput } from "../pages.ts";
 import { sessionBounds } from "../sign_in/session_tokens.ts";
-import { type OperatorUser, toOperatorUser, type UserFilter } from "./user_page.ts";
+import { toOperatorUser, type UserFilter } from "./user_page.ts";
 
 /** Lists every user by email address. @returns One page at a time. @throws {DatabaseError} */
 export async function* allUsers({ database }: SessionContext): AsyncGenerator<readonly OperatorUser[]> {

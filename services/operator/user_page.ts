@@ -5,26 +5,10 @@ import {
   searchUsers,
   type UserQuery,
 } from "../../db/operator/users.ts";
-import type { Role } from "../../domain/sign_in/session.ts";
+import type { OperatorUser } from "../../domain/operator/user.ts";
 import { isoTime } from "../../domain/time.ts";
 import { invalidCursorError, type PageInput, readPage } from "../pages.ts";
 import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
-
-/** A user as operators see them; a line of `user list --json`. Times in ISO 8601 UTC. */
-export interface OperatorUser {
-  readonly id: string;
-  readonly email: string;
-  readonly name: string;
-  readonly createdAt: string;
-  readonly emailVerifiedAt: string | null;
-  readonly disabledAt: string | null;
-  readonly isOperator: boolean;
-  readonly twoStep: boolean;
-  /** Of the sessions that are still signed in. */
-  readonly lastSignInAt: string | null;
-  /** At most 100. */
-  readonly organizations: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
-}
 
 /** Which users to list. */
 export type UserFilter = Pick<UserQuery, "search" | "status">;

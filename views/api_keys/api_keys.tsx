@@ -3,7 +3,7 @@ import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { CodeBlock, exampleCurl, Secret } from "../components/code.tsx";
+import { CodeBlock, exampleCurl, NewSecret } from "../components/code.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { NameField } from "../components/field.tsx";
 import { ExpiryField } from "../components/expiry_field.tsx";
@@ -60,7 +60,20 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
         }
       />
       <Notice tone="done" text={props.flash} />
-      {newKey === null ? null : <NewKeyNotice newKey={newKey} usageUrl={props.usageUrl} now={frame.now} />}
+      {newKey && (
+        <NewSecret
+          what="key"
+          name={newKey.name}
+          value={newKey.fullKey}
+          text={<OldKeyText replaced={newKey.replaced} now={frame.now} />}
+        >
+          <CodeBlock
+            id="new-key-curl"
+            label="Record usage"
+            code={exampleCurl(props.usageUrl, newKey.fullKey)}
+          />
+        </NewSecret>
+      )}
       <Card title="New key">
         <NewKeyForm form={props.form} frame={frame} />
       </Card>
@@ -110,25 +123,6 @@ function NewKeyForm({ form, frame }: Pick<ApiKeysPageProps, "form" | "frame">) {
         <SubmitButton>Create key</SubmitButton>
       </div>
     </Form>
-  );
-}
-
-/** Takes the focus, so that screen readers read it. */
-function NewKeyNotice({ newKey, usageUrl, now }: { newKey: NewKey; usageUrl: string; now: number }) {
-  return (
-    <section class="notice" aria-labelledby="new-key-title" tabindex={-1} autofocus>
-      <div>
-        <h2 id="new-key-title">
-          “<bdi>{newKey.name}</bdi>” is ready
-        </h2>
-        <p class="small">
-          <strong>Copy the key now. It won't be shown again.</strong>
-          <OldKeyText replaced={newKey.replaced} now={now} />
-        </p>
-      </div>
-      <Secret id="new-key" value={newKey.fullKey} />
-      <CodeBlock id="new-key-curl" label="Record usage" code={exampleCurl(usageUrl, newKey.fullKey)} />
-    </section>
   );
 }
 

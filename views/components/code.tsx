@@ -19,12 +19,40 @@ export function exampleCurl(usageUrl: string, fullKey: string | null): string {
 }
 
 /** A secret with a button that copies it. `copy` is the button's label. */
-export function Secret({ id, value, copy = "Copy key" }: { id: string; value: string; copy?: string }) {
+export function Secret({ id, value, copy }: { id: string; value: string; copy: string }) {
   return (
     <div class="secret">
       <code id={id} class="pick">{value}</code>
       <CopyButton target={id} tone="primary">{copy}</CopyButton>
     </div>
+  );
+}
+
+/** A new key or token, shown once. Takes the focus, so that screen readers read it. `text` follows the advice to copy it. */
+export function NewSecret(
+  { what, name, value, text, children }: {
+    what: "key" | "token";
+    name: string;
+    value: string;
+    text?: Child;
+    children?: Child;
+  },
+) {
+  const id = `new-${what}`;
+  return (
+    <section class="notice" aria-labelledby={`${id}-title`} tabindex={-1} autofocus>
+      <div>
+        <h2 id={`${id}-title`}>
+          “<bdi>{name}</bdi>” is ready
+        </h2>
+        <p class="small">
+          <strong>{`Copy the ${what} now. It won't be shown again.`}</strong>
+          {text}
+        </p>
+      </div>
+      <Secret id={id} value={value} copy={`Copy ${what}`} />
+      {children}
+    </section>
   );
 }
 

@@ -1,23 +1,9 @@
 // The state of the service in words: what it is doing, and what needs attention.
 import { countOf, groupDigits } from "../../domain/number_text.ts";
+import type { SystemState } from "../../domain/operator/system_state.ts";
 import type { BadgeTone } from "../components/badge.tsx";
 import type { IconName } from "../components/icon.tsx";
 import { relativeTime } from "../text/time.ts";
-
-/** What {@linkcode healthOf} reads; see `routes/system_state.ts`. Ages in seconds, times in milliseconds since 1970. */
-export interface ServiceState {
-  readonly requests: number;
-  readonly internalErrors: number;
-  readonly threads: number;
-  readonly queue: { readonly records: number; readonly oldestSeconds: number };
-  readonly database: { readonly dataBytes: number; readonly logBytes: number } | null;
-  readonly mail:
-    | { readonly waiting: number; readonly oldestSeconds: number; readonly givenUp: number }
-    | null;
-  readonly backups:
-    | { readonly lastAt: number | null; readonly failures: number; readonly everyHours: number }
-    | null;
-}
 
 /** A part of the service. */
 export interface Health {
@@ -40,13 +26,13 @@ const logBytesMax = 1e9;
 
 /** @param options `sendsMail`: whether a mail server is set up. `now`: milliseconds since 1970. */
 export function healthOf(
-  state: ServiceState,
+  state: SystemState,
   options: { sendsMail: boolean; now: number },
 ): readonly Health[] {
   return [requests(state), queue(state), database(state), mail(state, options), backups(state, options)];
 }
 
-function requests({ requests, internalErrors, threads }: ServiceState): Health {
+function requests({ requests, internalErrors, threads }: SystemState): Health {
   const errors = internalErrors === 0 ? "no internal errors" : countOf(internalErrors, "internal error");
   return {
     name: "API and pages",
@@ -62,7 +48,7 @@ function requests({ requests, internalErrors, threads }: ServiceState): Health {
   };
 }
 
-function queue({ queue: { records, oldestSeconds } }: ServiceState): Health {
+function queue({ queue: { records, oldestSeconds } }: SystemState): Health {
   const oldest = records === 0 ? "" : ` · oldest ${durationWords(oldestSeconds)}`;
   return {
     name: "Recording queue",
@@ -76,7 +62,7 @@ function queue({ queue: { records, oldestSeconds } }: ServiceState): Health {
   };
 }
 
-function database({ database: size }: ServiceState): Health {
+function database({ database: size }: SystemState): Health {
   const about = { name: "Database", icon: "disk" } as const;
   if (size === null) return { ...about, text: "libSQL server", ...ok };
   const { dataBytes, logBytes } = size;
@@ -91,7 +77,7 @@ function database({ database: size }: ServiceState): Health {
   };
 }
 
-function mail({ mail: state }: ServiceState, { sendsMail }: { sendsMail: boolean }): Health {
+function mail({ mail: state }: SystemState, { sendsMail }: { sendsMail: boolean }): Health {
   const about = { name: "Email", icon: "mail" } as const;
   if (!sendsMail) return { ...about, text: "SMTP_URL is not set.", tone: "off", state: "Off", trouble: null };
   if (state === null) return { ...about, text: "Unknown", tone: "soon", state: "Unknown", trouble: null };
@@ -116,7 +102,7 @@ function mail({ mail: state }: ServiceState, { sendsMail }: { sendsMail: boolean
   return { ...about, text, ...ok };
 }
 
-function backups({ backups: state, database }: ServiceState, { now }: { now: number }): Health {
+function backups({ backups: state, database }: SystemState, { now }: { now: number }): Health {
   const about = { name: "Backups", icon: "shield" } as const;
   if (state === null) {
     const text = database === null ? "Made by the libSQL server." : "BACKUP_DIR is not set.";

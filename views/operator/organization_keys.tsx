@@ -4,7 +4,7 @@ import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
 import { type PermissionChoice, PermissionFields } from "../api_keys/permission_fields.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { Secret } from "../components/code.tsx";
+import { NewSecret } from "../components/code.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { ExpiryField } from "../components/expiry_field.tsx";
@@ -48,7 +48,7 @@ export function organizationKeysPage(props: OrganizationKeysPageProps): Page {
         {apiKeys.length > 0 && create}
       </PageHead>
       <Notice tone="done" text={flash} />
-      {created && <NewKeyNotice {...created} />}
+      {created && <NewSecret what="key" name={created.name} value={created.fullKey} />}
       <Card title="Newest first" flush>
         {apiKeys.length === 0
           ? (
@@ -60,22 +60,6 @@ export function organizationKeysPage(props: OrganizationKeysPageProps): Page {
       </Card>
       <PageLinks links={[{ href: nextHref, label: "Older keys" }]} />
     </PortalPage>
-  );
-}
-
-function NewKeyNotice({ name, fullKey }: NonNullable<OrganizationKeysPageProps["created"]>) {
-  return (
-    <section class="notice" aria-labelledby="new-key-title" tabindex={-1} autofocus>
-      <div>
-        <h2 id="new-key-title">
-          “<bdi>{name}</bdi>” is ready
-        </h2>
-        <p class="small">
-          <strong>Copy the key now. It won't be shown again.</strong>
-        </p>
-      </div>
-      <Secret id="new-key" value={fullKey} />
-    </section>
   );
 }
 

@@ -5,7 +5,7 @@ import type { OperatorToken } from "../../domain/operator/operator_token.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { Secret } from "../components/code.tsx";
+import { NewSecret } from "../components/code.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { ExpiryField } from "../components/expiry_field.tsx";
@@ -67,7 +67,7 @@ export function tokensPage({ frame, tokens, nextHref, created, flash }: TokensPa
         {tokens.length > 0 && create}
       </PageHead>
       <Notice tone="done" text={flash} />
-      {created && <NewTokenNotice {...created} />}
+      {created && <NewSecret what="token" name={created.name} value={created.fullToken} />}
       <Card title="Newest first" flush>
         {tokens.length === 0
           ? <EmptyState title="No tokens yet" text="Programs sign in with a token.">{create}</EmptyState>
@@ -75,22 +75,6 @@ export function tokensPage({ frame, tokens, nextHref, created, flash }: TokensPa
       </Card>
       <PageLinks links={[{ href: nextHref, label: "Older tokens" }]} />
     </PortalPage>
-  );
-}
-
-function NewTokenNotice({ name, fullToken }: NonNullable<TokensPageProps["created"]>) {
-  return (
-    <section class="notice" aria-labelledby="new-token-title" tabindex={-1} autofocus>
-      <div>
-        <h2 id="new-token-title">
-          “<bdi>{name}</bdi>” is ready
-        </h2>
-        <p class="small">
-          <strong>Copy the token now. It won't be shown again.</strong>
-        </p>
-      </div>
-      <Secret id="new-token" value={fullToken} copy="Copy token" />
-    </section>
   );
 }
 

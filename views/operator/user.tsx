@@ -1,4 +1,5 @@
 // The console's pages about one user.
+import type { OperatorUser } from "../../domain/operator/user.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { Secret } from "../components/code.tsx";
@@ -14,7 +15,7 @@ import { Cell, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
 import { organizationHref, userHref, usersHref } from "./links.ts";
-import { type ShownUser, UserBadges } from "./users.tsx";
+import { UserBadges } from "./users.tsx";
 
 const place = "operator/users";
 
@@ -29,7 +30,7 @@ export function userActionHref(id: string, action: UserAction): string {
 /** What a user's page shows. Times in ISO 8601 UTC. */
 export interface UserPageProps {
   readonly frame: PortalFrame;
-  readonly user: ShownUser;
+  readonly user: OperatorUser;
   readonly sessions: readonly {
     /** The name of the browser or program. */
     readonly device: string;
@@ -106,7 +107,7 @@ export function userPage({ frame, user, sessions, flash, link }: UserPageProps):
   );
 }
 
-function factsOf(user: ShownUser, now: number) {
+function factsOf(user: OperatorUser, now: number) {
   const time = (at: string | null) => at === null ? "–" : <RelativeTime at={at} now={now} />;
   return [
     { label: "ID", value: <code class="pick">{user.id}</code> },
@@ -122,7 +123,7 @@ function factsOf(user: ShownUser, now: number) {
 }
 
 function LinkNotice(
-  { address, expiresAt, user, now }: NonNullable<UserPageProps["link"]> & { user: ShownUser; now: number },
+  { address, expiresAt, user, now }: NonNullable<UserPageProps["link"]> & { user: OperatorUser; now: number },
 ) {
   return (
     <section class="notice" aria-labelledby="link-title" tabindex={-1} autofocus>
@@ -141,7 +142,7 @@ function LinkNotice(
   );
 }
 
-function Actions({ user: { id, disabledAt } }: { user: ShownUser }) {
+function Actions({ user: { id, disabledAt } }: { user: OperatorUser }) {
   const actions: readonly { title: string; text: string; action: UserAction; label: string }[] = [
     ...(disabledAt !== null ? [] : [{
       title: "Reset password",
@@ -223,7 +224,7 @@ const confirmations = {
 /** @returns The page that asks whether to do something to a user. `keys`: what was chosen for their API keys. */
 export function confirmUserPage({ frame, user, action, keys, fields, message }: FormErrors & {
   frame: PortalFrame;
-  user: ShownUser;
+  user: OperatorUser;
   action: UserAction;
   keys: string;
 }): Page {
@@ -262,7 +263,7 @@ export function confirmUserPage({ frame, user, action, keys, fields, message }: 
   );
 }
 
-function resetText({ sendsMail }: PortalFrame, { email }: ShownUser): string {
+function resetText({ sendsMail }: PortalFrame, { email }: OperatorUser): string {
   return sendsMail
     ? `We'll email a link to ${email}. Earlier links stop working; the current password works until it is changed.`
     : "No mail server is set up, so you'll get the link and pass it on. Earlier links stop working; the current password works until it is changed.";

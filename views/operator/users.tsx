@@ -1,5 +1,5 @@
 // The console's list of users.
-import type { Role } from "../../domain/sign_in/session.ts";
+import type { OperatorUser } from "../../domain/operator/user.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -11,20 +11,6 @@ import { Cell, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { userHref, usersHref } from "./links.ts";
 import { ListFilters, listHref } from "./list_filters.tsx";
-
-/** A user. Times in ISO 8601 UTC. */
-export interface ShownUser {
-  readonly id: string;
-  readonly email: string;
-  readonly name: string;
-  readonly createdAt: string;
-  readonly emailVerifiedAt: string | null;
-  readonly disabledAt: string | null;
-  readonly isOperator: boolean;
-  readonly twoStep: boolean;
-  readonly lastSignInAt: string | null;
-  readonly organizations: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
-}
 
 /** The choices in the address of the list. Empty: all. */
 export interface UsersAddress {
@@ -38,7 +24,7 @@ export interface UsersAddress {
 export interface UserListProps {
   readonly frame: PortalFrame;
   readonly address: UsersAddress;
-  readonly users: readonly ShownUser[];
+  readonly users: readonly OperatorUser[];
   readonly nextCursor: string | null;
 }
 
@@ -78,7 +64,7 @@ export function userListPage({ frame, address, users, nextCursor }: UserListProp
   );
 }
 
-function UserTable({ users, now }: { users: readonly ShownUser[]; now: number }) {
+function UserTable({ users, now }: { users: readonly OperatorUser[]; now: number }) {
   return (
     <Table
       label="Users"
@@ -113,7 +99,7 @@ function UserTable({ users, now }: { users: readonly ShownUser[]; now: number })
   );
 }
 
-function OrganizationsText({ organizations }: Pick<ShownUser, "organizations">) {
+function OrganizationsText({ organizations }: Pick<OperatorUser, "organizations">) {
   const [first, ...others] = organizations;
   if (first === undefined) return <span class="muted">None</span>;
   return (
@@ -125,7 +111,7 @@ function OrganizationsText({ organizations }: Pick<ShownUser, "organizations">) 
 }
 
 /** Whether a user can sign in, and whether they are an operator. */
-export function UserBadges({ disabledAt, isOperator }: Pick<ShownUser, "disabledAt" | "isOperator">) {
+export function UserBadges({ disabledAt, isOperator }: Pick<OperatorUser, "disabledAt" | "isOperator">) {
   return (
     <span class="buttons">
       {disabledAt === null ? <Badge tone="on">Active</Badge> : <Badge tone="soon">Disabled</Badge>}

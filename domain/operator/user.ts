@@ -1,0 +1,18 @@
+// Users, as operators see them.
+import type { Role } from "../sign_in/session.ts";
+
+/** A user as operators see them; a line of `user list --json`. Times in ISO 8601 UTC. */
+export interface OperatorUser {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly emailVerifiedAt: string | null;
+  readonly disabledAt: string | null;
+  readonly isOperator: boolean;
+  readonly twoStep: boolean;
+  /** Of the sessions that are still signed in. */
+  readonly lastSignInAt: string | null;
+  /** At most 100. */
+  readonly organizations: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
+}
