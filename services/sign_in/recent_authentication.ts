@@ -37,19 +37,23 @@ export function requireRecentAuthentication(session: Pick<Session, "authenticate
   if (!hasRecentAuthentication(session, now)) throw recentAuthenticationError();
 }
 
+/** Requires what changing passkeys, apps and recovery codes takes. @throws {AppError} `proof_required`, `second_factor_required`. */
+export async function requireMayChangeFactors(context: SessionContext, actor: SessionActor): Promise<void> {
+  requireRecentAuthentication(actor, context.clock());
+  await requireOwnSecondFactor(context, actor);
+}
+
 /**
- * Requires what changing passkeys, authenticator apps and recovery codes takes. Operators who have a second factor must have used it:
- * with a password alone, anyone could add another and open the console.
+ * Requires that operators who have a second factor used it: with a password, or an email, anyone could replace it and open the
+ * console.
  *
- * @throws {AppError} `proof_required`, `second_factor_required`.
+ * @throws {AppError} `second_factor_required`.
  */
-export async function requireMayChangeFactors(
+export async function requireOwnSecondFactor(
   { database, clock }: SessionContext,
   actor: SessionActor,
 ): Promise<void> {
-  const now = clock();
-  requireRecentAuthentication(actor, now);
-  if (!actor.isOperator || hasOperatorSignIn(actor, now)) return;
+  if (!actor.isOperator || hasOperatorSignIn(actor, clock())) return;
   const [user, passkeys] = await Promise.all([
     findUserCredentialsById(database, actor.user.id),
     findPasskeysOfUser(database, actor.user.id),

@@ -31,6 +31,7 @@ import type { SessionContext } from "../context.ts";
 import { sessionSubject } from "./credentials.ts";
 import {
   requireMayChangeFactors,
+  requireOwnSecondFactor,
   requireRecentAuthentication,
   withOwnPassword,
 } from "./recent_authentication.ts";
@@ -158,11 +159,12 @@ const linkPurpose = "turn_off_two_step";
 /**
  * Emails a link that turns off two-step sign-in, for people who lost their device and their recovery codes.
  *
- * @throws {AppError} `mail_unavailable`, `two_step_state`, `invalid_credentials`, `rate_limited`, `unavailable`.
+ * @throws {AppError} `mail_unavailable`, `second_factor_required`, `two_step_state`, `invalid_credentials`, `rate_limited`, `unavailable`.
  */
 export async function requestTurnOffLink(context: SessionContext, actor: SessionActor, password: string) {
   const { clock, credentials, database, mail, mailBudgets, writeAs } = context;
   mail.requireMail();
+  await requireOwnSecondFactor(context, actor);
   const user = await findUserCredentialsById(database, actor.user.id);
   if (user === undefined) throw unauthenticatedError();
   if (!user.hasTotp) throw turnedOffError();
@@ -195,7 +197,11 @@ export async function findTurnOffLink(
   return link?.purpose === linkPurpose && tokenHash !== null ? { userId: link.subject, tokenHash } : null;
 }
 
-/** Turns off two-step sign-in with the link. @throws {AppError} `invalid_token`, `wrong_account`, `unauthenticated`. */
+/**
+ * Turns off two-step sign-in with the link.
+ *
+ * @throws {AppError} `invalid_token`, `wrong_account`, `second_factor_required`, `unauthenticated`.
+ */
 export async function turnOffTwoStepByLink(context: SessionContext, actor: SessionActor, token: string) {
   const link = await findTurnOffLink(context, token);
   if (link === null) throw invalidTokenError();
@@ -203,6 +209,7 @@ export async function turnOffTwoStepByLink(context: SessionContext, actor: Sessi
   if (userId !== actor.user.id) {
     throw new AppError("wrong_account", "This link is for another account. Sign in to that account first.");
   }
+  await requireOwnSecondFactor(context, actor);
   const { email: to, name } = actor.user;
   const isOff = await writeChange(context, actor, {
     statement: useTurnOffLink({ userId, tokenHash, now: context.clock() }),

@@ -100,7 +100,13 @@ function turnOffRoutes(route: MountRoute<SessionActor>, services: Context): void
       "for 1 hour, with a session of the account.",
     body: currentPasswordSchema,
     responses: { 202: { description: "The email will be sent." } },
-    errors: ["invalid_credentials", "two_step_state", "rate_limited", "mail_unavailable"],
+    errors: [
+      "invalid_credentials",
+      "second_factor_required",
+      "two_step_state",
+      "rate_limited",
+      "mail_unavailable",
+    ],
   }, (_c, { body }, actor) => requestTurnOffLink(services, actor, body.password));
 
   route({
@@ -110,7 +116,7 @@ function turnOffRoutes(route: MountRoute<SessionActor>, services: Context): void
     description: effect,
     body: linkTokenSchema,
     responses,
-    errors: ["invalid_token", "wrong_account"],
+    errors: ["invalid_token", "wrong_account", "second_factor_required"],
   }, (_c, { body }, actor) => turnOffTwoStepByLink(services, actor, body.token));
 }
 

@@ -12,6 +12,7 @@ import {
   signInOptions,
   twoStepPerson,
 } from "../../../support/second_step.ts";
+import { run } from "../../../support/world.ts";
 
 const account = "/api/portal/account";
 const off = (test: TestApp, cookie: string) =>
@@ -166,4 +167,19 @@ testApp("the link works page by page, and expires after an hour or with a new pa
     (await test.send(`/turn-off-two-step?token=${stolen}`, { cookie: cookieOf(changed) })).status,
     404,
   );
+});
+
+testApp("an emailed link never turns off an operator's, unless they used it lately", async (test) => {
+  const { cookie, email } = await twoStepPerson(test);
+  const request = () =>
+    test.send(`${account}/two-step/turn-off-link`, { cookie, json: { password: testPassword } });
+  assert.equal((await request()).status, 202);
+  const token = await mailedToken(test, email);
+  await run(test, "UPDATE users SET operator_since = ?", test.now());
+  await assertError(await request(), 403, "second_factor_required");
+  const byLink = () => test.send(`${account}/two-step/turn-off`, { cookie, json: { token } });
+  await assertError(await byLink(), 403, "second_factor_required");
+  assert.equal(await isOn(test, cookie), true);
+  await run(test, "UPDATE sessions SET second_factor_at = ?", test.now());
+  assert.equal((await byLink()).status, 204);
 });
