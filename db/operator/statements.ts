@@ -148,14 +148,16 @@ export interface StatementLineQuery {
   readonly limit: number;
 }
 
+const isOf = ({ statement, organizationId }: Pick<StatementLineQuery, "statement" | "organizationId">) =>
+  organizationId === undefined
+    ? sql`l.statement = ${statement}`
+    : sql`l.statement = ${statement} AND l.organization_id = ${organizationId}`;
+
 /** @returns Lines by organization, month (the latest first), product and metric. */
 export function findStatementLines(
   database: DatabaseReader,
-  { statement, organizationId, after, limit }: StatementLineQuery,
+  { after, limit, ...query }: StatementLineQuery,
 ): Promise<StatementLineRow[]> {
-  const ofOrganization = organizationId === undefined
-    ? sql`true`
-    : sql`l.organization_id = ${organizationId}`;
   const isAfter = after === undefined
     ? sql`true`
     : sql`(l.organization_id, l.months_back, l.product_slug, l.metric) >
@@ -166,7 +168,7 @@ export function findStatementLines(
       l.product_name AS productName, l.metric, l.metric_name AS metricName, l.unit, l.count,
       CAST(l.sum_high AS TEXT) AS high, CAST(l.sum_low AS TEXT) AS low, CAST(l.sum_micro AS TEXT) AS micro
     FROM statement_lines l JOIN statements m ON m.number = l.statement - l.months_back
-    WHERE l.statement = ${statement} AND ${ofOrganization} AND ${isAfter}
+    WHERE ${isOf(query)} AND ${isAfter}
     ORDER BY l.organization_id, l.months_back, l.product_slug, l.metric LIMIT ${limit}`);
 }
 
@@ -176,19 +178,39 @@ export type StatementTotalRow =
   & Pick<StatementLineRow, "count" | "high" | "low" | "micro">
   & { readonly lines: number };
 
-/** @returns The sums of a statement's lines by product and metric, at most `limit`, the ones with most lines first. */
+/** Some organizations in a statement: those with ids after one and up to another. */
+export interface StatementPart extends Pick<StatementLineQuery, "statement" | "organizationId"> {
+  /** Empty for the first part. */
+  readonly after: string;
+  /** Null for the last part. */
+  readonly through: string | null;
+}
+
+const isInPart = ({ after, through, ...query }: StatementPart): Statement => {
+  const isUpTo = through === null ? sql`` : sql`AND l.organization_id <= ${through}`;
+  return sql`${isOf(query)} AND l.organization_id > ${after} ${isUpTo}`;
+};
+
+/** @returns The end of a part with about `lines` lines, or null if it is the last one. */
+export async function findPartEnd(
+  database: DatabaseReader,
+  { lines, ...part }: Omit<StatementPart, "through"> & { lines: number },
+): Promise<string | null> {
+  const row = await database.readFirst<{ id: string }>(sql`
+    SELECT l.organization_id AS id FROM statement_lines l WHERE ${isInPart({ ...part, through: null })}
+    ORDER BY l.organization_id LIMIT 1 OFFSET ${lines}`);
+  return row?.id ?? null;
+}
+
+/** @returns The sums of a part's lines by product and metric. */
 export function findStatementTotals(
   database: DatabaseReader,
-  { statement, organizationId, limit }: Omit<StatementLineQuery, "after">,
+  part: StatementPart,
 ): Promise<StatementTotalRow[]> {
-  const ofOrganization = organizationId === undefined
-    ? sql`true`
-    : sql`l.organization_id = ${organizationId}`;
   return database.read(sql`
     SELECT l.product_slug AS productSlug, max(l.product_name) AS productName, l.metric,
       max(l.metric_name) AS metricName, max(l.unit) AS unit, count(*) AS lines, sum(l.count) AS count,
       CAST(sum(l.sum_high) AS TEXT) AS high, CAST(sum(l.sum_low) AS TEXT) AS low,
       CAST(sum(l.sum_micro) AS TEXT) AS micro
-    FROM statement_lines l WHERE l.statement = ${statement} AND ${ofOrganization}
-    GROUP BY l.product_slug, l.metric ORDER BY lines DESC, 1, 3 LIMIT ${limit}`);
+    FROM statement_lines l WHERE ${isInPart(part)} GROUP BY l.product_slug, l.metric`);
 }

@@ -8,6 +8,7 @@ import {
 } from "../../db/operator/statement_sums.ts";
 import {
   encodeStatementLines,
+  findPartEnd,
   findStatementLines,
   findStatements,
   findStatementTotals,
@@ -16,6 +17,7 @@ import {
   type StatementLineQuery,
   type StatementLineRow,
   type StatementProgress,
+  type StatementTotalRow,
 } from "../../db/operator/statements.ts";
 import { csvLine } from "../../domain/csv.ts";
 import {
@@ -115,17 +117,49 @@ function encodeInParts(lines: readonly NewStatementLine[]): string[] {
 
 /** Reads a page of lines, and with the first page the totals. */
 export async function readStatementLines(
-  { database }: ReportContext,
+  context: ReportContext,
   { query }: OperatorReportScope & { query: StatementLineQuery },
 ) {
   const { rows, nextCursor } = await readPage(
-    (limit) => findStatementLines(database, { ...query, limit }),
+    (limit) => findStatementLines(context.database, { ...query, limit }),
     { limit: query.limit, cursorOf: lineCursor },
   );
-  const totals = query.after === undefined
-    ? await findStatementTotals(database, { ...query, limit: statementTotalsMax })
-    : null;
-  return { rows, nextCursor, totals };
+  return { rows, nextCursor, totals: query.after === undefined ? await readTotals(context, query) : null };
+}
+
+/** @returns The sums of all lines by product and metric, the ones with most lines first. */
+async function readTotals(
+  context: ReportContext,
+  { statement, organizationId }: StatementLineQuery,
+): Promise<StatementTotalRow[]> {
+  const { database } = context;
+  const totals = new Map<string, StatementTotalRow>();
+  for (let after: string | null = ""; after !== null;) {
+    const lines = { statement, organizationId, after };
+    const through: string | null = await findPartEnd(database, { ...lines, lines: statementStepLinesMax });
+    for (const row of await findStatementTotals(database, { ...lines, through })) {
+      const name = `${row.productSlug} ${row.metric}`;
+      const total = totals.get(name);
+      totals.set(name, total === undefined ? row : addTotals(total, row));
+    }
+    after = through;
+    await context.pause();
+  }
+  return [...totals].sort(([name, total], [otherName, other]) =>
+    other.lines - total.lines || (name < otherName ? -1 : 1)
+  ).slice(0, statementTotalsMax).map(([, total]) => total);
+}
+
+function addTotals(total: StatementTotalRow, row: StatementTotalRow): StatementTotalRow {
+  return {
+    ...total,
+    productName: total.productName ?? row.productName,
+    metricName: total.metricName ?? row.metricName,
+    unit: total.unit ?? row.unit,
+    lines: total.lines + row.lines,
+    count: total.count + row.count,
+    ...sumParts(sumMicros(total) + sumMicros(row)),
+  };
 }
 
 function lineCursor({ organizationId, monthsBack, productSlug, metric }: StatementLineRow): string {

@@ -1,6 +1,7 @@
 // Statements over the operators' API, on both kinds of database.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
+import { statementStepLinesMax, statementTotalsMax } from "../../../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
 import { asOperator } from "../../../support/operator_api.ts";
 import { makeOperator, newOperatorToken } from "../../../support/operators.ts";
@@ -176,6 +177,24 @@ onEveryDatabase("the database refuses to change a closed statement", async (test
       statement,
     );
   }
+});
+
+testApp("totals of a statement of more lines than are read together", async (test) => {
+  const { send, close } = await asBilling(test);
+  const metrics = Array.from({ length: statementStepLinesMax }, (_, n) => `m${n}`);
+  for (const [name, quantity] of [["Ada", 1], ["Bob", 2], ["Cleo", 4]] as const) {
+    const { apiKey } = await customer(test, name);
+    const records = metrics.map((metric) => ({
+      productSlug: "p",
+      metric,
+      quantity,
+      timestamp: "2026-10-25T00:00:00.000Z",
+    }));
+    await recordAll(test, { apiKey, records });
+  }
+  const { totals } = (await send(`GET /statements/${(await close("2026-10")).id}?limit=1`)).body;
+  assert.equal(totals.length, statementTotalsMax);
+  for (const total of totals) assert.deepEqual([total.quantity, total.records, total.lines], ["7", 3, 3]);
 });
 
 testApp("totals of a statement and pages of one organization", async (test) => {
