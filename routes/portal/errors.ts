@@ -30,8 +30,7 @@ export async function pageError(c: AppContext, error: AppError, parts: PortalPar
   if (error.code === "unauthenticated") return toSignIn(c);
   // The page must also come when the database is unavailable.
   const session = await findSession(c, parts).catch(() => null);
-  const { pathname, search } = new URL(c.req.url);
-  const isConsole = session?.isOperator === true && isConsolePath(pathname);
+  const isConsole = session?.isOperator === true && isConsolePath(c.req.path);
   const frame = session === null ? gateFrame(parts) : { ...portalFrame(parts, session), isConsole };
   setErrorHeaders(c, error);
   const page = errorPage({
@@ -41,9 +40,14 @@ export async function pageError(c: AppContext, error: AppError, parts: PortalPar
     message: error.message,
     requestId: c.get("requestId"),
     // The page may be there for people who are signed in.
-    returnTo: error.code === "not_found" && c.req.method === "GET" ? pathname + search : null,
+    returnTo: error.code === "not_found" && c.req.method === "GET" ? addressOf(c) : null,
   });
   return sendPage(c, page, error.status as ContentfulStatusCode);
+}
+
+function addressOf(c: AppContext): string {
+  const { pathname, search } = new URL(c.req.url);
+  return pathname + search;
 }
 
 /** Errors that people can fix in the form itself. */

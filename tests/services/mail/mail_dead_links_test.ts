@@ -128,7 +128,8 @@ for (const { name, ignore, open } of databaseKinds) {
           for (const [which, mail] of Object.entries(late)) {
             await database.write([
               sql`DELETE FROM users`,
-              sql`INSERT INTO users VALUES (${person.userId}, ${person.email}, 'Ada', '', NULL, NULL, NULL, 0)`,
+              sql`INSERT INTO users (id, email, name, password_hash, created_at)
+                VALUES (${person.userId}, ${person.email}, 'Ada', '', 0)`,
             ]);
             const one = mail(person);
             await putMails(database, [one], test.now());
