@@ -64,7 +64,7 @@ export function deleteOrganizationPage(
       title="Delete organization"
       heading="Delete “{name}”?"
       name={organization.name}
-      text="This permanently deletes the organization for everyone. Requests with its keys will fail immediately, all members lose access, and all usage data is deleted. This can't be undone."
+      text="This permanently deletes the organization for everyone. Requests with its keys will fail immediately, all members lose access, and all usage records are deleted. The sums of usage are deleted once they are billed, at the latest after 400 days. This can't be undone."
       facts={[
         { label: "Members", value: groupDigits(organization.memberCount) },
         { label: "Active keys", value: groupDigits(activeApiKeys) },

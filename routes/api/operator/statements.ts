@@ -40,7 +40,8 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
     summary: "Close a month",
     description:
       "Closes a month for all organizations. This can't be undone: what is recorded or voided for the month later becomes " +
-      "an adjustment in the next statement. Months are closed in order, without gaps; the first can be any month that has ended. " +
+      "an adjustment in the next statement. Months are closed in order, without gaps; the first can be any month that has ended, and earlier " +
+      "ones are never billed. " +
       "If closing takes longer than 10 seconds, the response is 202, and closing continues in the background.",
     body: schemas.closeStatementSchema,
     responses: {
