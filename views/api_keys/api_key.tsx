@@ -105,10 +105,7 @@ function pageProps(action: ApiKeyAction, { frame, apiKey }: ApiKeyPageProps) {
     facts: [
       { label: "Key", value: <code>{apiKey.keyPrefix}</code> },
       { label: "Created", value: <RelativeTime at={apiKey.createdAt} now={now} /> },
-      {
-        label: "Last used",
-        value: lastUsedAt === null ? "Never" : <RelativeTime at={lastUsedAt} now={now} />,
-      },
+      { label: "Last used", value: <RelativeTime at={lastUsedAt} now={now} /> },
     ],
     action: apiKeyHref(apiKey.id, action),
     back: { href: "/portal/api-keys", label: "API keys" },

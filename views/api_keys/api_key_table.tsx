@@ -79,7 +79,7 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
       </Cell>
       <Cell label="Last used">
         <span class="small">
-          {apiKey.lastUsedAt === null ? "Never" : <RelativeTime at={apiKey.lastUsedAt} now={now} />}
+          <RelativeTime at={apiKey.lastUsedAt} now={now} />
         </span>
       </Cell>
       <Cell label="Expires">

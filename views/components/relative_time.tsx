@@ -2,8 +2,9 @@
 import { clockTime, exactTime, relativeTime, shortDate } from "../text/time.ts";
 import { exactTimeIn, onClock } from "../text/zone.ts";
 
-/** A relative time: `2 minutes ago`. */
-export function RelativeTime({ at, now }: { at: string; now: number }) {
+/** A relative time: `2 minutes ago`; `Never` without one. */
+export function RelativeTime({ at, now }: { at: string | null; now: number }) {
+  if (at === null) return <>Never</>;
   const atMs = Date.parse(at);
   return <time datetime={at} title={exactTime(atMs)}>{relativeTime(atMs, now)}</time>;
 }

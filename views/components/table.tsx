@@ -74,3 +74,15 @@ export function Name({ text }: { text: string }) {
     </div>
   );
 }
+
+/** The same as a link. `note`: a line below it. */
+export function LinkedName({ href, name, note }: { href: string; name: string; note?: string }) {
+  return (
+    <>
+      <a class="name" href={href}>
+        <bdi>{name}</bdi>
+      </a>
+      {note && <div class="muted tiny">{note}</div>}
+    </>
+  );
+}

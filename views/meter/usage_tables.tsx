@@ -4,7 +4,7 @@ import { exactTimeIn, zoneWords } from "../text/zone.ts";
 import { Badge } from "../components/badge.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
-import { Cell, Row, Table } from "../components/table.tsx";
+import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
 
 interface Amounts {
   /** A decimal string. */
@@ -44,11 +44,7 @@ export function KeyUsageTable({ keys, others, unit, isSmall = false, of = ofKeys
   const rows = [
     ...keys.map(({ name, href, ...amounts }) => ({
       ...amounts,
-      title: href === null ? <span class="name">{name}</span> : (
-        <a class="name" href={href}>
-          <bdi>{name}</bdi>
-        </a>
-      ),
+      title: href === null ? <span class="name">{name}</span> : <LinkedName href={href} name={name} />,
     })),
     ...(others === null
       ? []

@@ -15,7 +15,7 @@ import { Facts } from "../components/facts.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
-import { Cell, Row, Table } from "../components/table.tsx";
+import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { ReportFigures, type UsageReport } from "../meter/usage.tsx";
 import { KeyUsageTable } from "../meter/usage_tables.tsx";
@@ -116,7 +116,7 @@ function factsOf(organization: OperatedOrganization, now: number) {
     { label: "ID", value: <code class="pick">{id}</code> },
     { label: "Members", value: groupDigits(memberCount) },
     { label: "Active keys", value: groupDigits(activeApiKeyCount) },
-    { label: "Last used", value: lastUsedAt === null ? "Never" : <RelativeTime at={lastUsedAt} now={now} /> },
+    { label: "Last used", value: <RelativeTime at={lastUsedAt} now={now} /> },
     { label: "Created", value: <DayTime at={createdAt} now={now} /> },
     ...(suspendedAt === null
       ? []
@@ -203,12 +203,10 @@ function Members({ organization: { id, memberCount }, members }: OrganizationPag
           <Table label="Members" columns={["Member", "Role"]} isSmall>
             {members.map(({ user, role }) => (
               <Row>
-                <Cell place="title">
-                  <a class="name" href={userHref(user.id)}>
-                    <bdi>{user.name}</bdi>
-                  </a>
-                  <div class="muted tiny">{user.email}</div>
-                </Cell>
+                <Cell
+                  place="title"
+                  value={<LinkedName href={userHref(user.id)} name={user.name} note={user.email} />}
+                />
                 <Cell label="Role" value={<span>{roleWords[role]}</span>} />
               </Row>
             ))}

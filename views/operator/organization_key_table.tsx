@@ -38,7 +38,7 @@ export function OrganizationKeyTable(
           <Cell label="Key" isOptional value={<code class="key">{apiKey.keyPrefix}</code>} />
           <Cell label="Last used" isOptional>
             <span class="small">
-              {apiKey.lastUsedAt === null ? "Never" : <RelativeTime at={apiKey.lastUsedAt} now={now} />}
+              <RelativeTime at={apiKey.lastUsedAt} now={now} />
             </span>
           </Cell>
           <Cell place="state" value={<ApiKeyStatus apiKey={apiKey} now={now} />} />

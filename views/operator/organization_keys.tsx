@@ -121,10 +121,7 @@ export function revokeOrganizationKeyPage(
         { label: "Organization", value: organization.name },
         { label: "Key", value: <code>{keyPrefix}</code> },
         { label: "Created", value: <RelativeTime at={createdAt} now={frame.now} /> },
-        {
-          label: "Last used",
-          value: lastUsedAt === null ? "Never" : <RelativeTime at={lastUsedAt} now={frame.now} />,
-        },
+        { label: "Last used", value: <RelativeTime at={lastUsedAt} now={frame.now} /> },
       ]}
       action={revokeKeyHref(organization.id, id)}
       submit="Revoke key"

@@ -8,7 +8,7 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
-import { actionsColumn, Cell, Row, Table } from "../components/table.tsx";
+import { actionsColumn, Cell, LinkedName, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { InvitationStatus } from "../organization/invitation_table.tsx";
 import { roleWords } from "../text/role.ts";
@@ -63,12 +63,10 @@ function MemberTable({ members, now }: { members: readonly Member[]; now: number
     <Table label="Members" columns={["Member", "Role", "Two-step sign-in", "Joined"]}>
       {members.map(({ user, role, twoStep, joinedAt }) => (
         <Row>
-          <Cell place="title">
-            <a class="name" href={userHref(user.id)}>
-              <bdi>{user.name}</bdi>
-            </a>
-            <div class="muted tiny">{user.email}</div>
-          </Cell>
+          <Cell
+            place="title"
+            value={<LinkedName href={userHref(user.id)} name={user.name} note={user.email} />}
+          />
           <Cell label="Role" value={<span>{roleWords[role]}</span>} />
           <Cell label="Two-step sign-in" value={<span>{twoStep ? "On" : "Off"}</span>} />
           <Cell label="Joined" value={<DayTime at={joinedAt} now={now} />} />

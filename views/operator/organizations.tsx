@@ -16,7 +16,7 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
-import { Cell, Row, Table } from "../components/table.tsx";
+import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { organizationHref, organizationsHref as list } from "./links.ts";
 import { ListFilters, listHref } from "./list_filters.tsx";
@@ -124,10 +124,11 @@ function OrganizationTable(
       {organizations.map((organization) => (
         <Row>
           <Cell place="title">
-            <a class="name" href={organizationHref(organization.id)}>
-              <bdi>{organization.name}</bdi>
-            </a>
-            <div class="muted tiny">{organization.externalId ?? organization.id}</div>
+            <LinkedName
+              href={organizationHref(organization.id)}
+              name={organization.name}
+              note={organization.externalId ?? organization.id}
+            />
           </Cell>
           <Cell label="Members" isNumber isOptional>{groupDigits(organization.memberCount)}</Cell>
           <Cell label="Active keys" isNumber isOptional>{groupDigits(organization.activeApiKeyCount)}</Cell>

@@ -10,7 +10,7 @@ import { type Figure, Figures } from "../components/figures.tsx";
 import { Icon, type IconName } from "../components/icon.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { Share } from "../components/share.tsx";
-import { Cell, Row, Table } from "../components/table.tsx";
+import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { Health } from "./health.ts";
 import { organizationsHref } from "./links.ts";
@@ -146,7 +146,7 @@ function Customers(
             <Table label="Top customers" columns={columns} isSmall>
               {customers.map((customer) => (
                 <Row>
-                  <Cell place="title" value={<CustomerName {...customer} />} />
+                  <Cell place="title" value={<LinkedName {...customer} />} />
                   <Cell label={unit} isNumber>{groupDigits(customer.sum)}</Cell>
                   <Cell label="Share" value={<Share percent={customer.share} />} />
                   <Cell
@@ -166,17 +166,6 @@ function Customers(
           </>
         )}
     </Card>
-  );
-}
-
-function CustomerName({ name, href, note }: Customer) {
-  return (
-    <>
-      <a class="name" href={href}>
-        <bdi>{name}</bdi>
-      </a>
-      <div class="muted tiny">{note}</div>
-    </>
   );
 }
 

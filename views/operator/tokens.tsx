@@ -96,16 +96,12 @@ function TokenTable({ tokens, now }: { tokens: readonly OperatorToken[]; now: nu
           <Cell label="Addresses" value={<span>{token.addresses.join(", ") || "Any"}</span>} />
           <Cell label="Last used">
             <span>
-              {token.lastUsedAt === null ? "Never" : <RelativeTime at={token.lastUsedAt} now={now} />}
+              <RelativeTime at={token.lastUsedAt} now={now} />
             </span>
           </Cell>
           <Cell label="Expires">
             <span>
-              {token.status === "revoked"
-                ? "–"
-                : token.expiresAt === null
-                ? "Never"
-                : <RelativeTime at={token.expiresAt} now={now} />}
+              {token.status === "revoked" ? "–" : <RelativeTime at={token.expiresAt} now={now} />}
             </span>
           </Cell>
           <Cell place="state" value={<Status token={token} now={now} />} />
@@ -212,10 +208,7 @@ export function revokeTokenPage(
       facts={[
         { label: "Token", value: <code>{token.tokenPrefix}</code> },
         { label: "Scopes", value: scopes.join(", ") },
-        {
-          label: "Last used",
-          value: lastUsedAt === null ? "Never" : <RelativeTime at={lastUsedAt} now={frame.now} />,
-        },
+        { label: "Last used", value: <RelativeTime at={lastUsedAt} now={frame.now} /> },
       ]}
       action={revokeTokenHref(id)}
       submit="Revoke token"

@@ -11,7 +11,7 @@ import type { FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
-import { Cell, Row, Table } from "../components/table.tsx";
+import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
 import { organizationHref, userHref, usersHref } from "./links.ts";
@@ -69,11 +69,7 @@ export function userPage({ frame, user, sessions, flash, link }: UserPageProps):
             <Table label="Organizations" columns={["Organization", "Role"]}>
               {user.organizations.map(({ id, name, role }) => (
                 <Row>
-                  <Cell place="title">
-                    <a class="name" href={organizationHref(id)}>
-                      <bdi>{name}</bdi>
-                    </a>
-                  </Cell>
+                  <Cell place="title" value={<LinkedName href={organizationHref(id)} name={name} />} />
                   <Cell label="Role" value={<span>{roleWords[role]}</span>} />
                 </Row>
               ))}

@@ -7,7 +7,7 @@ import { EmptyState } from "../components/empty_state.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
-import { Cell, Row, Table } from "../components/table.tsx";
+import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { userHref, usersHref } from "./links.ts";
 import { ListFilters, listHref } from "./list_filters.tsx";
@@ -72,12 +72,10 @@ function UserTable({ users, now }: { users: readonly OperatorUser[]; now: number
     >
       {users.map((user) => (
         <Row>
-          <Cell place="title">
-            <a class="name" href={userHref(user.id)}>
-              <bdi>{user.name}</bdi>
-            </a>
-            <div class="muted tiny">{user.email}</div>
-          </Cell>
+          <Cell
+            place="title"
+            value={<LinkedName href={userHref(user.id)} name={user.name} note={user.email} />}
+          />
           <Cell label="Organizations" isOptional value={<OrganizationsText {...user} />} />
           <Cell label="Two-step sign-in" isOptional value={<span>{user.twoStep ? "On" : "Off"}</span>} />
           <Cell label="Created" isOptional value={<DayTime at={user.createdAt} now={now} />} />
