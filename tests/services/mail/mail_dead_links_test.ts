@@ -105,7 +105,8 @@ const over: Record<string, readonly [sql: string, drops: readonly string[]]> = {
   ],
   "the address is confirmed": ["UPDATE users SET email_verified_at = 1 WHERE id = ?", ["verification"]],
   "another account has the new address": [
-    "INSERT INTO users SELECT 'usr_2', 'new@example.com', name, '', NULL, NULL, NULL, 0 FROM users WHERE id = ?",
+    `INSERT INTO users (id, email, name, password_hash, created_at)
+     SELECT 'usr_2', 'new@example.com', name, '', 0 FROM users WHERE id = ?`,
     ["change of address"],
   ],
 };
