@@ -29,12 +29,7 @@ import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { sessionSubject } from "./credentials.ts";
-import {
-  requireMayChangeFactors,
-  requireOwnSecondFactor,
-  requireRecentAuthentication,
-  withOwnPassword,
-} from "./recent_authentication.ts";
+import { requireMayChangeFactors, requireOwnSecondFactor, withOwnPassword } from "./recent_authentication.ts";
 import { newRecoveryCodes } from "./second_step_codes.ts";
 import { wellFormedHash } from "./session_tokens.ts";
 import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";
@@ -71,9 +66,9 @@ export async function beginTotp(context: SessionContext, actor: SessionActor) {
   return await toSetup(context, actor, secret);
 }
 
-/** Finds the setup that waits for its first code, or null. @throws {AppError} `proof_required`. */
+/** Finds the setup that waits for its first code, or null. @throws {AppError} `proof_required`, `second_factor_required`. */
 export async function findTotpSetup(context: SessionContext, actor: SessionActor) {
-  requireRecentAuthentication(actor, context.clock());
+  await requireMayChangeFactors(context, actor);
   const totp = await findTotp(context.database, actor.user.id);
   return totp?.confirmedAt === null ? await toSetup(context, actor, totp.secret) : null;
 }

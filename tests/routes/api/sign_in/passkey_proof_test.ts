@@ -179,6 +179,8 @@ testApp(
     }
     const page = await test.send(`/portal/account/passkeys/${id}/remove`, { cookie, form: {} });
     assert.equal(page.status, 403);
+    // It shows the secret of a setup that was begun in another session.
+    assert.equal((await test.send("/portal/account/two-step/set-up", { cookie })).status, 403);
     const json = { response: passkey.signIn(await proofOptions(test, cookie)) };
     assert.equal((await test.send(`${proof}/passkey`, { cookie, json })).status, 204);
     await addPasskey(test, cookie, "Phone");
