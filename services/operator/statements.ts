@@ -16,6 +16,7 @@ import {
 import type { Actor, OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
+import { pageItemsDefault } from "../../domain/limits.ts";
 import { microsToDecimal, sumMicros } from "../../domain/meter/quantity.ts";
 import {
   type BillingMonth,
@@ -98,6 +99,41 @@ export async function readStatement(
     })),
     nextCursor,
   };
+}
+
+/** A statement, and what it has for a metric of an organization. */
+export interface OrganizationStatement {
+  readonly statement: Statement;
+  /** An exact decimal text; null while the month is being closed. */
+  readonly quantity: string | null;
+  readonly hasAdjustments: boolean;
+}
+
+/** @returns The newest statements, with the quantities of one organization and metric. @throws {AppError} `unavailable`. */
+export async function listOrganizationStatements(
+  { database, reports, clock }: SessionContext,
+  { organizationId, metric, limit, signal }: {
+    organizationId: string;
+    metric: string | null;
+    limit: number;
+    signal: AbortSignal;
+  },
+): Promise<OrganizationStatement[]> {
+  const rows = await findStatements(database, { limit });
+  return await Promise.all(rows.map(async (row) => {
+    const statement = toStatement(row);
+    if (row.status === "closing") return { statement, quantity: null, hasAdjustments: false };
+    const query = { statement: row.number, organizationId, after: undefined, limit: pageItemsDefault };
+    const found = await reports.read("readStatementLines", { query, now: clock() }, signal);
+    const totals = found.totals?.filter((total) => total.metric === metric) ?? [];
+    return {
+      statement,
+      quantity: microsToDecimal(totals.reduce((sum, total) => sum + sumMicros(total), 0n)),
+      // Products and metrics have one line for each month.
+      hasAdjustments: totals.some(({ lines }) => lines > 1) ||
+        found.rows.some((line) => line.metric === metric && line.monthsBack > 0),
+    };
+  }));
 }
 
 /** @returns The lines of a closed statement as CSV. @throws {AppError} `not_found`, `statement_not_closed`. */

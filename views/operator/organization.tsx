@@ -23,6 +23,8 @@ import { roleWords } from "../text/role.ts";
 import { OrganizationKeyTable } from "./organization_key_table.tsx";
 import { organizationHref, organizationsHref, userHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
+import { MetricChips } from "./metric_chips.tsx";
+import { OrganizationStatements, type OrganizationStatementsProps } from "./organization_statements.tsx";
 
 /** The sidebar's entry of all pages about organizations. */
 export const organizationPlace = "operator/organizations";
@@ -50,6 +52,12 @@ export interface OrganizationPageProps {
   readonly organization: OperatedOrganization;
   /** The current month; null if nothing can be shown. */
   readonly usage: UsageReport | null;
+  /** The metrics to choose from, and the chosen one; null without usage. */
+  readonly metrics: readonly string[];
+  readonly metric: string | null;
+  /** The newest statements, and the next month to close. */
+  readonly statements: OrganizationStatementsProps["statements"];
+  readonly openMonth: string;
   /** Some of the keys, newest first. */
   readonly apiKeys: readonly ApiKey[];
   /** Some of the members. */
@@ -86,10 +94,21 @@ export function organizationPage(props: OrganizationPageProps): Page {
       <div class="card">
         <Facts facts={factsOf(organization, frame.now)} />
       </div>
+      <MetricChips
+        path={organizationHref(id)}
+        metrics={props.metrics.map((metric) => ({ metric, name: metric }))}
+        metric={props.metric}
+      />
       {hasUsage(usage) && <ReportFigures figures={usage.figures} by={usage.chart.by} />}
       <div class="columns">
         <div class="stacked">
           <Usage usage={usage} />
+          <OrganizationStatements
+            organizationId={id}
+            metric={props.metric}
+            statements={props.statements}
+            open={props.openMonth}
+          />
           <Keys {...props} />
         </div>
         <div class="stacked">

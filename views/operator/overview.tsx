@@ -14,6 +14,7 @@ import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { Health } from "./health.ts";
 import { organizationsHref } from "./links.ts";
+import { MetricChips } from "./metric_chips.tsx";
 
 /** Something that needs attention. */
 export interface Attention {
@@ -76,7 +77,7 @@ export function overviewPage(props: OverviewProps): Page {
       >
         <ButtonLink tone="primary" href="/operator/organizations/new">Create organization</ButtonLink>
       </PageHead>
-      <MetricChips {...props} />
+      <MetricChips path="/operator" metrics={props.metrics} metric={props.metric} />
       <Figures figures={figures} isEven />
       <Card
         title={`${unit} per day, this month`}
@@ -104,23 +105,6 @@ export function overviewPage(props: OverviewProps): Page {
         </div>
       </div>
     </PortalPage>
-  );
-}
-
-/** The metrics, if there are several. */
-function MetricChips({ metrics, metric }: Pick<OverviewProps, "metrics" | "metric">) {
-  if (metrics.length < 2) return null;
-  return (
-    <nav class="chips" aria-label="Metric">
-      {metrics.map((one) => (
-        <a
-          href={`/operator?metric=${encodeURIComponent(one.metric)}`}
-          aria-current={one.metric === metric ? "true" : undefined}
-        >
-          {one.name}
-        </a>
-      ))}
-    </nav>
   );
 }
 

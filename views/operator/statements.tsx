@@ -21,13 +21,25 @@ import { DayTime, MomentTime } from "../components/relative_time.tsx";
 import { Cell, Name, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { monthWords } from "../text/time.ts";
+import { organizationHref } from "./links.ts";
+import { listHref } from "./list_filters.tsx";
 
 const list = "/operator/statements";
 const place = "operator/statements";
 const closeHref = `${list}/close`;
 
+/** @returns The address of a statement, or of its lines for one organization. */
+export function statementHref(id: string, organizationId?: string): string {
+  return listHref(`${list}/${encodeURIComponent(id)}`, { organizationId });
+}
+
+/** @returns The address of the same as CSV. */
+export function statementCsvHref(id: string, organizationId?: string): string {
+  return listHref(`/api${list}/${encodeURIComponent(id)}.csv`, { organizationId });
+}
+
 /** @returns A month such as “October 2026”. */
-function periodWords(period: string): string {
+export function periodWords(period: string): string {
   return monthWords(Date.parse(`${period}-01`));
 }
 
@@ -97,18 +109,23 @@ export interface StatementPageProps {
   readonly statement: Statement;
   readonly totals: readonly StatementTotal[] | null;
   readonly lines: readonly StatementLine[];
+  /** The organization whose lines are shown; null for those of all. */
+  readonly organization: { readonly id: string; readonly name: string } | null;
   readonly nextHref: string | null;
 }
 
 /** @returns The page of a statement. */
-export function statementPage({ frame, statement, totals, lines, nextHref }: StatementPageProps): Page {
+export function statementPage(props: StatementPageProps): Page {
+  const { frame, statement, totals, lines, organization, nextHref } = props;
   const { id, period, start, end, timezone, status } = statement;
   const isClosed = status === "closed";
   const moment = (at: string) => <MomentTime at={at} now={frame.now} timezone={timezone} />;
   return (
     <PortalPage title={`Statement of ${periodWords(period)}`} frame={frame} place={place}>
       <PageHead back={{ href: list, label: "Statements" }} title={`Statement of ${periodWords(period)}`}>
-        {isClosed && <ButtonLink href={`/api${list}/${id}.csv`} isFile>Download CSV</ButtonLink>}
+        {isClosed && (
+          <ButtonLink href={statementCsvHref(id, organization?.id)} isFile>Download CSV</ButtonLink>
+        )}
       </PageHead>
       {!isClosed && (
         <Notice tone="done" text="This month is being closed. Reload the page to see its lines." />
@@ -120,6 +137,18 @@ export function statementPage({ frame, statement, totals, lines, nextHref }: Sta
             { label: "From", value: moment(start) },
             { label: "To", value: moment(end) },
             { label: "Time zone", value: timezone },
+            ...(organization === null ? [] : [{
+              label: "Organization",
+              value: (
+                <span>
+                  <a href={organizationHref(organization.id)}>
+                    <bdi>{organization.name}</bdi>
+                  </a>
+                  {" · "}
+                  <a href={statementHref(id)}>Show all</a>
+                </span>
+              ),
+            }]),
           ]}
         />
       </Card>

@@ -6,7 +6,7 @@ import { listMembers } from "../../../services/operator/organization_members.ts"
 import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { readOrganizationUsage } from "../../../services/operator/organization_usage.ts";
 import { getOrganization } from "../../../services/operator/organizations.ts";
-import type { UsageReport } from "../../../views/meter/usage.tsx";
+import { listOrganizationStatements, listStatements } from "../../../services/operator/statements.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { organizationPage } from "../../../views/operator/organization.tsx";
 import type { App, AppContext } from "../../env.ts";
@@ -19,6 +19,7 @@ const membersShownMax = 5;
 const keysShownMax = 5;
 const notesShownMax = 5;
 const eventsShownMax = 5;
+const statementsShownMax = 3;
 const flashes = {
   created: "Organization created.",
   saved: "Changes saved.",
@@ -36,17 +37,26 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   get(`${organizationsHref}/:id`, async (c, actor) => {
     const organization = await getOrganization(services, idOf(c));
     const idText = organization.id;
-    const [usage, { apiKeys }, { members }, { notes, nextCursor }, { events }] = await Promise.all([
+    const [usage, { next }, { apiKeys }, { members }, { notes, nextCursor }, { events }] = await Promise.all([
       usageOf(c, parts, idText),
+      listStatements(services, { limit: 1 }),
       listApiKeys(services, { idText, limit: keysShownMax }),
       listMembers(services, actor, { idText, limit: membersShownMax }),
       listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
       listOperatorAudit(services, { organization: idText, limit: eventsShownMax }),
     ]);
+    const statements = await listOrganizationStatements(services, {
+      organizationId: idText,
+      metric: usage.metric,
+      limit: statementsShownMax,
+      signal: c.req.raw.signal,
+    });
     const page = organizationPage({
       frame: operatorFrame(parts, actor),
       organization,
-      usage,
+      ...usage,
+      statements,
+      openMonth: next.period,
       apiKeys,
       members,
       notes,
@@ -58,21 +68,23 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   });
 }
 
-/** @returns The usage of the current month. */
-async function usageOf(c: AppContext, { services }: PortalParts, id: string): Promise<UsageReport | null> {
+/** @returns The usage of the current month, of the metric in the address or the one with the most records. */
+async function usageOf(c: AppContext, { services }: PortalParts, id: string) {
   const now = services.clock();
   const { period, unit, timezone, range, days } = parsePeriodQuery({}, now);
-  const noFilters = { productSlug: null, metric: null, apiKey: null };
+  const metric = c.req.query("metric") || null;
+  const requested = { productSlug: null, metric, apiKey: null };
   const { report, filters, choices, unit: by } = await readOrganizationUsage(services, id, {
-    query: { period, unit, timezone, filters: noFilters },
+    query: { period, unit, timezone, filters: requested },
     signal: c.req.raw.signal,
   });
-  if (period === null || report === null) return null;
+  const chosen = { metrics: choices.metrics, metric: filters.metric };
+  if (period === null || report === null) return { ...chosen, usage: null };
   const address = { path: "/portal/usage", range, days, window: null, timezone, filters };
   const shown = reportOf(report, { unit: by, period, address, keys: choices.apiKeys, now });
   // Links to the customer's own usage page.
   const keys = shown.keys.keys.map((key) => ({ ...key, href: null }));
-  return { ...shown, keys: { ...shown.keys, keys } };
+  return { ...chosen, usage: { ...shown, keys: { ...shown.keys, keys } } };
 }
 
 /** @returns The organization that the path names: its id, or `external:` and its external id. */

@@ -1,6 +1,8 @@
 // The console's pages of statements.
 import { pageItemsDefault, statementWaitMs } from "../../../domain/limits.ts";
+import { resolveOrganization } from "../../../services/operator/organizations.ts";
 import { closeStatement, listStatements, readStatement } from "../../../services/operator/statements.ts";
+import { listHref } from "../../../views/operator/list_filters.tsx";
 import { closeStatementPage, statementPage, statementsPage } from "../../../views/operator/statements.tsx";
 import type { App } from "../../env.ts";
 import { mountForm } from "../form.ts";
@@ -46,12 +48,27 @@ export function operatorStatementPages(app: App, parts: PortalParts): void {
   get(`${path}/:id`, async (c, actor) => {
     const id = c.req.param("id") ?? "";
     const { signal } = c.req.raw;
-    const query = { limit: pageItemsDefault, cursor: c.req.query("cursor"), signal };
+    const organizationId = c.req.query("organizationId") || undefined;
+    const organization = organizationId === undefined
+      ? null
+      : await resolveOrganization(services, organizationId);
+    const query = {
+      limit: pageItemsDefault,
+      cursor: c.req.query("cursor"),
+      organizationId: organization?.id,
+      signal,
+    };
     const { nextCursor, ...found } = await readStatement(services, id, query);
     const frame = operatorFrame(parts, actor);
     return await sendPage(
       c,
-      statementPage({ frame, ...found, nextHref: hrefOf(`${path}/${id}`, nextCursor) }),
+      statementPage({
+        frame,
+        ...found,
+        organization,
+        nextHref: nextCursor &&
+          listHref(`${path}/${id}`, { organizationId: organization?.id, cursor: nextCursor }),
+      }),
     );
   });
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createTestKey, testApp } from "../../../support/app.ts";
 import { newOperator } from "../../../support/console.ts";
 import { lastMail } from "../../../support/people.ts";
+import { newOperatorToken } from "../../../support/operators.ts";
 import { openPage } from "../../../support/pages.ts";
 import { recordOne } from "../../../support/usage.ts";
 
@@ -25,6 +26,57 @@ testApp("shows an organization's usage, members, keys, notes and metadata", asyn
   assert.doesNotMatch(html, /href="\/portal\/(usage|members|api-keys|invitations)/);
   for (const more of ["/members", "/api-keys"]) assert.match(await open(more), /Ada|Production/);
   assert.equal((await openPage(test, "/operator/organizations/org_x", { person: mara })).status, 404);
+});
+
+testApp("shows the usage of a chosen metric, and the statements of the organization alone", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp("Ada");
+  const grace = await test.signUp("Grace");
+  const { fullKey } = await createTestKey(test, ada);
+  const path = `/operator/organizations/${ada.organizationId}`;
+  const open = async (page: string) => (await openPage(test, page, { person: mara })).html;
+  const close = (period: string) =>
+    openPage(test, "/operator/statements/close", { person: mara, form: { period } });
+  const inMonth = (month: string) => ({ timestamp: `2026-${month}-05T00:00:00.000Z` });
+  const { fullToken } = await newOperatorToken(test);
+  const record = async ({ organizationId }: { organizationId: string }, more: object) => {
+    const records = [{ organizationId, productSlug: "tiles", metric: "requests", ...more }];
+    const response = await test.send("/api/operator/usage", { apiKey: fullToken, json: { records } });
+    assert.equal(response.status, 201, await response.text());
+  };
+  await record(ada, { quantity: 1204.25, ...inMonth("09") });
+  await record(grace, { quantity: 77, ...inMonth("09") });
+  const { location: september = "" } = await close("2026-09");
+  await record(ada, { quantity: 31.5, ...inMonth("09") });
+  await record(ada, { quantity: 8, ...inMonth("10") });
+  await close("2026-10");
+  await recordOne(test, fullKey, inMonth("11"));
+  await recordOne(test, fullKey, { metric: "bytes", quantity: 5120, ...inMonth("11") });
+  await recordOne(test, fullKey, inMonth("11"));
+
+  const html = await open(path);
+  assert.match(html, /requests by day/);
+  assert.match(
+    html,
+    /November 2026[^]*Open[^]*October 2026[^]*With adjustments[^]*39\.5[^]*September 2026[^]*1,204\.25/,
+  );
+  assert.equal(html.match(/With adjustments/g)?.length, 1);
+  const filter = `organizationId=${ada.organizationId}`;
+  for (const href of [`${september}?${filter}`, `/api${september}.csv?${filter}`]) {
+    assert.ok(html.includes(`href="${href}"`), href);
+  }
+  assert.match(html, /metric=requests" aria-current="true"/);
+  const bytes = await open(`${path}?metric=bytes`);
+  assert.match(bytes, /bytes by day[^]*5,120/);
+  assert.match(bytes, /metric=bytes" aria-current="true"/);
+
+  const statement = await open(`${september}?${filter}`);
+  assert.match(statement, /Ada’s organization/);
+  assert.doesNotMatch(statement, /Grace’s organization/);
+  assert.ok(statement.includes(`/api${september}.csv?${filter}`));
+  assert.match(await open(september ?? ""), /Grace’s organization/);
+  const foreign = await openPage(test, `${september}?organizationId=org_x`, { person: mara });
+  assert.equal(foreign.status, 404);
 });
 
 testApp("edits the name, external ID and metadata, and removes rows", async (test) => {
