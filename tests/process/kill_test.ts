@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { Ledger } from "../support/ledger.ts";
 import { repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
-import { changeDataFile, grantVoids } from "../support/operators.ts";
+import { allowVoids } from "../support/operators.ts";
 import { poll } from "../support/poll.ts";
 import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 import { faultRandom, faultRounds, letOthersRun } from "../support/random.ts";
@@ -30,9 +30,10 @@ Deno.test("after a kill of two and of four HTTP threads under load, restarts qui
   };
   let program = await start();
   try {
-    const { apiKeys } = await signUpForLoad(program.baseUrl);
-    changeDataFile(folder, grantVoids);
-    const ledger = new Ledger({ random, apiKeys });
+    const { baseUrl } = program;
+    const { organizationId, apiKeys, keyIds } = await signUpForLoad(baseUrl);
+    const fullToken = await allowVoids({ folder, baseUrl, keyIds });
+    const ledger = new Ledger({ random, apiKeys, operator: { fullToken, target: { organizationId } } });
     const progress: Progress = { seq: 0, seen: new Set() };
     for (let round = 0; round < faultRounds(20); round++) {
       const load = startLoad({ ledger, random, targets: [program.baseUrl], voids: true });

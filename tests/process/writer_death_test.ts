@@ -6,7 +6,7 @@ import type { WriterOrder } from "../support/dying_writer.ts";
 import { Ledger } from "../support/ledger.ts";
 import { repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
 import { orderFile } from "../support/orders.ts";
-import { changeDataFile, grantVoids } from "../support/operators.ts";
+import { allowVoids } from "../support/operators.ts";
 import { poll } from "../support/poll.ts";
 import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 import { faultRandom } from "../support/random.ts";
@@ -30,8 +30,9 @@ for (const HTTP_THREADS of httpThreads) {
     let program = startProgram({ folder, env, config });
     try {
       await isReady(program);
-      const { apiKeys } = await signUpForLoad(program.baseUrl);
-      changeDataFile(folder, grantVoids);
+      const { baseUrl } = program;
+      const { apiKeys, keyIds } = await signUpForLoad(baseUrl);
+      await allowVoids({ folder, baseUrl, keyIds });
       const ledger = new Ledger({ random, apiKeys });
       const progress: Progress = { seq: 0, seen: new Set() };
       for (const death of deaths) {

@@ -26,10 +26,18 @@ export interface SentRecord {
   voided: "no" | "asked" | "yes";
 }
 
+/** How an operator records for the organization. */
+export interface LoadOperator {
+  readonly fullToken: string;
+  readonly target: { readonly organizationId: string };
+}
+
 /** A single record, or a batch. */
 export interface SentRequest {
   readonly isBatch: boolean;
   readonly apiKey: string;
+  /** Who sends it instead of the key, if an operator does. */
+  readonly operator: LoadOperator | undefined;
   readonly records: readonly SentRecord[];
   /** Whether it can be sent again safely: every record has an idempotency key. */
   readonly isRepeatable: boolean;
@@ -55,11 +63,13 @@ export class Ledger {
   readonly surprises: string[] = [];
   readonly #random: Random;
   readonly #apiKeys: readonly string[];
+  readonly #operator: LoadOperator | undefined;
 
-  /** @param options `apiKeys`: full keys of one organization. */
-  constructor(options: { random: Random; apiKeys: readonly string[] }) {
+  /** @param options `apiKeys`: full keys of one organization. `operator`: sends some of the batches. */
+  constructor(options: { random: Random; apiKeys: readonly string[]; operator?: LoadOperator }) {
     this.#random = options.random;
     this.#apiKeys = options.apiKeys;
+    this.#operator = options.operator;
   }
 
   /** Number of acknowledged records. */
@@ -73,21 +83,22 @@ export class Ledger {
   newSingle(keyChance = 0.5): SentRequest {
     const apiKey = this.#random.pick(this.#apiKeys);
     const record = this.#newRecord(apiKey, this.#random.chance(keyChance));
-    return this.#keep({ isBatch: false, apiKey, records: [record] });
+    return this.#keep({ isBatch: false, apiKey, operator: undefined, records: [record] });
   }
 
   /** @returns A new batch with idempotency keys on all, some or none of its records, sometimes repeating an earlier record. */
   newBatch(recordsMax: number): SentRequest {
     const random = this.#random;
     const apiKey = random.pick(this.#apiKeys);
-    const keyChance = random.pick([0, 0, 0.5, 1]);
+    const operator = random.chance(0.5) ? this.#operator : undefined;
+    const keyChance = operator === undefined ? random.pick([0, 0, 0.5, 1]) : 1;
     const records = Array.from(
       { length: random.between(1, recordsMax) },
       () => this.#newRecord(apiKey, random.chance(keyChance)),
     );
     const before = this.singles.length === 0 || !random.chance(0.2) ? undefined : random.pick(this.singles);
     if (before?.hasKey) records.push(before);
-    return this.#keep({ isBatch: true, apiKey, records });
+    return this.#keep({ isBatch: true, apiKey, operator, records });
   }
 
   /** Removes a random request from the unanswered ones. @returns The request. */

@@ -32,19 +32,33 @@ export interface Load {
 /** Timeout of a request, in milliseconds. */
 const answerTimeoutMs = 30_000;
 
-/** @returns Two API keys of a new organization, and the cookie of its owner. */
-export async function signUpForLoad(baseUrl: string): Promise<{ apiKeys: string[]; cookie: string }> {
+/** A new organization with two API keys. */
+interface LoadCustomer {
+  readonly organizationId: string;
+  readonly apiKeys: string[];
+  readonly keyIds: string[];
+  /** Of its owner. */
+  readonly cookie: string;
+}
+
+/** Creates an organization that usage is recorded for. */
+export async function signUpForLoad(baseUrl: string): Promise<LoadCustomer> {
   const signUp = await sendJson(baseUrl, "/api/auth/sign-up", {
     json: { name: "Ada", email: "ada@example.com", password: testPassword },
   });
-  assert.equal(signUp.status, 201, await signUp.text());
+  const text = await signUp.text();
+  assert.equal(signUp.status, 201, text);
+  const { organizationId } = JSON.parse(text);
   const cookie = cookieOf(signUp);
   const apiKeys: string[] = [];
+  const keyIds: string[] = [];
   for (const name of ["First", "Second"]) {
     const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name } });
-    apiKeys.push((await created.json()).fullKey);
+    const { apiKey, fullKey } = await created.json();
+    apiKeys.push(fullKey);
+    keyIds.push(apiKey.id);
   }
-  return { apiKeys, cookie };
+  return { organizationId, apiKeys, keyIds, cookie };
 }
 
 /** Starts the clients. */
@@ -98,11 +112,16 @@ export async function sendRequest(
   baseUrl: string,
   { request, ledger }: { request: SentRequest; ledger: Ledger },
 ): Promise<boolean> {
+  const { operator } = request;
   const response = await post(baseUrl, {
-    path: request.isBatch ? "/api/v1/usage/batch" : "/api/v1/usage",
-    apiKey: request.apiKey,
+    path: operator !== undefined
+      ? "/api/operator/usage"
+      : request.isBatch
+      ? "/api/v1/usage/batch"
+      : "/api/v1/usage",
+    apiKey: operator?.fullToken ?? request.apiKey,
     json: request.isBatch
-      ? { records: request.records.map(({ json }) => json) }
+      ? { records: request.records.map(({ json }) => ({ ...operator?.target, ...json })) }
       : (request.records[0] as SentRequest["records"][number]).json,
   });
   const surprise = (what: string) => ledger.surprises.push(`${what}: ${response?.status} ${response?.text}`);

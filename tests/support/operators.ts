@@ -1,4 +1,5 @@
 // Creates operators and their tokens directly in the database.
+import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { generateOperatorToken } from "../../domain/operator/operator_token.ts";
@@ -6,6 +7,8 @@ import { type OperatorScope, operatorScopes } from "../../domain/operator/operat
 import { hashSecretToken } from "../../domain/secret_token.ts";
 import { newId } from "../../domain/id.ts";
 import type { TestApp, TestPerson } from "./app.ts";
+import { runCommand } from "./command.ts";
+import { sendJson } from "./journey.ts";
 import { run } from "./world.ts";
 
 /** What is unusual about an operator. */
@@ -39,11 +42,35 @@ export const grantVoids: Statement = {
   args: [],
 };
 
-/** Changes the data file of a running program, as an operator would. */
+/** Changes the data file of a running program, which must not be killed: this process keeps the file open for a while. */
 export function changeDataFile(folder: string, statement: Statement): void {
   const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false, isGuest: true });
   connection.run(statement);
   connection.close();
+}
+
+/**
+ * Creates a token for a running program and gives keys every permission of usage, without opening the data file in this process.
+ *
+ * @returns The token, which may record usage.
+ */
+export async function allowVoids(
+  { folder, baseUrl, keyIds }: { folder: string; baseUrl: string; keyIds: readonly string[] },
+): Promise<string> {
+  const { stdout, stderr } = await runCommand(
+    { folder },
+    ...["token", "create", "Load", "--scope", "keys:write,usage:write"],
+  );
+  const fullToken = stdout.trim();
+  for (const id of keyIds) {
+    const response = await sendJson(baseUrl, `/api/operator/api-keys/${id}`, {
+      method: "PATCH",
+      apiKey: fullToken,
+      json: { permissions: ["usage:read", "usage:void", "usage:write"] },
+    });
+    assert.equal(response.status, 200, `${stderr}${await response.text()}`);
+  }
+  return fullToken;
 }
 
 /** Adds a passkey that can't be used. @returns Its id. */
