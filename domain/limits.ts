@@ -294,7 +294,7 @@ export const reportSlicesRemoteMax = 8;
 /** Series whose sums one step of closing reads, unless a single organization has more. */
 export const statementStepSeriesMax = 2_000;
 /** Lines that one batch writes. */
-export const statementBatchLinesMax = 1_000;
+export const statementBatchLinesMax = 200;
 /** Lines that one step of the CSV export or of the totals reads, unless a single organization has more. */
 export const statementStepLinesMax = 1_000;
 /** Products and metrics that the totals of a statement list. */
