@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { reportsOpenPerOrganizationMax } from "../../../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
 import { manySums } from "../../../support/many_sums.ts";
+import { newOperatorToken } from "../../../support/operators.ts";
 import { withOtherThread } from "../../../support/other_thread.ts";
 import { poll } from "../../../support/poll.ts";
 import { recordOne, unlimited } from "../../../support/usage.ts";
+import { run } from "../../../support/world.ts";
 
 const from = Date.UTC(2026, 10, 1);
 const month = "?window=month&groupBy=productSlug,metric,apiKey";
@@ -22,6 +24,53 @@ async function busyOrganization(test: TestApp, series: number) {
     await app.fetch(new Request(url, { headers }));
   return { ...person, apiKey, report };
 }
+
+testApp(
+  "a customer reads its usage while an operator adds up all organizations and closes a month",
+  async (test) => {
+    const { id: keyId } = await createTestKey(test, await test.signUp());
+    const october = Date.UTC(2026, 9, 1);
+    await test.opened.database.write(manySums({ series: 5_000, hours: 40, keyId, from: october }));
+    // Sums of one metric are short, so the reports end without waiting for their client.
+    await run(
+      test,
+      "UPDATE usage_series SET product_slug = metric, metric = 'requests' WHERE product_slug = 'many'",
+    );
+    const customer = await test.signUp();
+    const { fullKey: apiKey } = await createTestKey(test, customer);
+    await recordOne(test, apiKey);
+    const { fullToken } = await newOperatorToken(test);
+    const headers = { authorization: `Bearer ${fullToken}`, "content-type": "application/json" };
+    const finished: string[] = [];
+    const send = async (name: string, path: string, init: RequestInit = {}) => {
+      const url = `${test.config.baseUrl.origin}/api/operator/${path}`;
+      const response = await test.app.fetch(new Request(url, { ...init, headers }));
+      const text = await response.text();
+      assert.ok(response.ok, text);
+      finished.push(name);
+    };
+    const closing = send("statement", "statements", {
+      method: "POST",
+      body: JSON.stringify({ period: "2026-10" }),
+    });
+    await poll(() => test.services.reports.counts.running > 0);
+    const query = "usage?from=2026-10-01&to=2026-10-03&window=hour&groupBy=organization";
+    const reports = Array.from({ length: 4 }, (_, n) => send(`report ${n}`, query));
+    await poll(() => {
+      const { running, waiting } = test.services.reports.counts;
+      return running + waiting >= reports.length;
+    });
+    try {
+      const own = await test.send(`/api/v1/usage${month}`, { apiKey });
+      assert.equal((await own.json()).data[0].count, 1);
+      const page = await test.send("/portal/usage", { cookie: customer.cookie });
+      assert.match(await page.text(), /tiles/);
+      assert.deepEqual(finished, []);
+    } finally {
+      await Promise.all([closing, ...reports]);
+    }
+  },
+);
 
 testApp("other requests are handled while an organization runs reports", async (test) => {
   const { report } = await busyOrganization(test, 10_000);
