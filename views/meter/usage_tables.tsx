@@ -83,9 +83,14 @@ export interface UsageRecordRow {
   readonly voidReason: string | null;
 }
 
-/** The latest records. `now`: milliseconds since 1970. `timezone`: an IANA name. */
+/** Records. `now`: milliseconds since 1970. `timezone`: an IANA name. `voidHref`: the page that voids a record, if there is one. */
 export function RecordTable(
-  { records, now, timezone }: { records: readonly UsageRecordRow[]; now: number; timezone: string },
+  { records, now, timezone, voidHref }: {
+    records: readonly UsageRecordRow[];
+    now: number;
+    timezone: string;
+    voidHref?: (id: string) => string;
+  },
 ) {
   const columns = [
     `Time (${zoneWords(timezone)})`,
@@ -109,7 +114,10 @@ export function RecordTable(
               ? <span class="muted">{operatorRecordsName}</span>
               : <bdi>{record.apiKeyName}</bdi>}
           />
-          <Cell place="state" value={<Status {...record} timezone={timezone} />} />
+          <Cell place="state">
+            <Status {...record} timezone={timezone} />
+            {voidHref && record.voidedAt === null && <a class="small" href={voidHref(record.id)}>Void</a>}
+          </Cell>
         </Row>
       ))}
     </Table>

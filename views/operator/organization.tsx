@@ -37,6 +37,7 @@ export type OrganizationAction =
   | "api-keys"
   | "api-keys/new"
   | "notes/new"
+  | "records"
   | "suspend"
   | "resume"
   | "delete";
@@ -85,6 +86,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
         text={<StatusBadge status={status} />}
       >
         <span class="buttons">
+          <ButtonLink href={organizationActionHref(id, "records")}>Records</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "invite")}>Invite</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "api-keys/new")}>Create key</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "edit")}>Edit</ButtonLink>

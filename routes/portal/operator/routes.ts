@@ -5,6 +5,7 @@ import { operatorOrganizationForms } from "./organization_forms.ts";
 import { operatorOrganizationKeyPages } from "./organization_keys.ts";
 import { operatorOrganizationMemberPages } from "./organization_members.ts";
 import { operatorOrganizationPage } from "./organization.ts";
+import { operatorOrganizationRecordPages } from "./organization_records.ts";
 import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationListPages } from "./organizations.ts";
 import { operatorOverviewRoutes } from "./overview.ts";
@@ -24,6 +25,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationForms(app, parts);
   operatorOrganizationKeyPages(app, parts);
   operatorOrganizationMemberPages(app, parts);
+  operatorOrganizationRecordPages(app, parts);
   operatorProductPages(app, parts);
   operatorStatementPages(app, parts);
   operatorSystemPages(app, parts);

@@ -1,7 +1,7 @@
 // The pages of the operator console. They don't exist for anyone else.
 import { newOperatorToken } from "../../support/operators.ts";
 import type { World } from "../../support/world.ts";
-import { type Attempt, type Entry, onlyOperators } from "./entry.ts";
+import { type Attempt, type Entry, onlyOperators, recordOf } from "./entry.ts";
 import { ofOrganization, onUser, withInvitation, withNote, withProduct, withStatement } from "./operators.ts";
 
 type Trying = (world: World) => Attempt | Promise<Attempt>;
@@ -48,6 +48,13 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     attempt: async ({ organizationId, newApiKey }) => ({
       params: { id: organizationId, keyId: (await newApiKey()).id },
     }),
+  }),
+  "GET /operator/organizations/:id/records": page(ofOrganization()),
+  ...form("/operator/organizations/:id/records/:recordId/void", {
+    attempt: async (world) => ({
+      params: { id: world.organizationId, recordId: await recordOf(world) },
+    }),
+    fields: { reason: "wrong" },
   }),
   "GET /operator/products": page(),
   ...form("/operator/products/new", { fields: { slug: "search", name: "Search" } }),
