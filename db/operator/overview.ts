@@ -110,6 +110,22 @@ export async function countActiveOrganizations(
   return row ?? { all: 0, month: 0, today: 0, monthBefore: 0 };
 }
 
+/**
+ * @param options Times in milliseconds since 1970. `since`: how recently. `noteMs`: the use of a key is noted this late.
+ * @returns The names of suspended organizations whose keys were used after it, the last suspended first, at most `limit`.
+ */
+export async function findSuspendedSenders(
+  database: DatabaseReader,
+  { since, noteMs, limit }: { since: number; noteMs: number; limit: number },
+): Promise<string[]> {
+  const rows = await database.read<{ name: string }>(sql`
+    SELECT o.name FROM organizations o WHERE o.suspended_at IS NOT NULL AND o.deleted_at IS NULL AND EXISTS (
+      SELECT 1 FROM api_keys k WHERE k.organization_id = o.id
+        AND k.last_used_at > max(${since}, o.suspended_at + ${noteMs}))
+    ORDER BY o.suspended_at DESC LIMIT ${limit}`);
+  return rows.map(({ name }) => name);
+}
+
 /** An organization among those that used most of a metric. */
 export interface TopCustomerRow {
   readonly number: number;

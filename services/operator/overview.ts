@@ -4,6 +4,7 @@ import {
   countActiveOrganizations,
   findBusiestTotals,
   findSeriesOf,
+  findSuspendedSenders,
   findTopCustomers,
   type OverviewSeries,
   type SeriesSumRow,
@@ -11,7 +12,12 @@ import {
   sumSeries,
 } from "../../db/operator/overview.ts";
 import type { DatabaseReader } from "../../db/engine/database.ts";
-import { overviewKeptMs, overviewSeriesMax, rollupQuarterMs } from "../../domain/limits.ts";
+import {
+  apiKeyUsedIntervalMs,
+  overviewKeptMs,
+  overviewSeriesMax,
+  rollupQuarterMs,
+} from "../../domain/limits.ts";
 import { microsToDecimal, sumMicros } from "../../domain/meter/quantity.ts";
 import { rollupNumber, rollupStart } from "../../domain/meter/rollup_unit.ts";
 import { percentChange, reportChart } from "../../domain/meter/usage_report.ts";
@@ -22,6 +28,7 @@ const dayMs = 86_400_000;
 const topCustomersMax = 10;
 const customerSeriesMax = 100;
 const chartSeriesMax = 6;
+const suspendedSendersMax = 100;
 
 /** How much was recorded, and how much more that is than before. */
 export interface OverviewFigure {
@@ -57,6 +64,8 @@ export interface OperatorOverview {
   readonly isPartial: boolean;
   readonly organizations: ActiveOrganizations;
   readonly customers: readonly TopCustomer[];
+  /** Suspended organizations whose keys sent usage in the last day all the same, by name; at most 100. */
+  readonly suspendedSenders: readonly string[];
 }
 
 /** An organization that used much of the metric this month. */
@@ -144,6 +153,11 @@ async function readAnew(
     customers: metric === null
       ? []
       : await readCustomers(context, { metric, times, total: figures.monthOf(metric) }),
+    suspendedSenders: await findSuspendedSenders(database, {
+      since: now - dayMs,
+      noteMs: apiKeyUsedIntervalMs,
+      limit: suspendedSendersMax,
+    }),
   };
 }
 

@@ -8,7 +8,7 @@ import { listStatements } from "../../../services/operator/statements.ts";
 import { Change } from "../../../views/components/change.tsx";
 import type { ChartProps } from "../../../views/components/chart.tsx";
 import { type Health, healthOf } from "../../../views/operator/health.ts";
-import { organizationHref } from "../../../views/operator/links.ts";
+import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { type Attention, overviewPage } from "../../../views/operator/overview.tsx";
 import { clockTime, monthWords } from "../../../views/text/time.ts";
 import { daysWords, windowNames } from "../../../views/text/zone.ts";
@@ -16,6 +16,8 @@ import type { App } from "../../env.ts";
 import { readSystemState } from "../../system_state.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { operatorFrame, operatorHome, operatorPages } from "./page.ts";
+
+const namedSendersMax = 3;
 
 /** Mounts `/operator`. */
 export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
@@ -52,7 +54,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
         note: customer.externalId ?? customer.id,
       })),
       activeCount: overview.organizations.month,
-      attention: [...attentionOf(health), ...openMonth(billing, now)],
+      attention: [...attentionOf(health), ...suspendedSenders(overview), ...openMonth(billing, now)],
       health,
     });
     return await sendPage(c, page);
@@ -124,6 +126,22 @@ function attentionOf(health: readonly Health[]): Attention[] {
       label: "View",
     }]
   );
+}
+
+function suspendedSenders({ suspendedSenders: names }: OperatorOverview): Attention[] {
+  if (names.length === 0) return [];
+  const others = names.length - namedSendersMax;
+  const named = names.slice(0, namedSendersMax).join(", ");
+  return [{
+    icon: "building",
+    tone: "soon",
+    title: `${countOf(names.length, "suspended organization")} still ${
+      names.length === 1 ? "sends" : "send"
+    } usage`,
+    text: `Their requests are rejected: ${named}${others > 0 ? ` and ${countOf(others, "other")}` : ""}.`,
+    href: `${organizationsHref}?status=suspended`,
+    label: "View",
+  }];
 }
 
 /** @returns That a month has ended without a statement, once there is a first one. */

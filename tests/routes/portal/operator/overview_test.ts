@@ -1,7 +1,8 @@
 // The console's overview and the page about the running service.
 import assert from "node:assert/strict";
-import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
-import { newOperator } from "../../../support/console.ts";
+import { sql } from "../../../../db/engine/database.ts";
+import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
+import { makeOperator, newOperator } from "../../../support/console.ts";
 import { openPage } from "../../../support/pages.ts";
 
 const dayMs = 24 * 3_600_000;
@@ -45,6 +46,29 @@ testApp("the overview adds up the records of all organizations", async (test) =>
     rows,
     /Ada’s organization org_\w+ 35 50\.0% New .*Grace’s organization org_\w+ 35 50\.0% 25% more/,
   );
+});
+
+testApp("the overview names suspended organizations that still send usage", async (test) => {
+  const mara = await newOperator(test);
+  const [ada, grace] = [await test.signUp("Ada"), await test.signUp("Grace")];
+  const keys = [await createTestKey(test, ada), await createTestKey(test, grace)];
+  const suspended = sql`UPDATE organizations SET suspended_at = ${test.now()}
+    WHERE id IN (${ada.organizationId}, ${grace.organizationId})`;
+  await test.opened.database.write([suspended]);
+  const send = ({ fullKey: apiKey }: { fullKey: string }) =>
+    test.send("/api/v1/usage", { apiKey, json: { productSlug: "p", metric: "m", quantity: 1 } });
+  // One who stopped within the first minutes doesn't count.
+  for (const key of keys) await assertError(await send(key), 403, "organization_suspended");
+  test.advance(10 * 60_000);
+  for (const key of keys.slice(0, 1)) await assertError(await send(key), 403, "organization_suspended");
+  const text = async () => textOf((await openPage(test, "/operator", { person: mara })).html);
+  assert.match(
+    await text(),
+    /1 suspended organization still sends usage .*rejected: Ada’s organization\. View/,
+  );
+  test.advance(25 * 3_600_000);
+  await makeOperator(test, mara);
+  assert.match(await text(), /Needs attention 1 Email: failing/);
 });
 
 testApp("without usage the overview says so", async (test) => {
