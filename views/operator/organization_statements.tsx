@@ -28,7 +28,7 @@ export function OrganizationStatements(props: OrganizationStatementsProps) {
     <Card title="Statements" aside={<a class="small" href="/operator/statements">All statements</a>} flush>
       <Table
         label="Statements"
-        columns={["Month", { title: metric ?? "Quantity", isNumber: true }, ""]}
+        columns={["Month", { title: metric ?? "Quantity", isNumber: true }, "Status"]}
         isSmall
       >
         <Row>
