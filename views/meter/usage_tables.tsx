@@ -116,7 +116,12 @@ export function RecordTable(
           />
           <Cell place="state">
             <Status {...record} timezone={timezone} />
-            {voidHref && record.voidedAt === null && <a class="small" href={voidHref(record.id)}>Void</a>}
+            {voidHref && record.voidedAt === null && (
+              <>
+                {" "}
+                <a class="small" href={voidHref(record.id)}>Void</a>
+              </>
+            )}
           </Cell>
         </Row>
       ))}
