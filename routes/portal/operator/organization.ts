@@ -4,7 +4,6 @@ import { listApiKeys } from "../../../services/operator/api_keys.ts";
 import { listOperatorAudit } from "../../../services/operator/audit.ts";
 import { listMembers } from "../../../services/operator/organization_members.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
-import { readOrganizationUsage } from "../../../services/operator/organization_usage.ts";
 import { getOrganization } from "../../../services/operator/organizations.ts";
 import { listOrganizationStatements, listStatements } from "../../../services/operator/statements.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
@@ -74,10 +73,14 @@ async function usageOf(c: AppContext, { services }: PortalParts, id: string) {
   const { period, unit, timezone, range, days } = parsePeriodQuery({}, now);
   const metric = c.req.query("metric") || null;
   const requested = { productSlug: null, metric, apiKey: null };
-  const { report, filters, choices, unit: by } = await readOrganizationUsage(services, id, {
-    query: { period, unit, timezone, filters: requested },
-    signal: c.req.raw.signal,
-  });
+  const { report, filters, choices, unit: by } = await services.reports.read("readUsageOverview", {
+    period,
+    unit,
+    timezone,
+    filters: requested,
+    organizationId: id,
+    now: services.clock(),
+  }, c.req.raw.signal);
   const chosen = { metrics: choices.metrics, metric: filters.metric };
   if (period === null || report === null) return { ...chosen, usage: null };
   const address = { path: "/portal/usage", range, days, window: null, timezone, filters };

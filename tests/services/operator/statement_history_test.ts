@@ -193,13 +193,13 @@ for (const kind of databaseKinds) {
           const test = await startTestApp(unlimited, { open: kind.open });
           try {
             const { act } = await stage(test);
-            for (const what of history) {
-              if (what.kind !== "close") {
-                await act(what);
+            for (const step of history) {
+              if (step.kind !== "close") {
+                await act(step);
                 continue;
               }
               const before = await closedLines(test);
-              await close(test, { ...what, meanwhile: what.meanwhile.map((one) => () => act(one)) });
+              await close(test, { ...step, meanwhile: step.meanwhile.map((one) => () => act(one)) });
               assert.deepEqual((await closedLines(test)).slice(0, before.length), before);
               await check(test);
             }

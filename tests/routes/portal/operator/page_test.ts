@@ -51,7 +51,7 @@ testApp("an unknown page of the console has the console's frame, for operators o
   assert.doesNotMatch((await page(test, "/operator/nothing")).html, /class="side operator"/);
 });
 
-testApp("operators without a second factor are told to set one up", async (test) => {
+testApp("the console asks operators without a second factor to set one up", async (test) => {
   const mara = await test.signUp();
   await run(test, "UPDATE users SET operator_since = ?", test.now());
   const { status, html } = await page(test, "/operator", mara.cookie);
