@@ -1,5 +1,6 @@
 // The closed set of errors that callers can see. Any other error is a bug: logged with its cause and reported as `internal`.
 import { usageSeriesMax } from "./limits.ts";
+import type { LimitStanding } from "./meter/usage_limit.ts";
 
 /** Every error code with its HTTP status. A code that is missing here doesn't compile. */
 export const errorStatuses = {
@@ -35,6 +36,8 @@ export const errorStatuses = {
   idempotency_conflict: 409,
   external_id_taken: 409,
   product_taken: 409,
+  plan_taken: 409,
+  plan_in_use: 409,
   month_not_ended: 409,
   statement_out_of_order: 409,
   statement_not_closed: 409,
@@ -45,6 +48,7 @@ export const errorStatuses = {
   range_too_long: 422,
   series_limit_reached: 422,
   rate_limited: 429,
+  limit_exceeded: 429,
   headers_too_large: 431,
   internal: 500,
   unavailable: 503,
@@ -71,6 +75,8 @@ export interface ErrorDetail {
 
 interface AppErrorOptions {
   readonly details?: readonly ErrorDetail[] | undefined;
+  /** The limits that a request doesn't fit into; its details. */
+  readonly limits?: readonly LimitStanding[] | undefined;
   /** Seconds to wait before the next try; for 429 and 503. */
   readonly retryAfterSeconds?: number | undefined;
   /** Methods that the path supports; for 405. */
@@ -81,6 +87,7 @@ interface AppErrorOptions {
 /** An error to report to the caller. */
 export class AppError extends Error {
   readonly details: readonly ErrorDetail[] | undefined;
+  readonly limits: readonly LimitStanding[] | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly allow: readonly string[] | undefined;
 
@@ -89,6 +96,7 @@ export class AppError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "AppError";
     this.details = options.details;
+    this.limits = options.limits;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.allow = options.allow;
   }
@@ -179,6 +187,24 @@ export function seriesLimitError(details: readonly ErrorDetail[]): AppError {
     `Your organization has reached its limit of ${usageSeriesMax} combinations of product, metric and API key. ` +
       "Use existing ones.",
     { details },
+  );
+}
+
+/**
+ * @param limits Hard limits that the request doesn't fit into, at least one; `now`: milliseconds since 1970.
+ * @returns The error for usage beyond them, with the time until the last of their windows ends.
+ */
+export function limitExceededError(limits: readonly LimitStanding[], now: number): AppError {
+  const ends = limits.map(({ resetsAt }) => resetsAt === null ? Infinity : Date.parse(resetsAt));
+  const waitMs = Math.max(...ends) - now;
+  return new AppError(
+    "limit_exceeded",
+    "This usage exceeds a limit of your organization or of the API key.",
+    {
+      limits,
+      // A window in the past stays full, like one that never ends.
+      retryAfterSeconds: waitMs > 0 && waitMs < Infinity ? Math.ceil(waitMs / 1000) : undefined,
+    },
   );
 }
 

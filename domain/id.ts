@@ -16,7 +16,9 @@ export type IdPrefix =
   | "opt"
   | "stm"
   | "prd"
-  | "not";
+  | "not"
+  | "plan"
+  | "lim";
 
 /** @returns A new id such as `key_0199d3c1…` (RFC 9562, version 7). */
 export function newId(prefix: IdPrefix): string {

@@ -194,6 +194,18 @@ export const rejectedApiKeysPerMinuteMax = 60;
 /** How long `/metrics` waits for the other threads. Prometheus waits 10 s for the response. */
 export const metricsTimeoutMs = 5_000;
 
+// Plans
+
+export const plansMax = 200;
+/** Limits of a plan, limits that an organization has instead, and limits of a key. */
+export const planLimitsMax = 20;
+export const budgetLimitsMax = 10;
+/** The most that a plan can allow. */
+export const planApiKeysMax = 10_000;
+export const planMembersMax = 10_000;
+export const planUsageSeriesMax = 100_000;
+export const planRequestsPerSecondMax = 1_000_000;
+
 // Usage
 
 /** Series of an organization: distinct combinations of product, metric and key. */

@@ -31,7 +31,7 @@ export function setErrorHeaders(c: AppContext, error: AppError): void {
 /** @returns The error as a JSON response. */
 export function jsonError(c: AppContext, error: AppError): Response {
   setErrorHeaders(c, error);
-  const { code, message, details } = error;
+  const { code, message, details = error.limits } = error;
   return c.json(
     {
       error: { code, message, ...(details === undefined ? {} : { details }) },

@@ -13,6 +13,7 @@ import refusedWrites from "./migrations/0006_refused_writes.sql" with { type: "t
 import usageTotals from "./migrations/0009_usage_totals.sql" with { type: "text" };
 import billingStatements from "./migrations/0010_statements.sql" with { type: "text" };
 import products from "./migrations/0011_products.sql" with { type: "text" };
+import plans from "./migrations/0013_plans.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -34,6 +35,7 @@ export const migrations: readonly Migration[] = [
   { number: 10, name: "statements", text: billingStatements },
   { number: 11, name: "products", text: products },
   { number: 12, name: "operator_lists", text: operatorLists },
+  { number: 13, name: "plans", text: plans },
 ];
 
 /** Thrown for a database with another schema than this program's. */

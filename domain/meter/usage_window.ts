@@ -91,7 +91,8 @@ function split(range: { from: number; to: number; unit: WindowUnit; timezone: st
   return windows;
 }
 
-function startOf(unit: WindowUnit, time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
+/** @returns The start of the calendar unit that has a time. */
+export function startOf(unit: WindowUnit, time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
   // Hours are added in exact time, so that a repeated hour is a separate window, including in zones at :30 and :45.
   if (unit === "hour") {
     return time.subtract({ minutes: time.minute, seconds: time.second, milliseconds: time.millisecond });
@@ -103,8 +104,8 @@ function startOf(unit: WindowUnit, time: Temporal.ZonedDateTime): Temporal.Zoned
     : day.with({ day: 1 }).startOfDay();
 }
 
-/** The next full hour on the clock, even where clocks change by half an hour (Lord Howe) or within an hour (Chatham). */
-function nextHour(time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
+/** @returns The next full hour on the clock, even where clocks change by half an hour (Lord Howe) or within an hour (Chatham). */
+export function nextHour(time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
   const next = startOf("hour", time).add({ hours: 1 });
   if (next.offsetNanoseconds === time.offsetNanoseconds) return next;
   return time.getTimeZoneTransition("next") ?? next;

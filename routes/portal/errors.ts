@@ -59,6 +59,8 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "email_taken",
   "external_id_taken",
   "product_taken",
+  "plan_taken",
+  "plan_in_use",
   "sign_up_closed",
   "rate_limited",
   "key_limit_reached",

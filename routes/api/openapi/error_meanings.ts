@@ -57,6 +57,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "The idempotency key was used for a record with different content. Nothing was recorded.",
   external_id_taken: "Another organization has the external id.",
   product_taken: "The catalog already has a product with this slug.",
+  plan_taken: "Another plan has this name.",
+  plan_in_use: "The plan is the default one, or organizations have it.",
   month_not_ended: "The month has not ended yet.",
   statement_out_of_order: "Another month must be closed first. The message names it.",
   statement_not_closed: "The statement is still being closed. Try again later.",
@@ -73,6 +75,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     `The organization has the maximum of ${limits.usageSeriesMax} series (combinations of product, metric and API key), and the ` +
     "request would add another. Nothing was recorded. Usage of existing series is still accepted.",
   rate_limited: "Too many requests, or too many failed ones. `Retry-After` says how many seconds to wait.",
+  limit_exceeded:
+    "The usage doesn't fit into a hard limit. Nothing was recorded, and the idempotency key can be used again. `details` has the " +
+    "limits; `Retry-After` says when their windows end.",
   headers_too_large: `The headers have more than ${limits.headerCharactersMax} characters in total.`,
   internal: "An error of the service. It is logged with the request's id.",
   unavailable: "The service is temporarily unable to handle the request. Nothing was changed. Try again.",

@@ -1,0 +1,64 @@
+// The windows of limits, and where a limit stands in one.
+import { isoTime, zonedTime } from "../time.ts";
+import { microsToNumber } from "./quantity.ts";
+import type { LimitMode, LimitPeriod, LimitScope, LimitStanding } from "./usage_limit.ts";
+import { nextHour, startOf, type UsageWindow } from "./usage_window.ts";
+
+/** A limit and what counts against it in one window, in millionths. */
+export interface LimitUsage extends LimitScope {
+  readonly limitId: string;
+  readonly mode: LimitMode;
+  readonly micros: bigint;
+  readonly usedMicros: bigint;
+  /** A time in the window, in milliseconds since 1970. */
+  readonly at: number;
+  /** That of the organization. */
+  readonly timezone: string;
+}
+
+/** @returns Where the limit stands, as callers see it. */
+export function limitStanding(usage: LimitUsage): LimitStanding {
+  const { limitId, productSlug, metric, per, mode, micros, usedMicros, at, timezone } = usage;
+  const end = limitWindow(per, timezone, at)?.end;
+  return {
+    limitId,
+    productSlug,
+    metric,
+    per,
+    mode,
+    quantity: microsToNumber(micros),
+    used: microsToNumber(usedMicros),
+    remaining: microsToNumber(usedMicros < micros ? micros - usedMicros : 0n),
+    resetsAt: end === undefined ? null : isoTime(end),
+  };
+}
+
+/**
+ * @param timezone The organization's: an IANA name.
+ * @param time Milliseconds since 1970.
+ * @returns The calendar window that has a time; null for `total`, which has neither start nor end. Hours on both sides of a change
+ *   of clocks are windows of their own.
+ */
+export function limitWindow(per: LimitPeriod, timezone: string, time: number): UsageWindow | null {
+  if (per === "total") return null;
+  if (per === "minute") {
+    const start = Math.floor(time / minuteMs) * minuteMs;
+    return { start, end: start + minuteMs };
+  }
+  const zoned = zonedTime(time, timezone);
+  const start = startOf(per, zoned);
+  if (per !== "hour") {
+    return {
+      start: start.epochMilliseconds,
+      end: startOf(per, start.add({ [`${per}s`]: 1 })).epochMilliseconds,
+    };
+  }
+  // A window never begins before the last change of clocks.
+  const changed = zoned.add({ milliseconds: 1 }).getTimeZoneTransition("previous")?.epochMilliseconds;
+  const begin = start.offsetNanoseconds === zoned.offsetNanoseconds
+    ? start.epochMilliseconds
+    : changed ?? start.epochMilliseconds;
+  return { start: begin, end: nextHour(zoned).epochMilliseconds };
+}
+
+const minuteMs = 60_000;

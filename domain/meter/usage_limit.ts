@@ -1,0 +1,37 @@
+// Limits of usage: how much of a product and metric may be recorded in a calendar window.
+
+/** The windows of limits, shortest first. `total` never ends. */
+export const limitPeriods = ["minute", "hour", "day", "month", "total"] as const;
+export type LimitPeriod = (typeof limitPeriods)[number];
+
+/** `hard`: what doesn't fit is refused. `soft`: it is recorded and reported. */
+export const limitModes = ["hard", "soft"] as const;
+export type LimitMode = (typeof limitModes)[number];
+
+/** What a limit counts: all records of a product and metric in calendar windows. */
+export interface LimitScope {
+  /** Null for all products together. */
+  readonly productSlug: string | null;
+  /** Null for all metrics together. */
+  readonly metric: string | null;
+  readonly per: LimitPeriod;
+}
+
+/** A limit as callers see it. */
+export interface UsageLimit extends LimitScope {
+  readonly id: string;
+  readonly quantity: number;
+  readonly mode: LimitMode;
+}
+
+/** Where a limit stands in one window. */
+export interface LimitStanding extends LimitScope {
+  readonly limitId: string;
+  readonly mode: LimitMode;
+  readonly quantity: number;
+  readonly used: number;
+  /** 0 when more is used than the limit allows. */
+  readonly remaining: number;
+  /** When the window ends, in ISO 8601 UTC; null for `total`. */
+  readonly resetsAt: string | null;
+}
