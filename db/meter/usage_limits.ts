@@ -1,0 +1,50 @@
+// Which limits apply, in SQL. A limit of an organization replaces the one of its plan with the same product, metric and length.
+import { lowBits } from "../../domain/meter/quantity.ts";
+import { integer, sql, type Statement } from "../engine/database.ts";
+
+/** Names the limits that apply. */
+export interface AppliedLimits {
+  /** The lineage of a key, whose budget applies too. */
+  readonly lineage?: Statement;
+  /** Only those that count this product and metric. */
+  readonly series?: { readonly productSlug: Statement; readonly metric: Statement };
+}
+
+/** @returns The condition that a limit `l` applies to the organization `o`. */
+export function isApplied({ lineage, series }: AppliedLimits = {}): Statement {
+  const covers = series === undefined
+    ? sql``
+    : sql`AND l.product_slug IN ('', ${series.productSlug}) AND l.metric IN ('', ${series.metric})`;
+  const ofLineage = lineage === undefined ? sql`` : sql`OR (l.lineage = ${lineage} ${covers})`;
+  return sql`((l.plan = o.plan ${covers} AND NOT EXISTS (
+      SELECT 1 FROM usage_limits own WHERE own.organization = o.number AND own.product_slug = l.product_slug
+        AND own.metric = l.metric AND own.per = l.per))
+    OR (l.organization = o.number ${covers} AND l.quantity_whole IS NOT NULL) ${ofLineage})`;
+}
+
+/** From which position on usage of the organization `o` counts against the limit `l`: a counter that was opened before is invalid. */
+export const countedSeq = sql`max(l.created_seq, o.limits_seq)`;
+/** The same as a time, in milliseconds since 1970. */
+export const countedAt = sql`max(l.created_at, o.limits_at)`;
+
+/**
+ * Assignments to an organization whose limits become others, or whose time zone does: the counters it has become invalid.
+ *
+ * @param now Milliseconds since 1970.
+ */
+export const restartLimits = (now: number): Statement =>
+  sql`limits_seq = max(limits_seq, (SELECT seq FROM usage_cursor WHERE only_row = 1)) + 1, limits_at = ${now}`;
+
+/** @returns A sum in parts as a row value that has one form only, so that sums can be compared. */
+export const comparable = (high: Statement, low: Statement, micro: Statement): Statement => {
+  const whole = sql`(${low} + ${micro} / 1000000)`;
+  const bits = integer(lowBits);
+  return sql`(${high} + (${whole} >> ${bits}), ${whole} & ${integer(2 ** lowBits - 1)}, ${micro} % 1000000)`;
+};
+
+/** The quantity of the limit `l`, to compare with {@linkcode comparable} sums. */
+export const limitQuantity = comparable(
+  sql`(l.quantity_whole >> ${integer(lowBits)})`,
+  sql`(l.quantity_whole & ${integer(2 ** lowBits - 1)})`,
+  sql`l.quantity_micro`,
+);
