@@ -1,7 +1,7 @@
 // The SQL that numbers the windows of limits. A window has the same number whichever of its moments it is asked for; numbers of
 // different lengths or time zones are not comparable.
 import { sql, type Statement } from "../engine/database.ts";
-import { monthOf } from "./recorder.ts";
+import { monthOf } from "./rollups.ts";
 
 /** @returns By how many milliseconds the clocks of a time zone are ahead of UTC at a time. */
 export const ahead = (timezone: Statement, time: Statement): Statement =>

@@ -14,7 +14,7 @@ import {
   type Statement,
 } from "../engine/database.ts";
 import { noteVoidedRecord } from "../operator/statement_changes.ts";
-import { millionths, monthOf, monthStart } from "./recorder.ts";
+import { millionths, monthOf, monthStart } from "./rollups.ts";
 import { positionsIn, recordColumns, recordJoins, type UsageRecordScan } from "./usage_records.ts";
 
 /** A smallest or largest value and the record that has it. */
