@@ -261,6 +261,10 @@ export const usageStepSeriesMax = 10_000;
 export const usageOrganizationsPerReadMax = 10_000;
 /** Sums that one step returns, unless a single window has more. They are in memory together. */
 export const usageStepRowsMax = 1_000;
+/** Counters of limits that one report completes, and one batch writes. */
+export const limitCellsPerReportMax = 100;
+/** Organizations whose counters a thread completes at the same time. */
+export const limitOrganizationsAtOnceMax = 8;
 
 // The recorder
 

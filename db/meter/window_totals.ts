@@ -1,5 +1,5 @@
-// The SQL that sums one long window of many organizations: months, with the hours by which the window differs from them.
-// Sums and counts can be subtracted, minimums and maximums can't: this is only for the former.
+// The SQL that sums one window: months, with the hours by which the window differs from them. Sums and counts can be subtracted,
+// minimums and maximums can't: this is only for the former.
 import { nearestMonth, rollupNumber, rollupPieces, rollupStart } from "../../domain/meter/rollup_unit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
@@ -34,11 +34,40 @@ export interface WindowTotalsQuery {
  */
 export function sumWindow(database: DatabaseReader, query: WindowTotalsQuery): Promise<WindowTotalRow[]> {
   const { window, after, through } = query;
-  const [first, next] = [nearestMonth(window.start), nearestMonth(window.end)];
+  const pieces = windowSums(window, {
+    months: sql`r.organization > ${after} AND r.organization <= ${through}`,
+    series: sql`e.organization > ${after} AND e.organization <= ${through}`,
+  });
+  return database.read<WindowTotalRow>(sql`
+    SELECT s.organization, s.product_slug AS productSlug, s.metric, sum(p.count) AS count,
+      CAST(sum(p.sum_high) AS TEXT) AS high, CAST(sum(p.sum_low) AS TEXT) AS low,
+      CAST(sum(p.sum_micro) AS TEXT) AS micro
+    FROM (${pieces}) p JOIN usage_series s ON s.id = p.series
+    GROUP BY 1, 2, 3 HAVING sum(p.count) > 0 ORDER BY 1, 2, 3`);
+}
+
+/** Windows up to this length are read by hours alone, in milliseconds. */
+const hoursOnlyMs = 14 * 24 * 3_600_000;
+
+/**
+ * @param window Begins and ends with a quarter of an hour.
+ * @param which Conditions of what to sum: on monthly rollups `r`, and the same on series `e`.
+ * @returns A query for rows of series, count, sum_high, sum_low and sum_micro. Added up, they are the sums of each series.
+ */
+export function windowSums(
+  window: UsageWindow,
+  which: { readonly months: Statement; readonly series: Statement },
+): Statement {
+  const isShort = window.end - window.start <= hoursOnlyMs;
+  const [first, next] = isShort ? [0, 0] : [nearestMonth(window.start), nearestMonth(window.end)];
   const months = Array.from({ length: Math.max(0, next - first) }, (_, n) => first + n);
-  const pieces: Statement[] = [sql`SELECT r.series, r.count, r.sum_high, r.sum_low, r.sum_micro
-    FROM usage_rollups_monthly r WHERE r.month IN (SELECT value FROM json_each(${JSON.stringify(months)}))
-      AND r.organization > ${after} AND r.organization <= ${through} AND r.count > 0`];
+  const pieces: Statement[] = [];
+  if (months.length > 0) {
+    pieces.push(sql`SELECT r.series, r.count, r.sum_high, r.sum_low, r.sum_micro FROM usage_rollups_monthly r
+      WHERE r.month IN (SELECT value FROM json_each(${
+      JSON.stringify(months)
+    })) AND ${which.months} AND r.count > 0`);
+  }
   const edges = months.length === 0
     ? [{ sign: 1, ...window }]
     : [edge(window.start, rollupStart("month", first)), edge(rollupStart("month", next), window.end)];
@@ -50,17 +79,13 @@ export function sumWindow(database: DatabaseReader, query: WindowTotalsQuery): P
     if (ranges.length === 0) continue;
     const sign = sql`(w.value ->> 0)`;
     pieces.push(sql`
-      SELECT r.series, ${sign} * r.count, ${sign} * r.sum_high, ${sign} * r.sum_low, ${sign} * r.sum_micro
+      SELECT r.series, ${sign} * r.count AS count, ${sign} * r.sum_high AS sum_high,
+        ${sign} * r.sum_low AS sum_low, ${sign} * r.sum_micro AS sum_micro
       FROM usage_series e CROSS JOIN json_each(${JSON.stringify(ranges)}) w
       CROSS JOIN ${table} r ON r.series = e.id AND r.${column} >= w.value ->> 1 AND r.${column} < w.value ->> 2
-      WHERE e.organization > ${after} AND e.organization <= ${through}`);
+      WHERE ${which.series}`);
   }
-  return database.read<WindowTotalRow>(sql`
-    SELECT s.organization, s.product_slug AS productSlug, s.metric, sum(p.count) AS count,
-      CAST(sum(p.sum_high) AS TEXT) AS high, CAST(sum(p.sum_low) AS TEXT) AS low,
-      CAST(sum(p.sum_micro) AS TEXT) AS micro
-    FROM (${joinSql(pieces, " UNION ALL ")}) p JOIN usage_series s ON s.id = p.series
-    GROUP BY 1, 2, 3 HAVING sum(p.count) > 0 ORDER BY 1, 2, 3`);
+  return joinSql(pieces, " UNION ALL ");
 }
 
 const shortUnits = [

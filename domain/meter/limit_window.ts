@@ -2,7 +2,7 @@
 import { isoTime, zonedTime } from "../time.ts";
 import { microsToNumber } from "./quantity.ts";
 import type { LimitMode, LimitPeriod, LimitScope, LimitStanding } from "./usage_limit.ts";
-import { nextHour, startOf, type UsageWindow } from "./usage_window.ts";
+import { startOf, type UsageWindow } from "./usage_window.ts";
 
 /** A limit and what counts against it in one window, in millionths. */
 export interface LimitUsage extends LimitScope {
@@ -36,8 +36,7 @@ export function limitStanding(usage: LimitUsage): LimitStanding {
 /**
  * @param timezone The organization's: an IANA name.
  * @param time Milliseconds since 1970.
- * @returns The calendar window that has a time; null for `total`, which has neither start nor end. Hours on both sides of a change
- *   of clocks are windows of their own.
+ * @returns The calendar window that has a time; null for `total`, which has neither start nor end.
  */
 export function limitWindow(per: LimitPeriod, timezone: string, time: number): UsageWindow | null {
   if (per === "total") return null;
@@ -53,12 +52,17 @@ export function limitWindow(per: LimitPeriod, timezone: string, time: number): U
       end: startOf(per, start.add({ [`${per}s`]: 1 })).epochMilliseconds,
     };
   }
-  // A window never begins before the last change of clocks.
-  const changed = zoned.add({ milliseconds: 1 }).getTimeZoneTransition("previous")?.epochMilliseconds;
-  const begin = start.offsetNanoseconds === zoned.offsetNanoseconds
-    ? start.epochMilliseconds
-    : changed ?? start.epochMilliseconds;
-  return { start: begin, end: nextHour(zoned).epochMilliseconds };
+  // A change of clocks ends an hour, unless the clocks show the same minute before and after it.
+  const next = start.add({ hours: 1 });
+  const isSameHour = (other: Temporal.ZonedDateTime) =>
+    (other.offsetNanoseconds - zoned.offsetNanoseconds) % hourNs === 0;
+  const begin = isSameHour(start) ? start : zoned.add({ milliseconds: 1 }).getTimeZoneTransition("previous");
+  const end = isSameHour(next) ? next : zoned.getTimeZoneTransition("next");
+  return {
+    start: (begin ?? start).epochMilliseconds,
+    end: (end ?? next).epochMilliseconds,
+  };
 }
 
+const hourNs = 3600e9;
 const minuteMs = 60_000;

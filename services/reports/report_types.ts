@@ -1,6 +1,7 @@
 // The reports that the reports thread runs, by name.
 import { auditCsv, operatorAuditCsv } from "../audit_csv.ts";
 import type { ReportContext } from "./report_context.ts";
+import { sumLimitCells } from "../meter/limit_sums.ts";
 import { findRemainingExtremes } from "../meter/remaining_extremes.ts";
 import { readOrganization, readOrganizationPage } from "../operator/organization_list.ts";
 import { usageCsv, usageJson } from "../meter/usage_export.ts";
@@ -20,6 +21,7 @@ const reports = {
   readUsageOverview,
   readUsageRecordPage,
   findRemainingExtremes,
+  sumLimitCells,
   auditCsv,
   operatorAuditCsv,
   readUserPage,

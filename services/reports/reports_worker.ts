@@ -17,7 +17,7 @@ import type {
   ReportsThreadResponse,
 } from "./report_messages.ts";
 import { ReportScheduler } from "./report_scheduler.ts";
-import { runReport } from "./report_types.ts";
+import { type ReportInput, type ReportName, runReport } from "./report_types.ts";
 
 /** The part of a worker's global scope used here. */
 interface WorkerScope {
@@ -41,8 +41,12 @@ interface Caller {
   send(response: ReportsResponse, transfer?: Transferable[]): void;
 }
 
-/** Operators' reports take turns with those of organizations, as if they were one. */
-const operatorShare = "operator";
+/** @returns Whose turn a report takes. Operators' reports take turns with those of organizations, as if they were one. */
+function shareOf(input: ReportInput<ReportName>): string {
+  if ("organizationId" in input) return input.organizationId;
+  // Recording waits for these: they don't wait for what the organization's members and keys read.
+  return "limitsOf" in input ? `limits of ${input.limitsOf}` : "operator";
+}
 
 class ReportsServer {
   readonly #scheduler: ReportScheduler;
@@ -110,8 +114,7 @@ class ReportsServer {
   ): Promise<void> {
     let leave = () => {};
     try {
-      const share = "organizationId" in input ? input.organizationId : operatorShare;
-      const scheduled = this.#scheduler.enter(share, report.cancel);
+      const scheduled = this.#scheduler.enter(shareOf(input), report.cancel);
       leave = () => scheduled.leave();
       await scheduled.start();
       caller.send({ type: "started", id });

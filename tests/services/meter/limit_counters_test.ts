@@ -1,0 +1,206 @@
+// Counters of limits are completed with what was recorded before they were opened.
+import assert from "node:assert/strict";
+import { joinSql, sql } from "../../../db/engine/database.ts";
+import { ahead, timezoneRows, windowNumber } from "../../../db/meter/limit_windows.ts";
+import { limitWindow } from "../../../domain/meter/limit_window.ts";
+import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
+import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
+import { prepareLimitCounters } from "../../../services/meter/limit_counters.ts";
+import { createTestKey, type TestApp } from "../../support/app.ts";
+import { listAll, onEveryDatabase, recordAll, type SentRecord, voidOne } from "../../support/usage.ts";
+
+const dayMs = 24 * 3_600_000;
+
+function randomNumbers(seed: number) {
+  let state = seed;
+  return (below: number) => (state = state * 48271 % 2147483647) % below;
+}
+
+/** Inserts limits of one organization, of all periods. @returns Their numbers, by period. */
+async function insertLimits(
+  { opened: { database } }: TestApp,
+  { organizationId, lineage, productSlug = "", metric = "" }: {
+    organizationId: string;
+    lineage?: string;
+    productSlug?: string;
+    metric?: string;
+  },
+): Promise<{ number: number; per: (typeof limitPeriods)[number] }[]> {
+  await database.write(
+    limitPeriods.map((per) =>
+      sql`INSERT INTO usage_limits (id, organization, lineage, product_slug, metric, per, quantity_whole,
+        quantity_micro, mode, created_seq, created_at)
+      SELECT 'lim_' || lower(hex(randomblob(16))), iif(${lineage ?? null} IS NULL, o.number, NULL),
+        (SELECT number FROM api_keys WHERE id = ${lineage ?? null}), ${productSlug}, ${metric}, ${per}, 1, 0,
+        'soft', c.seq, 0
+      FROM organizations o, usage_cursor c WHERE o.id = ${organizationId}`
+    ),
+  );
+  return await database.read(sql`
+    SELECT number, per FROM usage_limits ORDER BY number DESC LIMIT ${limitPeriods.length}`);
+}
+
+async function numberOf({ opened: { database } }: TestApp, organizationId: string): Promise<number> {
+  const row = await database.readFirst<{ number: number }>(
+    sql`SELECT number FROM organizations WHERE id = ${organizationId}`,
+  );
+  return row?.number ?? 0;
+}
+
+/** Opens counters that lack what was recorded before. @returns Their cells. */
+async function openCounters(
+  { opened: { database } }: TestApp,
+  { organization, timezone, limits, times }: {
+    organization: number;
+    timezone: string;
+    limits: readonly { number: number; per: string }[];
+    times: readonly number[];
+  },
+) {
+  const cells = [];
+  for (const { number: usageLimit, per } of limits) {
+    for (const at of times) {
+      const row = await database.readFirst<{ number: number }>(sql`
+        SELECT ${windowNumber(sql`v.per`, sql`v.at`, ahead(sql`${timezone}`, sql`v.at`))} AS number
+        FROM (SELECT ${per} AS per, CAST(${at} AS INTEGER) AS at) v`);
+      cells.push({ usageLimit, organization, windowNumber: row?.number ?? 0, at });
+    }
+  }
+  await database.write([sql`
+    INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro,
+      is_known, opened_seq)
+    SELECT value ->> 'usageLimit', value ->> 'organization', value ->> 'windowNumber', 0, 3, 500000, 0, 1
+    FROM json_each(${JSON.stringify(cells)}) WHERE true ON CONFLICT DO NOTHING`]);
+  return cells;
+}
+
+/** @returns The counters of a limit as decimal texts, by window. */
+async function readCounters({ opened: { database } }: TestApp, usageLimit: number) {
+  const rows = await database.read<
+    Record<"high" | "low" | "micro", string> & { window: number; known: number }
+  >(
+    sql`SELECT window_number AS window, is_known AS known, CAST(sum_high AS TEXT) AS high,
+      CAST(sum_low AS TEXT) AS low, CAST(sum_micro AS TEXT) AS micro
+      FROM usage_limit_counters WHERE usage_limit = ${usageLimit}`,
+  );
+  return new Map(rows.map(({ window, known, ...parts }) => [
+    window,
+    known === 0 ? "unknown" : microsToDecimal(sumMicros(parts)),
+  ]));
+}
+
+type Sent = Required<Pick<SentRecord, "timestamp">> & SentRecord;
+
+function sumWithin(records: readonly Sent[], window: { start: number; end: number } | null): string {
+  const micros = records.filter(({ timestamp }) => {
+    const time = Date.parse(timestamp);
+    return window === null || (time >= window.start && time < window.end);
+  }).map(({ quantity }) => {
+    const { whole, micro } = splitQuantity(quantity) ?? assert.fail();
+    return BigInt(whole) * 1_000_000n + BigInt(micro);
+  });
+  return microsToDecimal(micros.reduce((sum, value) => sum + value, 0n));
+}
+
+onEveryDatabase("counters are completed with the usage of their windows, exactly", async (test) => {
+  const random = randomNumbers(20261122);
+  const ada = await test.signUp();
+  const organization = await numberOf(test, ada.organizationId);
+  const keys = [await createTestKey(test, ada, { name: "A" }), await createTestKey(test, ada, { name: "B" })];
+  const sent: (Sent & { key: number })[] = [];
+  for (const [key, { id: apiKeyId, fullKey }] of keys.entries()) {
+    const records = Array.from({ length: 400 }, () => ({
+      productSlug: `p${random(2)}`,
+      metric: `m${random(3)}`,
+      quantity: random(1_000_000_000) / 1000,
+      // Half of them in the last hour.
+      timestamp: new Date(test.now() - random(random(2) === 0 ? 3_600_000 : 34 * dayMs)).toISOString(),
+    }));
+    await recordAll(test, { apiKey: fullKey, records });
+    const listed = await listAll(test, fullKey, `limit=100&apiKey=${apiKeyId}`);
+    for (const { id, ...voided } of listed.slice(0, 20)) {
+      await voidOne(test, { apiKey: fullKey, id });
+      const at = records.findIndex(({ timestamp, quantity }) =>
+        timestamp === voided.timestamp && quantity === voided.quantity
+      );
+      records.splice(at, 1);
+    }
+    sent.push(...records.map((record) => ({ ...record, key })));
+  }
+  const times = Array.from(
+    { length: 6 },
+    (_, n) => test.now() - (n < 3 ? random(3_600_000) : random(34 * dayMs)),
+  );
+  const [first] = keys;
+  for (const timezone of ["UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns"]) {
+    await test.opened.database.write([
+      sql`DELETE FROM usage_limits`,
+      sql`DELETE FROM usage_limit_counters`,
+      ...timezoneRows(timezone, test.now()),
+      sql`UPDATE organizations SET timezone = ${timezone}`,
+    ]);
+    for (
+      const { counts, ...scope } of [
+        { counts: () => true },
+        { productSlug: "p1", counts: (record: SentRecord) => record.productSlug === "p1" },
+        { metric: "m2", counts: (record: SentRecord) => record.metric === "m2" },
+        { lineage: first?.id ?? "", counts: ({ key }: { key: number }) => key === 0 },
+        {
+          productSlug: "p0",
+          metric: "m0",
+          lineage: first?.id ?? "",
+          counts: ({ key, productSlug, metric }: SentRecord & { key: number }) =>
+            key === 0 && productSlug === "p0" && metric === "m0",
+        },
+      ]
+    ) {
+      const limits = await insertLimits(test, { organizationId: ada.organizationId, ...scope });
+      const cells = await openCounters(test, { organization, timezone, limits, times });
+      await prepareLimitCounters(test.services, cells);
+      for (const { number, per } of limits) {
+        const counters = await readCounters(test, number);
+        for (const { windowNumber, at } of cells.filter(({ usageLimit }) => usageLimit === number)) {
+          const window = limitWindow(per, timezone, at);
+          const message = `${JSON.stringify(scope)} ${timezone} ${per} ${new Date(at).toISOString()}`;
+          assert.equal(counters.get(windowNumber), sumWithin(sent.filter(counts), window), message);
+        }
+      }
+      await test.opened.database.write([sql`DELETE FROM usage_limits`]);
+    }
+  }
+});
+
+onEveryDatabase("times have the same window number if they are in the same window", async (test) => {
+  const random = randomNumbers(7);
+  const { database } = test.opened;
+  const zones = ["UTC", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Chatham", "Africa/Casablanca"];
+  await database.write(zones.flatMap((zone) => timezoneRows(zone, test.now())));
+  for (const timezone of zones) {
+    // Around each change of clocks, and at random.
+    const changes = await database.read<{ since: number }>(
+      sql`SELECT since FROM timezone_offsets WHERE timezone = ${timezone}`,
+    );
+    const times = [
+      ...changes.slice(1).flatMap(({ since }) =>
+        [-3_600_001, -1, 0, 1_800_000, 3_600_000].map((ms) => since + ms)
+      ),
+      ...Array.from({ length: 40 }, () => test.now() - 400 * dayMs + random(2_000_000_000) * 30),
+    ].sort((a, b) => a - b);
+    const each = joinSql(
+      limitPeriods.map((per) => windowNumber(sql`${per}`, sql`v.at`, ahead(sql`${timezone}`, sql`v.at`))),
+      ", ",
+    );
+    const rows = await database.read<{ numbers: string }>(sql`
+      SELECT json_array(${each}) AS numbers
+      FROM (SELECT value AS at FROM json_each(${JSON.stringify(times)})) v ORDER BY v.at`);
+    for (const [index, per] of limitPeriods.entries()) {
+      const windows = times.map((time) => String(limitWindow(per, timezone, time)?.start));
+      const found = rows.map(({ numbers }) => String(JSON.parse(numbers)[index]));
+      assert.deepEqual(
+        found.map((number, at) => at > 0 && number === found[at - 1]),
+        windows.map((start, at) => at > 0 && start === windows[at - 1]),
+        `${timezone} ${per}`,
+      );
+    }
+  }
+});
