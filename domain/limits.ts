@@ -53,6 +53,8 @@ export const ownKeyPermissionsMax = 32;
 export const sessionSeenIntervalMs = 5 * 60_000;
 /** Session tokens of concurrent requests after which a read accepts no more requests. */
 export const sessionTokensPerReadMax = 100;
+/** The same for API keys to verify. */
+export const verificationsPerReadMax = 100;
 /** How often the log reports two people's cookies in one request, for each client address. */
 export const sessionConflictNotedIntervalMs = 60_000;
 /** Sessions of a user. A program that signs in for each call would have thousands. */

@@ -5,6 +5,7 @@ import type { Context } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Mail } from "./mail/mail.ts";
 import { MailBudgets } from "./mail/mail_budgets.ts";
+import { createCredentialReads } from "./meter/credential_reads.ts";
 import { Recorder } from "./meter/recorder.ts";
 import type { ProcessParts } from "./process_parts.ts";
 import { Reports } from "./reports/reports.ts";
@@ -56,6 +57,7 @@ export function createServices(
     mailBudgets: new MailBudgets(base, rateLimits),
     recorder,
     reports,
+    credentialReads: createCredentialReads(base),
     onBackgroundError,
   };
   let isDraining = false;

@@ -12,7 +12,7 @@ export type OperatorGuard =
 export type OperatorRejection = "token" | "scope" | "ended" | "not_operator" | "second_factor";
 
 /** A condition: the token `t` works at `now`, in milliseconds since 1970. */
-export const activeOperatorToken = (now: number): Statement =>
+export const activeOperatorToken = (now: number | Statement): Statement =>
   sql`t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ${now})`;
 
 /** A condition: the token `t` has a scope. */

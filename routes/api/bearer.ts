@@ -1,6 +1,8 @@
 // What API keys and operator tokens in requests have in common.
 import { addressGroup } from "../../domain/address_group.ts";
-import { AppError } from "../../domain/errors.ts";
+import { AppError, invalidOperatorTokenError } from "../../domain/errors.ts";
+import { isWellFormedOperatorToken } from "../../domain/operator/operator_token.ts";
+import { hashSecretToken } from "../../domain/secret_token.ts";
 import type { RateLimitState } from "../../services/rate_limiter.ts";
 import type { Services } from "../../services/services.ts";
 import type { AppContext } from "../env.ts";
@@ -24,6 +26,19 @@ export function limitRejected(
 ): AppError {
   const state = rejectedApiKeys.take(addressGroup(c.get("client").address));
   return state.isAllowed ? error : rateLimited(state, `Too many invalid ${kind} from this address.`);
+}
+
+/** @returns The hash of the operator token in an `Authorization` header. @throws {AppError} `invalid_operator_token`. */
+export function bearerTokenHash(authorization: string | undefined): string {
+  const token = bearerToken(authorization);
+  if (token === undefined || !isWellFormedOperatorToken(token)) throw invalidOperatorTokenError();
+  return hashSecretToken(token);
+}
+
+/** Counts the error of an invalid operator token against the client's address. @returns What to respond instead of any error. */
+export function limitInvalidToken(services: Services, c: AppContext, error: unknown): unknown {
+  const isInvalid = error instanceof AppError && error.code === "invalid_operator_token";
+  return isInvalid ? limitRejected(services, c, error, "operator tokens") : error;
 }
 
 /** @returns The error of an exceeded limit. */

@@ -233,6 +233,9 @@ function endpointErrors(endpoint: Endpoint<Schema, Schema, Schema>): ErrorCode[]
   if (requiresScheme(endpoint.security, "apiKey")) {
     codes.push("invalid_api_key", "organization_suspended", "permission_missing", "rate_limited");
   }
+  if (endpoint.security === "operatorToken") {
+    codes.push("invalid_operator_token", "scope_missing", "rate_limited");
+  }
   if (endpoint.security === "operator" || endpoint.security === "operatorAccount") {
     codes.push(
       "invalid_operator_token",

@@ -6,6 +6,7 @@ import { apiKeyRoutes } from "./api_keys.ts";
 import { auditRoutes } from "./audit.ts";
 import { authRoutes, ownSessionRoutes } from "./sign_in/auth.ts";
 import { forwardRoutes } from "./meter/forward_auth.ts";
+import { keyVerificationRoutes } from "./meter/key_verification.ts";
 import { invitationRoutes } from "./organization/invitations.ts";
 import { memberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
@@ -46,6 +47,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   apiKeyRoutes(app, parts);
   usageRoutes(app, parts);
   usageRecordRoutes(app, parts);
+  keyVerificationRoutes(app, parts);
   operatorOrganizationRoutes(app, parts);
   operatorMemberRoutes(app, parts);
   operatorNoteRoutes(app, parts);

@@ -1,5 +1,4 @@
 // Forward authentication: decides whom a reverse proxy may let through, and meters requests with API keys.
-import { updateApiKeyUsed } from "../../db/api_keys.ts";
 import { AppError } from "../../domain/errors.ts";
 import {
   type ForwardConditions,
@@ -7,10 +6,9 @@ import {
   type ForwardIdentity,
   judgeSession,
 } from "../../domain/meter/forward_auth.ts";
-import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
-import { requireApiKey } from "./usage_access.ts";
+import { noteApiKeyUse, requireApiKey } from "./usage_access.ts";
 import { recordUsage } from "./usage_records.ts";
 
 /** What each admitted request is recorded as, with a quantity of 1. */
@@ -59,7 +57,7 @@ export async function admitApiKey(
   if (role !== undefined) {
     throw new AppError("forbidden", `This requires the role ${role}, and API keys have no role.`);
   }
-  if (meter === null) noteUse(context, key);
+  if (meter === null) noteApiKeyUse(context, key);
   else {
     // Every request counts, so an idempotency key that the client may have sent is ignored.
     const input = {
@@ -73,19 +71,6 @@ export async function admitApiKey(
     await recordUsage(context, keyHash, { inputs: [input], bytes });
   }
   return { organizationId: key.organizationId, apiKeyId: key.id, permissions: key.permissions };
-}
-
-/** Updates when a key was last used, without waiting: once per interval, however many requests it makes. */
-function noteUse(
-  { database, clock, rateLimits: { apiKeyUses }, onBackgroundError }: Context,
-  key: { id: string; lastUsedAt: number | null },
-): void {
-  const now = clock();
-  if (now - (key.lastUsedAt ?? 0) < apiKeyUsedIntervalMs || !apiKeyUses.take(key.id).isAllowed) return;
-  database.write([updateApiKeyUsed(key.id, now)]).catch((error) => {
-    apiKeyUses.giveBack(key.id);
-    onBackgroundError(error);
-  });
 }
 
 function denialError(denial: ForwardDenial): AppError {

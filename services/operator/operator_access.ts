@@ -31,18 +31,36 @@ export function requireOperatorAccount(session: SessionActor, now: number): Oper
   return { type: "operator", client: session.client, credential: { kind: "account", session } };
 }
 
+/** How a token is used. `scope`: null for what only accounts may do. */
+interface OperatorTokenUse {
+  readonly scope: OperatorScope | null;
+  readonly client: ClientInfo;
+}
+
 /**
  * Finds the token of a request, and notes its use in the background.
  *
- * @param input `tokenHash`: SHA-256 in hexadecimal. `scope`: null for what only accounts may do.
+ * @param input `tokenHash`: SHA-256 in hexadecimal.
  * @returns The token as an operator.
  * @throws {AppError} `invalid_operator_token`, also for a client at an address that the token doesn't allow; `scope_missing`.
  */
 export async function requireOperatorToken(
   context: SessionContext,
-  { tokenHash, scope, client }: { tokenHash: string; scope: OperatorScope | null; client: ClientInfo },
+  { tokenHash, ...use }: OperatorTokenUse & { readonly tokenHash: string },
 ): Promise<OperatorActor> {
-  const token = await findActiveOperatorToken(context.database, tokenHash, context.clock());
+  return acceptOperatorToken(
+    context,
+    await findActiveOperatorToken(context.database, tokenHash, context.clock()),
+    use,
+  );
+}
+
+/** Does the same with a token that was just read, or undefined if it doesn't work. */
+export function acceptOperatorToken(
+  context: SessionContext,
+  token: ActiveOperatorToken | undefined,
+  { scope, client }: OperatorTokenUse,
+): OperatorActor {
   if (token === undefined || !isAllowedAddress(token, client.address)) throw invalidOperatorTokenError();
   const scopes: readonly string[] = JSON.parse(token.scopes);
   if (scope === null || !scopes.includes(scope)) throw scopeMissingError(scope);

@@ -3,6 +3,7 @@ import { findSessions, type FoundSession, updateSessionSeen } from "../../db/sig
 import { sessionSeenIntervalMs, sessionTokensPerReadMax } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { BaseContext } from "../base_context.ts";
+import { GatheredReads } from "../gathered_reads.ts";
 import { sessionBounds, sessionMaxMs, wellFormedHash } from "./session_tokens.ts";
 
 /** What the tokens of a request belong to. */
@@ -17,33 +18,30 @@ export interface FoundTokens {
   readonly accepted?: { readonly token: string; readonly expiresAt: number };
 }
 
-/** Tokens that are looked up with one statement. */
-interface Batch {
-  /** The SHA-256 of each token, in hexadecimal. */
-  readonly tokenHashes: string[];
-  /** The live sessions, by the hash of their token. */
-  readonly found: Promise<ReadonlyMap<string, FoundSession>>;
-}
-
 /** Finds sessions, and records when they were last used. */
 export class SessionSearch {
   readonly #base: BaseContext;
   readonly #onBackgroundError: (error: unknown) => void;
-  /** The batch that has not been read yet. */
-  #batch: Batch | undefined;
+  /** Finds live sessions, by the hash of their token. */
+  readonly #reads: GatheredReads<string, ReadonlyMap<string, FoundSession>>;
   /** Sessions whose last use is being written: one of many concurrent requests does it. */
   readonly #updating = new Set<string>();
 
   constructor(base: BaseContext, parts: { onBackgroundError: (error: unknown) => void }) {
     this.#base = base;
     this.#onBackgroundError = parts.onBackgroundError;
+    this.#reads = new GatheredReads(async (tokenHashes) => {
+      const { config, database, clock } = base;
+      const found = await findSessions(database, tokenHashes, sessionBounds(config, clock()));
+      return new Map(found.map((session) => [session.tokenHash, session]));
+    }, sessionTokensPerReadMax);
   }
 
   /** @param tokens All that came with the request. The first valid one counts: stale or planted ones sign nobody out. */
   async find(tokens: readonly string[]): Promise<FoundTokens> {
     const { config, clock } = this.#base;
     const hashes = tokens.map(wellFormedHash);
-    const live = await this.#read(hashes.filter((hash) => hash !== null));
+    const live = await this.#reads.find(hashes.filter((hash) => hash !== null));
     const found = tokens.flatMap((token, at) => {
       const session = live.get(hashes[at] ?? "");
       return session === undefined ? [] : [{ token, ...session }];
@@ -63,28 +61,6 @@ export class SessionSearch {
       known,
       accepted: { token, expiresAt: createdAt + sessionMaxMs(config) },
     };
-  }
-
-  /** Reads the sessions of all requests in this turn together, because starting a read takes longer than finding a session. */
-  #read(tokenHashes: readonly string[]): Batch["found"] {
-    if (this.#batch === undefined || this.#batch.tokenHashes.length >= sessionTokensPerReadMax) {
-      this.#batch = this.#startBatch();
-    }
-    this.#batch.tokenHashes.push(...tokenHashes);
-    return this.#batch.found;
-  }
-
-  #startBatch(): Batch {
-    const tokenHashes: string[] = [];
-    const read = async () => {
-      // Lets the other requests of this turn join.
-      await null;
-      if (this.#batch?.tokenHashes === tokenHashes) this.#batch = undefined;
-      const { config, database, clock } = this.#base;
-      const found = await findSessions(database, tokenHashes, sessionBounds(config, clock()));
-      return new Map(found.map((session) => [session.tokenHash, session]));
-    };
-    return { tokenHashes, found: read() };
   }
 
   #updateSeen(sessionId: string, now: number): void {

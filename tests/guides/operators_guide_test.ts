@@ -8,7 +8,7 @@ import { isReady, killProgram, startProgram } from "../support/program.ts";
 
 const block = await readGuide("operators.md");
 
-Deno.test("the guide names operators, creates a token and an organization, and revokes the token", async () => {
+Deno.test("the guide names operators, creates tokens and an organization, verifies a key, and revokes a token", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-operators-" });
   const program = startProgram({ folder });
   try {
@@ -33,6 +33,14 @@ Deno.test("the guide names operators, creates a token and an organization, and r
     const [, changed] = made.map((line) => JSON.parse(line).organization);
     assert.equal(changed.externalId, "cus_8841");
     assert.deepEqual(changed.metadata, { crm: "0065g" });
+    const createKey = await run("gatehouse token create Keys --scope keys:write");
+    const created = await sendJson(
+      program.baseUrl,
+      `/api/operator/organizations/${JSON.parse(listed).organizations[0].id}/api-keys`,
+      { apiKey: createKey.trim(), json: { name: "Tiles", permissions: ["maps:render"] } },
+    );
+    const { fullKey } = await created.json();
+    assert.equal(JSON.parse(await run(`KEY=${fullKey}\n${block("verify")}`)).code, "VALID");
     assert.match(await run(`TOKEN_ID=${id}\n${block("revoke")}`), /active[^]*Revoked “Customer lookup”/);
     const after = await sendJson(program.baseUrl, "/api/operator/organizations", { apiKey: token.trim() });
     assert.equal(after.status, 401);

@@ -66,6 +66,7 @@ export const securityRequirements = {
   sessionOrApiKey: [{ session: [] }, { apiKey: [] }],
   apiKey: [{ apiKey: [] }],
   operator: [{ operatorToken: [] }, { session: [] }],
+  operatorToken: [{ operatorToken: [] }],
   operatorAccount: [{ session: [] }],
   metricsToken: [{ metricsToken: [] }],
 } as const satisfies Readonly<Record<string, readonly Requirement[]>>;

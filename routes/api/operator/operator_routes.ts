@@ -1,16 +1,13 @@
 // How routes of the operators' API authenticate. Scopes are checked here and in the transaction that writes, nowhere else.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { OperatorActor } from "../../../domain/actor.ts";
-import { AppError, invalidOperatorTokenError } from "../../../domain/errors.ts";
 import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
-import { isWellFormedOperatorToken } from "../../../domain/operator/operator_token.ts";
-import { hashSecretToken } from "../../../domain/secret_token.ts";
 import { requireOperatorAccount, requireOperatorToken } from "../../../services/operator/operator_access.ts";
 import { requireRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import type { Schema } from "../../schemas/check.ts";
 import { requireSession } from "../../session.ts";
-import { bearerToken, limitRejected } from "../bearer.ts";
+import { bearerTokenHash, limitInvalidToken } from "../bearer.ts";
 import { documentRoute, type Endpoint, type Handle, mount } from "../endpoint.ts";
 
 /** What a route asks of operators: a scope of tokens, or an account, for which no token is enough. */
@@ -50,16 +47,10 @@ export function operatorRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): Mount
     return operator;
   }
 
-  /** Limits invalid tokens by address. */
-  function onError(c: AppContext, error: unknown): Promise<unknown> {
-    const isInvalid = error instanceof AppError && error.code === "invalid_operator_token";
-    return Promise.resolve(isInvalid ? limitRejected(services, c, error, "operator tokens") : error);
-  }
-
   return (endpoint, handle) =>
     mount(app, completed(endpoint), {
       authenticate: (c) => authenticate(c, endpoint.access),
-      onError,
+      onError: (c, error) => Promise.resolve(limitInvalidToken(services, c, error)),
       handle,
     });
 }
@@ -85,10 +76,4 @@ function completed<Body extends Schema, Query extends Schema, Params extends Sch
 
 function accessText(access: OperatorAccess): string {
   return access === "account" ? "Only for operator accounts." : `Tokens need the scope \`${access}\`.`;
-}
-
-function bearerTokenHash(authorization: string): string {
-  const token = bearerToken(authorization);
-  if (token === undefined || !isWellFormedOperatorToken(token)) throw invalidOperatorTokenError();
-  return hashSecretToken(token);
 }

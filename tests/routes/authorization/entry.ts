@@ -43,6 +43,8 @@ export interface Entry {
   readonly who: Readonly<Record<Customer, Outcome>>;
   /** Of routes for operators: the scope that a token needs, or that only accounts may use it. */
   readonly operators?: OperatorScope | "account";
+  /** Operators can use it only with a token, not with their session. */
+  readonly tokensOnly?: boolean;
   /** Operators confirm who they are before they see it: a page whose only purpose is a form. */
   readonly readsAfterProof?: boolean;
   /** Made for every try, as some requests use things up. */
@@ -98,6 +100,12 @@ export const byOperator = (operators: OperatorScope | "account") => ({
   operators,
   writes: [],
 });
+/** For operator tokens alone. */
+export const byOperatorToken = (operators: OperatorScope) => ({
+  ...byOperator(operators),
+  who: everybody("token"),
+  tokensOnly: true,
+});
 /** A page of the operator console: it doesn't exist for anyone else. */
 export const onlyOperators = everybody("unknown");
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
@@ -144,6 +152,7 @@ export function expectedOutcome(entry: Entry, caller: Caller, isRead: boolean): 
   const isToken = caller === "operatorToken" || caller === "tokenWithoutScope";
   // Elsewhere an operator is a member like any other, and a token is nobody.
   if (operators === undefined || (operators === "page" && isToken)) return isToken ? who.nobody : who.member;
+  if (entry.tokensOnly && !isToken) return who.member;
   switch (caller) {
     case "operator":
       return "in";

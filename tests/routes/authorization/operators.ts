@@ -3,7 +3,7 @@ import { newId } from "../../../domain/id.ts";
 import { newOperatorToken } from "../../support/operators.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
 import { newPerson, run, type World } from "../../support/world.ts";
-import { type Attempt, byOperator, type Entry, recordOf, withKey } from "./entry.ts";
+import { type Attempt, byOperator, byOperatorToken, type Entry, recordOf, withKey } from "./entry.ts";
 
 /** @returns An attempt on a product that exists. */
 export const withProduct = (more: Attempt = {}) => async ({ test, organizationId: slug }: World) => {
@@ -140,6 +140,10 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     ...byOperator("organizations:write"),
     attempt: withNote,
     object: ["noteId", "not"],
+  },
+  "POST /api/v1/keys/verify": {
+    ...byOperatorToken("keys:verify"),
+    attempt: ({ apiKey }) => ({ json: { key: apiKey } }),
   },
   "GET /api/operator/statements": byOperator("statements:read"),
   "POST /api/operator/statements": {

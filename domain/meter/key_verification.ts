@@ -1,0 +1,45 @@
+// The answer to whether an API key works, for the service that received it from a customer.
+import type { LimitStanding } from "./usage_limit.ts";
+
+/** What a verification says, in the order in which it is checked. */
+export const verificationCodes = [
+  "NOT_FOUND",
+  "REVOKED",
+  "EXPIRED",
+  "ORGANIZATION_SUSPENDED",
+  "INSUFFICIENT_PERMISSIONS",
+  "RATE_LIMITED",
+  "USAGE_EXCEEDED",
+  "VALID",
+] as const;
+export type VerificationCode = (typeof verificationCodes)[number];
+
+/** A key as a verification reports it. */
+export interface VerifiedKey {
+  readonly id: string;
+  readonly name: string;
+  /** Sorted. */
+  readonly permissions: readonly string[];
+  /** ISO 8601 UTC. */
+  readonly expiresAt: string | null;
+}
+
+/** A key's organization as a verification reports it. */
+export interface VerifiedOrganization {
+  readonly id: string;
+  readonly name: string;
+  readonly externalId: string | null;
+  readonly planId: string;
+}
+
+/** The answer. */
+export interface KeyVerification {
+  readonly valid: boolean;
+  readonly code: VerificationCode;
+  /** Null if there is no such key. */
+  readonly apiKey: VerifiedKey | null;
+  /** Null if there is no such key, or its organization was deleted. */
+  readonly organization: VerifiedOrganization | null;
+  /** Those that apply to the usage of the question, if any. */
+  readonly limits: readonly LimitStanding[];
+}

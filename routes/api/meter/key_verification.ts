@@ -1,0 +1,46 @@
+// Verification of API keys for the services that receive them.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { AppError } from "../../../domain/errors.ts";
+import { verifyApiKey } from "../../../services/meter/key_verification.ts";
+import { requireOperatorToken } from "../../../services/operator/operator_access.ts";
+import type { AppContext, AppEnv, AppParts } from "../../env.ts";
+import * as schemas from "../../schemas/key_verification.ts";
+import { bearerTokenHash, limitInvalidToken } from "../bearer.ts";
+import { mount } from "../endpoint.ts";
+
+const scope = "keys:verify";
+
+/** Mounts `/api/v1/keys/verify`. */
+export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: AppParts): void {
+  mount(app, {
+    route: "POST /api/v1/keys/verify",
+    tag: "API keys",
+    operationId: "verifyApiKey",
+    summary: "Verify a customer's API key",
+    description:
+      "For a service that receives requests with your customers' keys. Nothing is cached: the response to the next question " +
+      "shows a revoked key, a suspended organization or changed permissions. Every well-formed question gets a 200 response. " +
+      `It counts against the key's requests per second.\n\nTokens need the scope \`${scope}\`.`,
+    security: "operatorToken",
+    body: schemas.verifyKeySchema,
+    responses: { 200: { description: "Whether the key works.", schema: schemas.keyVerificationSchema } },
+  }, {
+    // The token is read together with the key.
+    authenticate: (c) => bearerTokenHash(c.get("headers")["authorization"]),
+    onError: async (c, error) => limitInvalidToken(services, c, await tokenError(c, error)),
+    handle: (c, { body: { key, permissions = [] } }, tokenHash) =>
+      verifyApiKey(services, { tokenHash, client: c.get("client") }, { key, permissions }),
+  });
+
+  /** @returns The error of the token instead of what is wrong with the question of an unknown caller. */
+  async function tokenError(c: AppContext, error: unknown): Promise<unknown> {
+    if (!(error instanceof AppError) || error.code === "invalid_operator_token") return error;
+    try {
+      const tokenHash = bearerTokenHash(c.get("headers")["authorization"]);
+      await requireOperatorToken(services, { tokenHash, scope, client: c.get("client") });
+      return error;
+    } catch (tokenError) {
+      return tokenError;
+    }
+  }
+}

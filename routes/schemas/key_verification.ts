@@ -1,0 +1,44 @@
+// The shapes of key verification.
+import { z } from "@hono/zod-openapi";
+import { verificationCodes } from "../../domain/meter/key_verification.ts";
+import { apiKeySchema, keyPermissionsSchema } from "./api_keys.ts";
+import { idOut, stringSchema } from "./common.ts";
+import { limitStandingSchema } from "./limits.ts";
+
+export const verifyKeySchema = z.strictObject({
+  key: z.string().openapi({
+    description: "The key, as your customer sent it.",
+    example: "service_live_7Kq2mXfB0example0example0example0",
+  }),
+  permissions: keyPermissionsSchema.openapi({
+    description: "Permissions that the key must have, all of them.",
+    example: ["maps:render"],
+  }),
+}).openapi("VerifyKey");
+
+export const keyVerificationSchema = z.object({
+  valid: z.boolean().openapi({ description: "Whether the code is `VALID`." }),
+  code: z.enum(verificationCodes).openapi({
+    description: "The first of these that applies:\n\n" +
+      "- `NOT_FOUND`: there is no such key.\n" +
+      "- `REVOKED`, `EXPIRED`: the key no longer works.\n" +
+      "- `ORGANIZATION_SUSPENDED`: its organization is suspended.\n" +
+      "- `INSUFFICIENT_PERMISSIONS`: it lacks one of `permissions`.\n" +
+      "- `RATE_LIMITED`: it has reached its requests per second.\n" +
+      "- `USAGE_EXCEEDED`: the usage doesn't fit into a hard limit.\n" +
+      "- `VALID`: everything is fine.",
+    example: "VALID",
+  }),
+  apiKey: apiKeySchema.pick({ id: true, name: true, permissions: true, expiresAt: true }).nullable().openapi({
+    description: "The key. Null if it wasn't found.",
+  }),
+  organization: z.object({
+    id: idOut("org", "The organization's id."),
+    name: stringSchema("Its name.", "Northwind Maps"),
+    externalId: stringSchema("Its id in your own systems, if set.", "customer-4711").nullable(),
+    planId: idOut("plan", "The id of its plan."),
+  }).nullable().openapi({
+    description: "The key's organization. Null if the key wasn't found, or the organization was deleted.",
+  }),
+  limits: z.array(limitStandingSchema).openapi({ description: "The limits that apply to `usage`." }),
+}).openapi("KeyVerification");

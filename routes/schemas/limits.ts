@@ -1,0 +1,22 @@
+// The shapes of limits of usage.
+import { z } from "@hono/zod-openapi";
+import { limitModes, limitPeriods } from "../../domain/meter/usage_limit.ts";
+import { idOut, stringSchema, timeOut } from "./common.ts";
+
+export const limitStandingSchema = z.object({
+  limitId: idOut("lim", "The limit's id."),
+  productSlug: stringSchema("The product. Null if all products count together.", "tiles").nullable(),
+  metric: stringSchema("The metric. Null if all metrics count together.", "requests").nullable(),
+  per: z.enum(limitPeriods).openapi({
+    description: "The calendar window, in the organization's time zone. `total` never ends.",
+    example: "month",
+  }),
+  mode: z.enum(limitModes).openapi({
+    description: "A hard limit rejects what doesn't fit. A soft limit only reports.",
+    example: "hard",
+  }),
+  quantity: z.number().openapi({ description: "How much the window allows.", example: 10_000 }),
+  used: z.number().openapi({ description: "How much of it is used.", example: 8_250 }),
+  remaining: z.number().openapi({ description: "How much is left, at least 0.", example: 1_750 }),
+  resetsAt: timeOut("When the window ends. Null for `total`.").nullable(),
+}).openapi("LimitStanding");
