@@ -1,0 +1,67 @@
+// Meters say in words what their bars show.
+import assert from "node:assert/strict";
+import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
+import { LimitMeters, Meters } from "../../../views/components/limit_meters.tsx";
+
+const now = Date.parse("2026-11-22T15:12:00Z");
+
+/** @returns The text of a meter, a bar as its width in brackets. */
+function textOf(html: string): string {
+  return html.replaceAll(/<rect width="([^"]*)"[^>]*>/g, "[$1]").replaceAll(/<[^>]+>/g, " ")
+    .replaceAll(/\s+/g, " ").trim();
+}
+
+async function shown(limit: Partial<LimitStanding>): Promise<string> {
+  const standing: LimitStanding = {
+    limitId: "lim_1",
+    productSlug: "tiles",
+    metric: "requests",
+    per: "day",
+    mode: "hard",
+    quantity: 1_000,
+    used: 0,
+    remaining: 0,
+    resetsAt: "2026-11-23T00:00:00.000Z",
+    ...limit,
+  };
+  return textOf(String(await LimitMeters({ limits: [standing], now })));
+}
+
+Deno.test("a meter says what is used, and when it resets", async () => {
+  assert.equal(
+    await shown({ used: 667.4 }),
+    "tiles · requests per day 667.4 of 1,000 [66.7%] 66% used Resets in 8 hours",
+  );
+  assert.match(await shown({ used: 0 }), /0 of 1,000 0% used/);
+  assert.match(await shown({ per: "total", resetsAt: null }), /Never resets$/);
+});
+
+Deno.test("a meter says how much is left from 80% on", async () => {
+  assert.match(await shown({ used: 799.999999 }), / 79% used Resets/);
+  assert.match(await shown({ used: 800 }), / 80% used, 200 left Resets/);
+  assert.match(await shown({ used: 999.9 }), /\[100\.0%\] 99% used, 0\.1 left Resets/);
+});
+
+Deno.test("a meter says that a limit is reached or exceeded, and what that means", async () => {
+  assert.match(
+    await shown({ used: 1_000 }),
+    /\[100\.0%\] Limit reached\. New requests are rejected\. Resets/,
+  );
+  assert.match(
+    await shown({ used: 1_000, mode: "soft" }),
+    /\[100\.0%\] Limit reached\. Usage is still recorded\. Resets/,
+  );
+  assert.match(
+    await shown({ used: 2_500.5, mode: "soft" }),
+    /2,500\.5 of 1,000 \[100\.0%\] Over the limit by 1,500\.5\. Usage is still recorded\./,
+  );
+  assert.match(await shown({ quantity: 0 }), /0 of 0 \[100\.0%\] Limit reached\./);
+});
+
+Deno.test("a meter counts other things than usage", async () => {
+  const meters = [{ name: "API keys", used: 50, max: 50, atMax: "Revoke one to create another." }];
+  assert.equal(
+    textOf(String(await Meters({ meters }))),
+    "API keys 50 of 50 [100.0%] Limit reached. Revoke one to create another.",
+  );
+});
