@@ -49,13 +49,13 @@ export function updateOrganizationName({ id, from, to }: { id: string; from: str
 /** Marks an organization as deleted. @param name If given, it must have this name. */
 export function markOrganizationDeleted({ id, name, now }: { id: string; name?: string; now: number }) {
   const hasName = name === undefined ? sql`true` : sql`name = ${name}`;
-  return sql`UPDATE organizations SET deleted_at = ${now} WHERE id = ${id} AND ${hasName} AND deleted_at IS NULL`;
+  return sql`UPDATE organizations SET deleted_at = ${now}, plan = NULL WHERE id = ${id} AND ${hasName} AND deleted_at IS NULL`;
 }
 
 /** Marks an organization as deleted after an audited change, if this user is its only member. */
 export function markOwnOrganizationDeleted({ id, now, audited }: Audited & { id: string }, userId: string) {
   const members = sql`SELECT 1 FROM memberships WHERE organization_id = ${id}`;
-  return sql`UPDATE organizations SET deleted_at = ${now} WHERE id = ${id} AND deleted_at IS NULL
+  return sql`UPDATE organizations SET deleted_at = ${now}, plan = NULL WHERE id = ${id} AND deleted_at IS NULL
     AND NOT EXISTS (${members} AND user_id <> ${userId}) AND EXISTS (${members} AND user_id = ${userId})
     AND ${ifAudited(audited)}`;
 }

@@ -35,3 +35,23 @@ export interface LimitStanding extends LimitScope {
   /** When the window ends, in ISO 8601 UTC; null for `total`. */
   readonly resetsAt: string | null;
 }
+
+/** A limit to be set. Without a quantity, an organization has no such limit although its plan has. */
+export type NewLimit = Omit<UsageLimit, "id" | "quantity"> & { readonly quantity: number | null };
+
+/** An organization's limit, which replaces the plan's with the same scope. */
+export type OverrideLimit = NewLimit & { readonly id: string };
+
+/** @returns Whether a limit allows a quantity, as all limits of plans and keys do. */
+export function hasQuantity(limit: OverrideLimit): limit is UsageLimit {
+  return limit.quantity !== null;
+}
+
+/** @returns Limits in words for the audit log, the same for the same limits in any order. */
+export function limitsText(limits: readonly NewLimit[]): string {
+  const texts = limits.map(({ productSlug, metric, per, quantity, mode }) => {
+    const allowed = quantity === null ? "no limit" : `${mode} ${quantity}`;
+    return `${productSlug ?? "all products"}/${metric ?? "all metrics"} per ${per}: ${allowed}`;
+  });
+  return texts.sort().join("; ");
+}

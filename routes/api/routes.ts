@@ -15,6 +15,7 @@ import { operatorMemberRoutes } from "./operator/organization_members.ts";
 import { operatorNoteRoutes } from "./operator/organization_notes.ts";
 import { operatorOrganizationRoutes } from "./operator/organizations.ts";
 import { operatorAuditRoutes } from "./operator/audit.ts";
+import { operatorPlanRoutes } from "./operator/plans.ts";
 import { operatorProductRoutes } from "./operator/products.ts";
 import { operatorUserRoutes } from "./operator/users.ts";
 import { operatorTokenRoutes } from "./operator/tokens.ts";
@@ -52,6 +53,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorMemberRoutes(app, parts);
   operatorNoteRoutes(app, parts);
   operatorApiKeyRoutes(app, parts);
+  operatorPlanRoutes(app, parts);
   operatorProductRoutes(app, parts);
   operatorUserRoutes(app, parts);
   operatorAuditRoutes(app, parts);

@@ -4,6 +4,7 @@ import type { ReportContext } from "./report_context.ts";
 import { sumLimitCells } from "../meter/limit_sums.ts";
 import { findRemainingExtremes } from "../meter/remaining_extremes.ts";
 import { readOrganization, readOrganizationPage } from "../operator/organization_list.ts";
+import { readPlan, readPlans } from "../operator/plan_list.ts";
 import { usageCsv, usageJson } from "../meter/usage_export.ts";
 import { readUsageOverview } from "../meter/usage_overview.ts";
 import { readUsageRecordPage } from "../meter/usage_record_list.ts";
@@ -27,6 +28,8 @@ const reports = {
   readUserPage,
   readOrganization,
   readOrganizationPage,
+  readPlan,
+  readPlans,
   readOverview,
   readOperatorUsage,
   readStatementStep,

@@ -18,7 +18,7 @@ CREATE UNIQUE INDEX plans_default ON plans (is_default) WHERE is_default = 1;
 INSERT INTO plans (number, id, name, is_default, api_keys_max, members_max, usage_series_max, requests_per_second, created_at)
 VALUES (1, 'plan_' || lower(hex(randomblob(16))), 'Default', 1, 100, 10000, 10000, NULL, 1000 * unixepoch());
 
--- The plan of an organization, and what it has instead of the plan's values. Its usage counts against its limits from the record
+-- The plan of an organization, null once it is deleted, and what it has instead of the plan's values. Its usage counts against its limits from the record
 -- after `limits_seq`, at `limits_at`: what was recorded before is read from the rollups.
 ALTER TABLE organizations ADD COLUMN plan INTEGER REFERENCES plans (number);
 
@@ -36,9 +36,9 @@ ALTER TABLE organizations ADD COLUMN limits_seq INTEGER NOT NULL DEFAULT 0;
 
 ALTER TABLE organizations ADD COLUMN limits_at INTEGER NOT NULL DEFAULT 0;
 
-UPDATE organizations SET plan = 1;
+UPDATE organizations SET plan = 1 WHERE deleted_at IS NULL;
 
-CREATE INDEX organizations_plan ON organizations (plan, number) WHERE deleted_at IS NULL;
+CREATE INDEX organizations_plan ON organizations (plan, number);
 
 CREATE TRIGGER organizations_plan_inserted AFTER INSERT ON organizations WHEN NEW.plan IS NULL BEGIN UPDATE organizations SET plan = (SELECT number FROM plans WHERE is_default = 1) WHERE number = NEW.number; END;
 

@@ -11,6 +11,15 @@ export const withProduct = (more: Attempt = {}) => async ({ test, organizationId
   return { params: { slug }, ...more };
 };
 
+/** @returns An attempt on a plan of its own. */
+export const withPlan = (more: Attempt = {}) => async ({ test }: World) => {
+  const id = newId("plan");
+  const insert =
+    `INSERT INTO plans (id, name, is_default, api_keys_max, members_max, usage_series_max, created_at) VALUES (?, ?, 0, 1, 1, 1, 0)`;
+  await run(test, insert, id, id);
+  return { params: { id }, ...more };
+};
+
 export const onUser = (more: Attempt = {}) => async ({ test }: World) => ({
   params: { id: (await newPerson(test, null)).userId },
   ...more,
@@ -151,6 +160,17 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     attempt: onNextMonth,
   },
   "GET /api/operator/statements/:id": { ...byOperator("statements:read"), attempt: withStatement() },
+  "GET /api/operator/plans": byOperator("organizations:read"),
+  "POST /api/operator/plans": {
+    ...byOperator("organizations:write"),
+    attempt: () => ({ json: { name: newId("plan") } }),
+  },
+  "GET /api/operator/plans/:id": { ...byOperator("organizations:read"), attempt: withPlan() },
+  "PATCH /api/operator/plans/:id": {
+    ...byOperator("organizations:write"),
+    attempt: withPlan({ json: { apiKeysMax: 2 } }),
+  },
+  "DELETE /api/operator/plans/:id": { ...byOperator("organizations:write"), attempt: withPlan() },
   "GET /api/operator/products": byOperator("statements:read"),
   "POST /api/operator/products": {
     ...byOperator("statements:write"),

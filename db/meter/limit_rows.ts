@@ -1,0 +1,80 @@
+// SQL that reads and writes limits as they are set. What counts against them is in other files.
+import { joinQuantity, splitQuantity } from "../../domain/meter/quantity.ts";
+import type { LimitMode, LimitPeriod, NewLimit, OverrideLimit } from "../../domain/meter/usage_limit.ts";
+import { newId } from "../../domain/id.ts";
+import { type Audited, ifAudited } from "../audit.ts";
+import { sql, type Statement } from "../engine/database.ts";
+
+/** Whose limits, by its number. */
+export interface LimitOwner {
+  readonly column: keyof typeof columns;
+  readonly number: Statement;
+}
+
+const columns = { plan: sql`plan`, organization: sql`organization`, lineage: sql`lineage` };
+
+/** @returns An expression: the limits of an owner, for {@linkcode parseLimits}. */
+export const limitsJson = ({ column, number }: LimitOwner): Statement =>
+  sql`(SELECT json_group_array(json_array(l.id, l.product_slug, l.metric, l.per, l.quantity_whole, l.quantity_micro, l.mode))
+    FROM (SELECT * FROM usage_limits WHERE ${columns[column]} = ${number} ORDER BY number) l)`;
+
+type LimitColumns = [
+  id: string,
+  productSlug: string,
+  metric: string,
+  per: LimitPeriod,
+  whole: number | null,
+  micro: number | null,
+  mode: LimitMode,
+];
+
+/** @returns The limits that {@linkcode limitsJson} read, in the order in which they were set. */
+export function parseLimits(text: string): OverrideLimit[] {
+  const rows: LimitColumns[] = JSON.parse(text);
+  return rows.map(([id, productSlug, metric, per, whole, micro, mode]) => ({
+    id,
+    productSlug: productSlug || null,
+    metric: metric || null,
+    per,
+    quantity: whole === null || micro === null ? null : joinQuantity({ whole, micro }),
+    mode,
+  }));
+}
+
+/**
+ * Replaces the limits of an owner after an audited change. A limit with the scope of an existing one keeps its id and what counts
+ * against it.
+ *
+ * @param limits With different scopes.
+ */
+export function replaceLimits(
+  { column, number }: LimitOwner,
+  limits: readonly NewLimit[],
+  { now, audited }: Audited,
+): Statement[] {
+  const owner = columns[column];
+  const rows = JSON.stringify(limits.map(({ productSlug, metric, per, quantity, mode }) => {
+    const parts = quantity === null ? null : splitQuantity(quantity);
+    return [
+      productSlug ?? "",
+      metric ?? "",
+      per,
+      parts?.whole ?? null,
+      parts?.micro ?? null,
+      mode,
+      newId("lim"),
+    ];
+  }));
+  return [
+    sql`DELETE FROM usage_limits WHERE ${owner} = ${number} AND ${ifAudited(audited)}
+      AND (product_slug, metric, per) NOT IN
+        (SELECT r.value ->> 0, r.value ->> 1, r.value ->> 2 FROM json_each(${rows}) r)`,
+    sql`INSERT INTO usage_limits (${owner}, product_slug, metric, per, quantity_whole, quantity_micro, mode, id,
+        created_seq, created_at)
+      SELECT ${number}, r.value ->> 0, r.value ->> 1, r.value ->> 2, r.value ->> 3, r.value ->> 4, r.value ->> 5,
+        r.value ->> 6, (SELECT seq FROM usage_cursor), ${now}
+      FROM json_each(${rows}) r WHERE ${ifAudited(audited)} ORDER BY r.key
+      ON CONFLICT (${owner}, product_slug, metric, per) WHERE ${owner} IS NOT NULL DO UPDATE SET
+        quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro, mode = excluded.mode`,
+  ];
+}

@@ -1,0 +1,89 @@
+// All SQL of plans.
+import type { PlanNumbers, PlanNumbersChange } from "../../domain/operator/plan.ts";
+import { type Audited, ifAudited } from "../audit.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { limitsJson } from "../meter/limit_rows.ts";
+
+/** A plan as stored. */
+export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
+  readonly number: number;
+  /** Null for that of the setting. */
+  readonly requestsPerSecond: number | null;
+  readonly id: string;
+  readonly name: string;
+  readonly isDefault: number;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** For `parseLimits`. */
+  readonly limits: string;
+  readonly organizations: number;
+}
+
+const selectPlans = sql`
+  SELECT p.number, p.id, p.name, p.is_default AS isDefault, p.api_keys_max AS apiKeysMax, p.members_max AS membersMax,
+    p.requests_per_second AS requestsPerSecond, p.usage_series_max AS usageSeriesMax, p.created_at AS createdAt,
+    ${limitsJson({ column: "plan", number: sql`p.number` })} AS limits,
+    (SELECT count(*) FROM organizations o WHERE o.plan = p.number) AS organizations
+  FROM plans p`;
+
+/** @returns Plans, the oldest first, from after the number `after`. */
+export function findPlans(
+  database: DatabaseReader,
+  { limit, after = 0 }: { limit: number; after?: number | undefined },
+): Promise<PlanRow[]> {
+  return database.read(sql`${selectPlans} WHERE p.number > ${after} ORDER BY p.number LIMIT ${limit}`);
+}
+
+/** @returns One plan, or undefined. */
+export function findPlan(database: DatabaseReader, id: string) {
+  return database.readFirst<PlanRow>(sql`${selectPlans} WHERE p.id = ${id}`);
+}
+
+/** @returns The plan with an id or a name, or undefined. */
+export function findPlanReference(
+  database: DatabaseReader,
+  by: { readonly id: string } | { readonly name: string },
+): Promise<{ readonly id: string; readonly name: string } | undefined> {
+  const condition = "id" in by ? sql`id = ${by.id}` : sql`name = ${by.name}`;
+  return database.readFirst(sql`SELECT id, name FROM plans WHERE ${condition}`);
+}
+
+/** An expression: the number of a plan. */
+export const planNumber = (id: string): Statement => sql`(SELECT number FROM plans WHERE id = ${id})`;
+
+/** Inserts a plan, unless its name is taken or there are `plansMax` plans. */
+export function insertPlan(
+  { id, name, now, ...numbers }: PlanNumbers & { id: string; name: string; now: number },
+  { plansMax }: { plansMax: number },
+) {
+  return sql`
+    INSERT INTO plans (id, name, is_default, api_keys_max, members_max, requests_per_second, usage_series_max, created_at)
+    SELECT ${id}, ${name}, 0, ${numbers.apiKeysMax}, ${numbers.membersMax}, ${numbers.requestsPerSecond},
+      ${numbers.usageSeriesMax}, ${now}
+    WHERE (SELECT count(*) FROM plans) < ${plansMax} ON CONFLICT DO NOTHING`;
+}
+
+/** Changes a plan, also to what it is, unless its name is taken. */
+export function updatePlan(id: string, { name, ...numbers }: PlanNumbersChange & { name: string }) {
+  return sql`UPDATE plans SET name = ${name},
+      api_keys_max = coalesce(${numbers.apiKeysMax ?? null}, api_keys_max),
+      members_max = coalesce(${numbers.membersMax ?? null}, members_max),
+      requests_per_second = coalesce(${numbers.requestsPerSecond ?? null}, requests_per_second),
+      usage_series_max = coalesce(${numbers.usageSeriesMax ?? null}, usage_series_max)
+    WHERE id = ${id} AND NOT EXISTS (SELECT 1 FROM plans o WHERE o.name = ${name} AND o.id <> ${id})`;
+}
+
+/** Makes a plan the default after an audited change. */
+export function makePlanDefault(id: string, { audited }: Audited): Statement[] {
+  // Two statements, as there is never more than one.
+  return [
+    sql`UPDATE plans SET is_default = 0 WHERE is_default = 1 AND ${ifAudited(audited)}`,
+    sql`UPDATE plans SET is_default = 1 WHERE id = ${id} AND ${ifAudited(audited)}`,
+  ];
+}
+
+/** Deletes a plan with its limits, unless it is the default or organizations have it. */
+export function deletePlanRow(id: string) {
+  return sql`DELETE FROM plans WHERE id = ${id} AND is_default = 0
+    AND NOT EXISTS (SELECT 1 FROM organizations o WHERE o.plan = plans.number)`;
+}

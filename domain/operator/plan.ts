@@ -1,0 +1,45 @@
+// Plans: named sets of limits for organizations.
+import type { NewLimit, OverrideLimit, UsageLimit } from "../meter/usage_limit.ts";
+
+/** The numbers of a plan, each at most that much. */
+export interface PlanNumbers {
+  /** Active API keys. */
+  readonly apiKeysMax: number;
+  readonly membersMax: number;
+  /** Of one API key; 0 for no limit. */
+  readonly requestsPerSecond: number;
+  /** Combinations of product, metric and API key. */
+  readonly usageSeriesMax: number;
+}
+
+/** A plan. */
+export interface Plan extends PlanNumbers {
+  readonly id: string;
+  readonly name: string;
+  /** Whether new organizations get it. */
+  readonly isDefault: boolean;
+  readonly limits: readonly UsageLimit[];
+  /** Organizations that have it. */
+  readonly organizationCount: number;
+  /** ISO 8601 UTC. */
+  readonly createdAt: string;
+}
+
+/** Numbers to change; what is left out stays. */
+export type PlanNumbersChange = { readonly [Name in keyof PlanNumbers]?: number | undefined };
+
+/** The numbers that an organization has instead of its plan's; null for the plan's. */
+export type NumberOverrides = { readonly [Name in keyof PlanNumbers]: number | null };
+
+/** What an organization has instead of its plan's values. */
+export interface PlanOverrides extends NumberOverrides {
+  readonly limits: readonly OverrideLimit[];
+}
+
+/** The names of a plan's numbers. */
+export const planNumberNames = ["apiKeysMax", "membersMax", "requestsPerSecond", "usageSeriesMax"] as const;
+
+/** Overrides to change. Null removes a number; `limits` replaces the whole list. */
+export type PlanOverridesChange =
+  & { readonly [Name in keyof PlanNumbers]?: number | null | undefined }
+  & { readonly limits?: readonly NewLimit[] | undefined };

@@ -1,0 +1,90 @@
+// The shapes of limits as they are set: in plans, for organizations and for keys.
+import { z } from "@hono/zod-openapi";
+import { splitQuantity } from "../../domain/meter/quantity.ts";
+import { limitModes, limitPeriods, type LimitScope } from "../../domain/meter/usage_limit.ts";
+import { idOut, stringSchema } from "./common.ts";
+import { atMost, mustBe, required } from "./messages.ts";
+import { quantityFault, slugSchema } from "./usage.ts";
+
+const quantityIn = z.number({ error: ({ input }) => input === undefined ? required : mustBe("number") })
+  .refine((value) => splitQuantity(value) !== null, quantityFault).openapi({
+    description: "How much may be used in one window, with at most 6 decimal places.",
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    example: 100_000,
+  });
+const per = z.enum(limitPeriods, { error: `must be one of ${limitPeriods.join(", ")}.` }).openapi({
+  description:
+    "The calendar window, in the organization's time zone. `total` is a single window that never ends.",
+  example: "month",
+});
+const mode = z.enum(limitModes, { error: `must be one of ${limitModes.join(", ")}.` }).openapi({
+  description: "`hard`: usage beyond the limit is rejected. `soft`: it is recorded and reported.",
+});
+const productSlug = { description: "The product, or null for all products together.", example: "tiles" };
+const metric = { description: "The metric, or null for all metrics together.", example: "requests" };
+const slugOrNull = (text: object) =>
+  slugSchema.nullable().default(null).openapi({ type: ["string", "null"], ...text });
+
+const limitIn = {
+  productSlug: slugOrNull(productSlug),
+  metric: slugOrNull(metric),
+  per,
+  mode: mode.default("hard"),
+};
+
+function limitList<T extends z.ZodType<LimitScope>>(limit: T, limitsMax: number) {
+  return z.array(limit).max(limitsMax, atMost(limitsMax, "limits")).superRefine(requireDistinct);
+}
+
+/** A list of limits, at most that many. */
+export const limitsInSchema = (limitsMax: number) =>
+  limitList(z.strictObject({ ...limitIn, quantity: quantityIn }), limitsMax).openapi({
+    description: `Up to ${limitsMax} limits, with different products, metrics or windows.`,
+  });
+
+/** A list of limits that replace those of a plan, at most that many. */
+export const overrideLimitsInSchema = (limitsMax: number) => {
+  const quantity = quantityIn.nullable().openapi({
+    type: ["number", "null"],
+    description: "How much may be used in one window, with at most 6 decimal places. Null for no limit.",
+  });
+  return limitList(z.strictObject({ ...limitIn, quantity }), limitsMax).openapi({
+    description:
+      `Up to ${limitsMax} limits. Each replaces the plan's limit with the same product, metric and window, if there is one.`,
+  });
+};
+
+const limitOut = {
+  id: idOut("lim", "The limit's id."),
+  productSlug: stringSchema(productSlug.description, productSlug.example).nullable(),
+  metric: stringSchema(metric.description, metric.example).nullable(),
+  per,
+  mode,
+};
+const quantityOut = z.number().openapi({
+  description: "How much may be used in one window.",
+  example: 100_000,
+});
+
+/** A limit in a response. */
+export const limitSchema = z.object({ ...limitOut, quantity: quantityOut }).openapi("UsageLimit");
+/** A limit of one organization in a response. */
+export const overrideLimitSchema = z.object({
+  ...limitOut,
+  quantity: quantityOut.nullable().openapi({
+    description: "How much may be used in one window. Null if the plan's limit doesn't apply.",
+  }),
+}).openapi("OverrideLimit");
+
+function requireDistinct(limits: readonly LimitScope[], context: z.RefinementCtx): void {
+  const scopes = new Set<string>();
+  for (const [index, { productSlug, metric, per }] of limits.entries()) {
+    const scope = JSON.stringify([productSlug, metric, per]);
+    if (scopes.has(scope)) {
+      const message = "has the product, metric and window of another limit in the list.";
+      context.addIssue({ code: "custom", path: [index], message });
+    }
+    scopes.add(scope);
+  }
+}

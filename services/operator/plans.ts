@@ -1,0 +1,182 @@
+// Plans: what organizations may use.
+import { parseLimits, replaceLimits } from "../../db/meter/limit_rows.ts";
+import {
+  deletePlanRow,
+  findPlanReference,
+  insertPlan,
+  makePlanDefault,
+  planNumber,
+  type PlanRow,
+  updatePlan,
+} from "../../db/operator/plans.ts";
+import type { OperatorActor } from "../../domain/actor.ts";
+import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
+import { isId, newId } from "../../domain/id.ts";
+import { plansMax } from "../../domain/limits.ts";
+import { hasQuantity, limitsText, type NewLimit } from "../../domain/meter/usage_limit.ts";
+import {
+  type Plan,
+  planNumberNames,
+  type PlanNumbers,
+  type PlanNumbersChange,
+} from "../../domain/operator/plan.ts";
+import { isoTime } from "../../domain/time.ts";
+import { writeChange } from "../change.ts";
+import type { SessionContext } from "../context.ts";
+import { invalidCursorError, type PageInput, readPage } from "../pages.ts";
+
+/** Lists plans, the oldest first. @throws {AppError} `validation_failed` for an invalid cursor. */
+export async function listPlans(
+  context: SessionContext,
+  { limit, cursor }: PageInput,
+): Promise<{ plans: Plan[]; nextCursor: string | null }> {
+  const { reports, clock } = context;
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalidCursorError();
+  const after = cursor === undefined ? undefined : Number(cursor);
+  const { rows, nextCursor } = await readPage(
+    (limit) => reports.read("readPlans", { limit, after, now: clock() }),
+    { limit, cursorOf: ({ number }) => String(number) },
+  );
+  return { plans: rows.map((row) => toPlan(context, row)), nextCursor };
+}
+
+/** @throws {AppError} `not_found`. */
+export async function getPlan(context: SessionContext, id: string): Promise<Plan> {
+  const { reports, clock } = context;
+  const row = isId("plan", id) ? await reports.read("readPlan", { id, now: clock() }) : null;
+  if (row === null) throw notFoundError();
+  return toPlan(context, row);
+}
+
+/** What creating a plan takes. */
+export interface NewPlanInput extends Omit<PlanNumbers, "requestsPerSecond"> {
+  readonly name: string;
+  readonly isDefault?: boolean | undefined;
+  /** The setting's value by default. */
+  readonly requestsPerSecond?: number | undefined;
+  readonly limits: readonly NewLimit[];
+}
+
+/** Creates a plan. @throws {AppError} `plan_taken`, `limit_reached`. */
+export async function createPlan(
+  context: SessionContext,
+  actor: OperatorActor,
+  { limits, isDefault, ...input }: NewPlanInput,
+): Promise<Plan> {
+  const { name, requestsPerSecond = context.config.apiKeyRequestsPerSecond } = input;
+  const id = newId("plan");
+  const isCreated = await writeChange(context, actor, {
+    statement: insertPlan({ ...input, id, requestsPerSecond, now: context.clock() }, { plansMax }),
+    entry: { action: "plan.created", organizationId: null, target: { id, name } },
+    after: (audited) => [
+      ...replaceLimits({ column: "plan", number: planNumber(id) }, limits, audited),
+      ...(isDefault ? makePlanDefault(id, audited) : []),
+    ],
+  });
+  if (isCreated) return await getPlan(context, id);
+  throw await findPlanReference(context.database, { name }) === undefined
+    ? new AppError("limit_reached", `There can be at most ${plansMax} plans. Delete one first.`)
+    : planTakenError();
+}
+
+/** What to change; what is left out stays. */
+export interface PlanChange extends PlanNumbersChange {
+  readonly name?: string | undefined;
+  /** True makes it the default; the one before is not any more. */
+  readonly isDefault?: boolean | undefined;
+  /** Replaces the whole list. Limits with the scope of an existing one keep what counts against them. */
+  readonly limits?: readonly NewLimit[] | undefined;
+}
+
+/**
+ * Changes a plan. It takes effect on the next request of its organizations.
+ *
+ * @throws {AppError} `not_found`, `plan_taken`, `validation_failed` if there would be no default plan.
+ */
+export async function changePlan(
+  context: SessionContext,
+  actor: OperatorActor,
+  { id, ...change }: PlanChange & { id: string },
+): Promise<Plan> {
+  const before = await getPlan(context, id);
+  const details = changesOf(before, change);
+  if (Object.keys(details).length === 0) return before;
+  const { name = before.name, isDefault, limits } = change;
+  // A number that stays the setting's is not written.
+  const numbers = Object.fromEntries(
+    planNumberNames.flatMap((number) => details[number] === undefined ? [] : [[number, change[number]]]),
+  );
+  const isChanged = await writeChange(context, actor, {
+    statement: updatePlan(id, { ...numbers, name }),
+    entry: { action: "plan.changed", organizationId: null, target: { id, name }, details },
+    after: (audited) => [
+      ...(limits === undefined
+        ? []
+        : replaceLimits({ column: "plan", number: planNumber(id) }, limits, audited)),
+      ...(isDefault ? makePlanDefault(id, audited) : []),
+    ],
+  });
+  const after = await getPlan(context, id);
+  if (!isChanged) throw planTakenError();
+  return after;
+}
+
+/** Deletes a plan. @throws {AppError} `not_found`, `plan_in_use` for the default plan and one that organizations have. */
+export async function deletePlan(context: SessionContext, actor: OperatorActor, id: string): Promise<void> {
+  const { name } = await getPlan(context, id);
+  const isDeleted = await writeChange(context, actor, {
+    statement: deletePlanRow(id),
+    entry: { action: "plan.deleted", organizationId: null, target: { id, name } },
+  });
+  if (isDeleted) return;
+  const { isDefault, organizationCount } = await getPlan(context, id);
+  throw new AppError("plan_in_use", inUseText(isDefault, organizationCount));
+}
+
+function inUseText(isDefault: boolean, organizations: number): string {
+  if (isDefault) return "This is the default plan. Make another plan the default first.";
+  return organizations === 1
+    ? "1 organization has this plan. Give it another one first."
+    : `${organizations} organizations have this plan. Give them another one first.`;
+}
+
+/** @returns What differs, for the audit log. @throws {AppError} `validation_failed` if the default plan would not be it any more. */
+function changesOf(
+  before: Plan,
+  { name, isDefault, limits, ...numbers }: PlanChange,
+): Record<string, string> {
+  if (before.isDefault && isDefault === false) {
+    const message = "can't be turned off. Make another plan the default instead.";
+    throw validationError([{ path: "isDefault", message }]);
+  }
+  const changes: Record<string, string> = {};
+  if (name !== undefined && name !== before.name) Object.assign(changes, { from: before.name, to: name });
+  if (isDefault === true && !before.isDefault) changes["isDefault"] = "true";
+  for (const number of planNumberNames) {
+    const value = numbers[number];
+    if (value !== undefined && value !== before[number]) changes[number] = `${before[number]} → ${value}`;
+  }
+  if (limits !== undefined && limitsText(limits) !== limitsText(before.limits)) {
+    changes["limits"] = limitsText(limits);
+  }
+  return changes;
+}
+
+function planTakenError(): AppError {
+  return new AppError("plan_taken", "There is already a plan with this name.");
+}
+
+function toPlan({ config }: SessionContext, row: PlanRow): Plan {
+  return {
+    id: row.id,
+    name: row.name,
+    isDefault: row.isDefault === 1,
+    apiKeysMax: row.apiKeysMax,
+    membersMax: row.membersMax,
+    requestsPerSecond: row.requestsPerSecond ?? config.apiKeyRequestsPerSecond,
+    usageSeriesMax: row.usageSeriesMax,
+    limits: parseLimits(row.limits).filter(hasQuantity),
+    organizationCount: row.organizations,
+    createdAt: isoTime(row.createdAt),
+  };
+}

@@ -1,0 +1,156 @@
+// Plans over the operators' API, on both kinds of database.
+import assert from "node:assert/strict";
+import { planLimitsMax, plansMax } from "../../../../domain/limits.ts";
+import { assertError, type TestApp } from "../../../support/app.ts";
+import { asOperator } from "../../../support/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators.ts";
+import { onEveryDatabase } from "../../../support/usage.ts";
+import { newOrganization, run } from "../../../support/world.ts";
+
+const scope = { productSlug: "tiles", metric: "requests", per: "month" };
+const limit = { ...scope, quantity: 10_000.5, mode: "hard" };
+const numbers = { apiKeysMax: 5, membersMax: 3, requestsPerSecond: 20, usageSeriesMax: 50 };
+
+async function operatorOf(test: TestApp) {
+  const { fullToken } = await newOperatorToken(test, ["organizations:read", "organizations:write"]);
+  return asOperator(test, fullToken);
+}
+
+onEveryDatabase("adds, lists, changes and deletes plans, and audits each change", async (test) => {
+  const send = await operatorOf(test);
+  const [initial] = (await send("GET /plans")).body.plans;
+  assert.equal(initial.name, "Default");
+  assert.equal(initial.isDefault, true);
+  assert.equal(initial.requestsPerSecond, test.config.apiKeyRequestsPerSecond);
+  const all = { productSlug: null, metric: null, per: "day", quantity: 0, mode: "soft" };
+  const created = await send("POST /plans", { name: " Pro ", ...numbers, limits: [limit, all] });
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  const { plan } = created.body;
+  assert.deepEqual(plan, {
+    id: plan.id,
+    name: "Pro",
+    isDefault: false,
+    ...numbers,
+    limits: [{ id: plan.limits[0].id, ...limit }, { id: plan.limits[1].id, ...all }],
+    organizationCount: 0,
+    createdAt: new Date(test.now()).toISOString(),
+  });
+  assert.equal((await send("POST /plans", { name: "PRO" })).body.error.code, "plan_taken");
+
+  // The same scope keeps its id; the other limit is replaced.
+  const perHour = { ...scope, per: "hour", quantity: 1, mode: "soft" };
+  const limits = [{ ...scope, quantity: 7 }, perHour];
+  const changed = (await send(`PATCH /plans/${plan.id}`, { apiKeysMax: 6, limits })).body.plan;
+  assert.deepEqual(changed, {
+    ...plan,
+    apiKeysMax: 6,
+    limits: [{ ...plan.limits[0], quantity: 7 }, { id: changed.limits[1].id, ...perHour }],
+  });
+  assert.deepEqual((await send(`PATCH /plans/${plan.id}`, { apiKeysMax: 6, limits })).body.plan, changed);
+  assert.equal((await send(`PATCH /plans/${plan.id}`, { name: "default" })).body.error.code, "plan_taken");
+
+  const first = (await send("GET /plans?limit=1")).body;
+  assert.deepEqual(first.plans, [initial]);
+  const second = (await send(`GET /plans?limit=1&cursor=${first.nextCursor}`)).body;
+  assert.deepEqual(second, { plans: [changed], nextCursor: null });
+  assert.equal((await send("GET /plans?cursor=x")).status, 422);
+
+  assert.equal((await send(`DELETE /plans/${plan.id}`)).status, 204);
+  for (const method of ["GET", "PATCH", "DELETE"]) {
+    const json = method === "PATCH" ? { name: "Pro" } : undefined;
+    assert.equal((await send(`${method} /plans/${plan.id}`, json)).body.error.code, "not_found");
+  }
+  assert.deepEqual(await rows(test, "SELECT id FROM usage_limits"), []);
+  const entries = await rows(
+    test,
+    "SELECT action, target_name AS target, details FROM audit_events WHERE organization_id IS NULL ORDER BY id",
+  );
+  const entry = (action: string, details = {}) => ({
+    action,
+    target: "Pro",
+    details: JSON.stringify(details),
+  });
+  assert.deepEqual(entries, [
+    entry("plan.created"),
+    entry("plan.changed", {
+      apiKeysMax: "5 → 6",
+      limits: "tiles/requests per hour: soft 1; tiles/requests per month: hard 7",
+    }),
+    entry("plan.deleted"),
+  ]);
+});
+
+onEveryDatabase("there is one default plan, which new organizations get", async (test) => {
+  const send = await operatorOf(test);
+  const [initial] = (await send("GET /plans")).body.plans;
+  const { id } = (await send("POST /plans", { name: "Pro", isDefault: true })).body.plan;
+  const defaults = async () =>
+    (await send("GET /plans")).body.plans.map((plan: { isDefault: boolean }) => plan.isDefault);
+  assert.deepEqual(await defaults(), [false, true]);
+  await newOrganization(test, "Customer");
+  assert.equal((await send(`GET /plans/${id}`)).body.plan.organizationCount, 1);
+  const used = (await send(`DELETE /plans/${id}`)).body.error;
+  assert.equal(used.code, "plan_in_use");
+  assert.match(used.message, /default plan/);
+  assert.equal((await send(`PATCH /plans/${id}`, { isDefault: false })).status, 422);
+  await Promise.all(
+    [initial.id, id, initial.id].map((id) => send(`PATCH /plans/${id}`, { isDefault: true })),
+  );
+  assert.equal((await defaults()).filter(Boolean).length, 1);
+  await send(`PATCH /plans/${initial.id}`, { isDefault: true });
+  assert.deepEqual(await defaults(), [true, false]);
+  assert.match((await send(`DELETE /plans/${id}`)).body.error.message, /^1 organization has this plan/);
+});
+
+onEveryDatabase("the default plan has the setting's rate until it is changed", async (test) => {
+  const send = await operatorOf(test);
+  const [initial] = (await send("GET /plans")).body.plans;
+  const stored = async () => (await rows(test, "SELECT requests_per_second AS rate FROM plans"))[0]?.["rate"];
+  const { requestsPerSecond } = initial;
+  await send(`PATCH /plans/${initial.id}`, { name: "Free", requestsPerSecond });
+  assert.equal(await stored(), null);
+  await send(`PATCH /plans/${initial.id}`, { requestsPerSecond: requestsPerSecond + 1 });
+  assert.equal(await stored(), requestsPerSecond + 1);
+});
+
+onEveryDatabase("rejects plans that are invalid or too many", async (test) => {
+  const { fullToken } = await newOperatorToken(test);
+  const invalid: readonly [object, string][] = [
+    [{ name: " " }, "name"],
+    [{ name: "\u202e" }, "name"],
+    [{ apiKeysMax: -1 }, "apiKeysMax"],
+    [{ membersMax: 1.5 }, "membersMax"],
+    [{ requestsPerSecond: 1_000_001 }, "requestsPerSecond"],
+    [{ usageSeriesMax: null }, "usageSeriesMax"],
+    [{ limits: [{ ...limit, quantity: -1 }] }, "limits[0].quantity"],
+    [{ limits: [{ ...limit, quantity: 0.1234567 }] }, "limits[0].quantity"],
+    [{ limits: [{ ...limit, quantity: null }] }, "limits[0].quantity"],
+    [{ limits: [{ ...limit, per: "week" }] }, "limits[0].per"],
+    [{ limits: [{ ...limit, mode: "strict" }] }, "limits[0].mode"],
+    [{ limits: [{ ...limit, productSlug: "-" }] }, "limits[0].productSlug"],
+    [{ limits: [{ ...limit, id: "lim" }] }, "limits[0].id"],
+    [{ limits: [limit, { ...limit, mode: "soft" }] }, "limits[1]"],
+    [{
+      limits: Array.from({ length: planLimitsMax + 1 }, (_, i) => ({ ...limit, metric: `m${i}` })),
+    }, "limits"],
+    [{ price: 1 }, "price"],
+  ];
+  for (const [given, path] of invalid) {
+    const json = { name: "Pro", ...given };
+    const response = await test.send("/api/operator/plans", { apiKey: fullToken, json });
+    const { error } = await assertError(response, 422, "validation_failed");
+    assert.equal(error.details?.[0]?.path, path);
+  }
+  const insert =
+    `INSERT INTO plans (id, name, is_default, api_keys_max, members_max, usage_series_max, created_at)
+      SELECT value, value, 0, 1, 1, 1, 0 FROM json_each(?)`;
+  await run(test, insert, JSON.stringify(Array.from({ length: plansMax - 2 }, (_, i) => `plan-${i}`)));
+  const send = asOperator(test, fullToken);
+  const last = await Promise.all(["x", "y"].map((name) => send("POST /plans", { name })));
+  assert.deepEqual(last.map(({ status }) => status).sort(), [201, 409]);
+  assert.equal(last.find(({ status }) => status === 409)?.body.error.code, "limit_reached");
+});
+
+function rows(test: TestApp, sql: string): Promise<Record<string, unknown>[]> {
+  return test.opened.database.read({ sql, args: [] });
+}
