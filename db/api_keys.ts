@@ -2,6 +2,7 @@
 import type { UsagePermission } from "../domain/key_permissions.ts";
 import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
+import { effectiveNumber } from "./organization/plan_numbers.ts";
 
 /** What creating a key writes. Times in milliseconds since 1970. */
 export interface NewApiKey {
@@ -69,25 +70,28 @@ const selectApiKeys = sql`
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
 
 /**
- * Inserts a key and returns its id.
+ * Inserts a key and returns its id, unless the organization has as many active keys as it may.
  *
- * @param options `activeMax`: inserts nothing if the organization has this many active keys. `replacing`: the id of a key
- *   that must still be active, and have the same permissions.
+ * @param replaced A key that must still be active, and have the same permissions. `isKept`: whether it stays active for a while;
+ *   otherwise the new key takes its place.
  */
-export function insertApiKey(key: NewApiKey, options: { activeMax: number; replacing?: string }): Statement {
+export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: boolean }): Statement {
   const { organizationId, createdBy, now } = key;
   const permissions = JSON.stringify(key.permissions);
   const active = sql`FROM api_keys k WHERE k.organization_id = ${organizationId} AND ${activeApiKey(now)}`;
-  const isReplaceable = options.replacing === undefined
+  const isReplaceable = replaced === undefined
     ? sql`true`
-    : sql`EXISTS (SELECT 1 ${active} AND k.id = ${options.replacing} AND k.permissions = ${permissions})`;
+    : sql`EXISTS (SELECT 1 ${active} AND k.id = ${replaced.id} AND k.permissions = ${permissions})`;
+  const hasRoom = replaced?.isKept === false
+    ? sql`true`
+    : sql`(SELECT count(*) ${active}) < ${effectiveNumber("apiKeysMax")}`;
   return sql`
     INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_by_operator,
       permissions, created_at, expires_at)
     SELECT ${key.id}, o.id, ${key.keyHash}, ${key.keyPrefix}, ${key.name}, ${createdBy}, ${createdBy} IS NULL,
       ${permissions}, ${now}, ${key.expiresAt}
     FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL
-      AND (SELECT count(*) ${active}) < ${options.activeMax} AND ${isReplaceable}
+      AND ${hasRoom} AND ${isReplaceable}
     RETURNING id`;
 }
 

@@ -1,6 +1,7 @@
 // The closed set of errors that callers can see. Any other error is a bug: logged with its cause and reported as `internal`.
 import { usageSeriesMax } from "./limits.ts";
 import type { LimitStanding } from "./meter/usage_limit.ts";
+import { countOf } from "./number_text.ts";
 
 /** Every error code with its HTTP status. A code that is missing here doesn't compile. */
 export const errorStatuses = {
@@ -177,6 +178,22 @@ export function invalidTokenError(): AppError {
   return new AppError(
     "invalid_token",
     "This link has expired, or was already used or replaced by a newer one. Request a new one.",
+  );
+}
+
+/** @returns The error for one more API key. @param max How many active keys the organization may have. */
+export function apiKeyLimitError(max: number): AppError {
+  return new AppError(
+    "key_limit_reached",
+    `Your organization has reached its limit of ${countOf(max, "active key")}. Revoke one first.`,
+  );
+}
+
+/** @returns The error for one more member. @param max How many the organization may have. */
+export function memberLimitError(max: number): AppError {
+  return new AppError(
+    "limit_reached",
+    `This organization has reached its limit of ${countOf(max, "member")}. Ask one of its owners.`,
   );
 }
 

@@ -12,17 +12,23 @@ import {
   updateApiKey,
 } from "../db/api_keys.ts";
 import { insertAuditEvent } from "../db/audit.ts";
+import { findEffectiveNumber } from "../db/organization/plan_numbers.ts";
 import type { SessionActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain/api_key.ts";
 import type { AuditEntry } from "../domain/audit.ts";
-import { AppError, notFoundError, unavailableError, validationError } from "../domain/errors.ts";
+import {
+  apiKeyLimitError,
+  AppError,
+  notFoundError,
+  unavailableError,
+  validationError,
+} from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import {
   defaultKeyPermissions,
   operatorsKeyPermission,
   sortedPermissions,
 } from "../domain/key_permissions.ts";
-import { activeApiKeysMax } from "../domain/limits.ts";
 import { isoTime } from "../domain/time.ts";
 import { hasPermission } from "../domain/permissions.ts";
 import type { Session } from "../domain/sign_in/session.ts";
@@ -90,7 +96,7 @@ export async function addApiKey(
   requireGrantable(by, permissions, []);
   const { id, row, created } = newApiKey(by, { organizationId, name, expiresAt, permissions, now });
   const isInserted = await writeChange(context, by, {
-    statement: insertApiKey(row, { activeMax: activeApiKeysMax }),
+    statement: insertApiKey(row),
     entry: {
       action: "api_key.created",
       organizationId,
@@ -98,7 +104,7 @@ export async function addApiKey(
       details: { permissions: permissionsText(permissions) },
     },
   });
-  if (!isInserted) throw keyLimitError();
+  if (!isInserted) throw await keyLimitError(context, organizationId);
   return created;
 }
 
@@ -225,19 +231,19 @@ export async function rotateApiKey(
   const { name, expiresAt } = old;
   const permissions: readonly string[] = JSON.parse(old.permissions);
   const next = newApiKey(by, { organizationId, name, expiresAt, permissions, now });
-  // A key that ends immediately makes room for the new one.
-  const activeMax = activeApiKeysMax + (expireOldAt === null ? 1 : 0);
   const oldEnds = expireOldAt === null ? { revokedAt: now } : { expiresAt: expireOldAt };
   const isRotated = await writeChange(context, by, {
     // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
-    statement: insertApiKey(next.row, { activeMax, replacing: id }),
+    statement: insertApiKey(next.row, { id, isKept: expireOldAt !== null }),
     entry: { action: "api_key.rotated", target: { id, name }, details: { replacedBy: next.id } },
     after: () => [endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds })],
   });
   if (isRotated) return next.created;
   const current = await findRow(context, scope, id);
   if (apiKeyStatus(current, now) !== "active") throw notActive;
-  throw current.permissions === old.permissions ? keyLimitError() : changedMeanwhileError();
+  throw current.permissions === old.permissions
+    ? await keyLimitError(context, organizationId)
+    : changedMeanwhileError();
 }
 
 /** Generates a key. @returns What to insert, and what to return: reading it back could fail and lose the only copy. */
@@ -313,11 +319,9 @@ function notInFutureError(path: string): AppError {
   return validationError([{ path, message: "must be in the future." }]);
 }
 
-function keyLimitError(): AppError {
-  return new AppError(
-    "key_limit_reached",
-    `Your organization has reached its limit of ${activeApiKeysMax} active keys. Revoke one first.`,
-  );
+async function keyLimitError({ database }: SessionContext, organizationId: string): Promise<AppError> {
+  const max = await findEffectiveNumber(database, organizationId, "apiKeysMax");
+  return max === undefined ? notFoundError() : apiKeyLimitError(max);
 }
 
 function toApiKey(row: ApiKeyRow, now: number): ApiKey {

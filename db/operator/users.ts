@@ -8,14 +8,16 @@ import { listedOrganizationsMax } from "../../domain/limits.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { insertLinkToken, type NewLinkToken } from "../mail/link_tokens.ts";
 import { openInvitation, pendingInvitation } from "../organization/invitations.ts";
+import { hasRoomForMember } from "../organization/plan_numbers.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 import { hasText, indexedText } from "./search.ts";
 
-/** @returns A statement like `insertUser`, which also does nothing unless the organization exists. */
+/** @returns A statement like `insertUser`, which also does nothing unless the organization exists and has room for a member. */
 export function insertJoiningUser(user: NewUser, organizationId: string): Statement {
   return insertUser(
     user,
-    sql`EXISTS (SELECT 1 FROM organizations WHERE id = ${organizationId} AND deleted_at IS NULL)`,
+    sql`EXISTS (SELECT 1 FROM organizations o
+      WHERE o.id = ${organizationId} AND o.deleted_at IS NULL AND ${hasRoomForMember})`,
   );
 }
 

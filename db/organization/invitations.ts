@@ -3,6 +3,7 @@ import type { Role } from "../../domain/sign_in/session.ts";
 import { isSuspended } from "../api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { effectiveNumber, hasRoomForMember } from "./plan_numbers.ts";
 
 /** An invitation as stored. Times in milliseconds since 1970. */
 export interface InvitationRow {
@@ -48,8 +49,8 @@ export const openInvitation = sql`i.accepted_at IS NULL AND i.revoked_at IS NULL
 export const pendingInvitation = (now: number): Statement => sql`${openInvitation} AND i.expires_at > ${now}`;
 
 /** A condition: the organization of the invitation `i` accepts members. */
-export const joinableInvitation = sql`NOT EXISTS (SELECT 1 FROM organizations o
-  WHERE o.id = i.organization_id AND ${isSuspended})`;
+export const joinableInvitation = sql`EXISTS (SELECT 1 FROM organizations o
+  WHERE o.id = i.organization_id AND NOT (${isSuspended}) AND ${hasRoomForMember})`;
 
 const countPending = (organizationId: string, now: number): Statement =>
   sql`(SELECT count(*) FROM invitations i WHERE i.organization_id = ${organizationId} AND ${
@@ -115,13 +116,22 @@ export async function findInvitationObstacles(
   return found ?? { invited: 0, members: 0, pending: 0 };
 }
 
-/** The invitation of a link, whether its email address has an account, and whether its organization is suspended. */
-export type InvitationOfLink = InvitationRow & { readonly hasAccount: number; readonly suspended: 0 | 1 };
+/** The invitation of a link. */
+export interface InvitationOfLink extends InvitationRow {
+  /** Whether its email address has an account. */
+  readonly hasAccount: number;
+  /** Whether its organization is suspended. */
+  readonly suspended: 0 | 1;
+  /** How many members its organization may have, and whether it has room for one more. */
+  readonly membersMax: number;
+  readonly hasRoom: 0 | 1;
+}
 
 /** @returns The pending invitation that a link is for, or undefined. */
 export function findInvitationByToken(database: DatabaseReader, tokenHash: string, now: number) {
   return database.readFirst<InvitationOfLink>(sql`
     SELECT EXISTS (SELECT 1 FROM users WHERE email = i.email) AS hasAccount, ${isSuspended} AS suspended,
+      ${effectiveNumber("membersMax")} AS membersMax, ${hasRoomForMember} AS hasRoom,
       ${columns}
     JOIN link_tokens l ON l.subject = i.id AND l.purpose = 'invitation'
     WHERE l.token_hash = ${tokenHash} AND l.expires_at > ${now} AND ${pendingInvitation(now)}`);
@@ -152,7 +162,8 @@ export function markInvitationRevoked(
 }
 
 /**
- * Accepts an invitation for a user whose confirmed address is the invited one and who is not a member yet.
+ * Accepts an invitation for a user whose confirmed address is the invited one and who is not a member yet, if the organization
+ * accepts members.
  *
  * @param options `membershipsMax`: a user with this many memberships cannot join another organization.
  */

@@ -12,17 +12,13 @@ import { insertMembership } from "../../db/organization/memberships.ts";
 import { insertOrganization } from "../../db/organization/organizations.ts";
 import { endReplacedSessions, insertSession } from "../../db/sign_in/sessions.ts";
 import type { Actor, ClientInfo, PersonActor } from "../../domain/actor.ts";
-import {
-  AppError,
-  invalidTokenError,
-  organizationSuspendedError,
-  validationError,
-} from "../../domain/errors.ts";
+import { AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { membershipsPerUserMax, sessionsPerUserMax } from "../../domain/limits.ts";
 import { canonicalEmail, emailHint } from "../../domain/mail/email.ts";
 import { ownOrganizationName } from "../../domain/name.ts";
 import type { Context } from "../context.ts";
+import { requireJoinable } from "../organization/accept_invitation.ts";
 import { newSession, wellFormedHash } from "../sign_in/session_tokens.ts";
 import { readSignedIn, type SignedIn } from "../sign_in/sign_in.ts";
 
@@ -44,7 +40,7 @@ type Invited = Pick<InvitationOfLink, "id" | "organizationId" | "email" | "role"
  * confirmed. Otherwise they get an organization that they own, and an email that asks them to confirm the address.
  *
  * @throws {AppError} `sign_up_closed`, `validation_failed`, `email_taken`, `invalid_token`, `organization_suspended`,
- *   `rate_limited`, `unavailable`.
+ *   `limit_reached`, `rate_limited`, `unavailable`.
  */
 export async function signUp(context: Context, client: ClientInfo, input: SignUpInput): Promise<SignedIn> {
   requireOpenSignUp(context, input);
@@ -74,7 +70,7 @@ async function findInvited(context: Context, token: string | undefined): Promise
     ? undefined
     : await findInvitationByToken(context.database, tokenHash, context.clock());
   if (found === undefined || tokenHash === null) throw invalidTokenError();
-  if (found.suspended === 1) throw organizationSuspendedError();
+  requireJoinable(found);
   return { ...found, tokenHash };
 }
 

@@ -4,8 +4,9 @@ import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { insertJoiningUser } from "../../db/operator/users.ts";
 import { insertMembership } from "../../db/organization/memberships.ts";
+import { findEffectiveNumber } from "../../db/organization/plan_numbers.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
-import { AppError, validationError } from "../../domain/errors.ts";
+import { AppError, memberLimitError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { requireEmail } from "../../domain/mail/email.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
@@ -29,7 +30,7 @@ export interface NewUserInput {
 /**
  * Creates an account whose email address counts as confirmed.
  *
- * @throws {AppError} `email_taken`; `validation_failed`, also for an unknown organization.
+ * @throws {AppError} `email_taken`, `limit_reached`; `validation_failed`, also for an unknown organization.
  */
 export async function createUser(
   context: SessionContext,
@@ -56,6 +57,8 @@ export async function createUser(
   if (await findUserCredentials(database, email) !== undefined) {
     throw new AppError("email_taken", `An account with the email address ${email} already exists.`);
   }
+  const membersMax = join && await findEffectiveNumber(database, join.organizationId, "membersMax");
+  if (membersMax !== undefined) throw memberLimitError(membersMax);
   throw validationError([{ path: "join", message: "is not the id of an organization." }]);
 }
 

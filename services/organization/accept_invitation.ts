@@ -3,13 +3,19 @@ import { updateLastOrganization } from "../../db/account/users.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import {
   findInvitationByToken,
+  type InvitationOfLink,
   type InvitationRow,
   markInvitationAccepted,
 } from "../../db/organization/invitations.ts";
 import { insertMembership } from "../../db/organization/memberships.ts";
 import { updateSessionOrganization } from "../../db/sign_in/sessions.ts";
 import type { SessionActor } from "../../domain/actor.ts";
-import { AppError, invalidTokenError, organizationSuspendedError } from "../../domain/errors.ts";
+import {
+  AppError,
+  invalidTokenError,
+  memberLimitError,
+  organizationSuspendedError,
+} from "../../domain/errors.ts";
 import { membershipsPerUserMax } from "../../domain/limits.ts";
 import type { InvitationOffer } from "../../domain/organization.ts";
 import { writeChange } from "../change.ts";
@@ -82,10 +88,16 @@ function requireMayAccept({ user, memberships }: SessionActor, invitation: Invit
   }
 }
 
-/** @returns The pending invitation of a link. @throws {AppError} `invalid_token`, `organization_suspended`. */
+/** @returns The pending invitation of a link. @throws {AppError} `invalid_token`, `organization_suspended`, `limit_reached`. */
 async function findJoinable({ database, clock }: SessionContext, tokenHash: string) {
   const row = await findInvitationByToken(database, tokenHash, clock());
   if (row === undefined) throw invalidTokenError();
-  if (row.suspended === 1) throw organizationSuspendedError();
+  requireJoinable(row);
   return row;
+}
+
+/** @throws {AppError} `organization_suspended`; `limit_reached` if the organization of an invitation is full. */
+export function requireJoinable({ suspended, hasRoom, membersMax }: InvitationOfLink): void {
+  if (suspended === 1) throw organizationSuspendedError();
+  if (hasRoom === 0) throw memberLimitError(membersMax);
 }

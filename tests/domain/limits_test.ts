@@ -26,7 +26,6 @@ const relations: Readonly<Record<string, boolean>> = {
     limits.secondStepAttemptsMax <= limits.signInFailuresFree,
   "a passkey times out before the second step": limits.passkeyTimeoutMs <= limits.secondStepTimeoutMs,
   "the default page is no larger than the largest": limits.pageItemsDefault <= limits.pageItemsMax,
-  "all active keys fit on one page": limits.activeApiKeysMax <= limits.pageItemsMax,
   "a batch fits into one commit, as it is atomic":
     limits.usageBatchRecordsMax <= limits.recorderCommitRecordsMax,
   "the queue holds several commits": limits.recorderQueueRecordsMax >= 2 * limits.recorderCommitRecordsMax,

@@ -44,7 +44,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     limits.bodyReadTimeoutMs / 1000
   } seconds. The connection is closed.`,
   email_taken: "Another account uses the email address.",
-  key_limit_reached: `The organization has the maximum of ${limits.activeApiKeysMax} active API keys.`,
+  key_limit_reached:
+    "The organization has as many active API keys as it may. The message says how many that is.",
   limit_reached:
     "The maximum number of these objects has been reached. The message says how many are allowed.",
   last_owner: "The change would leave the organization without an owner.",

@@ -49,7 +49,14 @@ function signInRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Create an account and an organization, and sign in",
     body: schemas.signUpSchema,
     responses: { 201: { description: "Signed in. The cookie is set.", schema: schemas.sessionUserSchema } },
-    errors: ["sign_up_closed", "organization_suspended", "invalid_token", "email_taken", "rate_limited"],
+    errors: [
+      "sign_up_closed",
+      "organization_suspended",
+      "invalid_token",
+      "email_taken",
+      "limit_reached",
+      "rate_limited",
+    ],
   }, async (c, { body }) => {
     const { session } = await beginSession(c, parts, (client) => signUp(services, client, body));
     return sessionUser(session);

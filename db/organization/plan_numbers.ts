@@ -1,0 +1,34 @@
+// The numbers that limit an organization: its own, or else those of its plan.
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+
+const columns = {
+  apiKeysMax: sql`api_keys_max`,
+  membersMax: sql`members_max`,
+  usageSeriesMax: sql`usage_series_max`,
+  requestsPerSecond: sql`requests_per_second`,
+} as const;
+
+/** A number of a plan. */
+export type PlanNumber = keyof typeof columns;
+
+/** @returns A number of the organization `o`. Requests per second are null while they are those of the setting. */
+export function effectiveNumber(number: PlanNumber): Statement {
+  const column = columns[number];
+  return sql`coalesce(o.${column}, (SELECT pl.${column} FROM plans pl WHERE pl.number = o.plan))`;
+}
+
+/** A condition: the organization `o` has room for one more member. */
+export const hasRoomForMember = sql`(SELECT count(*) FROM memberships me WHERE me.organization_id = o.id)
+  < ${effectiveNumber("membersMax")}`;
+
+/** @returns A number of an organization, or undefined if it doesn't exist or was deleted. */
+export async function findEffectiveNumber(
+  database: DatabaseReader,
+  organizationId: string,
+  number: Exclude<PlanNumber, "requestsPerSecond">,
+): Promise<number | undefined> {
+  const row = await database.readFirst<{ number: number }>(sql`
+    SELECT ${effectiveNumber(number)} AS number FROM organizations o 
+    WHERE o.id = ${organizationId} AND o.deleted_at IS NULL`);
+  return row?.number;
+}

@@ -1,0 +1,95 @@
+// How many active keys and members an organization may have: as its plan says, unless it has numbers of its own.
+import assert from "node:assert/strict";
+import type { OperatorActor } from "../../../domain/actor.ts";
+import { createUser } from "../../../services/operator/new_user.ts";
+import { assertError, type TestApp, testPassword, type TestPerson } from "../../support/app.ts";
+import { asOperator } from "../../support/operator_api.ts";
+import { newOperatorToken } from "../../support/operators.ts";
+import { mailedToken, verifiedPerson } from "../../support/people.ts";
+import { changePlan, overridePlan } from "../../support/plans.ts";
+import { onEveryDatabase } from "../../support/usage.ts";
+
+const keys = "/api/portal/api-keys";
+
+/** @returns The statuses of some requests that are sent at the same time, in order. */
+async function statusesOf(requests: Promise<Response>[]): Promise<number[]> {
+  return (await Promise.all(requests)).map(({ status }) => status).sort();
+}
+
+/** Asserts that a request is refused because of a number, which the message has. */
+async function assertFull(response: Response, code: string, number: string): Promise<void> {
+  const { error } = await assertError(response, 409, code);
+  assert.ok(error.message.includes(number), error.message);
+}
+
+onEveryDatabase("an organization has as many active keys as its plan allows", async (test) => {
+  const ada = await test.signUp();
+  const make = () => test.send(keys, { cookie: ada.cookie, json: { name: "A" } });
+  const rotate = (id: string, expireOldAt?: string) =>
+    test.send(`${keys}/${id}/rotate`, { cookie: ada.cookie, json: { expireOldAt } });
+  await changePlan(test, "api_keys_max", 3);
+  assert.deepEqual(await statusesOf(Array.from({ length: 5 }, make)), [201, 201, 201, 409, 409]);
+  await assertFull(await make(), "key_limit_reached", "3 active keys");
+
+  await overridePlan(test, ada.organizationId, { api_keys_max: 4 });
+  const { apiKey } = await (await make()).json();
+  await assertFull(await make(), "key_limit_reached", "4 active keys");
+
+  await overridePlan(test, ada.organizationId, { api_keys_max: null });
+  await changePlan(test, "api_keys_max", 1);
+  const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+  const byOperator = await send(`POST /organizations/${ada.organizationId}/api-keys`, { name: "B" });
+  assert.deepEqual([byOperator.status, byOperator.body.error.code], [409, "key_limit_reached"]);
+  const later = new Date(test.now() + 3_600_000).toISOString();
+  await assertFull(await rotate(apiKey.id, later), "key_limit_reached", "1 active key.");
+  const replaced = await rotate(apiKey.id);
+  assert.equal(replaced.status, 201, "a key that ends immediately makes room even beyond the number");
+  await replaced.body?.cancel();
+});
+
+/** Invites an address. @returns The token of the link. */
+async function invite(test: TestApp, owner: TestPerson, email: string): Promise<string> {
+  const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
+  const response = await test.send(path, { cookie: owner.cookie, json: { email, role: "MEMBER" } });
+  assert.equal(response.status, 201, await response.text());
+  return await mailedToken(test, email);
+}
+
+onEveryDatabase("an organization has as many members as its plan allows", async (test) => {
+  const owner = await verifiedPerson(test);
+  const people = [await verifiedPerson(test), await verifiedPerson(test), await verifiedPerson(test)];
+  const tokens: string[] = [];
+  for (const { email } of people) tokens.push(await invite(test, owner, email));
+  const grace = { token: await invite(test, owner, "grace@example.com"), name: "Grace" };
+  const accept = (at: number) =>
+    test.send("/api/portal/invitations/accept", {
+      cookie: people[at]?.cookie ?? "",
+      json: { token: tokens[at] },
+    });
+  const signUp = () =>
+    test.send("/api/auth/sign-up", {
+      json: { name: grace.name, password: testPassword, invitationToken: grace.token },
+    });
+  await changePlan(test, "members_max", 3);
+  assert.deepEqual(await statusesOf([accept(0), accept(1), accept(2)]), [200, 200, 409]);
+  await assertFull(await signUp(), "limit_reached", "3 members");
+
+  await overridePlan(test, owner.organizationId, { members_max: 4 });
+  const joined = await signUp();
+  assert.equal(joined.status, 201, await joined.text());
+  const join = { organizationId: owner.organizationId, role: "MEMBER" } as const;
+  const client = { address: "", userAgent: "test", requestId: null };
+  const operator: OperatorActor = { type: "operator", client, credential: { kind: "commandLine" } };
+  const create = () =>
+    createUser(test.services, operator, {
+      email: "kay@example.com",
+      name: "Kay",
+      password: testPassword,
+      join,
+    });
+  await assert.rejects(create(), /limit of 4 members/);
+
+  await overridePlan(test, owner.organizationId, { members_max: null });
+  await changePlan(test, "members_max", 5);
+  assert.equal((await create()).organizationId, owner.organizationId);
+});
