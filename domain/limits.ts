@@ -44,6 +44,8 @@ export const passwordHashesWaitingMax = 32;
 export const nameCharactersMax = 100;
 export const emailCharactersMax = 254;
 export const apiKeyNameCharactersMax = 100;
+/** Active keys of an organization whose plan doesn't say otherwise. */
+export const activeApiKeysMax = 100;
 /** Characters of a permission of an API key, and permissions that a key has beside those that Gatehouse checks. */
 export const keyPermissionCharactersMax = 64;
 export const ownKeyPermissionsMax = 32;
