@@ -3,19 +3,10 @@
 // A counter is unknown while it lacks what was recorded before it was opened. Recording and voiding change a window's usage and its
 // counter by the same amount, so their difference is the same at any moment: one statement reads both, nothing is locked, and the
 // difference can be added later.
-import { lowBits } from "../../domain/meter/quantity.ts";
-import type { LimitPeriod } from "../../domain/meter/usage_limit.ts";
+import type { SumParts } from "../../domain/meter/quantity.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
-import {
-  type Database,
-  type DatabaseReader,
-  integer,
-  joinSql,
-  sql,
-  type Statement,
-} from "../engine/database.ts";
-import { allMonths } from "./usage_sums.ts";
-import { windowSums } from "./window_totals.ts";
+import { type Database, type DatabaseReader, sql } from "../engine/database.ts";
+import { type LimitScopeRow, limitSums } from "./limit_sums.ts";
 
 /** A limit's counter for one window of an organization. */
 export interface LimitCell {
@@ -26,17 +17,6 @@ export interface LimitCell {
   readonly windowNumber: number;
   /** A time in the window, in milliseconds since 1970. */
   readonly at: number;
-}
-
-/** Which usage of an organization a limit counts. */
-export interface LimitScopeRow {
-  /** An empty text for all products. */
-  readonly productSlug: string;
-  /** An empty text for all metrics. */
-  readonly metric: string;
-  readonly per: LimitPeriod;
-  /** The number of the first key of a lineage; null for all usage. */
-  readonly lineage: number | null;
 }
 
 /** A cell with what it counts. */
@@ -61,12 +41,9 @@ export function findUnknownCells(
     WHERE c.is_known = 0`);
 }
 
-/** What an unknown counter lacks, as texts; see `domain/meter/quantity.ts`. */
-export interface MissingSums extends Omit<LimitCell, "at"> {
+/** What an unknown counter lacks. */
+export interface MissingSums extends Omit<LimitCell, "at">, SumParts {
   readonly openedSeq: number;
-  readonly high: string;
-  readonly low: string;
-  readonly micro: string;
 }
 
 /**
@@ -82,37 +59,9 @@ export function findMissingSums(
     SELECT c.usage_limit AS usageLimit, c.organization, c.window_number AS windowNumber,
       c.opened_seq AS openedSeq, CAST(w.high - c.sum_high AS TEXT) AS high,
       CAST(w.low - c.sum_low AS TEXT) AS low, CAST(w.micro - c.sum_micro AS TEXT) AS micro
-    FROM usage_limit_counters c CROSS JOIN (${sumsOf(cell, window)}) w
+    FROM usage_limit_counters c CROSS JOIN (${limitSums(cell, window)}) w
     WHERE c.usage_limit = ${cell.usageLimit} AND c.organization = ${cell.organization}
       AND c.window_number = ${cell.windowNumber} AND c.is_known = 0`);
-}
-
-/** @returns A query for the one row of high, low and micro: what an organization used of a limit in a window, null for always. */
-function sumsOf(
-  { productSlug, metric, per, lineage, organization }: LimitScopeRow & Pick<LimitCell, "organization">,
-  window: UsageWindow | null,
-): Statement {
-  const conditions = [sql`e.organization = ${organization}`];
-  if (productSlug !== "") conditions.push(sql`e.product_slug = ${productSlug}`);
-  if (metric !== "") conditions.push(sql`e.metric = ${metric}`);
-  if (lineage !== null) {
-    conditions.push(sql`e.api_key IN (SELECT k.number FROM api_keys k WHERE k.lineage = ${lineage})`);
-  }
-  const series = joinSql(conditions, " AND ");
-  const ofSeries = sql`r.organization = ${organization}${
-    conditions.length === 1 ? sql`` : sql` AND r.series IN (SELECT e.id FROM usage_series e WHERE ${series})`
-  }`;
-  const parts = window === null
-    ? sql`SELECT r.sum_high, r.sum_low, r.sum_micro FROM ${allMonths} m
-      CROSS JOIN usage_rollups_monthly r ON r.month = m.month AND ${ofSeries}`
-    : per === "minute"
-    ? sql`SELECT r.quantity_whole >> ${integer(lowBits)} AS sum_high,
-        r.quantity_whole & ${integer(2 ** lowBits - 1)} AS sum_low, r.quantity_micro AS sum_micro
-      FROM usage_records r WHERE ${ofSeries} AND r.timestamp >= ${window.start} AND r.timestamp < ${window.end}
-        AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq)`
-    : windowSums(window, { months: ofSeries, series });
-  return sql`SELECT coalesce(sum(p.sum_high), 0) AS high, coalesce(sum(p.sum_low), 0) AS low,
-    coalesce(sum(p.sum_micro), 0) AS micro FROM (${parts}) p`;
 }
 
 /** Adds what counters lack, unless they are known or were opened again meanwhile. @throws {DatabaseError} */

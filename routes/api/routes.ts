@@ -26,6 +26,7 @@ import { organizationRoutes } from "./organization/organizations.ts";
 import { passwordRoutes } from "./account/passwords.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
 import { twoStepRoutes } from "./sign_in/two_step.ts";
+import { limitRoutes } from "./meter/limits.ts";
 import { usageRoutes } from "./meter/usage.ts";
 import { usageRecordRoutes } from "./meter/usage_records.ts";
 
@@ -47,6 +48,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   auditRoutes(app, parts);
   apiKeyRoutes(app, parts);
   usageRoutes(app, parts);
+  limitRoutes(app, parts);
   usageRecordRoutes(app, parts);
   keyVerificationRoutes(app, parts);
   operatorOrganizationRoutes(app, parts);

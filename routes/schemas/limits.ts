@@ -20,3 +20,7 @@ export const limitStandingSchema = z.object({
   remaining: z.number().openapi({ description: "How much is left, at least 0.", example: 1_750 }),
   resetsAt: timeOut("When the window ends. Null for `total`.").nullable(),
 }).openapi("LimitStanding");
+
+export const limitStandingsSchema = z.object({ limits: z.array(limitStandingSchema) }).openapi(
+  "LimitStandings",
+);

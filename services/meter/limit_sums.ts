@@ -5,8 +5,10 @@ import {
   type LimitCell,
   type MissingSums,
 } from "../../db/meter/limit_counters.ts";
+import { type LimitScopeRow, sumLimit } from "../../db/meter/limit_sums.ts";
 import { limitWindow } from "../../domain/meter/limit_window.ts";
-import type { ReportContext } from "../reports/report_context.ts";
+import type { SumParts } from "../../domain/meter/quantity.ts";
+import type { ReportContext, ReportScope } from "../reports/report_context.ts";
 
 /** After this many milliseconds, other reports run. */
 const sliceMs = 5;
@@ -19,19 +21,45 @@ export interface LimitCells {
 }
 
 /** @returns What the unknown ones of some counters lack. @throws {DatabaseError} */
-export async function sumLimitCells(
-  { database, pause }: ReportContext,
-  { cells }: LimitCells,
-): Promise<MissingSums[]> {
-  const missing: MissingSums[] = [];
+export async function sumLimitCells(context: ReportContext, { cells }: LimitCells): Promise<MissingSums[]> {
+  const { database } = context;
+  const unknown = await findUnknownCells(database, cells);
+  const missing = await inSlices(
+    context,
+    unknown,
+    (cell) => findMissingSums(database, cell, limitWindow(cell.per, cell.timezone, cell.at)),
+  );
+  return missing.filter((sums) => sums !== undefined);
+}
+
+/** Limits of an organization whose current windows have no counter. */
+export interface LimitsToSum extends ReportScope {
+  readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
+}
+
+/** @returns What is used of each limit. @throws {DatabaseError} */
+export function sumLimits(context: ReportContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
+  return inSlices(
+    context,
+    limits,
+    (limit) => sumLimit(context.database, limit, limitWindow(limit.per, limit.timezone, now)),
+  );
+}
+
+/** Reads one item after the other, and lets other reports run in between. */
+async function inSlices<Item, Result>(
+  { pause }: ReportContext,
+  items: readonly Item[],
+  read: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
   let since = performance.now();
-  for (const cell of await findUnknownCells(database, cells)) {
-    const found = await findMissingSums(database, cell, limitWindow(cell.per, cell.timezone, cell.at));
-    if (found !== undefined) missing.push(found);
+  for (const item of items) {
     if (performance.now() - since > sliceMs) {
       await pause();
       since = performance.now();
     }
+    results.push(await read(item));
   }
-  return missing;
+  return results;
 }

@@ -1,4 +1,6 @@
 // Operators read the usage of any organizations, on the reports thread.
+import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import { readLimits } from "../meter/limits.ts";
 import { groupsOf } from "../meter/usage.ts";
 import type { UsageQuery } from "../meter/usage_sums.ts";
 import type { SessionContext } from "../context.ts";
@@ -33,4 +35,14 @@ export async function operatorUsageInput(
   const resolve = async (idText: string) => (await resolveOrganization({ database }, idText)).id;
   const organizationIds = organizationId && await Promise.all(organizationId.map(resolve));
   return { ...query, groupBy: groupsOf(query), organizationIds, now: clock() };
+}
+
+/** Reads where the limits of an organization stand. @throws {AppError} `not_found`, `unavailable`. */
+export async function readLimitsAsOperator(
+  context: Pick<SessionContext, "database" | "reports" | "clock">,
+  idText: string,
+  signal: AbortSignal,
+): Promise<LimitStanding[]> {
+  const { id: organizationId } = await resolveOrganization(context, idText);
+  return await readLimits(context, { organizationId, signal });
 }

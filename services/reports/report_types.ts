@@ -1,7 +1,7 @@
 // The reports that the reports thread runs, by name.
 import { auditCsv, operatorAuditCsv } from "../audit_csv.ts";
 import type { ReportContext } from "./report_context.ts";
-import { sumLimitCells } from "../meter/limit_sums.ts";
+import { sumLimitCells, sumLimits } from "../meter/limit_sums.ts";
 import { findRemainingExtremes } from "../meter/remaining_extremes.ts";
 import { readOrganization, readOrganizationPage } from "../operator/organization_list.ts";
 import { readPlan, readPlans } from "../operator/plan_list.ts";
@@ -23,6 +23,7 @@ const reports = {
   readUsageRecordPage,
   findRemainingExtremes,
   sumLimitCells,
+  sumLimits,
   auditCsv,
   operatorAuditCsv,
   readUserPage,

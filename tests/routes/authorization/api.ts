@@ -319,9 +319,11 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/portal/audit.csv": { who: inActiveFromAdmin },
   "GET /api/portal/usage": { who: inActive },
   "GET /api/portal/usage.csv": { who: inActive },
+  "GET /api/portal/limits": { who: inActive },
 
   "GET /api/v1/usage": { who: byKey },
   "GET /api/v1/usage.csv": { who: byKey },
+  "GET /api/v1/limits": { who: byKey },
   "POST /api/v1/usage": { who: byKey, attempt: () => ({ json: record }) },
   "POST /api/v1/usage/batch": { who: byKey, attempt: () => ({ json: { records: [record] } }) },
   "GET /api/v1/usage/records": { who: byKey },

@@ -85,6 +85,11 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     attempt: ofOrganization(),
     object: ["id", "org"],
   },
+  "GET /api/operator/organizations/:id/limits": {
+    ...byOperator("organizations:read"),
+    attempt: ofOrganization(),
+    object: ["id", "org"],
+  },
   "PATCH /api/operator/organizations/:id": {
     ...byOperator("organizations:write"),
     attempt: ofOrganization({ json: { name: "Renamed" } }),

@@ -7,6 +7,7 @@ import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter
 import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
 import { prepareLimitCounters } from "../../../services/meter/limit_counters.ts";
 import { createTestKey, type TestApp } from "../../support/app.ts";
+import { addLimit } from "../../support/limits.ts";
 import { listAll, onEveryDatabase, recordAll, type SentRecord, voidOne } from "../../support/usage.ts";
 
 const dayMs = 24 * 3_600_000;
@@ -14,30 +15,6 @@ const dayMs = 24 * 3_600_000;
 function randomNumbers(seed: number) {
   let state = seed;
   return (below: number) => (state = state * 48271 % 2147483647) % below;
-}
-
-/** Inserts limits of one organization, of all periods. @returns Their numbers, by period. */
-async function insertLimits(
-  { opened: { database } }: TestApp,
-  { organizationId, lineage, productSlug = "", metric = "" }: {
-    organizationId: string;
-    lineage?: string;
-    productSlug?: string;
-    metric?: string;
-  },
-): Promise<{ number: number; per: (typeof limitPeriods)[number] }[]> {
-  await database.write(
-    limitPeriods.map((per) =>
-      sql`INSERT INTO usage_limits (id, organization, lineage, product_slug, metric, per, quantity_whole,
-        quantity_micro, mode, created_seq, created_at)
-      SELECT 'lim_' || lower(hex(randomblob(16))), iif(${lineage ?? null} IS NULL, o.number, NULL),
-        (SELECT number FROM api_keys WHERE id = ${lineage ?? null}), ${productSlug}, ${metric}, ${per}, 1, 0,
-        'soft', c.seq, 0
-      FROM organizations o, usage_cursor c WHERE o.id = ${organizationId}`
-    ),
-  );
-  return await database.read(sql`
-    SELECT number, per FROM usage_limits ORDER BY number DESC LIMIT ${limitPeriods.length}`);
 }
 
 async function numberOf({ opened: { database } }: TestApp, organizationId: string): Promise<number> {
@@ -102,6 +79,14 @@ function sumWithin(records: readonly Sent[], window: { start: number; end: numbe
   return microsToDecimal(micros.reduce((sum, value) => sum + value, 0n));
 }
 
+const scopes: readonly { isOfKey?: boolean; productSlug?: string; metric?: string }[] = [
+  {},
+  { productSlug: "p1" },
+  { metric: "m2" },
+  { isOfKey: true },
+  { isOfKey: true, productSlug: "p0", metric: "m0" },
+];
+
 onEveryDatabase("counters are completed with the usage of their windows, exactly", async (test) => {
   const random = randomNumbers(20261122);
   const ada = await test.signUp();
@@ -139,22 +124,15 @@ onEveryDatabase("counters are completed with the usage of their windows, exactly
       ...timezoneRows(timezone, test.now()),
       sql`UPDATE organizations SET timezone = ${timezone}`,
     ]);
-    for (
-      const { counts, ...scope } of [
-        { counts: () => true },
-        { productSlug: "p1", counts: (record: SentRecord) => record.productSlug === "p1" },
-        { metric: "m2", counts: (record: SentRecord) => record.metric === "m2" },
-        { lineage: first?.id ?? "", counts: ({ key }: { key: number }) => key === 0 },
-        {
-          productSlug: "p0",
-          metric: "m0",
-          lineage: first?.id ?? "",
-          counts: ({ key, productSlug, metric }: SentRecord & { key: number }) =>
-            key === 0 && productSlug === "p0" && metric === "m0",
-        },
-      ]
-    ) {
-      const limits = await insertLimits(test, { organizationId: ada.organizationId, ...scope });
+    for (const { isOfKey = false, ...scope } of scopes) {
+      const counts = ({ key, productSlug, metric }: SentRecord & { key: number }) =>
+        (!isOfKey || key === 0) && [productSlug, undefined].includes(scope.productSlug) &&
+        [metric, undefined].includes(scope.metric);
+      const of = isOfKey && first !== undefined
+        ? { apiKeyId: first.id }
+        : { organizationId: ada.organizationId };
+      const limits = [];
+      for (const per of limitPeriods) limits.push(await addLimit(test, of, { per, ...scope }));
       const cells = await openCounters(test, { organization, timezone, limits, times });
       await prepareLimitCounters(test.services, cells);
       for (const { number, per } of limits) {

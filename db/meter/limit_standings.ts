@@ -1,0 +1,70 @@
+// The SQL of where limits stand.
+import type { SumParts } from "../../domain/meter/quantity.ts";
+import type { LimitMode } from "../../domain/meter/usage_limit.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import type { LimitScopeRow } from "./limit_sums.ts";
+import { ahead, windowNumber } from "./limit_windows.ts";
+import { countedSeq, isApplied } from "./usage_limits.ts";
+
+/** Which limits to read. */
+export interface LimitQuery {
+  readonly organizationId: string;
+  /** A key of the organization, whose budget applies too. */
+  readonly apiKeyId?: string | undefined;
+  /** Only limits that count this product and metric. */
+  readonly series?: { readonly productSlug: string; readonly metric: string } | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** A limit and the counter of its current window. */
+export interface LimitStandingRow extends LimitScopeRow {
+  readonly limitId: string;
+  readonly mode: LimitMode;
+  readonly quantity: SumParts;
+  /** That of the organization: an IANA name. */
+  readonly timezone: string;
+  /** What is used; null without a counter that has all usage of the window. */
+  readonly used: SumParts | null;
+}
+
+/** Joins the counter `c` of the limit `l` and the organization `o` for the window of a time, if it has all usage of the window. */
+export const joinCounter = (time: Statement): Statement =>
+  sql`LEFT JOIN usage_limit_counters c ON c.usage_limit = l.number AND c.organization = o.number
+    AND c.window_number = ${windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time))}
+    AND c.is_known = 1 AND c.opened_seq >= ${countedSeq}`;
+
+interface Row extends LimitScopeRow, Pick<LimitStandingRow, "limitId" | "mode" | "timezone"> {
+  readonly quantityLow: string;
+  readonly quantityMicro: string;
+  readonly high: string | null;
+  readonly low: string;
+  readonly micro: string;
+}
+
+/** @returns The limits that apply, those of the organization before those of the key. @throws {DatabaseError} */
+export async function findLimitStandings(
+  database: DatabaseReader,
+  { organizationId, apiKeyId, series, now }: LimitQuery,
+): Promise<LimitStandingRow[]> {
+  const applied = isApplied({
+    ...(apiKeyId && {
+      lineage: sql`(SELECT k.lineage FROM api_keys k WHERE k.id = ${apiKeyId} AND k.organization_id = o.id)`,
+    }),
+    ...(series && { series: { productSlug: sql`${series.productSlug}`, metric: sql`${series.metric}` } }),
+  });
+  const rows = await database.read<Row>(sql`
+    SELECT l.id AS limitId, o.number AS organization, l.product_slug AS productSlug, l.metric, l.per, l.lineage,
+      l.mode, CAST(l.quantity_whole AS TEXT) AS quantityLow, CAST(l.quantity_micro AS TEXT) AS quantityMicro,
+      o.timezone,
+      CAST(c.sum_high AS TEXT) AS high, CAST(c.sum_low AS TEXT) AS low, CAST(c.sum_micro AS TEXT) AS micro
+    FROM organizations o CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) t
+    JOIN usage_limits l ON ${applied} ${joinCounter(sql`t.now`)}
+    WHERE o.id = ${organizationId}
+    ORDER BY l.lineage IS NOT NULL, l.product_slug, l.metric, instr('minute hour day month total', l.per)`);
+  return rows.map(({ quantityLow, quantityMicro, high, low, micro, ...row }) => ({
+    ...row,
+    quantity: { high: "0", low: quantityLow, micro: quantityMicro },
+    used: high === null ? null : { high, low, micro },
+  }));
+}

@@ -1,0 +1,64 @@
+// Where limits stand: what is used of each in the current window.
+import {
+  findLimitStandings,
+  type LimitQuery,
+  type LimitStandingRow,
+} from "../../db/meter/limit_standings.ts";
+import { limitStanding } from "../../domain/meter/limit_window.ts";
+import { sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
+import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import type { Context, SessionContext } from "../context.ts";
+import { requireActiveOrganization } from "../organization/membership.ts";
+import { requireApiKey, type UsageReader } from "./usage_access.ts";
+
+/**
+ * Reads every limit that applies, exactly: what no counter has is summed by the reports thread.
+ *
+ * @param options `signal`: cancels the sums.
+ * @throws {AppError} `unavailable`. @throws {DatabaseError}
+ */
+export async function readLimits(
+  { database, reports, clock }: Pick<SessionContext, "database" | "reports" | "clock">,
+  { signal, ...which }: Omit<LimitQuery, "now"> & { readonly signal?: AbortSignal | undefined },
+): Promise<LimitStanding[]> {
+  const now = clock();
+  const rows = await findLimitStandings(database, { ...which, now });
+  const limits = rows.filter(({ used }) => used === null);
+  const { organizationId } = which;
+  const sums = limits.length === 0
+    ? []
+    : await reports.read("sumLimits", { organizationId, limits, now }, signal);
+  const summed = new Map(limits.map(({ limitId }, at) => [limitId, sums[at]]));
+  return rows.map((row) => standingOf(row, row.used ?? summed.get(row.limitId) ?? noUsage, now));
+}
+
+const noUsage: SumParts = { high: "0", low: "0", micro: "0" };
+
+function standingOf({ productSlug, metric, quantity, ...row }: LimitStandingRow, used: SumParts, at: number) {
+  return limitStanding({
+    ...row,
+    productSlug: productSlug || null,
+    metric: metric || null,
+    micros: sumMicros(quantity),
+    usedMicros: sumMicros(used),
+    at,
+  });
+}
+
+/**
+ * Reads the limits of a key, given by its hash, or of a session's active organization.
+ *
+ * @param signal Cancels reading. @throws {AppError} As `usageScope`; `unavailable`.
+ */
+export async function readOwnLimits(
+  context: Context,
+  reader: UsageReader,
+  signal: AbortSignal,
+): Promise<LimitStanding[]> {
+  if (typeof reader !== "string") {
+    const { organizationId } = requireActiveOrganization(reader, "usage.read");
+    return await readLimits(context, { organizationId, signal });
+  }
+  const { id: apiKeyId, organizationId } = await requireApiKey(context, reader, "usage:read");
+  return await readLimits(context, { organizationId, apiKeyId, signal });
+}

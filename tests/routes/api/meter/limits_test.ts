@@ -1,0 +1,171 @@
+// Where limits stand, over the API.
+import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
+import { restartLimits } from "../../../../db/meter/usage_limits.ts";
+import { timezoneRows } from "../../../../db/meter/limit_windows.ts";
+import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app.ts";
+import { addLimit } from "../../../support/limits.ts";
+import { asOperator } from "../../../support/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators.ts";
+import { listPage, onEveryDatabase, recordAll, voidOne } from "../../../support/usage.ts";
+
+async function limitsOf(test: TestApp, credentials: { apiKey: string } | { cookie: string }) {
+  const path = "apiKey" in credentials ? "/api/v1/limits" : "/api/portal/limits";
+  const response = await test.send(path, credentials);
+  assert.equal(response.status, 200, await response.clone().text());
+  return (await response.json()).limits;
+}
+
+async function personWithKey(
+  test: TestApp,
+  name: string,
+): Promise<TestPerson & { id: string; apiKey: string }> {
+  const person = await test.signUp(name);
+  const { id, fullKey } = await createTestKey(test, person);
+  return { ...person, id, apiKey: fullKey };
+}
+
+const tiles = { productSlug: "tiles", metric: "requests" };
+const all = { productSlug: null, metric: null };
+
+onEveryDatabase(
+  "shows each limit with what the window of now has, also from before the limit",
+  async (test) => {
+    const ada = await personWithKey(test, "Ada");
+    const bob = await personWithKey(test, "Bob");
+    const at = (ms: number) => new Date(test.now() - ms).toISOString();
+    const records = [
+      { ...tiles, quantity: 1.5, timestamp: at(0) },
+      { ...tiles, quantity: 2, timestamp: at(2 * 3_600_000) },
+      { ...tiles, quantity: 4, timestamp: at(3 * 24 * 3_600_000) },
+      { ...tiles, quantity: 8, timestamp: at(34 * 24 * 3_600_000) },
+      { productSlug: "maps", metric: "loads", quantity: 16, timestamp: at(0) },
+    ];
+    await recordAll(test, { apiKey: ada.apiKey, records });
+    await recordAll(test, { apiKey: bob.apiKey, records: [{ ...tiles, quantity: 100 }] });
+
+    const minute = await addLimit(test, {}, { per: "minute", quantity: 50, mode: "hard" });
+    const day = await addLimit(test, {}, { ...tiles, per: "day", quantity: 3 });
+    const month = await addLimit(test, {}, { ...tiles, per: "month", quantity: 10 });
+    const total = await addLimit(test, {}, { ...tiles, per: "total", quantity: 20 });
+    const budget = await addLimit(test, { apiKeyId: ada.id }, { per: "month", quantity: 30 });
+    const expected = [
+      {
+        limitId: minute.id,
+        ...all,
+        per: "minute",
+        mode: "hard",
+        quantity: 50,
+        used: 17.5,
+        remaining: 32.5,
+        resetsAt: "2026-11-21T14:04:00.000Z",
+      },
+      {
+        limitId: day.id,
+        ...tiles,
+        per: "day",
+        mode: "soft",
+        quantity: 3,
+        used: 3.5,
+        remaining: 0,
+        resetsAt: "2026-11-22T00:00:00.000Z",
+      },
+      {
+        limitId: month.id,
+        ...tiles,
+        per: "month",
+        mode: "soft",
+        quantity: 10,
+        used: 7.5,
+        remaining: 2.5,
+        resetsAt: "2026-12-01T00:00:00.000Z",
+      },
+      {
+        limitId: total.id,
+        ...tiles,
+        per: "total",
+        mode: "soft",
+        quantity: 20,
+        used: 15.5,
+        remaining: 4.5,
+        resetsAt: null,
+      },
+    ];
+    const ofKey = {
+      limitId: budget.id,
+      ...all,
+      per: "month",
+      mode: "soft",
+      quantity: 30,
+      used: 23.5,
+      remaining: 6.5,
+      resetsAt: "2026-12-01T00:00:00.000Z",
+    };
+    assert.deepEqual(await limitsOf(test, { apiKey: ada.apiKey }), [...expected, ofKey]);
+    assert.deepEqual(await limitsOf(test, { cookie: ada.cookie }), expected);
+    const { fullToken } = await newOperatorToken(test, ["organizations:read"]);
+    const operator = asOperator(test, fullToken);
+    assert.deepEqual((await operator(`GET /organizations/${ada.organizationId}/limits`)).body, {
+      limits: expected,
+    });
+    assert.equal((await operator("GET /organizations/org_x/limits")).status, 404);
+
+    // The windows end; what is voided no longer counts.
+    const { usageRecords } = await listPage(test, ada.apiKey, "limit=100");
+    const voided = usageRecords.find(({ quantity }) => quantity === 4);
+    await voidOne(test, { apiKey: ada.apiKey, id: voided?.id ?? "" });
+    test.advance(24 * 3_600_000);
+    const used = (await limitsOf(test, { apiKey: ada.apiKey })).map((limit: { used: number }) => limit.used);
+    assert.deepEqual(used, [0, 0, 3.5, 11.5, 19.5]);
+  },
+);
+
+onEveryDatabase(
+  "an organization's limit replaces or lifts its plan's, in its own time zone",
+  async (test) => {
+    const ada = await personWithKey(test, "Ada");
+    const bob = await personWithKey(test, "Bob");
+    const lifted = await addLimit(test, {}, { per: "day", quantity: 5 });
+    const replaced = await addLimit(test, {}, { ...tiles, per: "day", quantity: 5 });
+    await addLimit(test, { organizationId: ada.organizationId }, { per: "day", quantity: null });
+    const own = await addLimit(test, { organizationId: ada.organizationId }, {
+      ...tiles,
+      per: "day",
+      quantity: 9,
+    });
+    await test.opened.database.write([
+      ...timezoneRows("Pacific/Auckland", test.now()),
+      sql`UPDATE organizations SET timezone = 'Pacific/Auckland', ${restartLimits(test.now())}
+      WHERE id = ${ada.organizationId}`,
+    ]);
+    // Still the 21st in UTC, but the day before in Auckland.
+    const early = { ...tiles, quantity: 2, timestamp: "2026-11-21T10:59:59.999Z" };
+    const late = { ...tiles, quantity: 3, timestamp: "2026-11-21T11:00:00.000Z" };
+    for (const { apiKey } of [ada, bob]) await recordAll(test, { apiKey, records: [early, late] });
+    const brief = ({ limitId, used, resetsAt }: Record<string, unknown>) => ({ limitId, used, resetsAt });
+    assert.deepEqual((await limitsOf(test, ada)).map(brief), [
+      { limitId: own.id, used: 3, resetsAt: "2026-11-22T11:00:00.000Z" },
+    ]);
+    assert.deepEqual((await limitsOf(test, bob)).map(brief), [
+      { limitId: lifted.id, used: 5, resetsAt: "2026-11-22T00:00:00.000Z" },
+      { limitId: replaced.id, used: 5, resetsAt: "2026-11-22T00:00:00.000Z" },
+    ]);
+    assert.deepEqual(
+      await limitsOf(test, { apiKey: ada.apiKey }),
+      await limitsOf(test, { cookie: ada.cookie }),
+    );
+  },
+);
+
+onEveryDatabase("limits are read only by keys that may read usage", async (test) => {
+  const ada = await test.signUp();
+  const { id, fullKey } = await createTestKey(test, ada);
+  assert.deepEqual(await limitsOf(test, { apiKey: fullKey }), []);
+  const response = await test.send(`/api/portal/api-keys/${id}`, {
+    method: "PATCH",
+    cookie: ada.cookie,
+    json: { permissions: ["usage:write"] },
+  });
+  assert.equal(response.status, 200);
+  await assertError(await test.send("/api/v1/limits", { apiKey: fullKey }), 403, "permission_missing");
+});
