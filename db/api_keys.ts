@@ -2,6 +2,7 @@
 import type { UsagePermission } from "../domain/key_permissions.ts";
 import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
+import { type LimitOwner, limitsJson } from "./meter/limit_rows.ts";
 import { effectiveNumber } from "./organization/plan_numbers.ts";
 
 /** What creating a key writes. Times in milliseconds since 1970. */
@@ -29,6 +30,8 @@ export interface ApiKeyRow {
   readonly createdByOperator: 0 | 1;
   /** A JSON list, sorted. */
   readonly permissions: string;
+  /** The limits of its lineage, for `parseLimits`. */
+  readonly budget: string;
   readonly lastUsedAt: number | null;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
@@ -66,14 +69,15 @@ const inScope = ({ organizationId, createdBy }: ApiKeyScope): Statement =>
 const selectApiKeys = sql`
   SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.created_at AS createdAt, u.id AS createdById,
     u.name AS createdByName, k.created_by_operator AS createdByOperator, k.permissions,
+    ${limitsJson({ column: "lineage", number: sql`k.lineage` })} AS budget,
     k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
 
 /**
  * Inserts a key and returns its id, unless the organization has as many active keys as it may.
  *
- * @param replaced A key that must still be active, and have the same permissions. `isKept`: whether it stays active for a while;
- *   otherwise the new key takes its place.
+ * @param replaced A key that must still be active, and have the same permissions. The new key continues its lineage. `isKept`: whether
+ *   it stays active for a while; otherwise the new key takes its place.
  */
 export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: boolean }): Statement {
   const { organizationId, createdBy, now } = key;
@@ -85,11 +89,12 @@ export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: bo
   const hasRoom = replaced?.isKept === false
     ? sql`true`
     : sql`(SELECT count(*) ${active}) < ${effectiveNumber("apiKeysMax")}`;
+  const lineage = sql`(SELECT k.lineage FROM api_keys k WHERE k.id = ${replaced?.id ?? null})`;
   return sql`
     INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_by_operator,
-      permissions, created_at, expires_at)
+      permissions, created_at, expires_at, lineage)
     SELECT ${key.id}, o.id, ${key.keyHash}, ${key.keyPrefix}, ${key.name}, ${createdBy}, ${createdBy} IS NULL,
-      ${permissions}, ${now}, ${key.expiresAt}
+      ${permissions}, ${now}, ${key.expiresAt}, ${lineage}
     FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL
       AND ${hasRoom} AND ${isReplaceable}
     RETURNING id`;
@@ -169,6 +174,12 @@ export function updateApiKey(
   return sql`UPDATE api_keys AS k SET name = ${name}, permissions = ${JSON.stringify(permissions)}
     WHERE ${inScope(scope)} AND k.id = ${id} AND k.permissions = ${from}`;
 }
+
+/** The owner of a key's budget: its lineage. */
+export const lineageOf = (id: string): LimitOwner => ({
+  column: "lineage",
+  number: sql`(SELECT k.lineage FROM api_keys k WHERE k.id = ${id})`,
+});
 
 /** Revokes a key in the scope, unless it is revoked already. */
 export function markApiKeyRevoked(scope: ApiKeyScope, id: string, now: number) {

@@ -1,4 +1,5 @@
 // The format and the status of API keys.
+import type { UsageLimit } from "./meter/usage_limit.ts";
 import { generateSecretToken, isWellFormedSecretToken } from "./secret_token.ts";
 
 export { hashSecretToken as hashApiKey } from "./secret_token.ts";
@@ -20,6 +21,8 @@ export interface ApiKey {
   readonly createdByOperator: boolean;
   /** Sorted. */
   readonly permissions: readonly string[];
+  /** Limits of the key and of those that it replaced, besides the organization's. */
+  readonly budget: readonly UsageLimit[];
   readonly lastUsedAt: string | null;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;

@@ -58,6 +58,7 @@ export const auditActions = {
   "api_key.created": "API key created",
   "api_key.renamed": "API key renamed",
   "api_key.permissions_changed": "API key permissions changed",
+  "api_key.budget_changed": "API key budget changed",
   "api_key.rotated": "API key rotated",
   "api_key.revoked": "API key revoked",
   "api_key.limited": "API key rate limited",

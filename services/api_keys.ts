@@ -8,10 +8,12 @@ import {
   findApiKeyCounts,
   findApiKeys,
   insertApiKey,
+  lineageOf,
   markApiKeyRevoked,
   updateApiKey,
 } from "../db/api_keys.ts";
 import { insertAuditEvent } from "../db/audit.ts";
+import { replaceLimits } from "../db/meter/limit_rows.ts";
 import { findEffectiveNumber } from "../db/organization/plan_numbers.ts";
 import type { SessionActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain/api_key.ts";
@@ -29,11 +31,13 @@ import {
   operatorsKeyPermission,
   sortedPermissions,
 } from "../domain/key_permissions.ts";
+import { limitsText } from "../domain/meter/usage_limit.ts";
 import { isoTime } from "../domain/time.ts";
 import { hasPermission } from "../domain/permissions.ts";
 import type { Session } from "../domain/sign_in/session.ts";
 import { writeChange } from "./change.ts";
 import type { SessionContext } from "./context.ts";
+import { type BudgetLimit, budgetOf, requireBudgetFits } from "./meter/budgets.ts";
 import { type Permit, requireActiveOrganization, requireActivePermit } from "./organization/membership.ts";
 import { type PageInput, readPage, requireIdCursor } from "./pages.ts";
 import { actorOf, type Writer } from "./sign_in/session_writes.ts";
@@ -58,6 +62,8 @@ export interface ApiKeyChange {
   readonly id: string;
   readonly name?: string | undefined;
   readonly permissions?: readonly string[] | undefined;
+  /** Replaces the whole budget. Limits with the scope of an existing one keep what counts against them. */
+  readonly budget?: readonly BudgetLimit[] | undefined;
 }
 
 /** Which keys a writer can manage. */
@@ -94,7 +100,14 @@ export async function addApiKey(
   if (expiresAt !== null && expiresAt <= now) throw notInFutureError("expiresAt");
   const permissions = sortedPermissions(chosen);
   requireGrantable(by, permissions, []);
-  const { id, row, created } = newApiKey(by, { organizationId, name, expiresAt, permissions, now });
+  const { id, row, created } = newApiKey(by, {
+    organizationId,
+    name,
+    expiresAt,
+    permissions,
+    budget: "[]",
+    now,
+  });
   const isInserted = await writeChange(context, by, {
     statement: insertApiKey(row),
     entry: {
@@ -147,15 +160,17 @@ export async function readApiKey(context: SessionContext, scope: ApiKeyScope, id
 }
 
 /**
- * Changes a key's name or permissions.
+ * Changes a key's name, permissions or budget. Owners and admins set budgets.
  *
- * @throws {AppError} `not_found`, `unavailable`; `forbidden` also for adding a permission that only operators grant.
+ * @throws {AppError} `not_found`, `unavailable`; `forbidden` also for adding a permission that only operators grant;
+ *   `validation_failed` for a budget above a limit of the organization.
  */
 export async function changeApiKey(context: SessionContext, actor: SessionActor, change: ApiKeyChange) {
+  if (change.budget !== undefined) requireActivePermit(actor, "apiKeys.manageAll");
   return await updateApiKeyOf(context, manageScope(actor), change);
 }
 
-/** Changes a key that the writer can manage. @throws {AppError} `not_found`, `forbidden`, `unavailable`, and as `writeAs`. */
+/** Changes a key that the writer can manage. @throws {AppError} As {@linkcode changeApiKey}, and as `writeAs`. */
 export async function updateApiKeyOf(
   context: SessionContext,
   { by, scope }: ApiKeyManager,
@@ -174,12 +189,22 @@ export async function updateApiKeyOf(
     const details = { from: permissionsText(stored), to: permissionsText(permissions) };
     entries.push({ ...about, action: "api_key.permissions_changed", details });
   }
+  const storedBudget = limitsText(budgetOf(row.budget));
+  const { budget = budgetOf(row.budget) } = change;
+  if (limitsText(budget) !== storedBudget) {
+    await requireBudgetFits(context, scope.organizationId, budget);
+    const details = { from: storedBudget || "none", to: limitsText(budget) || "none" };
+    entries.push({ ...about, action: "api_key.budget_changed", details });
+  }
   const [entry, ...more] = entries;
   if (entry === undefined) return toApiKey(row, context.clock());
   const isChanged = await writeChange(context, by, {
     statement: updateApiKey(scope, id, { name, permissions, from }),
     entry,
-    after: ({ now }) => more.map((other) => insertAuditEvent(actorOf(by), other, { now }).statement),
+    after: (audited) => [
+      ...more.map((other) => insertAuditEvent(actorOf(by), other, audited).statement),
+      ...(change.budget === undefined ? [] : replaceLimits(lineageOf(id), change.budget, audited)),
+    ],
   });
   const changed = await findRow(context, scope, id);
   if (!isChanged) throw changedMeanwhileError();
@@ -210,7 +235,7 @@ export async function endApiKey(
 }
 
 /**
- * Replaces an active key with a new one of the same name, permissions and expiry time.
+ * Replaces an active key with a new one of the same name, permissions, budget and expiry time.
  *
  * @param input `expireOldAt`: when the old key ends (milliseconds since 1970); null for immediately.
  * @throws {AppError} `not_found`, `forbidden`, `key_limit_reached`, `unavailable`; `validation_failed` if the old key is not
@@ -228,9 +253,9 @@ export async function rotateApiKey(
   if (apiKeyStatus(old, now) !== "active") throw notActive;
   if (expireOldAt !== null && expireOldAt <= now) throw notInFutureError("expireOldAt");
   const { organizationId } = scope;
-  const { name, expiresAt } = old;
+  const { name, expiresAt, budget } = old;
   const permissions: readonly string[] = JSON.parse(old.permissions);
-  const next = newApiKey(by, { organizationId, name, expiresAt, permissions, now });
+  const next = newApiKey(by, { organizationId, name, expiresAt, permissions, budget, now });
   const oldEnds = expireOldAt === null ? { revokedAt: now } : { expiresAt: expireOldAt };
   const isRotated = await writeChange(context, by, {
     // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
@@ -254,10 +279,12 @@ function newApiKey(
     name: string;
     expiresAt: number | null;
     permissions: readonly string[];
+    /** As stored. */
+    budget: string;
     now: number;
   },
 ) {
-  const { organizationId, name, expiresAt, permissions, now } = input;
+  const { organizationId, name, expiresAt, permissions, budget, now } = input;
   const { fullKey, keyPrefix } = generateApiKey();
   const id = newId("key");
   const actor = actorOf(by);
@@ -268,6 +295,7 @@ function newApiKey(
   const apiKey = toApiKey({
     ...key,
     permissions: JSON.stringify(permissions),
+    budget,
     createdAt: now,
     createdById: createdBy,
     createdByName: creator?.name ?? null,
@@ -334,6 +362,7 @@ function toApiKey(row: ApiKeyRow, now: number): ApiKey {
     createdBy: row.createdById === null ? null : { id: row.createdById, name: row.createdByName ?? "" },
     createdByOperator: row.createdByOperator === 1,
     permissions: JSON.parse(row.permissions),
+    budget: budgetOf(row.budget),
     lastUsedAt: time(row.lastUsedAt),
     expiresAt: time(row.expiresAt),
     revokedAt: time(row.revokedAt),

@@ -1,6 +1,7 @@
 // Which limits apply, in SQL. A limit of an organization replaces the one of its plan with the same product, metric and length.
-import { lowBits } from "../../domain/meter/quantity.ts";
-import { integer, sql, type Statement } from "../engine/database.ts";
+import { joinQuantity, lowBits } from "../../domain/meter/quantity.ts";
+import type { UsageLimit } from "../../domain/meter/usage_limit.ts";
+import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 
 /** Names the limits that apply. */
 export interface AppliedLimits {
@@ -20,6 +21,18 @@ export function isApplied({ lineage, series }: AppliedLimits = {}): Statement {
       SELECT 1 FROM usage_limits own WHERE own.organization = o.number AND own.product_slug = l.product_slug
         AND own.metric = l.metric AND own.per = l.per))
     OR (l.organization = o.number ${covers} AND l.quantity_whole IS NOT NULL) ${ofLineage})`;
+}
+
+/** @returns The limits that apply to an organization, whichever key is used. */
+export async function findOrganizationLimits(
+  database: DatabaseReader,
+  organizationId: string,
+): Promise<UsageLimit[]> {
+  const rows = await database.read<Omit<UsageLimit, "quantity"> & { whole: number; micro: number }>(sql`
+    SELECT l.id, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per, l.mode,
+      l.quantity_whole AS whole, l.quantity_micro AS micro
+    FROM organizations o JOIN usage_limits l ON ${isApplied()} WHERE o.id = ${organizationId}`);
+  return rows.map(({ whole, micro, ...limit }) => ({ ...limit, quantity: joinQuantity({ whole, micro }) }));
 }
 
 /** From which position on usage of the organization `o` counts against the limit `l`: a counter that was opened before is invalid. */

@@ -58,8 +58,9 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   route({
     route: `PATCH ${path}/{id}`,
     operationId: "changeApiKey",
-    summary: "Change a key's name or permissions",
-    description: "What is left out stays as it is. New permissions take effect immediately.",
+    summary: "Change a key's name, permissions or budget",
+    description:
+      "What is left out stays as it is. New permissions take effect immediately. Only owners and admins set `budget`, which replaces the whole budget. No limit in it can be above a limit of the organization that counts the same usage in the same window or a longer one.",
     params,
     body: schemas.changeApiKeySchema,
     responses: one,

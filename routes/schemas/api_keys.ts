@@ -8,7 +8,7 @@ import {
   operatorsKeyPermission,
   sortedPermissions,
 } from "../../domain/key_permissions.ts";
-import { apiKeyNameCharactersMax, ownKeyPermissionsMax } from "../../domain/limits.ts";
+import { apiKeyNameCharactersMax, budgetLimitsMax, ownKeyPermissionsMax } from "../../domain/limits.ts";
 import {
   idOut,
   idParam,
@@ -20,6 +20,7 @@ import {
   timeOut,
 } from "./common.ts";
 import { atMost } from "./messages.ts";
+import { limitSchema, limitsInSchema } from "./plan_limits.ts";
 
 export const apiKeySchema = z.object({
   id: idOut("key", "The key's id."),
@@ -38,6 +39,9 @@ export const apiKeySchema = z.object({
   permissions: z.array(z.string()).openapi({
     description: "What the key may do, sorted.",
     example: ["maps:render", "usage:read", "usage:write"],
+  }),
+  budget: z.array(limitSchema).openapi({
+    description: "Limits of the key, and of those that it replaced, besides those of the organization.",
   }),
   lastUsedAt: timeOut("When the key was last used, updated at most once a minute.").nullable(),
   expiresAt: timeOut("When the key expires.").nullable(),
@@ -92,6 +96,7 @@ export const createApiKeySchema = z.strictObject({
 export const changeApiKeySchema = z.strictObject({
   name: keyName.optional(),
   permissions: keyPermissionsSchema,
+  budget: limitsInSchema(budgetLimitsMax).optional(),
 }).openapi("ChangeApiKey");
 
 export const rotateApiKeySchema = z.strictObject({

@@ -46,7 +46,7 @@ export async function createApiKey(
   return await addApiKey(context, { by: actor, scope: { organizationId } }, input);
 }
 
-/** Changes the name or the permissions of a key of any organization. @throws {AppError} `not_found`, `unavailable`. */
+/** Changes a key of any organization. @throws {AppError} `not_found`, `unavailable`, `validation_failed`. */
 export async function changeApiKey(
   context: SessionContext,
   actor: OperatorActor,

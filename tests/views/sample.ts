@@ -64,6 +64,7 @@ export function apiKeysProps(text: string): ApiKeysPageProps {
     createdBy: { id: "usr_2", name: text },
     createdByOperator: false,
     permissions: ["maps:render", "usage:read", "usage:write"],
+    budget: [],
     lastUsedAt: "2026-11-21T14:03:11.000Z",
     expiresAt: null,
     revokedAt: null,

@@ -62,6 +62,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "api_key.created": "Created the key {target}[ with {permissions}]",
   "api_key.renamed": "Renamed a key to {target}",
   "api_key.permissions_changed": "Changed the permissions of the key {target}[ from {from}][ to {to}]",
+  "api_key.budget_changed": "Changed the budget of the key {target}[ to {to}]",
   "api_key.rotated": "Rotated the key {target}",
   "api_key.revoked": "Revoked the key {target}",
   "api_key.limited": "Exceeded its rate limit",

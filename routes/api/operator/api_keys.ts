@@ -57,8 +57,9 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
     route: `PATCH ${keyPath}`,
     access: "keys:write",
     operationId: "operatorChangeApiKey",
-    summary: "Change the name or permissions of any organization's API key",
-    description: "What is left out stays as it is. New permissions take effect immediately.",
+    summary: "Change the name, permissions or budget of any organization's API key",
+    description:
+      "What is left out stays as it is. New permissions take effect immediately. `budget` replaces the whole budget.",
     params: schemas.apiKeyParamsSchema,
     body: schemas.changeApiKeySchema,
     responses: one,

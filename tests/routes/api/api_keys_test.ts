@@ -29,6 +29,7 @@ testApp("createApiKey() returns the full key once, and never its hash", async (t
     createdBy: { id: person.userId, name: "Ada" },
     createdByOperator: false,
     permissions: ["usage:read", "usage:write"],
+    budget: [],
     lastUsedAt: null,
     expiresAt: null,
     revokedAt: null,

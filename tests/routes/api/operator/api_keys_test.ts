@@ -38,6 +38,7 @@ onEveryDatabase(
       createdBy: null,
       createdByOperator: true,
       permissions: ["maps:render", "usage:void", "usage:write"],
+      budget: [],
       lastUsedAt: null,
       expiresAt: "2027-01-31T00:00:00.000Z",
       revokedAt: null,

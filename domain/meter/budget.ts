@@ -1,0 +1,33 @@
+// Budgets: limits that an organization sets for one of its keys.
+import { limitPeriods, type LimitScope, type UsageLimit } from "./usage_limit.ts";
+
+/**
+ * Finds the limit that a budget exceeds: the lowest one that counts everything the budget counts, in a window of the same length or a
+ * longer one, and allows less.
+ *
+ * @param limits Those of the organization.
+ * @returns Undefined if there is none.
+ *
+ * @example
+ * ```ts
+ * import { limitBelow } from "./budget.ts";
+ *
+ * const scope = { productSlug: null, metric: "requests" } as const;
+ * const limits = [{ id: "lim_1", ...scope, per: "month", quantity: 1_000, mode: "hard" }] as const;
+ * console.log(limitBelow({ ...scope, productSlug: "tiles", per: "day", quantity: 2_000 }, limits)?.id); // "lim_1"
+ * console.log(limitBelow({ ...scope, productSlug: "tiles", per: "day", quantity: 1_000 }, limits)); // undefined
+ * ```
+ */
+export function limitBelow(
+  budget: LimitScope & { readonly quantity: number },
+  limits: readonly UsageLimit[],
+): UsageLimit | undefined {
+  return limits.filter((limit) => covers(limit, budget) && limit.quantity < budget.quantity)
+    .sort((a, b) => a.quantity - b.quantity)[0];
+}
+
+function covers(limit: LimitScope, budget: LimitScope): boolean {
+  return (limit.productSlug === null || limit.productSlug === budget.productSlug) &&
+    (limit.metric === null || limit.metric === budget.metric) &&
+    limitPeriods.indexOf(limit.per) >= limitPeriods.indexOf(budget.per);
+}
