@@ -51,6 +51,18 @@ export function isoTimeIn(ms: number, timezone: string): string {
   return time.toString({ timeZoneName: "never", smallestUnit: "millisecond" });
 }
 
+/** What is wrong with a time zone, as the end of a sentence. */
+export const timezoneFault = "must be an IANA time zone such as Europe/Berlin.";
+
+/** @returns The canonical name of an IANA time zone, or null. Plain offsets such as +01:00 are not accepted. */
+export function timezoneName(text: string): string | null {
+  try {
+    return /^[A-Za-z]/.test(text) ? zonedTime(0, text).timeZoneId : null;
+  } catch {
+    return null;
+  }
+}
+
 /** @param timezone An IANA name. */
 export function zonedTime(ms: number, timezone: string): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);

@@ -1,8 +1,12 @@
 // SQL of organizations for operators, who see and change all of them.
 import { isId } from "../../domain/id.ts";
+import type { NumberOverrides, PlanOverridesChange } from "../../domain/operator/plan.ts";
 import type { OrganizationSort, OrganizationStatus } from "../../domain/operator/organization.ts";
 import { activeApiKey } from "../api_keys.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
+import { limitsJson } from "../meter/limit_rows.ts";
+import { restartLimits } from "../meter/usage_limits.ts";
+import { assignNumbers, planNumber } from "./plans.ts";
 import { hasText, indexedText } from "./search.ts";
 
 /** Which organization, and what it is called. */
@@ -12,8 +16,12 @@ export interface OrganizationReference {
   readonly externalId: string | null;
 }
 
-/** An organization as stored, with counts. Times in milliseconds since 1970. */
-export interface OperatedOrganizationRow extends OrganizationReference {
+/** An organization as stored, with counts and overrides. Times in milliseconds since 1970. */
+export interface OperatedOrganizationRow extends OrganizationReference, NumberOverrides {
+  readonly planId: string;
+  readonly timezone: string;
+  /** For `parseLimits`. */
+  readonly limits: string;
   readonly createdAt: number;
   readonly suspendedAt: number | null;
   /** A JSON object. */
@@ -36,6 +44,7 @@ export interface OrganizationQuery {
   readonly search?: string | undefined;
   readonly status?: OrganizationStatus | undefined;
   readonly externalId?: string | undefined;
+  readonly planId?: string | undefined;
   readonly sort: OrganizationSort;
   readonly limit: number;
   readonly after?: OrganizationPosition | undefined;
@@ -43,6 +52,9 @@ export interface OrganizationQuery {
 
 const columns = (now: number): Statement =>
   sql`o.id, o.name, o.external_id AS externalId, o.created_at AS createdAt, o.suspended_at AS suspendedAt,
+    (SELECT p.id FROM plans p WHERE p.number = o.plan) AS planId, o.timezone, o.api_keys_max AS apiKeysMax,
+    o.members_max AS membersMax, o.requests_per_second AS requestsPerSecond, o.usage_series_max AS usageSeriesMax,
+    ${limitsJson({ column: "organization", number: sql`o.number` })} AS limits,
     o.metadata, (SELECT count(*) FROM memberships m WHERE m.organization_id = o.id) AS members,
     (SELECT count(*) FROM api_keys k WHERE k.organization_id = o.id AND ${
     activeApiKey(now)
@@ -69,7 +81,7 @@ export function findOperatedOrganization(database: DatabaseReader, id: string, n
 /** @returns A page of organizations with their counts and numbers. @param now Milliseconds since 1970. */
 export function findOperatedOrganizations(
   database: DatabaseReader,
-  { search, status, externalId, sort, limit, after }: OrganizationQuery,
+  { search, status, externalId, planId, sort, limit, after }: OrganizationQuery,
   now: number,
 ): Promise<(OperatedOrganizationRow & { readonly number: number })[]> {
   const indexed = search === undefined ? null : indexedText(sql`f.organization_search`, search);
@@ -86,6 +98,7 @@ export function findOperatedOrganizations(
     conditions.push(status === "suspended" ? sql`o.suspended_at IS NOT NULL` : sql`o.suspended_at IS NULL`);
   }
   if (externalId !== undefined) conditions.push(sql`o.external_id = ${externalId}`);
+  if (planId !== undefined) conditions.push(sql`o.plan = ${planNumber(planId)}`);
   if (after !== undefined) conditions.push(isByName ? isAfterName(after) : sql`${number} < ${after.number}`);
   const order = isByName ? sql`o.name COLLATE NOCASE, o.number` : sql`o.number DESC`;
   // First the page, then its counts: not those of every organization that a sort reads.
@@ -115,16 +128,25 @@ function isAfterName({ number, name }: OrganizationPosition): Statement {
   return sql`o.name COLLATE NOCASE >= ${name} AND (o.name COLLATE NOCASE, o.number) > (${name}, ${number})`;
 }
 
-/** Inserts an organization. A taken external id makes the batch fail with a `constraint` error. */
+/** The number of a plan; 0, which no plan has, for an unknown one. */
+const givenPlan = (id: string): Statement => sql`coalesce(${planNumber(id)}, 0)`;
+
+/**
+ * Inserts an organization, with the default plan unless one is given. A taken external id or an unknown plan makes the batch fail with a
+ * `constraint` error.
+ */
 export function insertOperatedOrganization(
   organization: OrganizationReference & {
     readonly metadata: Readonly<Record<string, string>>;
+    readonly planId: string | undefined;
+    readonly timezone: string;
     readonly now: number;
   },
 ) {
-  const { id, name, externalId, metadata, now } = organization;
-  return sql`INSERT INTO organizations (id, name, external_id, metadata, created_at)
-    VALUES (${id}, ${name}, ${externalId}, ${JSON.stringify(metadata)}, ${now})`;
+  const { id, name, externalId, metadata, planId, timezone, now } = organization;
+  const plan = planId === undefined ? sql`NULL` : givenPlan(planId);
+  return sql`INSERT INTO organizations (id, name, external_id, metadata, plan, timezone, created_at)
+    VALUES (${id}, ${name}, ${externalId}, ${JSON.stringify(metadata)}, ${plan}, ${timezone}, ${now})`;
 }
 
 const isOrganization = (id: string): Statement => sql`id = ${id} AND deleted_at IS NULL`;
@@ -148,6 +170,33 @@ export function updateStatus(id: string, { status, now }: { status: Organization
       isOrganization(id)
     } AND suspended_at IS NOT NULL`;
 }
+
+/** Gives an organization another plan. An unknown one makes the batch fail with a `constraint` error. @param now Milliseconds since 1970. */
+export function updateOrganizationPlan(id: string, planId: string, now: number) {
+  return sql`UPDATE organizations SET plan = ${givenPlan(planId)}, ${restartLimits(now)}
+    WHERE ${isOrganization(id)} AND plan <> ${givenPlan(planId)}`;
+}
+
+/** Gives an organization another time zone. @param now Milliseconds since 1970. */
+export function updateTimezone(id: string, timezone: string, now: number) {
+  return sql`UPDATE organizations SET timezone = ${timezone}, ${restartLimits(now)}
+    WHERE ${isOrganization(id)} AND timezone <> ${timezone}`;
+}
+
+/**
+ * Changes what an organization has instead of the numbers of its plan.
+ *
+ * @param overrides At least one number or other limits. Null for the plan's number.
+ * @param now Milliseconds since 1970.
+ */
+export function updateOverrides(id: string, { limits, ...numbers }: PlanOverridesChange, now: number) {
+  const assignments = [...assignNumbers(numbers), ...(limits === undefined ? [] : [restartLimits(now)])];
+  return sql`UPDATE organizations SET ${joinSql(assignments, ", ")} WHERE ${isOrganization(id)}`;
+}
+
+/** An expression: the number of an organization. */
+export const organizationNumber = (id: string): Statement =>
+  sql`(SELECT number FROM organizations WHERE id = ${id})`;
 
 /**
  * Changes an organization's metadata.

@@ -1,7 +1,12 @@
 // All SQL of plans.
-import type { PlanNumbers, PlanNumbersChange } from "../../domain/operator/plan.ts";
+import {
+  type NumberOverridesChange,
+  planNumberNames,
+  type PlanNumbers,
+  type PlanNumbersChange,
+} from "../../domain/operator/plan.ts";
 import { type Audited, ifAudited } from "../audit.ts";
-import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { limitsJson } from "../meter/limit_rows.ts";
 
 /** A plan as stored. */
@@ -17,6 +22,21 @@ export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   /** For `parseLimits`. */
   readonly limits: string;
   readonly organizations: number;
+}
+
+const numberColumns: Readonly<Record<keyof PlanNumbers, Statement>> = {
+  apiKeysMax: sql`api_keys_max`,
+  membersMax: sql`members_max`,
+  requestsPerSecond: sql`requests_per_second`,
+  usageSeriesMax: sql`usage_series_max`,
+};
+
+/** @returns Assignments to a plan, or to an organization that has other numbers than its plan. What is left out stays. */
+export function assignNumbers(numbers: NumberOverridesChange): Statement[] {
+  return planNumberNames.flatMap((name) => {
+    const value = numbers[name];
+    return value === undefined ? [] : [sql`${numberColumns[name]} = ${value}`];
+  });
 }
 
 const selectPlans = sql`
@@ -65,11 +85,7 @@ export function insertPlan(
 
 /** Changes a plan, also to what it is, unless its name is taken. */
 export function updatePlan(id: string, { name, ...numbers }: PlanNumbersChange & { name: string }) {
-  return sql`UPDATE plans SET name = ${name},
-      api_keys_max = coalesce(${numbers.apiKeysMax ?? null}, api_keys_max),
-      members_max = coalesce(${numbers.membersMax ?? null}, members_max),
-      requests_per_second = coalesce(${numbers.requestsPerSecond ?? null}, requests_per_second),
-      usage_series_max = coalesce(${numbers.usageSeriesMax ?? null}, usage_series_max)
+  return sql`UPDATE plans SET ${joinSql([sql`name = ${name}`, ...assignNumbers(numbers)], ", ")}
     WHERE id = ${id} AND NOT EXISTS (SELECT 1 FROM plans o WHERE o.name = ${name} AND o.id <> ${id})`;
 }
 

@@ -1,7 +1,7 @@
 // Calendar windows in a time zone, for sums of usage. Days have 23, 24 or 25 hours.
 import { AppError, type ErrorDetail, validationError } from "../errors.ts";
 import { rollupQuarterMs, usageWindowsMax } from "../limits.ts";
-import { parseTime, timeFault, zonedTime } from "../time.ts";
+import { parseTime, timeFault, timezoneFault, timezoneName, zonedTime } from "../time.ts";
 
 /** The units of calendar windows, shortest first. */
 export const windowUnits = ["hour", "day", "week", "month"] as const;
@@ -113,10 +113,7 @@ export function nextHour(time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
 
 /** @throws {AppError} `validation_failed` for anything but an IANA name: plain offsets need not be whole quarters of an hour. */
 function canonicalTimezone(name: string): string {
-  try {
-    if (/^[A-Za-z]/.test(name)) return zonedTime(0, name).timeZoneId;
-  } catch {
-    // Unknown.
-  }
-  throw validationError([{ path: "timezone", message: "must be an IANA time zone such as Europe/Berlin." }]);
+  const timezone = timezoneName(name);
+  if (timezone !== null) return timezone;
+  throw validationError([{ path: "timezone", message: timezoneFault }]);
 }

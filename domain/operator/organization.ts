@@ -1,5 +1,7 @@
 // Organizations as operators see them.
 
+import type { PlanOverrides } from "./plan.ts";
+
 /** Whether an organization may act. */
 export const organizationStatuses = ["active", "suspended"] as const;
 export type OrganizationStatus = (typeof organizationStatuses)[number];
@@ -12,6 +14,11 @@ export interface OperatedOrganization {
   readonly externalId: string | null;
   readonly status: OrganizationStatus;
   readonly suspendedAt: string | null;
+  readonly planId: string;
+  /** What it has instead of its plan's values. */
+  readonly overrides: PlanOverrides;
+  /** The time zone of its limits: an IANA name. */
+  readonly timezone: string;
   /** The operator's own data about it. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly memberCount: number;

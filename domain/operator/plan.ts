@@ -1,5 +1,5 @@
 // Plans: named sets of limits for organizations.
-import type { NewLimit, OverrideLimit, UsageLimit } from "../meter/usage_limit.ts";
+import { limitsText, type NewLimit, type OverrideLimit, type UsageLimit } from "../meter/usage_limit.ts";
 
 /** The numbers of a plan, each at most that much. */
 export interface PlanNumbers {
@@ -30,6 +30,8 @@ export type PlanNumbersChange = { readonly [Name in keyof PlanNumbers]?: number 
 
 /** The numbers that an organization has instead of its plan's; null for the plan's. */
 export type NumberOverrides = { readonly [Name in keyof PlanNumbers]: number | null };
+/** The same to change; what is left out stays. */
+export type NumberOverridesChange = { readonly [Name in keyof PlanNumbers]?: number | null | undefined };
 
 /** What an organization has instead of its plan's values. */
 export interface PlanOverrides extends NumberOverrides {
@@ -39,7 +41,24 @@ export interface PlanOverrides extends NumberOverrides {
 /** The names of a plan's numbers. */
 export const planNumberNames = ["apiKeysMax", "membersMax", "requestsPerSecond", "usageSeriesMax"] as const;
 
+/** @returns What differs after a change, by name and in words for the audit log. */
+export function planDifferences(
+  before: NumberOverrides & { readonly limits: readonly NewLimit[] },
+  { limits, ...numbers }: PlanOverridesChange,
+): Record<string, string> {
+  const differences: Record<string, string> = {};
+  for (const name of planNumberNames) {
+    const value = numbers[name];
+    const [from, to] = [before[name], value].map((number) => number ?? "from the plan");
+    if (value !== undefined && value !== before[name]) differences[name] = `${from} → ${to}`;
+  }
+  if (limits !== undefined && limitsText(limits) !== limitsText(before.limits)) {
+    differences["limits"] = limitsText(limits);
+  }
+  return differences;
+}
+
 /** Overrides to change. Null removes a number; `limits` replaces the whole list. */
-export type PlanOverridesChange =
-  & { readonly [Name in keyof PlanNumbers]?: number | null | undefined }
-  & { readonly limits?: readonly NewLimit[] | undefined };
+export interface PlanOverridesChange extends NumberOverridesChange {
+  readonly limits?: readonly NewLimit[] | undefined;
+}

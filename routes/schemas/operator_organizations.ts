@@ -7,6 +7,8 @@ import {
   organizationSorts,
   organizationStatuses,
 } from "../../domain/operator/organization.ts";
+import type { PlanNumbers } from "../../domain/operator/plan.ts";
+import { timezoneFault, timezoneName } from "../../domain/time.ts";
 import {
   exampleId,
   idOut,
@@ -14,11 +16,14 @@ import {
   nameSchema,
   nextCursorSchema,
   pageQuerySchema,
+  parsed,
   roleSchema,
   stringSchema,
   timeOut,
 } from "./common.ts";
 import { atMost, characters } from "./messages.ts";
+import { overrideLimitSchema, overrideLimitsInSchema } from "./plan_limits.ts";
+import { planNumberRanges, planNumberSchema } from "./plans.ts";
 import { searchSchema } from "./operator_users.ts";
 import { emailInSchema } from "./sign_in.ts";
 
@@ -51,6 +56,29 @@ const person = {
   name: nameSchema("The person's name, for the email", { example: "Ada Lovelace" }).optional(),
 };
 
+const planId = stringSchema("The id of its plan. New organizations get the default plan.", exampleId("plan"));
+const timezone = parsed(z.string().max(64), timezoneName, () => timezoneFault).openapi({
+  type: "string",
+  maxLength: 64,
+  description: "The IANA name of the time zone in which the windows of its limits begin and end.",
+  example: "Europe/Berlin",
+});
+const override = (name: keyof PlanNumbers) => planNumberSchema(name).nullable();
+const overrideOut = (name: keyof PlanNumbers) =>
+  z.number().int().nullable().openapi({
+    description: `${planNumberRanges[name].description} Null: that of the plan.`,
+  });
+const overrides = z.strictObject({
+  apiKeysMax: override("apiKeysMax").optional(),
+  membersMax: override("membersMax").optional(),
+  requestsPerSecond: override("requestsPerSecond").optional(),
+  usageSeriesMax: override("usageSeriesMax").optional(),
+  limits: overrideLimitsInSchema(limits.planLimitsMax).optional(),
+}).openapi({
+  description:
+    "What the organization has instead of its plan's values. Null removes an override; `limits` replaces the whole list.",
+});
+
 export const createOrganizationSchema = z.strictObject({
   name,
   externalId: externalIdSchema.nullish(),
@@ -58,6 +86,8 @@ export const createOrganizationSchema = z.strictObject({
     description: `Your own data: ${metadataWords}.`,
     example: metadataExample,
   }),
+  planId: planId.optional(),
+  timezone: timezone.optional(),
   owner: z.strictObject(person).optional().openapi({
     description: "Who is invited by email to be the owner.",
   }),
@@ -72,6 +102,9 @@ export const changeOrganizationSchema = z.strictObject({
   status: z.enum(organizationStatuses).optional().openapi({
     description: "`suspended` takes effect on the next request of its API keys and members.",
   }),
+  planId: planId.optional(),
+  overrides: overrides.optional(),
+  timezone: timezone.optional(),
   metadata: z.record(metadataKey, metadataValue.nullable()).optional().openapi({
     description:
       `Values to set by key, and null for keys to remove. Other keys stay. In all, ${metadataWords}.`,
@@ -87,6 +120,15 @@ export const operatedOrganizationSchema = z.object({
     description: "The API keys of suspended organizations are rejected; members can only read.",
   }),
   suspendedAt: timeOut("Since when the organization is suspended.").nullable(),
+  planId: idOut("plan", "The id of its plan."),
+  overrides: z.object({
+    apiKeysMax: overrideOut("apiKeysMax"),
+    membersMax: overrideOut("membersMax"),
+    requestsPerSecond: overrideOut("requestsPerSecond"),
+    usageSeriesMax: overrideOut("usageSeriesMax"),
+    limits: z.array(overrideLimitSchema),
+  }).openapi({ description: "What the organization has instead of its plan's values." }),
+  timezone: stringSchema("The time zone of its limits.", "Europe/Berlin"),
   metadata: z.record(z.string(), z.string()).openapi({
     description: "Your own data.",
     example: metadataExample,
@@ -109,6 +151,10 @@ export const organizationQuerySchema = pageQuerySchema.extend({
   }),
   externalId: externalIdSchema.optional().openapi({
     description: "Only the organization with this external id.",
+  }),
+  plan: z.string().max(100).optional().openapi({
+    description: "Only organizations with the plan that has this id.",
+    example: exampleId("plan"),
   }),
   sort: z.enum(organizationSorts).default("createdAt").openapi({
     description: "`createdAt`: the newest first. `name`: by name, regardless of case.",

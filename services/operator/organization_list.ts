@@ -1,5 +1,6 @@
 // Organizations with their counts, read by the reports thread: there may be 100,000, and any number of keys in each.
 import { Buffer } from "node:buffer";
+import { parseLimits } from "../../db/meter/limit_rows.ts";
 import {
   findOperatedOrganization,
   findOperatedOrganizations,
@@ -55,6 +56,15 @@ function toOrganization(row: OperatedOrganizationRow): OperatedOrganization {
     externalId: row.externalId,
     status: row.suspendedAt === null ? "active" : "suspended",
     suspendedAt: row.suspendedAt === null ? null : isoTime(row.suspendedAt),
+    planId: row.planId,
+    overrides: {
+      apiKeysMax: row.apiKeysMax,
+      membersMax: row.membersMax,
+      requestsPerSecond: row.requestsPerSecond,
+      usageSeriesMax: row.usageSeriesMax,
+      limits: parseLimits(row.limits),
+    },
+    timezone: row.timezone,
     metadata: JSON.parse(row.metadata),
     memberCount: row.members,
     activeApiKeyCount: row.activeApiKeys,

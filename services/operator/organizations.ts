@@ -1,7 +1,8 @@
 // Organizations for operators: list, create, change, suspend, resume, delete.
 import { endOrganizationAccess, markOrganizationDeleted } from "../../db/organization/organizations.ts";
+import { timezoneRows } from "../../db/meter/limit_windows.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
-import { DatabaseError, type Statement } from "../../db/engine/database.ts";
+import { DatabaseError } from "../../db/engine/database.ts";
 import {
   findOrganizationReference,
   insertOperatedOrganization,
@@ -12,7 +13,6 @@ import {
   updateStatus,
 } from "../../db/operator/organizations.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
-import type { AuditEntry } from "../../domain/audit.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { metadataKeysMax } from "../../domain/limits.ts";
@@ -21,12 +21,12 @@ import {
   type OperatedOrganization,
   type OrganizationStatus,
 } from "../../domain/operator/organization.ts";
-import { isoTime } from "../../domain/time.ts";
-import { writeChange } from "../change.ts";
+import { type Change, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { inviteToOrganization } from "../organization/invitations.ts";
 import type { PageInput } from "../pages.ts";
 import type { OrganizationFilter } from "./organization_list.ts";
+import { type OrganizationPlanChange, planChangesOf, requirePlan } from "./organization_plan.ts";
 
 /**
  * Finds the organization that a path or a record names.
@@ -73,6 +73,10 @@ export interface NewOrganizationInput {
   readonly name: string;
   readonly externalId?: string | null | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** The default plan by default. */
+  readonly planId?: string | undefined;
+  /** An IANA name. */
+  readonly timezone?: string | undefined;
   /** Who is invited as its owner. */
   readonly owner?: { readonly email: string; readonly name?: string | undefined } | undefined;
 }
@@ -80,44 +84,34 @@ export interface NewOrganizationInput {
 /**
  * Creates an organization, and invites its owner in the same batch.
  *
- * @throws {AppError} `external_id_taken`; with an owner also `validation_failed`, `mail_unavailable`, `rate_limited`. Then nothing is
+ * @throws {AppError} `external_id_taken`, `validation_failed`; with an owner also `mail_unavailable`, `rate_limited`. Then nothing is
  *   written.
  */
 export async function createOrganization(
   context: SessionContext,
   actor: OperatorActor,
-  { name, externalId = null, metadata = {}, owner }: NewOrganizationInput,
+  { name, externalId = null, metadata = {}, planId, timezone = "UTC", owner }: NewOrganizationInput,
 ): Promise<OperatedOrganization> {
   const now = context.clock();
   const id = newId("org");
   const entry = { action: "organization.created", organizationId: id, target: { id, name } } as const;
   const batch = [
-    insertOperatedOrganization({ id, name, externalId, metadata, now }),
+    insertOperatedOrganization({ id, name, externalId, metadata, planId, timezone, now }),
     insertAuditEvent(actor, entry, { now }).statement,
+    ...timezoneRows(timezone, now),
   ];
-  await withExternalId(context, { id, externalId }, async () => {
+  await withReferences(context, { id, externalId, planId }, async () => {
     if (owner === undefined) await context.writeAs(actor, batch);
     else {
       const organization = { id, name };
       await inviteToOrganization(context, actor, { ...owner, organization, role: "OWNER", before: batch });
     }
   });
-  return {
-    id,
-    name,
-    externalId,
-    status: "active",
-    suspendedAt: null,
-    metadata,
-    memberCount: 0,
-    activeApiKeyCount: 0,
-    createdAt: isoTime(now),
-    lastUsedAt: null,
-  };
+  return await getOrganization(context, id);
 }
 
 /** What to change; what is left out stays. */
-export interface OrganizationChange {
+export interface OrganizationChange extends OrganizationPlanChange {
   readonly name?: string | undefined;
   /** Null removes it. */
   readonly externalId?: string | null | undefined;
@@ -129,7 +123,7 @@ export interface OrganizationChange {
 /**
  * Changes an organization, with an audit entry for each thing that is not what it was. All changes are made or none.
  *
- * @throws {AppError} `not_found`, `external_id_taken`, `validation_failed` for too many keys of metadata.
+ * @throws {AppError} `not_found`, `external_id_taken`, `validation_failed` for too many keys of metadata and an unknown plan.
  */
 export async function changeOrganization(
   context: SessionContext,
@@ -140,12 +134,13 @@ export async function changeOrganization(
   const { id } = before;
   requireMetadataFits(before, change.metadata);
   const now = context.clock();
-  const batch = changesOf(before, change, now).flatMap(({ statement, entry }) => [
-    statement,
-    insertAuditEvent(actor, entry, { now }).statement,
-  ]);
-  const { externalId = null } = change;
-  await withExternalId(context, { id, externalId }, () => context.writeAs(actor, batch));
+  const changes = [...changesOf(before, change, now), ...await planChangesOf(context, before, change)];
+  const batch = changes.flatMap(({ statement, entry, after }) => {
+    const audit = insertAuditEvent(actor, entry, { now });
+    return [statement, audit.statement, ...(after?.({ now, audited: audit.id }) ?? [])];
+  });
+  const { externalId = null, planId } = change;
+  await withReferences(context, { id, externalId, planId }, () => context.writeAs(actor, batch));
   const after = await getOrganization(context, id);
   // Someone else added keys at the same time.
   requireMetadataFits(after, change.metadata);
@@ -175,9 +170,9 @@ function changesOf(
   { id, name: from, externalId: fromExternalId }: OperatedOrganization,
   { name, externalId, status, metadata }: OrganizationChange,
   now: number,
-): { statement: Statement; entry: AuditEntry }[] {
+): Change[] {
   const about = { organizationId: id, target: { id, name: name ?? from } };
-  const changes: { statement: Statement; entry: AuditEntry }[] = [];
+  const changes: Change[] = [];
   if (name !== undefined) {
     const entry = { ...about, action: "organization.renamed", details: { from, to: name } } as const;
     changes.push({ statement: updateOperatedName(id, name), entry });
@@ -211,17 +206,22 @@ function requireMetadataFits(
   throw validationError([{ path: "metadata", message: `must have at most ${metadataKeysMax} keys.` }]);
 }
 
-/** Writes an organization with an external id. @throws {AppError} `external_id_taken`, and what `write` throws. */
-async function withExternalId(
+/**
+ * Writes an organization with an external id or a plan.
+ *
+ * @throws {AppError} `external_id_taken`, `validation_failed` for an unknown plan, and what `write` throws.
+ */
+async function withReferences(
   { database }: SessionContext,
-  { id, externalId }: { id: string; externalId: string | null },
+  { id, externalId, planId }: { id: string; externalId: string | null; planId: string | undefined },
   write: () => Promise<unknown>,
 ): Promise<void> {
   try {
     await write();
   } catch (error) {
-    const isConflict = error instanceof DatabaseError && error.kind === "constraint" && externalId !== null;
-    const other = isConflict ? await findOrganizationReference(database, { externalId }) : undefined;
+    if (!(error instanceof DatabaseError && error.kind === "constraint")) throw error;
+    if (planId !== undefined) await requirePlan(database, planId);
+    const other = externalId === null ? undefined : await findOrganizationReference(database, { externalId });
     if (other === undefined || other.id === id) throw error;
     throw new AppError("external_id_taken", `Another organization (${other.id}) has this external id.`);
   }

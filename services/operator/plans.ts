@@ -13,9 +13,10 @@ import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { plansMax } from "../../domain/limits.ts";
-import { hasQuantity, limitsText, type NewLimit } from "../../domain/meter/usage_limit.ts";
+import { hasQuantity, type NewLimit } from "../../domain/meter/usage_limit.ts";
 import {
   type Plan,
+  planDifferences,
   planNumberNames,
   type PlanNumbers,
   type PlanNumbersChange,
@@ -143,22 +144,15 @@ function inUseText(isDefault: boolean, organizations: number): string {
 /** @returns What differs, for the audit log. @throws {AppError} `validation_failed` if the default plan would not be it any more. */
 function changesOf(
   before: Plan,
-  { name, isDefault, limits, ...numbers }: PlanChange,
+  { name, isDefault, ...change }: PlanChange,
 ): Record<string, string> {
   if (before.isDefault && isDefault === false) {
     const message = "can't be turned off. Make another plan the default instead.";
     throw validationError([{ path: "isDefault", message }]);
   }
-  const changes: Record<string, string> = {};
+  const changes = planDifferences(before, change);
   if (name !== undefined && name !== before.name) Object.assign(changes, { from: before.name, to: name });
   if (isDefault === true && !before.isDefault) changes["isDefault"] = "true";
-  for (const number of planNumberNames) {
-    const value = numbers[number];
-    if (value !== undefined && value !== before[number]) changes[number] = `${before[number]} → ${value}`;
-  }
-  if (limits !== undefined && limitsText(limits) !== limitsText(before.limits)) {
-    changes["limits"] = limitsText(limits);
-  }
   return changes;
 }
 

@@ -33,10 +33,13 @@ Deno.test("the guide names operators, creates tokens and an organization, verifi
     const [, changed] = made.map((line) => JSON.parse(line).organization);
     assert.equal(changed.externalId, "cus_8841");
     assert.deepEqual(changed.metadata, { crm: "0065g" });
-    const { plan } = JSON.parse(
-      await run(`TOKEN=$(gatehouse token create Plans --scope organizations:write)\n${block("plan")}`),
-    );
-    assert.equal(plan.limits[0].quantity, 100_000);
+    const plans = (await run(
+      `TOKEN=$(gatehouse token create Plans --scope organizations:write)\n${block("plan")}\necho\n${
+        block("overrides")
+      }`,
+    )).split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+    assert.equal(plans[0].plan.limits[0].quantity, 100_000);
+    assert.equal(plans[1].organization.overrides.limits[0].quantity, null);
     const createKey = await run("gatehouse token create Keys --scope keys:write");
     const created = await sendJson(
       program.baseUrl,

@@ -26,7 +26,7 @@ export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppP
     summary: "List and search organizations",
     query: schemas.organizationQuerySchema,
     responses: { 200: { description: "A page of organizations.", schema: schemas.organizationsSchema } },
-  }, (_c, { query }) => listOrganizations(services, query));
+  }, (_c, { query: { plan, ...query } }) => listOrganizations(services, { ...query, planId: plan }));
 
   route({
     route: `POST ${path}`,
@@ -57,7 +57,7 @@ export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppP
     summary: "Change, suspend or resume an organization",
     description:
       "All changes are made, or none. A suspended organization's keys get `organization_suspended` from the next request on; its " +
-      "members can still sign in, read and export.",
+      "members can still sign in, read and export. A plan, overrides and a time zone take effect on the next request, too.",
     params: schemas.organizationParamsSchema,
     body: schemas.changeOrganizationSchema,
     responses: { 200: organization },

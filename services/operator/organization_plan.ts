@@ -1,0 +1,69 @@
+// What changes when operators give an organization another plan, other limits, or another time zone.
+import type { DatabaseReader } from "../../db/engine/database.ts";
+import { replaceLimits } from "../../db/meter/limit_rows.ts";
+import { timezoneRows } from "../../db/meter/limit_windows.ts";
+import {
+  organizationNumber,
+  updateOrganizationPlan,
+  updateOverrides,
+  updateTimezone,
+} from "../../db/operator/organizations.ts";
+import { findPlanReference } from "../../db/operator/plans.ts";
+import { validationError } from "../../domain/errors.ts";
+import type { OperatedOrganization } from "../../domain/operator/organization.ts";
+import { planDifferences, type PlanOverridesChange } from "../../domain/operator/plan.ts";
+import type { Change } from "../change.ts";
+import type { SessionContext } from "../context.ts";
+
+/** What to change; what is left out stays. */
+export interface OrganizationPlanChange {
+  readonly planId?: string | undefined;
+  readonly overrides?: PlanOverridesChange | undefined;
+  /** An IANA name. */
+  readonly timezone?: string | undefined;
+}
+
+/** @returns The plan that an operator chose. @throws {AppError} `validation_failed` if there is no such plan. */
+export async function requirePlan(database: DatabaseReader, planId: string) {
+  const plan = await findPlanReference(database, { id: planId });
+  if (plan === undefined) throw validationError([{ path: "planId", message: "must be the id of a plan." }]);
+  return plan;
+}
+
+/** @returns A change for each of these that is not what it was. @throws {AppError} `validation_failed` for an unknown plan. */
+export async function planChangesOf(
+  { database, clock }: SessionContext,
+  before: OperatedOrganization,
+  { name = before.name, planId, overrides = {}, timezone }: OrganizationPlanChange & {
+    name?: string | undefined;
+  },
+): Promise<Change[]> {
+  const { id } = before;
+  const now = clock();
+  const about = { organizationId: id, target: { id, name } };
+  const changes: Change[] = [];
+  if (planId !== undefined && planId !== before.planId) {
+    const to = await requirePlan(database, planId);
+    const from = await findPlanReference(database, { id: before.planId });
+    const details = { ...(from === undefined ? {} : { from: from.name }), to: to.name };
+    const entry = { ...about, action: "organization.plan_changed", details } as const;
+    changes.push({ statement: updateOrganizationPlan(id, planId, now), entry });
+  }
+  const details = planDifferences(before.overrides, overrides);
+  if (Object.keys(details).length > 0) {
+    const limits = details["limits"] === undefined ? undefined : overrides.limits;
+    const owner = { column: "organization", number: organizationNumber(id) } as const;
+    changes.push({
+      statement: updateOverrides(id, { ...overrides, limits }, now),
+      entry: { ...about, action: "organization.limits_changed", details },
+      after: (audited) => limits === undefined ? [] : replaceLimits(owner, limits, audited),
+    });
+  }
+  if (timezone !== undefined && timezone !== before.timezone) {
+    const details = { from: before.timezone, to: timezone };
+    const entry = { ...about, action: "organization.timezone_changed", details } as const;
+    const after = () => timezoneRows(timezone, now);
+    changes.push({ statement: updateTimezone(id, timezone, now), entry, after });
+  }
+  return changes;
+}

@@ -1,0 +1,157 @@
+// The plan, overrides and time zone of an organization over the operators' API, on both kinds of database.
+import assert from "node:assert/strict";
+import type { TestApp } from "../../../support/app.ts";
+import { asOperator } from "../../../support/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators.ts";
+import { onEveryDatabase } from "../../../support/usage.ts";
+
+const scope = { productSlug: "tiles", metric: "requests", per: "month" };
+const numbers = { apiKeysMax: null, membersMax: null, requestsPerSecond: null, usageSeriesMax: null };
+
+async function operatorOf(test: TestApp) {
+  const { fullToken } = await newOperatorToken(test, ["organizations:read", "organizations:write"]);
+  return asOperator(test, fullToken);
+}
+
+onEveryDatabase("gives organizations plans, and lists those of a plan", async (test) => {
+  const send = await operatorOf(test);
+  const [initial] = (await send("GET /plans")).body.plans;
+  const pro = (await send("POST /plans", { name: "Pro" })).body.plan;
+  const create = async (json: object) => (await send("POST /organizations", json)).body.organization;
+  const first = await create({ name: "First", planId: pro.id });
+  const second = await create({ name: "Second" });
+  const third = await create({ name: "Third", planId: pro.id });
+  assert.deepEqual([first, second, third].map(({ planId }) => planId), [pro.id, initial.id, pro.id]);
+  const idsOf = async (query: string) =>
+    (await send(`GET /organizations?${query}`)).body.organizations.map(({ id }: { id: string }) => id);
+  assert.deepEqual(await idsOf(`plan=${pro.id}`), [third.id, first.id]);
+  assert.deepEqual(await idsOf(`plan=${pro.id}&sort=name`), [first.id, third.id]);
+  assert.deepEqual(await idsOf(`plan=${pro.id}&search=first`), [first.id]);
+  const { nextCursor } = (await send(`GET /organizations?plan=${pro.id}&limit=1`)).body;
+  assert.deepEqual(await idsOf(`plan=${pro.id}&cursor=${nextCursor}`), [first.id]);
+  assert.deepEqual(await idsOf("plan=unknown"), []);
+
+  const moved = await send(`PATCH /organizations/${first.id}`, { planId: initial.id });
+  assert.deepEqual(moved.body.organization, { ...first, planId: initial.id });
+  assert.deepEqual(await changesOf(test, first.id), [
+    ["organization.plan_changed", { from: "Pro", to: "Default" }],
+  ]);
+  const { error } = (await send(`DELETE /plans/${pro.id}`)).body;
+  assert.deepEqual([error.code, error.message.slice(0, 14)], ["plan_in_use", "1 organization"]);
+  assert.equal((await send(`DELETE /organizations/${third.id}`)).status, 204);
+  assert.equal((await send(`DELETE /plans/${pro.id}`)).status, 204);
+});
+
+onEveryDatabase("an unknown plan changes nothing, also when it is deleted at the same time", async (test) => {
+  const send = await operatorOf(test);
+  const { organization } = (await send("POST /organizations", { name: "Customer" })).body;
+  const path = `/organizations/${organization.id}`;
+  const isUnknown = ({ status, body }: { status: number; body: { error?: { details?: unknown } } }) => {
+    assert.equal(status, 422, JSON.stringify(body));
+    assert.deepEqual(body.error?.details, [{ path: "planId", message: "must be the id of a plan." }]);
+  };
+  isUnknown(await send("POST /organizations", { name: "None", planId: "plan_none" }));
+  isUnknown(await send(`PATCH ${path}`, { name: "Renamed", planId: "plan_none" }));
+  assert.deepEqual((await send("GET /organizations")).body.organizations, [organization]);
+  for (let round = 0; round < 5; round++) {
+    const { plan } = (await send("POST /plans", { name: `Plan ${round}` })).body;
+    const name = `Name ${round}`;
+    const [changed, deleted] = await Promise.all([
+      send(`PATCH ${path}`, { name, planId: plan.id }),
+      send(`DELETE /plans/${plan.id}`),
+    ]);
+    const now = (await send(`GET ${path}`)).body.organization;
+    assert.equal(now.name === name, changed.status === 200);
+    assert.equal(now.planId === plan.id, changed.status === 200);
+    if (changed.status === 200) assert.equal(deleted.body.error.code, "plan_in_use");
+    else isUnknown(changed);
+  }
+});
+
+onEveryDatabase("overrides replace values of the plan until they are removed", async (test) => {
+  const send = await operatorOf(test);
+  const { organization } = (await send("POST /organizations", { name: "Customer" })).body;
+  const change = async (overrides: object) => {
+    const { status, body } = await send(`PATCH /organizations/${organization.id}`, { overrides });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual((await send(`GET /organizations/${organization.id}`)).body, body);
+    return body.organization.overrides;
+  };
+  assert.deepEqual(organization.overrides, { ...numbers, limits: [] });
+  const limits = [{ ...scope, quantity: 2.5, mode: "soft" }, { ...scope, per: "day", quantity: null }];
+  const given = await change({ apiKeysMax: 0, limits });
+  const ids = given.limits.map(({ id }: { id: string }) => id);
+  assert.deepEqual(given, {
+    ...numbers,
+    apiKeysMax: 0,
+    limits: [{ id: ids[0], ...limits[0] }, { id: ids[1], ...limits[1], mode: "hard" }],
+  });
+  const started = await startOf(test, organization.id);
+  assert.deepEqual(await change({ membersMax: 7, limits }), { ...given, membersMax: 7 });
+  assert.equal(await startOf(test, organization.id), started);
+  const fewer = await change({ apiKeysMax: null, limits: limits.slice(0, 1) });
+  assert.deepEqual(fewer, { ...numbers, membersMax: 7, limits: given.limits.slice(0, 1) });
+  assert.ok(await startOf(test, organization.id) > started);
+  assert.deepEqual(await change({ membersMax: null, limits: [] }), { ...numbers, limits: [] });
+  assert.deepEqual(await change({ membersMax: null, limits: [] }), { ...numbers, limits: [] });
+  const day = "tiles/requests per day: no limit";
+  const month = "tiles/requests per month: soft 2.5";
+  assert.deepEqual(await changesOf(test, organization.id), [
+    ["organization.limits_changed", { apiKeysMax: "from the plan → 0", limits: `${day}; ${month}` }],
+    ["organization.limits_changed", { membersMax: "from the plan → 7" }],
+    ["organization.limits_changed", { apiKeysMax: "0 → from the plan", limits: month }],
+    ["organization.limits_changed", { membersMax: "7 → from the plan", limits: "" }],
+  ]);
+});
+
+onEveryDatabase("an organization's time zone decides when its windows end", async (test) => {
+  const send = await operatorOf(test);
+  const created = await send("POST /organizations", { name: "Customer", timezone: "asia/tokyo" });
+  const { organization } = created.body;
+  assert.equal(organization.timezone, "Asia/Tokyo");
+  const path = `PATCH /organizations/${organization.id}`;
+  const started = await startOf(test, organization.id);
+  const changed = await send(path, { timezone: "Europe/Berlin" });
+  assert.deepEqual(changed.body.organization, { ...organization, timezone: "Europe/Berlin" });
+  assert.ok(await startOf(test, organization.id) > started);
+  const offsets = await rows(test, "SELECT DISTINCT timezone FROM timezone_offsets ORDER BY timezone");
+  assert.deepEqual(offsets.map(({ timezone }) => timezone), ["Asia/Tokyo", "Europe/Berlin"]);
+  assert.deepEqual(await changesOf(test, organization.id), [
+    ["organization.timezone_changed", { from: "Asia/Tokyo", to: "Europe/Berlin" }],
+  ]);
+  const invalid: readonly [object, string][] = [
+    [{ timezone: "+01:00" }, "timezone"],
+    [{ timezone: "Europe/Atlantis" }, "timezone"],
+    [{ overrides: { apiKeysMax: -1 } }, "overrides.apiKeysMax"],
+    [{ overrides: { limits: [{ ...scope, quantity: -1 }] } }, "overrides.limits[0].quantity"],
+    [{ overrides: { price: 1 } }, "overrides.price"],
+  ];
+  for (const [json, field] of invalid) {
+    const { status, body } = await send(path, json);
+    assert.deepEqual([status, body.error.details[0].path], [422, field]);
+  }
+});
+
+function rows(test: TestApp, sql: string, ...args: string[]): Promise<Record<string, unknown>[]> {
+  return test.opened.database.read({ sql, args });
+}
+
+/** From which position on usage counts against the limits. */
+async function startOf(test: TestApp, organizationId: string): Promise<number> {
+  const [row] = await rows(
+    test,
+    "SELECT limits_seq AS start FROM organizations WHERE id = ?",
+    organizationId,
+  );
+  return Number(row?.["start"]);
+}
+
+async function changesOf(test: TestApp, organizationId: string): Promise<unknown[]> {
+  const found = await rows(
+    test,
+    `SELECT action, details FROM audit_events
+     WHERE organization_id = ? AND action <> 'organization.created' AND action <> 'organization.renamed' ORDER BY id`,
+    organizationId,
+  );
+  return found.map(({ action, details }) => [action, JSON.parse(String(details))]);
+}
