@@ -1,5 +1,4 @@
 // The closed set of errors that callers can see. Any other error is a bug: logged with its cause and reported as `internal`.
-import { usageSeriesMax } from "./limits.ts";
 import type { LimitStanding } from "./meter/usage_limit.ts";
 import { countOf } from "./number_text.ts";
 
@@ -197,11 +196,13 @@ export function memberLimitError(max: number): AppError {
   );
 }
 
-/** @returns The error for records that would exceed the limit of series. @param details The records. */
-export function seriesLimitError(details: readonly ErrorDetail[]): AppError {
+/** @returns The error for records that would exceed the limit of series. @param details The records. @param max The limit. */
+export function seriesLimitError(details: readonly ErrorDetail[], max: number): AppError {
   return new AppError(
     "series_limit_reached",
-    `Your organization has reached its limit of ${usageSeriesMax} combinations of product, metric and API key. ` +
+    `Your organization has reached its limit of ${
+      countOf(max, "combination")
+    } of product, metric and API key. ` +
       "Use existing ones.",
     { details },
   );

@@ -4,6 +4,7 @@ import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import { activeApiKey, isSuspended, keyMay } from "../api_keys.ts";
 import { bind, type Database, sql, type Statement, type WriteResult } from "../engine/database.ts";
+import { effectiveNumber } from "../organization/plan_numbers.ts";
 import { hasRecorded, indexHash, lookUpKeys, movedPositions, moveKeys } from "./idempotency_keys.ts";
 import { field, keyOfRecord, propertiesOfRecord } from "./record_text.ts";
 import { addGroup, addUp } from "./rollups.ts";
@@ -21,8 +22,6 @@ export interface RecordGroup {
   readonly records: readonly string[];
   /** How many of the records have an idempotency key. */
   readonly keys: number;
-  /** How many series an organization may have. */
-  readonly seriesMax: number;
   /** Whether products and metrics must be in the catalogue. */
   readonly isCatalogRequired: boolean;
 }
@@ -41,7 +40,8 @@ export interface LimitedSeries {
   readonly position: number;
   /** The organization's number. */
   readonly organization: number;
-  /** How many more series it may have. */
+  /** How many series it may have, and how many more than it has. */
+  readonly seriesMax: number;
   readonly room: number;
 }
 
@@ -195,10 +195,12 @@ const selectExisting = (series: Statement) =>
     'voidedBy', v.voided_by, 'voidReason', v.reason)) AS json
   FROM existing h LEFT JOIN api_keys k ON k.number = h.api_key LEFT JOIN usage_voids v ON v.seq = h.seq`;
 
-/** Series that don't exist yet; `?4` is how many an organization may have. */
+const seriesMax = effectiveNumber("usageSeriesMax");
+/** Series that don't exist yet. */
 const newSeries = ({ join, denial, apiKey, isListed = sql`true` }: Source, condition: Statement) =>
   sql`SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug,
-    e.value ->> 2 AS metric, ${apiKey} AS api_key, ?4 - o.series AS room
+    e.value ->> 2 AS metric, ${apiKey} AS api_key,
+    ${seriesMax} AS series_max, ${seriesMax} - o.series AS room
   FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
   WHERE ${condition} AND ${denial} IS NULL AND ${isListed} AND NOT EXISTS (
     SELECT 1 FROM usage_series us WHERE us.organization = o.number
@@ -206,9 +208,10 @@ const newSeries = ({ join, denial, apiKey, isListed = sql`true` }: Source, condi
 /** Most organizations have room for more series than the whole group has: theirs are not looked up here. */
 const selectLimited = (source: Source) =>
   sql`
-  SELECT json_group_array(json_object('position', position, 'organization', organization, 'room', room)) AS json
+  SELECT json_group_array(json_object('position', position, 'organization', organization,
+    'seriesMax', series_max, 'room', room)) AS json
   FROM (SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
-    FROM (${newSeries(source, sql`o.series + json_array_length(?2) > ?4`)}) n)
+    FROM (${newSeries(source, sql`o.series + json_array_length(?2) > ${seriesMax}`)}) n)
   WHERE requested > room`;
 const insertSeries = (source: Source) =>
   sql`INSERT INTO usage_series (organization, product_slug, metric, api_key)
@@ -282,8 +285,8 @@ export async function insertUsageRecords(
     const seriesAndTime = [JSON.stringify(group.series), now] as const;
     const values = [JSON.stringify(group.records), ...seriesAndTime] as const;
     if (group.isCatalogRequired) unlistedAt = add(bind(selectUnlisted, null, seriesAndTime[0]));
-    limitedAt = add(bind(statements.selectLimited, null, ...seriesAndTime, group.seriesMax));
-    add(bind(statements.insertSeries, null, ...seriesAndTime, group.seriesMax));
+    limitedAt = add(bind(statements.selectLimited, null, ...seriesAndTime));
+    add(bind(statements.insertSeries, null, ...seriesAndTime));
     const insert = keys > 0 ? statements.insertWithKeys : statements.insertWithoutKeys;
     insertedAt = add(bind(insert, ...values));
     if (keys > 0) {

@@ -1,7 +1,8 @@
 // The numbers that limit an organization: its own, or else those of its plan.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-const columns = {
+/** The columns of the numbers, in `plans` and in `organizations`. */
+export const numberColumns = {
   apiKeysMax: sql`api_keys_max`,
   membersMax: sql`members_max`,
   usageSeriesMax: sql`usage_series_max`,
@@ -9,11 +10,11 @@ const columns = {
 } as const;
 
 /** A number of a plan. */
-export type PlanNumber = keyof typeof columns;
+export type PlanNumber = keyof typeof numberColumns;
 
 /** @returns A number of the organization `o`. Requests per second are null while they are those of the setting. */
 export function effectiveNumber(number: PlanNumber): Statement {
-  const column = columns[number];
+  const column = numberColumns[number];
   return sql`coalesce(o.${column}, (SELECT pl.${column} FROM plans pl WHERE pl.number = o.plan))`;
 }
 

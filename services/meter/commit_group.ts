@@ -1,7 +1,6 @@
 // A group of requests whose records are committed together.
 import { RecordEncoder } from "../../db/meter/record_text.ts";
 import type { RecordGroup } from "../../db/meter/recorder.ts";
-import { usageSeriesMax } from "../../domain/limits.ts";
 import {
   isSameUsage,
   propertiesText,
@@ -107,8 +106,7 @@ export function buildGroup(requests: readonly GroupRequest[], now: number, isCat
   });
   const by = typeof requests[0]?.source === "object" ? "operator" : "keys";
   const sources = [...seriesBySource.keys()];
-  const seriesMax = usageSeriesMax;
-  const group: RecordGroup = { now, by, sources, series, records, keys, seriesMax, isCatalogRequired };
+  const group: RecordGroup = { now, by, sources, series, records, keys, isCatalogRequired };
   return { group, /** The position of each request's first record. */ starts };
 }
 

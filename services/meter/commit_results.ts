@@ -1,6 +1,6 @@
 // The result of each request after its group was committed: never more than what the database reported.
 import { seriesOf } from "../../db/meter/record_text.ts";
-import type { ExistingRecord, RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";
+import type { ExistingRecord, LimitedSeries, RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";
 import {
   AppError,
   invalidApiKeyError,
@@ -104,7 +104,7 @@ class GroupResults {
     const limit = this.#limits.of(start, starts[index + 1] ?? group.records.length);
     if (limit?.fitsAlone) return "retry";
     if (limit !== null) {
-      return rejected("limited", () => seriesLimit(request, (input) => limit.isNew(positionOf(input))));
+      return rejected("limited", () => seriesLimit(request, { ...limit, positionOf }));
     }
     if (repeats !== null && repeats.conflicts.length > 0) {
       return rejected("conflict", () => idempotencyConflict(request, repeats.conflicts));
@@ -181,30 +181,41 @@ class GroupResults {
   }
 }
 
+/** The limit of series that a request doesn't fit into. */
+interface SeriesLimit {
+  /** Whether it would have without the other requests of the group. */
+  readonly fitsAlone: boolean;
+  /** How many series the organization may have. */
+  readonly max: number;
+  /** Whether the record with this position would create a series. */
+  readonly isNew: (position: number) => boolean;
+}
+
 /** Which requests of a group were not recorded because of the limit of series. */
 class SeriesLimits {
   readonly #records: readonly string[];
   /** New series of organizations without room for all of their new series in the group. */
-  readonly #series = new Map<number, { readonly room: number; readonly isCreated: boolean }>();
+  readonly #series = new Map<number, LimitedSeries & { readonly isCreated: boolean }>();
 
   constructor({ group, outcome }: CommittedGroup) {
     this.#records = group.records;
     const counts = new Map<number, number>();
-    for (const { position, organization, room } of outcome.limited) {
-      const count = (counts.get(organization) ?? 0) + 1;
-      counts.set(organization, count);
-      this.#series.set(position, { room, isCreated: count <= room });
+    for (const series of outcome.limited) {
+      const count = (counts.get(series.organization) ?? 0) + 1;
+      counts.set(series.organization, count);
+      this.#series.set(series.position, { ...series, isCreated: count <= series.room });
     }
   }
 
   /** @returns Null for a request, given by its records' positions, of which every series exists now. */
-  of(start: number, end: number): { fitsAlone: boolean; isNew: (position: number) => boolean } | null {
+  of(start: number, end: number): SeriesLimit | null {
     if (this.#series.size === 0) return null;
     const isNew = (position: number) => this.#series.has(seriesOf(this.#records[position]));
     const own = new Set(this.#records.slice(start, end).map(seriesOf));
     const created = [...own].flatMap((position) => this.#series.get(position) ?? []);
     if (created.every(({ isCreated }) => isCreated)) return null;
-    return { fitsAlone: created.length <= Math.max(...created.map(({ room }) => room)), isNew };
+    const max = Math.max(...created.map(({ seriesMax }) => seriesMax));
+    return { fitsAlone: created.length <= Math.max(...created.map(({ room }) => room)), max, isNew };
   }
 }
 
@@ -227,12 +238,16 @@ function unlistedError(paths: readonly string[]): AppError {
   return validationError(paths.slice(0, errorDetailsMax).map((path) => ({ path, message })));
 }
 
-function seriesLimit(request: GroupRequest, isNew: (index: number) => boolean): AppError {
-  const indexes = [...request.inputs.keys()].filter(isNew).slice(0, errorDetailsMax);
-  return seriesLimitError(indexes.map((index) => ({
+function seriesLimit(
+  request: GroupRequest,
+  { isNew, max, positionOf }: SeriesLimit & { positionOf: (index: number) => number },
+): AppError {
+  const indexes = [...request.inputs.keys()].filter((index) => isNew(positionOf(index)));
+  const details = indexes.slice(0, errorDetailsMax).map((index) => ({
     path: pathIn(request, index, "metric"),
     message: "would create a new series.",
-  })));
+  }));
+  return seriesLimitError(details, max);
 }
 
 /** The organizations were deleted, or their keys were, since the request found them. */

@@ -73,8 +73,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   range_too_long:
     `The range has more than ${limits.usageWindowsMax} windows, or the response would have too many rows.`,
   series_limit_reached:
-    `The organization has the maximum of ${limits.usageSeriesMax} series (combinations of product, metric and API key), and the ` +
-    "request would add another. Nothing was recorded. Usage of existing series is still accepted.",
+    "The organization has as many series (combinations of product, metric and API key) as it may, and the request would add " +
+    "another. Nothing was recorded. Usage of existing series is still accepted.",
   rate_limited: "Too many requests, or too many failed ones. `Retry-After` says how many seconds to wait.",
   limit_exceeded:
     "The usage doesn't fit into a hard limit. Nothing was recorded, and the idempotency key can be used again. `details` has the " +

@@ -50,7 +50,7 @@ export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   unsupported_media_type: "Send application/json in UTF-8.",
   validation_failed: errors.validationError([missingName]).message,
   range_too_long: `Request at most ${limits.usageWindowsMax} windows per query.`,
-  series_limit_reached: errors.seriesLimitError([]).message,
+  series_limit_reached: errors.seriesLimitError([], limits.usageSeriesMax).message,
   rate_limited: "Too many attempts. Try again in 1 minute.",
   limit_exceeded: errors.limitExceededError([], 0).message,
   headers_too_large: `The headers must have at most ${limits.headerCharactersMax} characters.`,

@@ -4,7 +4,7 @@ import { type Database, sql } from "../../../db/engine/database.ts";
 import { cleanKeys } from "../../../db/meter/idempotency_keys.ts";
 import { RecordEncoder } from "../../../db/meter/record_text.ts";
 import { insertUsageRecords, type RecordOutcome } from "../../../db/meter/recorder.ts";
-import { keysMiddleMax, keysRecentMax, usageSeriesMax } from "../../../domain/limits.ts";
+import { keysMiddleMax, keysRecentMax } from "../../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
 import { databaseKinds } from "../../support/database.ts";
 import fc from "../../support/fast_check.ts";
@@ -59,7 +59,6 @@ function encoded({ idempotencyKey, keyHash, whole }: Given, at: { series: number
 function record(database: Database, records: readonly Given[], apiKey = activeKey): Promise<RecordOutcome> {
   return insertUsageRecords(database, {
     now,
-    seriesMax: usageSeriesMax,
     by: "keys",
     isCatalogRequired: false,
     sources: [apiKey],
@@ -103,7 +102,6 @@ const aRandomGroup = fc.record({
 function recordRandom(database: Database, records: readonly RandomRecord[], prefix: string) {
   return insertUsageRecords(database, {
     now,
-    seriesMax: usageSeriesMax,
     by: "keys",
     isCatalogRequired: false,
     sources: [activeKey, otherActiveKey],

@@ -1,7 +1,6 @@
 // Scans of records between any two positions, including records with the same timestamp and series.
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
-import { usageSeriesMax } from "../../../domain/limits.ts";
 import { RecordEncoder } from "../../../db/meter/record_text.ts";
 import { insertUsageRecords } from "../../../db/meter/recorder.ts";
 import {
@@ -57,7 +56,6 @@ for (const kind of databaseKinds) {
           });
         await insertUsageRecords(database, {
           now: 1_000_000,
-          seriesMax: usageSeriesMax,
           by: "keys",
           isCatalogRequired: false,
           sources: hashes,

@@ -53,7 +53,6 @@ onEveryDatabase(
       series: [],
       records: [],
       keys: 0,
-      seriesMax: 0,
     });
     await assert.rejects(
       database.write([sql`SELECT 1`]),

@@ -5,6 +5,7 @@ import { openRemote } from "../../../../db/engine/remote.ts";
 import { usageSeriesMax } from "../../../../domain/limits.ts";
 import { assertError, createTestKey, startTestApp, type TestApp } from "../../../support/app.ts";
 import { remoteTestDatabase } from "../../../support/database.ts";
+import { changePlan, overridePlan } from "../../../support/plans.ts";
 import { sqldMissing } from "../../../support/sqld.ts";
 import { onEveryDatabase, readSums, recordOne, unlimited } from "../../../support/usage.ts";
 
@@ -57,7 +58,7 @@ onEveryDatabase(
       422,
       "series_limit_reached",
     );
-    assert.match(error.message, /10000 combinations of product, metric and API key/);
+    assert.match(error.message, /10,000 combinations of product, metric and API key/);
     assert.deepEqual(error.details, [{ path: "metric", message: "would create a new series." }]);
     for (const record of [existing, { ...existing, metric: "m2" }, newSeries("a")]) {
       assert.equal((await single(test, apiKey, record)).status, 201);
@@ -151,4 +152,23 @@ Deno.test({
       await test.dispose();
     }
   },
+});
+
+onEveryDatabase("takes the limit from the organization or its plan on each request", async (test) => {
+  const { organizationId, ...person } = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, { organizationId, ...person });
+  const statusOf = async (name: string) => (await single(test, apiKey, newSeries(name))).status;
+  await changePlan(test, "usage_series_max", 2);
+  assert.deepEqual([await statusOf("a"), await statusOf("b"), await statusOf("c")], [201, 201, 422]);
+  await overridePlan(test, organizationId, { usage_series_max: 3 });
+  assert.deepEqual([await statusOf("c"), await statusOf("d")], [201, 422]);
+  await overridePlan(test, organizationId, { usage_series_max: null });
+  await changePlan(test, "usage_series_max", 1);
+  assert.deepEqual([await statusOf("c"), await statusOf("d")], [201, 422], "existing series stay");
+  const { error } = await assertError(
+    await single(test, apiKey, newSeries("d")),
+    422,
+    "series_limit_reached",
+  );
+  assert.match(error.message, /limit of 1 combination of product/);
 });

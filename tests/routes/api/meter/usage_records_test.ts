@@ -4,7 +4,7 @@ import { sql, type Statement } from "../../../../db/engine/database.ts";
 import { RecordEncoder } from "../../../../db/meter/record_text.ts";
 import { insertUsageRecords } from "../../../../db/meter/recorder.ts";
 import { generateApiKey, hashApiKey } from "../../../../domain/api_key.ts";
-import { usageRecordScanMax, usageSeriesMax } from "../../../../domain/limits.ts";
+import { usageRecordScanMax } from "../../../../domain/limits.ts";
 import { readUsageRecordPage } from "../../../../services/meter/usage_record_list.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
 import { noReportContext } from "../../../support/reports.ts";
@@ -50,7 +50,6 @@ async function recordMany(
   for (let left = count; left > 0; left -= 10_000) {
     const { inserted } = await insertUsageRecords(test.opened.database, {
       now: test.now(),
-      seriesMax: usageSeriesMax,
       by: "keys",
       isCatalogRequired: false,
       sources: [keyHash],
