@@ -61,7 +61,7 @@ export function acceptOperatorToken(
   token: ActiveOperatorToken | undefined,
   { scope, client }: OperatorTokenUse,
 ): OperatorActor {
-  if (token === undefined || !isAllowedAddress(token, client.address)) throw invalidOperatorTokenError();
+  if (token === undefined || !isAllowedAddress(token, client)) throw invalidOperatorTokenError();
   const scopes: readonly string[] = JSON.parse(token.scopes);
   if (scope === null || !scopes.includes(scope)) throw scopeMissingError(scope);
   const { id, name } = token;
@@ -70,10 +70,10 @@ export function acceptOperatorToken(
   return actor;
 }
 
-function isAllowedAddress({ addresses }: ActiveOperatorToken, client: string): boolean {
+function isAllowedAddress({ addresses }: ActiveOperatorToken, client: ClientInfo): boolean {
   const blocks: readonly string[] = JSON.parse(addresses);
   if (blocks.length === 0) return true;
-  const address = parseAddress(client);
+  const address = parseAddress(client.address);
   return address !== null &&
     isInBlocks(address, blocks.map(parseAddressBlock).filter((block) => block !== null));
 }
