@@ -1,6 +1,13 @@
 // The SQL that verifies API keys for operators: tokens and keys of many requests with one statement.
 import type { VerifiedOrganization } from "../../domain/meter/key_verification.ts";
-import { bind, type DatabaseReader, sql } from "../engine/database.ts";
+import {
+  type LimitStandingRow,
+  selectStandings,
+  type StandingColumns,
+  toStandingRow,
+} from "./limit_standings.ts";
+import { isApplied } from "./usage_limits.ts";
+import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { activeOperatorToken } from "../operator/operator_guard.ts";
 import type { ActiveOperatorToken } from "../operator/operator_tokens.ts";
 
@@ -16,22 +23,49 @@ export interface VerifiableKey {
   readonly organization: VerifiedOrganization & { readonly isSuspended: boolean } | null;
 }
 
-/** What was found, by hash. */
+/** The usage that a verification asks about: of a key, given by its hash. */
+export type UsageQuestion = readonly [keyHash: string, productSlug: string, metric: string];
+
+/** What was found. */
 export interface FoundCredentials {
-  /** Tokens that work. */
+  /** Tokens that work, by hash. */
   readonly tokens: ReadonlyMap<string, ActiveOperatorToken>;
+  /** By hash. */
   readonly keys: ReadonlyMap<string, VerifiableKey>;
+  /** For each question of usage: the limits that apply. */
+  readonly limits: readonly (readonly LimitStandingRow[])[];
+  /** When the windows of the limits are current, in milliseconds since 1970. */
+  readonly now: number;
 }
 
 // One JSON column: each further column costs the native driver as much as the lookup of a row.
-const select = sql`SELECT json_array(
+const selectWith = (more: Statement): Statement =>
+  sql`SELECT json_array(
   (SELECT json_group_array(json_array(t.token_hash, t.id, t.name, t.scopes, t.addresses, t.last_used_at))
     FROM operator_tokens t
     WHERE t.token_hash IN (SELECT value FROM json_each(?1)) AND ${activeOperatorToken(sql`?3`)}),
   (SELECT json_group_array(json_array(k.key_hash, k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at,
       k.last_used_at, iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id, p.id, o.suspended_at), NULL)))
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id LEFT JOIN plans p ON p.number = o.plan
-    WHERE k.key_hash IN (SELECT value FROM json_each(?2)))) AS rows`;
+    WHERE k.key_hash IN (SELECT value FROM json_each(?2)))${more}) AS rows`;
+const select = selectWith(sql``);
+const selectWithLimits = selectWith(sql`,
+  (SELECT json_group_array(json_object('question', s.question, 'limitId', s.limitId, 'organization', s.organization,
+      'productSlug', s.productSlug, 'metric', s.metric, 'per', s.per, 'lineage', s.lineage, 'mode', s.mode,
+      'quantityLow', s.quantityLow, 'quantityMicro', s.quantityMicro, 'timezone', s.timezone, 'high', s.high,
+      'low', s.low, 'micro', s.micro))
+    FROM (${
+  selectStandings({
+    columns: sql`CAST(e.key AS INTEGER) AS question,`,
+    from: sql`json_each(?4) e CROSS JOIN api_keys k ON k.key_hash = e.value ->> 0
+      JOIN organizations o ON o.id = k.organization_id`,
+    applied: isApplied({
+      lineage: sql`k.lineage`,
+      series: { productSlug: sql`(e.value ->> 1)`, metric: sql`(e.value ->> 2)` },
+    }),
+    now: sql`CAST(?3 AS INTEGER)`,
+  })
+}) s)`);
 
 type TokenRow = [
   hash: string,
@@ -54,22 +88,39 @@ type KeyRow = [
     | null,
 ];
 
+type FoundRows = [
+  tokens: TokenRow[],
+  keys: KeyRow[],
+  standings?: (StandingColumns & { readonly question: number })[],
+];
+
 /**
  * Finds operator tokens and API keys by the SHA-256 of each, in hexadecimal. Read each time, so that nothing is stale.
  *
- * @param now Milliseconds since 1970.
+ * @param query `now`: in milliseconds since 1970.
  * @throws {DatabaseError}
  */
 export async function findCredentials(
   database: DatabaseReader,
-  { tokenHashes, keyHashes }: { tokenHashes: readonly string[]; keyHashes: readonly string[] },
-  now: number,
+  { tokenHashes, keyHashes, usage, now }: {
+    readonly tokenHashes: readonly string[];
+    readonly keyHashes: readonly string[];
+    readonly usage: readonly UsageQuestion[];
+    readonly now: number;
+  },
 ): Promise<FoundCredentials> {
+  const hashes = [JSON.stringify(tokenHashes), JSON.stringify(keyHashes)] as const;
   const found = await database.readFirst<{ rows: string }>(
-    bind(select, JSON.stringify(tokenHashes), JSON.stringify(keyHashes), now),
+    usage.length === 0
+      ? bind(select, ...hashes, now)
+      : bind(selectWithLimits, ...hashes, now, JSON.stringify(usage)),
   );
-  const [tokens, keys] = JSON.parse(found?.rows ?? "[[],[]]") as [TokenRow[], KeyRow[]];
+  const [tokens, keys, standings = []] = JSON.parse(found?.rows ?? "[[],[]]") as FoundRows;
+  const limits: LimitStandingRow[][] = usage.map(() => []);
+  for (const { question, ...row } of standings) limits[question]?.push(toStandingRow(row));
   return {
+    limits,
+    now,
     tokens: new Map(tokens.map(([hash, id, name, scopes, addresses, lastUsedAt]) => [
       hash,
       { id, name, scopes, addresses, lastUsedAt },

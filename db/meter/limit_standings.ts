@@ -34,12 +34,47 @@ export const joinCounter = (time: Statement): Statement =>
     AND c.window_number = ${windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time))}
     AND c.is_known = 1 AND c.opened_seq >= ${countedSeq}`;
 
-interface Row extends LimitScopeRow, Pick<LimitStandingRow, "limitId" | "mode" | "timezone"> {
+/** A row of {@linkcode selectStandings}. */
+export interface StandingColumns
+  extends LimitScopeRow, Pick<LimitStandingRow, "limitId" | "mode" | "timezone"> {
   readonly quantityLow: string;
   readonly quantityMicro: string;
   readonly high: string | null;
   readonly low: string;
   readonly micro: string;
+}
+
+/**
+ * @param parts `from`: has the organizations `o`. `applied`: see `isApplied`. `now`: an integer.
+ * @returns A query for {@linkcode StandingColumns}, the limits of the organization before those of the key.
+ */
+export const selectStandings = (
+  { columns = sql``, from, applied, now, condition = sql`true` }: {
+    columns?: Statement;
+    from: Statement;
+    applied: Statement;
+    now: Statement;
+    condition?: Statement;
+  },
+): Statement =>
+  sql`
+    SELECT ${columns} l.id AS limitId, o.number AS organization, l.product_slug AS productSlug, l.metric, l.per,
+      l.lineage, l.mode, CAST(l.quantity_whole AS TEXT) AS quantityLow,
+      CAST(l.quantity_micro AS TEXT) AS quantityMicro, o.timezone,
+      CAST(c.sum_high AS TEXT) AS high, CAST(c.sum_low AS TEXT) AS low, CAST(c.sum_micro AS TEXT) AS micro
+    FROM ${from} JOIN usage_limits l ON ${applied} ${joinCounter(now)}
+    WHERE ${condition}
+    ORDER BY l.lineage IS NOT NULL, l.product_slug, l.metric, instr('minute hour day month total', l.per)`;
+
+/** @returns A limit and the counter of its current window. */
+export function toStandingRow(
+  { quantityLow, quantityMicro, high, low, micro, ...row }: StandingColumns,
+): LimitStandingRow {
+  return {
+    ...row,
+    quantity: { high: "0", low: quantityLow, micro: quantityMicro },
+    used: high === null ? null : { high, low, micro },
+  };
 }
 
 /** @returns The limits that apply, those of the organization before those of the key. @throws {DatabaseError} */
@@ -53,18 +88,11 @@ export async function findLimitStandings(
     }),
     ...(series && { series: { productSlug: sql`${series.productSlug}`, metric: sql`${series.metric}` } }),
   });
-  const rows = await database.read<Row>(sql`
-    SELECT l.id AS limitId, o.number AS organization, l.product_slug AS productSlug, l.metric, l.per, l.lineage,
-      l.mode, CAST(l.quantity_whole AS TEXT) AS quantityLow, CAST(l.quantity_micro AS TEXT) AS quantityMicro,
-      o.timezone,
-      CAST(c.sum_high AS TEXT) AS high, CAST(c.sum_low AS TEXT) AS low, CAST(c.sum_micro AS TEXT) AS micro
-    FROM organizations o CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) t
-    JOIN usage_limits l ON ${applied} ${joinCounter(sql`t.now`)}
-    WHERE o.id = ${organizationId}
-    ORDER BY l.lineage IS NOT NULL, l.product_slug, l.metric, instr('minute hour day month total', l.per)`);
-  return rows.map(({ quantityLow, quantityMicro, high, low, micro, ...row }) => ({
-    ...row,
-    quantity: { high: "0", low: quantityLow, micro: quantityMicro },
-    used: high === null ? null : { high, low, micro },
+  const rows = await database.read<StandingColumns>(selectStandings({
+    from: sql`organizations o CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) t`,
+    applied,
+    now: sql`t.now`,
+    condition: sql`o.id = ${organizationId}`,
   }));
+  return rows.map(toStandingRow);
 }

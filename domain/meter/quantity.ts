@@ -59,6 +59,11 @@ export function joinQuantity(quantity: Quantity): number {
 /** From this whole number on, a quantity in millionths may not fit into 64 bits. */
 export const millionthsWholeMax = 9_000_000_000_000;
 
+/** @returns A quantity in millionths. */
+export function quantityMicros({ whole, micro }: Quantity): bigint {
+  return BigInt(whole) * BigInt(microPerWhole) + BigInt(micro);
+}
+
 /** @returns The exact sum in millionths. */
 export function sumMicros(parts: SumParts): bigint {
   const whole = (BigInt(parts.high) << BigInt(lowBits)) + BigInt(parts.low);

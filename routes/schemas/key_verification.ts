@@ -4,6 +4,20 @@ import { verificationCodes } from "../../domain/meter/key_verification.ts";
 import { apiKeySchema, keyPermissionsSchema } from "./api_keys.ts";
 import { idOut, stringSchema } from "./common.ts";
 import { limitStandingSchema } from "./limits.ts";
+import { usageInputSchema } from "./usage.ts";
+
+const verifiedUsageSchema = usageInputSchema.pick({ productSlug: true, metric: true, idempotencyKey: true })
+  .extend({
+    quantity: usageInputSchema.shape.quantity.optional().openapi({
+      type: "number",
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: 1,
+      description: "The quantity in the metric's unit, with at most 6 decimal places.",
+    }),
+  }).openapi("VerifiedUsage", {
+    description: "Usage that must fit into the hard limits of the key and its organization.",
+  });
 
 export const verifyKeySchema = z.strictObject({
   key: z.string().openapi({
@@ -14,6 +28,7 @@ export const verifyKeySchema = z.strictObject({
     description: "Permissions that the key must have, all of them.",
     example: ["maps:render"],
   }),
+  usage: verifiedUsageSchema.optional(),
 }).openapi("VerifyKey");
 
 export const keyVerificationSchema = z.object({
@@ -40,5 +55,8 @@ export const keyVerificationSchema = z.object({
   }).nullable().openapi({
     description: "The key's organization. Null if the key wasn't found, or the organization was deleted.",
   }),
-  limits: z.array(limitStandingSchema).openapi({ description: "The limits that apply to `usage`." }),
+  limits: z.array(limitStandingSchema).openapi({
+    description:
+      "Every limit that applies to `usage`, in the current window. Empty if nothing was asked about, or another code applies first.",
+  }),
 }).openapi("KeyVerification");

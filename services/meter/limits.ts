@@ -4,7 +4,7 @@ import {
   type LimitQuery,
   type LimitStandingRow,
 } from "../../db/meter/limit_standings.ts";
-import { limitStanding } from "../../domain/meter/limit_window.ts";
+import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
 import { sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { Context, SessionContext } from "../context.ts";
@@ -23,26 +23,48 @@ export async function readLimits(
 ): Promise<LimitStanding[]> {
   const now = clock();
   const rows = await findLimitStandings(database, { ...which, now });
-  const limits = rows.filter(({ used }) => used === null);
   const { organizationId } = which;
+  return (await sumMissing({ reports }, { organizationId, rows, now }, signal)).map(limitStanding);
+}
+
+/**
+ * Completes limits of an organization with what no counter has.
+ *
+ * @param limits `now`: when the limits were read, in milliseconds since 1970.
+ * @throws {AppError} `unavailable`. @throws {DatabaseError}
+ */
+export async function sumMissing(
+  { reports }: Pick<SessionContext, "reports">,
+  { organizationId, rows, now }: {
+    readonly organizationId: string;
+    readonly rows: readonly LimitStandingRow[];
+    readonly now: number;
+  },
+  signal?: AbortSignal,
+): Promise<LimitUsage[]> {
+  const limits = rows.filter(({ used }) => used === null);
   const sums = limits.length === 0
     ? []
     : await reports.read("sumLimits", { organizationId, limits, now }, signal);
   const summed = new Map(limits.map(({ limitId }, at) => [limitId, sums[at]]));
-  return rows.map((row) => standingOf(row, row.used ?? summed.get(row.limitId) ?? noUsage, now));
+  return rows.map((row) => usageOf(row, row.used ?? summed.get(row.limitId) ?? noUsage, now));
 }
 
 const noUsage: SumParts = { high: "0", low: "0", micro: "0" };
 
-function standingOf({ productSlug, metric, quantity, ...row }: LimitStandingRow, used: SumParts, at: number) {
-  return limitStanding({
+function usageOf(
+  { productSlug, metric, quantity, ...row }: LimitStandingRow,
+  used: SumParts,
+  at: number,
+): LimitUsage {
+  return {
     ...row,
     productSlug: productSlug || null,
     metric: metric || null,
     micros: sumMicros(quantity),
     usedMicros: sumMicros(used),
     at,
-  });
+  };
 }
 
 /**

@@ -48,6 +48,12 @@ Deno.test("the guide names operators, creates tokens and an organization, verifi
     );
     const { fullKey } = await created.json();
     assert.equal(JSON.parse(await run(`KEY=${fullKey}\n${block("verify")}`)).code, "VALID");
+    assert.equal(
+      JSON.parse(
+        await run(`KEY=${fullKey} TOKEN=$(gatehouse token create T --scope keys:verify)\n${block("usage")}`),
+      ).code,
+      "VALID",
+    );
     assert.match(await run(`TOKEN_ID=${id}\n${block("revoke")}`), /active[^]*Revoked “Customer lookup”/);
     const after = await sendJson(program.baseUrl, "/api/operator/organizations", { apiKey: token.trim() });
     assert.equal(after.status, 401);

@@ -1,7 +1,7 @@
 // Verification of API keys for the services that receive them.
-import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { OpenAPIHono, z } from "@hono/zod-openapi";
 import { AppError } from "../../../domain/errors.ts";
-import { verifyApiKey } from "../../../services/meter/key_verification.ts";
+import { type UsageQuestion, verifyApiKey } from "../../../services/meter/key_verification.ts";
 import { requireOperatorToken } from "../../../services/operator/operator_access.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import * as schemas from "../../schemas/key_verification.ts";
@@ -28,8 +28,12 @@ export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: Ap
     // The token is read together with the key.
     authenticate: (c) => bearerTokenHash(c.get("headers")["authorization"]),
     onError: async (c, error) => limitInvalidToken(services, c, await tokenError(c, error)),
-    handle: (c, { body: { key, permissions = [] } }, tokenHash) =>
-      verifyApiKey(services, { tokenHash, client: c.get("client") }, { key, permissions }),
+    handle: (c, { body: { key, permissions = [], usage } }, tokenHash) =>
+      verifyApiKey(services, { tokenHash, client: c.get("client") }, {
+        key,
+        permissions,
+        usage: usage === undefined ? null : usageQuestion(usage),
+      }),
   });
 
   /** @returns The error of the token instead of what is wrong with the question of an unknown caller. */
@@ -43,4 +47,12 @@ export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: Ap
       return tokenError;
     }
   }
+}
+
+function usageQuestion(
+  { quantity = { whole: 1, micro: 0 }, idempotencyKey = null, ...series }: NonNullable<
+    z.output<typeof schemas.verifyKeySchema>["usage"]
+  >,
+): UsageQuestion {
+  return { ...series, quantity, idempotencyKey };
 }
