@@ -265,6 +265,14 @@ export const usageOrganizationsPerReadMax = 10_000;
 export const usageStepRowsMax = 1_000;
 /** Counters of limits that one report completes, and one batch writes. */
 export const limitCellsPerReportMax = 100;
+/** How long counters of minutes and hours are kept. Older windows are read from records and rollups when something is late. */
+export const limitCounterShortKeptMs = 2 * 24 * 3_600_000;
+/** How long counters of days and months, and notices, are kept: longer than timestamps may be in the past. */
+export const limitCounterKeptMs = 404 * 24 * 3_600_000;
+/** Counters or notices that one step deletes. */
+export const limitSweepRowsMax = 500;
+/** How often the offsets of time zones are written again. */
+export const timezoneIntervalMs = 24 * 3_600_000;
 /** Organizations whose counters a thread completes at the same time. */
 export const limitOrganizationsAtOnceMax = 8;
 

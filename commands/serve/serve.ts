@@ -9,6 +9,7 @@ import {
   shutdownNoticeMs,
   shutdownTimeoutMs,
   statementIntervalMs,
+  timezoneIntervalMs,
 } from "../../domain/limits.ts";
 import { collectAll } from "../../routes/metric_set.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
@@ -16,6 +17,11 @@ import { BackupSchedule } from "../../services/backups.ts";
 import { checkSettingNames } from "../check/setting_names.ts";
 import { mailMode } from "../../services/mail/mail.ts";
 import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
+import {
+  deleteCountersOfRemovedLimits,
+  deleteOldCounters,
+  refreshTimezones,
+} from "../../services/meter/limit_upkeep.ts";
 import { sleep } from "../../services/sleep.ts";
 import { deleteOldAuditEvents } from "../../services/audit.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
@@ -155,6 +161,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     parts.mailWorker.run(signal),
     backups?.run(signal),
     closeStatements(services, { log, signal }),
+    keepTimezones(services, { log, signal }),
   ];
   return async function stop() {
     server.drain();
@@ -188,6 +195,8 @@ const deletions: Readonly<Record<string, (services: Services) => Promise<boolean
   "old usage records": deleteOldUsageRecords,
   "old audit entries": deleteOldAuditEvents,
   "data of deleted organizations": deleteSomeOfDeletedOrganizations,
+  "old counters of limits": deleteOldCounters,
+  "counters of removed limits": deleteCountersOfRemovedLimits,
   "sign-ins that were not finished": cleanUpSignIns,
 };
 
@@ -225,6 +234,23 @@ async function closeStatements(
       if (!signal.aborted) log.warn("retrying failed statement", { error });
     }
     if (!isMore) await sleep(statementIntervalMs, signal);
+  }
+}
+
+/** Keeps the offsets of time zones up to date, until the signal. */
+async function keepTimezones(
+  services: Services,
+  { log, signal }: { log: ProgramLog; signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    let pause = timezoneIntervalMs;
+    try {
+      await refreshTimezones(services);
+    } catch (error) {
+      log.warn("retrying failed update of time zones", { error });
+      pause = retentionIntervalMs;
+    }
+    await sleep(pause, signal);
   }
 }
 

@@ -5,6 +5,7 @@ import { usageTimestampFutureMaxMs } from "../../domain/limits.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
 import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { deleteKeys } from "../meter/idempotency_keys.ts";
+import { deleteCounts } from "../meter/limit_sweep.ts";
 import { allMonths } from "../meter/usage_sums.ts";
 
 /** How many rows of each kind one step deletes at most. */
@@ -82,6 +83,8 @@ function deleteRest(id: string, { rollups, series, apiKeys }: OrganizationEndSte
   const firstSeries = sql`(SELECT id FROM usage_series WHERE organization = ${number}
     ORDER BY organization, product_slug, metric, api_key LIMIT ${series})`;
   const noSeries = sql`NOT EXISTS (SELECT 1 FROM usage_series WHERE organization = ${number})`;
+  const budgets = sql`(SELECT l.number FROM api_keys k JOIN usage_limits l ON l.lineage = k.number
+    WHERE k.organization_id = ${id} AND ${number} IS NOT NULL)`;
   return [
     sql`DELETE FROM usage_rollups WHERE (series, quarter) IN
       (SELECT r.series, r.quarter FROM usage_rollups r WHERE r.series IN ${firstSeries} LIMIT ${rollups})`,
@@ -96,11 +99,17 @@ function deleteRest(id: string, { rollups, series, apiKeys }: OrganizationEndSte
       AND NOT EXISTS (SELECT 1 FROM usage_rollups_hourly r WHERE r.series = usage_series.id)
       AND NOT EXISTS (SELECT 1 FROM ${allMonths} m CROSS JOIN usage_rollups_monthly r
         ON r.month = m.month AND r.organization = usage_series.organization AND r.series = usage_series.id)`,
+    sql`DELETE FROM usage_limits WHERE organization = ${number}`,
+    sql`DELETE FROM usage_limits WHERE number IN (SELECT number FROM ${budgets} LIMIT ${apiKeys})`,
     sql`DELETE FROM api_keys WHERE number IN (SELECT number FROM api_keys
-      WHERE organization_id = ${id} AND ${number} IS NOT NULL AND ${noSeries} LIMIT ${apiKeys})`,
+      WHERE organization_id = ${id} AND ${number} IS NOT NULL AND ${noSeries}
+        AND NOT EXISTS (SELECT 1 FROM ${budgets}) LIMIT ${apiKeys})`,
+    ...deleteCounts({ organization: number, rows: rollups }),
     sql`DELETE FROM statement_changes WHERE organization = ${number} AND ${noSeries}`,
     sql`DELETE FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL AND ${noSeries}
       AND NOT EXISTS (SELECT 1 FROM usage_records WHERE organization = ${number})
+      AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE organization = ${number})
+      AND NOT EXISTS (SELECT 1 FROM usage_limit_notices WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM api_keys WHERE organization_id = ${id})`,
   ];
 }

@@ -90,6 +90,15 @@ CREATE TABLE usage_limit_counters (
   PRIMARY KEY (usage_limit, organization, window_number)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX usage_limit_counters_window ON usage_limit_counters (window_number);
+
+CREATE INDEX usage_limit_counters_organization ON usage_limit_counters (organization);
+
+-- Limits that are gone, until their counters and notices are deleted.
+CREATE TABLE usage_limits_removed (number INTEGER PRIMARY KEY) STRICT;
+
+CREATE TRIGGER usage_limits_deleted AFTER DELETE ON usage_limits BEGIN INSERT INTO usage_limits_removed (number) VALUES (OLD.number); END;
+
 -- Within the transaction that records, and empty after it: what its records add to the counters, and which of its requests don't
 -- fit. `at` is a time in the window.
 CREATE TABLE usage_limit_added (
@@ -127,6 +136,8 @@ CREATE TABLE usage_limit_notices (
 CREATE INDEX usage_limit_notices_waiting ON usage_limit_notices (noted_at) WHERE mailed_at IS NULL;
 
 CREATE INDEX usage_limit_notices_organization ON usage_limit_notices (organization, noted_at);
+
+CREATE INDEX usage_limit_notices_noted ON usage_limit_notices (noted_at);
 
 -- By how much the clocks of a time zone are ahead of UTC from a moment on, in milliseconds. UTC has no rows.
 CREATE TABLE timezone_offsets (

@@ -7,6 +7,7 @@ import { deletedUsageKeptMs, organizationEndRecordsMax } from "../../../../domai
 import { createApiKey } from "../../../../services/api_keys.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
 import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app.ts";
+import { addLimit } from "../../../support/limits.ts";
 import {
   listPage,
   onEveryDatabase,
@@ -29,6 +30,10 @@ const usageTables = {
   usage_rollups_hourly: "series IN (SELECT id FROM usage_series WHERE organization = ?)",
   usage_rollups_monthly: "organization = ?",
   usage_series: "organization = ?",
+  usage_limits: `coalesce(organization, (SELECT o.number FROM api_keys k
+    JOIN organizations o ON o.id = k.organization_id WHERE k.number = usage_limits.lineage)) = ?`,
+  usage_limit_counters: "organization = ?",
+  usage_limit_notices: "organization = ?",
 } as const;
 
 /** An organization with records of every kind. */
@@ -65,6 +70,21 @@ async function record(test: TestApp, { apiKey }: Recorded, count: number): Promi
   await voidOne(test, { apiKey, id: newest.id });
 }
 
+/** Adds a limit and a budget, each with a counter and a notice. */
+async function addLimits(
+  test: TestApp,
+  { person: { organizationId }, keyId, number }: Recorded,
+): Promise<void> {
+  for (const  of of[{ organizationId }, { apiKeyId: keyId }]) {
+    const limit = await addLimit(test, of, { per: "month", metric: "unused" });
+    await test.opened.database.write([
+      sql`INSERT INTO usage_limit_counters VALUES (${limit.number}, ${number}, 682, 0, 0, 0, 1, 0)`,
+      sql`INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
+        VALUES (${limit.number}, ${number}, 682, 'near', ${test.now()}, ${test.now()})`,
+    ]);
+  }
+}
+
 /** Moves idempotency keys on, as many further keys would. */
 async function moveKeys(test: TestApp): Promise<void> {
   await test.opened.database.write([
@@ -81,6 +101,8 @@ async function both(test: TestApp): Promise<{ ada: Recorded; bob: Recorded }> {
   await record(test, bob, 90);
   await record(test, ada, 3 * organizationEndRecordsMax + 51);
   await moveKeys(test);
+  await addLimits(test, bob);
+  await addLimits(test, ada);
   await recordOne(test, bob.apiKey, { idempotencyKey: "last" });
   await recordOne(test, ada.apiKey, { idempotencyKey: "last" });
   for (const table of Object.keys(usageTables)) {
@@ -120,9 +142,11 @@ function deleteSome(test: TestApp, database: Database = test.opened.database): P
 /** Deletes all data. @returns The number of steps. */
 async function finish(test: TestApp): Promise<number> {
   let steps = 0;
-  // A key's number can be reused, so it must not keep any series.
+  // A key's number can be reused, so it must not keep any series or budget.
   const orphans = sql`SELECT s.id FROM usage_series s
-    WHERE s.api_key <> 0 AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.number = s.api_key)`;
+    WHERE s.api_key <> 0 AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.number = s.api_key)
+    UNION ALL SELECT l.number FROM usage_limits l
+    WHERE l.lineage IS NOT NULL AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.number = l.lineage)`;
   while (await deleteSome(test)) {
     assert.ok(++steps < 200, "it does not end");
     assert.deepEqual(await test.opened.database.read(orphans), []);

@@ -1,0 +1,102 @@
+// Deletes counters and notices of limits that are not needed anymore, a bounded number of rows at a time.
+import { rollupNumber } from "../../domain/meter/rollup_unit.ts";
+import {
+  type Database,
+  type DatabaseReader,
+  integer,
+  joinSql,
+  sql,
+  type Statement,
+} from "../engine/database.ts";
+
+/** Which counters are old. Times in milliseconds since 1970. */
+export interface OldCounters {
+  /** Minutes and hours that ended before this time. */
+  readonly shortBefore: number;
+  /** Days, months and notices that ended, or were written, before this time. */
+  readonly longBefore: number;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/**
+ * Windows of each length that are old. One index finds them all, because the numbers of each length are in a range of their own:
+ * months since 1970, days since 1970, minutes since 1970, and milliseconds since 1970 for hours. `total` is 0.
+ */
+function oldWindows({ shortBefore, longBefore }: OldCounters): Statement[] {
+  return [
+    { from: 1e6, before: Math.floor(shortBefore / minuteMs) },
+    { from: 1e11, before: shortBefore - hourMs },
+    // Slack for zones that are ahead of UTC or behind it.
+    { from: 1e4, before: Math.floor(longBefore / dayMs) - 1 },
+    { from: 1, before: rollupNumber("month", longBefore - dayMs) },
+  ].map(inWindows);
+}
+
+const inWindows = ({ from, before }: { from: number; before: number }) =>
+  sql`SELECT usage_limit, organization, window_number FROM usage_limit_counters
+    WHERE window_number >= ${integer(from)} AND window_number < ${before}`;
+
+const deleteCounters = (which: Statement, rows: number) =>
+  sql`DELETE FROM usage_limit_counters WHERE (usage_limit, organization, window_number) IN (${which} LIMIT ${rows})`;
+const deleteNotices = (condition: Statement, rows: number) =>
+  sql`DELETE FROM usage_limit_notices WHERE (usage_limit, organization, window_number, level) IN
+    (SELECT usage_limit, organization, window_number, level FROM usage_limit_notices WHERE ${condition} LIMIT ${rows})`;
+
+/** @returns Whether anything is old. @throws {DatabaseError} */
+export async function hasOldCounters(database: DatabaseReader, old: OldCounters): Promise<boolean> {
+  return await database.readFirst(sql`SELECT 1 AS found FROM (
+    ${joinSql(oldWindows(old), " UNION ALL ")}
+    UNION ALL SELECT usage_limit, organization, window_number FROM usage_limit_notices
+      WHERE noted_at < ${old.longBefore}) LIMIT 1`) !== undefined;
+}
+
+/** Deletes some. @param rows The maximum number of each kind. @throws {DatabaseError} */
+export async function deleteOldest(
+  database: Pick<Database, "write">,
+  old: OldCounters,
+  rows: number,
+): Promise<void> {
+  await database.write([
+    // From here on, counters of these windows are unknown when they are opened again.
+    sql`UPDATE usage_cursor SET limits_swept_until = ${old.shortBefore}
+      WHERE only_row = 1 AND limits_swept_until < ${old.shortBefore}`,
+    ...oldWindows(old).map((windows) => deleteCounters(windows, rows)),
+    deleteNotices(sql`noted_at < ${old.longBefore}`, rows),
+  ]);
+}
+
+/** @returns Whether there are removed limits whose counters and notices are not all deleted. @throws {DatabaseError} */
+export async function hasRemovedLimits(database: DatabaseReader): Promise<boolean> {
+  return await database.readFirst(sql`SELECT number FROM usage_limits_removed LIMIT 1`) !== undefined;
+}
+
+/** Deletes some counters and notices of a removed limit. @param rows The maximum number of each. @throws {DatabaseError} */
+export async function deleteRemoved(database: Pick<Database, "write">, rows: number): Promise<void> {
+  const removed = sql`(SELECT min(number) FROM usage_limits_removed)`;
+  const ofLimit = sql`usage_limit = ${removed}`;
+  await database.write([
+    deleteCounters(
+      sql`SELECT usage_limit, organization, window_number FROM usage_limit_counters WHERE ${ofLimit}`,
+      rows,
+    ),
+    deleteNotices(ofLimit, rows),
+    sql`DELETE FROM usage_limits_removed WHERE number = ${removed}
+      AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE ${ofLimit})
+      AND NOT EXISTS (SELECT 1 FROM usage_limit_notices WHERE ${ofLimit})`,
+  ]);
+}
+
+/** @returns Statements that delete some counters and notices of an organization, given by its number. */
+export function deleteCounts({ organization, rows }: { organization: Statement; rows: number }): Statement[] {
+  return [
+    deleteCounters(
+      sql`SELECT usage_limit, organization, window_number FROM usage_limit_counters
+        WHERE organization = ${organization}`,
+      rows,
+    ),
+    deleteNotices(sql`organization = ${organization}`, rows),
+  ];
+}

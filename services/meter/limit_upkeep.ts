@@ -1,0 +1,32 @@
+// What limits need in the background: old counters are deleted, and the offsets of time zones are kept up to date.
+import { deleteOldest, deleteRemoved, hasOldCounters, hasRemovedLimits } from "../../db/meter/limit_sweep.ts";
+import { findTimezones, timezoneRows } from "../../db/meter/limit_windows.ts";
+import { limitCounterKeptMs, limitCounterShortKeptMs, limitSweepRowsMax } from "../../domain/limits.ts";
+import type { BaseContext } from "../base_context.ts";
+
+/** Deletes some counters of windows, and notices, of long ago. @returns Whether there may be more. @throws {DatabaseError} */
+export async function deleteOldCounters(
+  { database, clock }: Pick<BaseContext, "database" | "clock">,
+): Promise<boolean> {
+  const now = clock();
+  const old = { shortBefore: now - limitCounterShortKeptMs, longBefore: now - limitCounterKeptMs };
+  if (!await hasOldCounters(database, old)) return false;
+  await deleteOldest(database, old, limitSweepRowsMax);
+  return true;
+}
+
+/** Deletes some counters and notices of a limit that was removed. @returns Whether there may be more. @throws {DatabaseError} */
+export async function deleteCountersOfRemovedLimits(
+  { database }: Pick<BaseContext, "database">,
+): Promise<boolean> {
+  if (!await hasRemovedLimits(database)) return false;
+  await deleteRemoved(database, limitSweepRowsMax);
+  return true;
+}
+
+/** Writes the offsets of all time zones of organizations again, for the time to come. @throws {DatabaseError} */
+export async function refreshTimezones(
+  { database, clock }: Pick<BaseContext, "database" | "clock">,
+): Promise<void> {
+  for (const timezone of await findTimezones(database)) await database.write(timezoneRows(timezone, clock()));
+}
