@@ -16,7 +16,7 @@ Deno.test({
   fn: () =>
     withApp(host, async (test, browser) => {
       const mara = await newOperator(test);
-      const { organizationId, tokenId } = await fillConsole(test);
+      const { organizationId, tokenId, planId } = await fillConsole(test);
       const context = await browser.newContext();
       const origin = test.config.baseUrl.origin;
       const [name = "", value = ""] = mara.cookie.split("=");
@@ -40,6 +40,12 @@ Deno.test({
         "/users",
         `/users/${mara.userId}`,
         `/users/${mara.userId}/disable`,
+        "/plans",
+        "/plans/new",
+        `/plans/${planId}`,
+        `/plans/${planId}/edit`,
+        `/plans/${planId}/default`,
+        `/plans/${planId}/delete`,
         "/products",
         "/products/tiles/edit",
         "/products/tiles/delete",

@@ -11,15 +11,21 @@ const names = [
   "Ridgeline Forecasting of the Northern Counties",
 ];
 const products = ["tiles", "search", "geocoding", "routing", "elevation", "traffic", "weather"];
+const limits = [
+  { metric: "requests", per: "month", quantity: 60_000_000 },
+  { productSlug: "geocoding", metric: "requests", per: "day", quantity: 300_000 },
+  { productSlug: "tiles", metric: "bytes", per: "month", quantity: 5_000_000, mode: "soft" },
+];
 
 /** What there is to look at. */
 export interface ConsoleData {
   /** The id of the first organization. */
   readonly organizationId: string;
   readonly tokenId: string;
+  readonly planId: string;
 }
 
-/** Creates a catalogue, organizations with keys and usage of the last days, one of them suspended. */
+/** Creates a catalogue, a plan, organizations with keys and usage of the last days, one of them suspended. */
 export async function fillConsole(test: TestApp): Promise<ConsoleData> {
   const { id: tokenId, fullToken } = await newOperatorToken(test);
   const send = async (path: string, json: unknown, method = "POST") => {
@@ -30,6 +36,7 @@ export async function fillConsole(test: TestApp): Promise<ConsoleData> {
   };
   const metrics = [{ slug: "requests", name: "Requests", unit: "requests" }];
   await send("/api/operator/products", { slug: "tiles", name: "Map tiles", metrics });
+  const { plan } = await send("/api/operator/plans", { name: "Growth", limits });
   let organizationId = "";
   for (const [index, name] of names.entries()) {
     const { organization } = await send("/api/operator/organizations", {
@@ -51,5 +58,5 @@ export async function fillConsole(test: TestApp): Promise<ConsoleData> {
       await send(`/api/operator/organizations/${organization.id}`, { status: "suspended" }, "PATCH");
     }
   }
-  return { organizationId, tokenId };
+  return { organizationId, tokenId, planId: plan.id };
 }

@@ -2,6 +2,8 @@
 import type { Page, PortalFrame } from "../../views/layout.tsx";
 import { newOrganizationPage, organizationListPage } from "../../views/operator/organizations.tsx";
 import { overviewPage, type OverviewProps } from "../../views/operator/overview.tsx";
+import { changePlanPage, planFormPage } from "../../views/operator/plan_form.tsx";
+import { confirmPlanPage, planPage, plansPage } from "../../views/operator/plans.tsx";
 import { deleteProductPage, productFormPage, productsPage } from "../../views/operator/products.tsx";
 import { secondFactorPage } from "../../views/operator/second_factor.tsx";
 import { systemPage } from "../../views/operator/system.tsx";
@@ -74,6 +76,36 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
     createdAt: at,
     lastUsedAt: at,
   };
+  const limit = {
+    id: "lim_1",
+    productSlug: text,
+    metric: text,
+    per: "month",
+    quantity: 5000,
+    mode: "hard",
+  } as const;
+  const numbers = { apiKeysMax: 100, membersMax: 50, requestsPerSecond: 0, usageSeriesMax: 500 };
+  const plan = {
+    ...numbers,
+    id: "plan_1",
+    name: text,
+    isDefault: false,
+    limits: [limit, { ...limit, id: "lim_2", productSlug: null }, { ...limit, id: "lim_3", metric: null }],
+    organizationCount: 3,
+    createdAt: at,
+  };
+  const limitInput = { productSlug: text, metric: text, per: "day", quantity: text, mode: "soft" };
+  const change = {
+    changes: [{ name: text, before: "100", after: "50" }],
+    below: {
+      organizationCount: 3,
+      found: [
+        { organization: { id: "org_1", name: text }, what: limit, used: 7000, allowed: 5000 },
+        { organization: { id: "org_1", name: text }, what: "apiKeysMax" as const, used: 90, allowed: 50 },
+      ],
+    },
+    input: { name: text },
+  };
   const sessions = [{ device: text, address: text, createdAt: at, lastSeenAt: at }];
   const choices = { search: text, status: "" as const, cursor: text };
   return {
@@ -105,6 +137,31 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
       keys: "keep",
       ...errors,
     }),
+    "console, plans": plansPage({ frame, plans: [plan, { ...plan, isDefault: true }], flash: text }),
+    "console, plan": planPage({
+      frame,
+      plan,
+      organizations: [organization],
+      nextHref: `/${text}`,
+      flash: text,
+    }),
+    "console, edit plan": planFormPage({
+      frame,
+      plan,
+      input: {
+        name: text,
+        apiKeysMax: text,
+        membersMax: text,
+        requestsPerSecond: text,
+        usageSeriesMax: text,
+        limits: [limitInput],
+      },
+      productSlugs: [text],
+      metrics: [text],
+      ...errors,
+    }),
+    "console, change plan": changePlanPage({ frame, plan, ...change }),
+    "console, delete plan": confirmPlanPage({ frame, plan, action: "delete", message: text }),
     "console, products": productsPage({ frame, products: [product], nextHref: `/${text}`, flash: text }),
     "console, edit product": productFormPage({
       frame,

@@ -24,11 +24,13 @@ export interface TextFieldProps extends FieldProps {
   readonly type?: "text" | "email" | "password" | "search";
   readonly autocomplete: string;
   /** The keyboard on phones. */
-  readonly inputmode?: "numeric" | "text";
+  readonly inputmode?: "numeric" | "decimal" | "text";
   readonly required?: boolean;
   readonly minlength?: number;
   readonly maxlength: number;
   readonly placeholder?: string;
+  /** The id of a `datalist` with values to choose from. */
+  readonly list?: string;
   /** Takes the focus when the page opens, as a rejected field always does. */
   readonly autofocus?: boolean;
   readonly readonly?: boolean;
@@ -63,6 +65,7 @@ export function TextField(props: TextFieldProps) {
         minlength={props.minlength}
         maxlength={props.maxlength}
         placeholder={props.placeholder}
+        list={props.list}
         autofocus={props.error !== undefined || (props.autofocus ?? false)}
         readonly={props.readonly ?? false}
         spellcheck={false}

@@ -1,14 +1,25 @@
 // A share of a total, as a bar and in percent.
 
-/** @param props `percent`: of the total; null if the total is 0. */
-export function Share({ percent }: { percent: number | null }) {
+/** From how many percent of a limit on the bar stands out. */
+const nearPercent = 80;
+
+/** @param props `percent`: of the total; null if the total is 0. `isUsed`: of a limit, which can be exceeded. */
+export function Share({ percent, isUsed = false }: { percent: number | null; isUsed?: boolean }) {
+  const level = !isUsed || percent === null || percent < nearPercent ? "" : percent < 100 ? " near" : " full";
   return (
-    <span class="share">
+    <span class={`share${level}`}>
       <svg class="share-bar" aria-hidden="true">
         <rect class="share-all" width="100%" height="100%" rx="3" />
-        {percent ? <rect class="share-part" width={`${percent}%`} height="100%" rx="3" /> : null}
+        {percent
+          ? <rect class="share-part" width={`${Math.min(percent, 100)}%`} height="100%" rx="3" />
+          : null}
       </svg>
-      <span class="num">{percent === null ? "–" : `${percent.toFixed(1)}%`}</span>
+      <span class="num">{percent === null ? "–" : percentOf(percent, isUsed)}</span>
     </span>
   );
+}
+
+/** It says 100% only when everything is used. */
+function percentOf(percent: number, isUsed: boolean): string {
+  return isUsed ? `${Math.floor(percent)}%` : `${percent.toFixed(1)}%`;
 }

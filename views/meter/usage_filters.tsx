@@ -169,8 +169,8 @@ function withAll(all: string | null, value: string | null, choices: readonly Cho
   ];
 }
 
-/** UTC first, then by continent, so that typing the name of a city finds it. */
-function timezoneChoices(timezones: readonly string[], value: string): (Choice | ChoiceGroup)[] {
+/** @returns Time zones to choose from: UTC first, then by continent, so that typing the name of a city finds it. */
+export function timezoneChoices(timezones: readonly string[], value: string): (Choice | ChoiceGroup)[] {
   const groups = Map.groupBy(timezones, (timezone) => timezone.split("/", 1)[0] ?? "");
   return [
     named("UTC"),

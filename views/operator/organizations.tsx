@@ -116,7 +116,8 @@ const columns = [
   "Status",
 ];
 
-function OrganizationTable(
+/** The organizations with a link to each. */
+export function OrganizationTable(
   { organizations, now }: { organizations: readonly OperatedOrganization[]; now: number },
 ) {
   return (

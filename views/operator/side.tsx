@@ -18,6 +18,7 @@ const places = [
   { place: "operator/users", href: "/operator/users", label: "Users", icon: "people" },
   { place: "operator/usage", href: "/operator/usage", label: "Usage", icon: "usage" },
   { place: "operator/statements", href: "/operator/statements", label: "Statements", icon: "file" },
+  { place: "operator/plans", href: "/operator/plans", label: "Plans", icon: "gauge" },
   { place: "operator/products", href: "/operator/products", label: "Products", icon: "box" },
   { place: "operator/tokens", href: "/operator/tokens", label: "Operator tokens", icon: "token" },
   { place: "operator/audit", href: "/operator/audit", label: "Audit log", icon: "list" },

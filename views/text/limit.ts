@@ -12,8 +12,8 @@ export const perWords: Readonly<Record<LimitPeriod, string>> = {
 
 /** What becomes of records beyond a limit. */
 export const modeWords: Readonly<Record<LimitMode, string>> = {
-  hard: "Hard: reject",
-  soft: "Soft: record",
+  hard: "Reject (hard)",
+  soft: "Record (soft)",
 };
 
 /** @returns What a limit counts: `tiles · requests per month`. */

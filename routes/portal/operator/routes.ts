@@ -9,6 +9,7 @@ import { operatorOrganizationRecordPages } from "./organization_records.ts";
 import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationListPages } from "./organizations.ts";
 import { operatorOverviewRoutes } from "./overview.ts";
+import { operatorPlanPages } from "./plans.ts";
 import { operatorProductPages } from "./products.ts";
 import { operatorStatementPages } from "./statements.ts";
 import { operatorSystemPages } from "./system.ts";
@@ -26,6 +27,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationKeyPages(app, parts);
   operatorOrganizationMemberPages(app, parts);
   operatorOrganizationRecordPages(app, parts);
+  operatorPlanPages(app, parts);
   operatorProductPages(app, parts);
   operatorStatementPages(app, parts);
   operatorSystemPages(app, parts);

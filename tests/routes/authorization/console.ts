@@ -2,7 +2,15 @@
 import { newOperatorToken } from "../../support/operators.ts";
 import type { World } from "../../support/world.ts";
 import { type Attempt, type Entry, onlyOperators, recordOf } from "./entry.ts";
-import { ofOrganization, onUser, withInvitation, withNote, withProduct, withStatement } from "./operators.ts";
+import {
+  ofOrganization,
+  onUser,
+  withInvitation,
+  withNote,
+  withPlan,
+  withProduct,
+  withStatement,
+} from "./operators.ts";
 
 type Trying = (world: World) => Attempt | Promise<Attempt>;
 
@@ -15,10 +23,21 @@ const form = (
 ): Record<string, Entry> => ({
   [`GET ${path}`]: { ...page(attempt), readsAfterProof: true },
   [`POST ${path}`]: {
-    ...page(async (world) => ({ ...await attempt(world), form: fields })),
+    ...page(async (world) => {
+      const attempted = await attempt(world);
+      return { ...attempted, form: { ...fields, ...attempted.form } };
+    }),
     writes: [],
   },
 });
+
+const planFields = {
+  name: "Growth",
+  apiKeysMax: "1",
+  membersMax: "1",
+  requestsPerSecond: "1",
+  usageSeriesMax: "1",
+};
 
 /** Every page and form by method and path. */
 export const consoleTable: Readonly<Record<string, Entry>> = {
@@ -56,6 +75,18 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     }),
     fields: { reason: "wrong" },
   }),
+  "GET /operator/plans": page(),
+  ...form("/operator/plans/new", { fields: planFields }),
+  "GET /operator/plans/:id": page(withPlan()),
+  ...form("/operator/plans/:id/edit", {
+    attempt: async (world) => {
+      const { params } = await withPlan()(world);
+      return { params, form: { name: params["id"] ?? "" } };
+    },
+    fields: planFields,
+  }),
+  ...form("/operator/plans/:id/default", { attempt: withPlan() }),
+  ...form("/operator/plans/:id/delete", { attempt: withPlan() }),
   "GET /operator/products": page(),
   ...form("/operator/products/new", { fields: { slug: "search", name: "Search" } }),
   ...form("/operator/products/:slug/edit", { attempt: withProduct(), fields: { name: "Map tiles" } }),

@@ -15,7 +15,7 @@ export const withProduct = (more: Attempt = {}) => async ({ test, organizationId
 export const withPlan = (more: Attempt = {}) => async ({ test }: World) => {
   const id = newId("plan");
   const insert =
-    `INSERT INTO plans (id, name, is_default, api_keys_max, members_max, usage_series_max, created_at) VALUES (?, ?, 0, 1, 1, 1, 0)`;
+    `INSERT INTO plans (id, name, is_default, api_keys_max, members_max, usage_series_max, created_at) VALUES (?, ?, 0, 100, 100, 100, 0)`;
   await run(test, insert, id, id);
   return { params: { id }, ...more };
 };

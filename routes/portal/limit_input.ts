@@ -1,0 +1,49 @@
+// Limits as typed in forms.
+import type { NewLimit } from "../../domain/meter/usage_limit.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import type { LimitInput } from "../../views/components/limit_fields.tsx";
+
+/** @returns The limits as typed, at most that many, without rows that set nothing. */
+export function limitInput(form: Readonly<Record<string, string>>, limitsMax: number): LimitInput[] {
+  return Array.from({ length: limitsMax }, (_, index) => {
+    const field = (part: keyof LimitInput) => (form[`limits[${index}].${part}`] ?? "").trim();
+    return {
+      productSlug: field("productSlug"),
+      metric: field("metric"),
+      per: field("per"),
+      quantity: field("quantity"),
+      mode: field("mode"),
+    };
+  }).filter(({ quantity, mode }) => quantity !== "" || mode === noLimit);
+}
+
+/** The mode of a row that lifts a limit of the plan. */
+const noLimit = "none";
+
+/** @returns Typed limits as the API takes them. */
+export function limitsOf(rows: readonly LimitInput[]) {
+  return rows.map(({ productSlug, metric, per, quantity, mode }) => ({
+    productSlug: productSlug || null,
+    metric: metric || null,
+    per,
+    ...(mode === noLimit ? { quantity: null } : { quantity: numberOf(quantity), mode }),
+  }));
+}
+
+/** @returns Limits as they are typed. */
+export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
+  return limits.map(({ productSlug, metric, per, quantity, mode }) => ({
+    productSlug: productSlug ?? "",
+    metric: metric ?? "",
+    per,
+    quantity: quantity === null ? "" : groupDigits(quantity),
+    mode: quantity === null ? noLimit : mode,
+  }));
+}
+
+/** @returns A typed number, which may have commas between thousands; NaN if it is none. */
+export function numberOf(text: string): number {
+  const digits = text.trim();
+  if (digits === "") return NaN;
+  return Number(/^\d{1,3}(,\d{3})+(\.\d*)?$/.test(digits) ? digits.replaceAll(",", "") : digits);
+}

@@ -1,0 +1,99 @@
+// The rows of forms that set usage limits, with as many empty ones as can be added at a time.
+import { limitModes, limitPeriods } from "../../domain/meter/usage_limit.ts";
+import { modeWords, perWords } from "../text/limit.ts";
+import { type Choice, SelectField, TextField } from "./field.tsx";
+import type { FormErrors } from "./form.tsx";
+
+/** A limit as typed. */
+export interface LimitInput {
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly per: string;
+  readonly quantity: string;
+  /** A mode, or `none`: the plan's limit is lifted. */
+  readonly mode: string;
+}
+
+/** What the rows show. */
+export interface LimitFieldsProps {
+  readonly limits: readonly LimitInput[];
+  readonly fields: FormErrors["fields"];
+  /** What the names of errors begin with. */
+  readonly path?: string;
+  readonly limitsMax: number;
+  /** Whether limits of a plan can be lifted. */
+  readonly canLift?: boolean;
+  /** Names to choose from. */
+  readonly productSlugs: readonly string[];
+  readonly metrics: readonly string[];
+}
+
+/** As in usage records. */
+const slugCharactersMax = 64;
+const quantityCharactersMax = 28;
+const emptyRows = 3;
+const empty: LimitInput = { productSlug: "", metric: "", per: "month", quantity: "", mode: "hard" };
+
+/** The rows. Their fields are `limits[0].productSlug` and so on. */
+export function LimitFields(props: LimitFieldsProps) {
+  const { limits, fields, path = "", limitsMax, canLift = false } = props;
+  const rows = Math.min(limits.length + emptyRows, limitsMax);
+  const modes: readonly Choice[] = [
+    ...limitModes.map((mode) => ({ value: mode, label: modeWords[mode] })),
+    ...(canLift ? [{ value: "none", label: "No limit" }] : []),
+  ];
+  return (
+    <>
+      <Suggestions id="products" values={props.productSlugs} />
+      <Suggestions id="metrics" values={props.metrics} />
+      {Array.from(
+        { length: rows },
+        (_, index) => (
+          <LimitRow index={index} limit={limits[index] ?? empty} fields={fields} path={path} modes={modes} />
+        ),
+      )}
+    </>
+  );
+}
+
+function Suggestions({ id, values }: { id: string; values: readonly string[] }) {
+  return (
+    <datalist id={id}>
+      {values.map((value) => <option value={value} />)}
+    </datalist>
+  );
+}
+
+function LimitRow(
+  { index, limit, fields, path, modes }: {
+    index: number;
+    limit: LimitInput;
+    fields: FormErrors["fields"];
+    path: string;
+    modes: readonly Choice[];
+  },
+) {
+  const field = (part: keyof LimitInput, label: string) => {
+    const name = `limits[${index}].${part}`;
+    const ofRow = part === "productSlug" ? fields[`${path}limits[${index}]`] : undefined;
+    return { label, name, value: limit[part], error: fields[path + name] ?? ofRow };
+  };
+  const text = { autocomplete: "off", maxlength: slugCharactersMax };
+  return (
+    <fieldset class="row limit" aria-label={`Limit ${index + 1}`}>
+      <TextField {...field("productSlug", "Product")} {...text} placeholder="All products" list="products" />
+      <TextField {...field("metric", "Metric")} {...text} placeholder="All metrics" list="metrics" />
+      <TextField
+        {...field("quantity", "Quantity")}
+        autocomplete="off"
+        inputmode="decimal"
+        maxlength={quantityCharactersMax}
+      />
+      <SelectField
+        {...field("per", "Window")}
+        choices={limitPeriods.map((per) => ({ value: per, label: perWords[per] }))}
+      />
+      <SelectField {...field("mode", "When exceeded")} choices={modes} />
+    </fieldset>
+  );
+}

@@ -1,0 +1,142 @@
+// What a change of plans and limits does: what differs, and who already uses more.
+import type { LimitScope, NewLimit } from "../../domain/meter/usage_limit.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { planNumberNames, type PlanNumbers } from "../../domain/operator/plan.ts";
+import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
+import { Notice } from "../components/notice.tsx";
+import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
+import type { Page } from "../layout.tsx";
+import { limitName, modeWords } from "../text/limit.ts";
+import { organizationHref } from "./links.ts";
+import { numberText, numberWords } from "./plan_text.ts";
+
+/** The values of a plan, or those that apply to an organization. */
+export interface PlanValues extends PlanNumbers {
+  readonly limits: readonly NewLimit[];
+}
+
+/** Something that a change makes different, in words. */
+export interface ValueChange {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** @returns What differs between two sets of values; limits are the same if they count the same. */
+export function valueChanges(before: PlanValues, after: PlanValues): readonly ValueChange[] {
+  const numbers = planNumberNames.map((name) => ({
+    name: numberWords[name],
+    before: numberText(name, before[name]),
+    after: numberText(name, after[name]),
+  }));
+  const [old, next] = [before.limits, after.limits].map((limits) =>
+    new Map(limits.map((limit) => [limitName(limit), limitText(limit)]))
+  ) as [Map<string, string>, Map<string, string>];
+  const limits = [...new Set([...old.keys(), ...next.keys()])].map((name) => ({
+    name,
+    before: old.get(name) ?? noLimit,
+    after: next.get(name) ?? noLimit,
+  }));
+  return [...numbers, ...limits].filter((change) => change.before !== change.after);
+}
+
+const noLimit = "No limit";
+
+function limitText({ quantity, mode }: NewLimit): string {
+  return quantity === null ? noLimit : `${groupDigits(quantity)}, ${modeWords[mode].toLowerCase()}`;
+}
+
+/** What differs. */
+function ChangeTable({ changes }: { changes: readonly ValueChange[] }) {
+  return (
+    <Table label="Changes" columns={["Limit", "Now", "New"]} isSmall>
+      {changes.map(({ name, before, after }) => (
+        <Row>
+          <Cell place="title" value={<Name text={name} />} />
+          <Cell label="Now" value={<span class="muted">{before}</span>} />
+          <Cell label="New" value={<span>{after}</span>} />
+        </Row>
+      ))}
+    </Table>
+  );
+}
+
+/** An organization that uses more than a limit would allow. */
+export interface UsedMore {
+  readonly organization: { readonly id: string; readonly name: string };
+  readonly what: "apiKeysMax" | "membersMax" | LimitScope;
+  readonly allowed: number;
+  readonly used: number;
+}
+
+/** Who would be over a limit. `organizationCount`: also those that are not listed. */
+export interface BelowUse {
+  readonly organizationCount: number;
+  readonly found: readonly UsedMore[];
+}
+
+/** What a page that asks before a change shows. */
+export interface ConfirmChangeProps
+  extends Pick<ConfirmPageProps, "frame" | "place" | "name" | "facts" | "action" | "back"> {
+  /** Such as `Change plan`, also on the button. */
+  readonly title: string;
+  readonly heading: string;
+  readonly changes: readonly ValueChange[];
+  readonly below: BelowUse;
+  /** The form, which is sent again. */
+  readonly input: Readonly<Record<string, string>>;
+}
+
+/** The page that asks before a change. */
+export function ConfirmChange({ changes, below, input, ...page }: ConfirmChangeProps): Page {
+  return (
+    <ConfirmPage
+      {...page}
+      text="The new limits take effect on the next request."
+      hidden={{ ...input, confirmed: "on" }}
+      submit={page.title}
+      tone={below.organizationCount > 0 ? "destroy" : "primary"}
+    >
+      {changes.length === 0
+        ? <p class="muted small">The limits stay as they are.</p>
+        : <ChangeTable changes={changes} />}
+      <BelowUseWarning {...below} />
+    </ConfirmPage>
+  );
+}
+
+/** A warning, with the organizations that it is about. Nothing if there are none. */
+function BelowUseWarning({ organizationCount, found }: BelowUse) {
+  if (organizationCount === 0) return null;
+  const one = organizationCount === 1;
+  const others = organizationCount - new Set(found.map(({ organization }) => organization.id)).size;
+  return (
+    <>
+      <Notice
+        tone="refused"
+        text={`${countOf(organizationCount, "organization")} already ${
+          one ? "uses" : "use"
+        } more than the new limits allow. Their existing data, keys and members stay.`}
+      />
+      <Table label="Over the new limits" columns={["Organization", usedColumn, allowedColumn]} isSmall>
+        {found.map(({ organization: { id, name }, what, used, allowed }) => (
+          <Row>
+            <Cell place="title">
+              <LinkedName
+                href={organizationHref(id)}
+                name={name}
+                note={typeof what === "string" ? numberWords[what] : limitName(what)}
+              />
+            </Cell>
+            <Cell label="Used" isNumber>{groupDigits(used)}</Cell>
+            <Cell label="Allowed" isNumber>{groupDigits(allowed)}</Cell>
+          </Row>
+        ))}
+      </Table>
+      {others > 0 && <p class="muted small">{`And ${countOf(others, "other organization")}.`}</p>}
+    </>
+  );
+}
+
+const usedColumn = { title: "Used", isNumber: true };
+const allowedColumn = { title: "Allowed", isNumber: true };
