@@ -263,6 +263,8 @@ export const usageStepSeriesMax = 10_000;
 export const usageOrganizationsPerReadMax = 10_000;
 /** Sums that one step returns, unless a single window has more. They are in memory together. */
 export const usageStepRowsMax = 1_000;
+/** How far the clocks of several servers may be apart, for which windows of limits can have records from before the limit. */
+export const limitClockMarginMs = 10 * 60_000;
 /** Counters of limits that one report completes, and one batch writes. */
 export const limitCellsPerReportMax = 100;
 /** How long counters of minutes and hours are kept. Older windows are read from records and rollups when something is late. */

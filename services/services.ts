@@ -42,8 +42,8 @@ export function createServices(
   { parts, onBackgroundError, httpThreads = 1 }: ServicesOptions,
 ): Services {
   const { rateLimits } = parts;
-  const recorder = new Recorder(base, { httpThreads });
   const reports = new Reports(parts.reportsThread);
+  const recorder = new Recorder({ ...base, reports }, { httpThreads });
   const credentials = new Credentials(base, { ...parts, onBackgroundError });
   const mail = new Mail(base.config, parts.mailWorker);
   const context: Context = {

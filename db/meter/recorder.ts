@@ -7,13 +7,19 @@ import { bind, type Database, sql, type Statement, type WriteResult } from "../e
 import { effectiveNumber } from "../organization/plan_numbers.ts";
 import { hasRecorded, indexHash, lookUpKeys, movedPositions, moveKeys } from "./idempotency_keys.ts";
 import { field, keyOfRecord, propertiesOfRecord } from "./record_text.ts";
+import {
+  countAgainstLimits,
+  type LimitState,
+  limitStatements,
+  type SelectSeries,
+} from "./recorder_limits.ts";
 import { addGroup, addUp } from "./rollups.ts";
 
 /** What is recorded together. No idempotency key of an organization may occur twice in it. */
 export interface RecordGroup {
   readonly now: number;
   /** Who records: keys, or an operator on behalf of organizations. */
-  readonly by: keyof typeof statementsBy;
+  readonly by: By;
   /** Distinct: the hashes of the keys; for an operator, ids of organizations and of keys. */
   readonly sources: readonly string[];
   /** Source, product and metric of each distinct series. */
@@ -24,6 +30,8 @@ export interface RecordGroup {
   readonly keys: number;
   /** Whether products and metrics must be in the catalogue. */
   readonly isCatalogRequired: boolean;
+  /** Whether there are limits of usage. If the database has any and this is false, nothing is recorded. */
+  readonly hasLimits: boolean;
 }
 
 /** An earlier record with the idempotency key of one of the group. */
@@ -61,6 +69,9 @@ export interface RecordSource {
   readonly id: string | null;
   /** Why nothing was recorded with it: its organization is suspended, or it may not record. */
   readonly denial: "suspended" | "permission" | null;
+  /** Only with limits: the number of the organization, and the lineage of the key. */
+  readonly organization?: number;
+  readonly lineage?: number | null;
 }
 
 /** The outcome of a group. */
@@ -71,8 +82,12 @@ export interface RecordOutcome {
   readonly limited: readonly LimitedSeries[];
   /** Series that aren't in the catalogue, if they must be: a request with one is not recorded. */
   readonly unlisted: readonly UnlistedSeries[];
-  /** How many records were inserted. */
+  /** How many records were inserted and not deleted again. */
   readonly inserted: number;
+  /** Whether the database has any limits of usage; null if no source exists. */
+  readonly hasLimits: boolean | null;
+  /** The windows of now of all limits of the group, and those that its requests don't fit into. */
+  readonly limits: readonly LimitState[];
   /** The `seq` of a record is this plus its index in the group. */
   readonly firstSeq: number;
 }
@@ -80,15 +95,21 @@ export interface RecordOutcome {
 // The statements' texts are built once. In all of them ?1 is the records, ?2 the series and ?3 the time.
 
 /** How the sources of a group name organizations. */
-interface Source {
+interface SourceKind {
   /** Joins the organization `o` of a source that exists. */
   readonly join: (source: Statement) => Statement;
   /** The reason why the source may not record, or null. */
   readonly denial: Statement;
   /** The number of its API key. */
   readonly apiKey: Statement;
-  /** Whether a series `e` may be recorded: without a catalogue, every one. */
-  readonly isListed?: Statement;
+}
+
+/** The sources of a group. */
+interface Source extends SourceKind {
+  /** Whether a series `e` may be recorded. */
+  readonly condition: Statement;
+  /** More fields of {@linkcode RecordSource}, in pairs of JSON. */
+  readonly fields: Statement;
 }
 
 const isListed = sql`EXISTS (
@@ -100,7 +121,7 @@ const selectUnlisted = sql`
   FROM json_each(?2) e WHERE NOT ${isListed}`;
 
 /** A source is the hash of an API key `k`. */
-const keySource: Source = {
+const keySource: SourceKind = {
   join: (source) =>
     sql`JOIN api_keys k ON k.key_hash = ${source} AND ${activeApiKey(sql`?3`)}
     JOIN organizations o ON o.id = k.organization_id`,
@@ -111,7 +132,7 @@ const keySource: Source = {
 };
 
 /** A source is the id of an organization, or of a key `k` of it, also of one that doesn't work anymore. */
-const operatorSource: Source = {
+const operatorSource: SourceKind = {
   join: (source) =>
     sql`LEFT JOIN api_keys k ON k.id = ${source}
     JOIN organizations o ON o.id = coalesce(k.organization_id, ${source}) AND o.deleted_at IS NULL`,
@@ -120,14 +141,19 @@ const operatorSource: Source = {
   apiKey: sql`coalesce(k.number, 0)`,
 };
 
-const seriesFrom = ({ join, denial, apiKey, isListed = sql`true` }: Source) =>
-  sql`series AS MATERIALIZED (
-    SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+const selectSeries = ({ join, denial, apiKey, condition }: Source): SelectSeries => (columns, more) =>
+  sql`SELECT CAST(e.key AS INTEGER) AS position, ${columns}
     FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
     JOIN usage_series us ON us.organization = o.number AND us.product_slug = e.value ->> 1
-      AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey}
-    WHERE ${denial} IS NULL AND ${isListed}
-  )`;
+      AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey} ${more.join}
+    WHERE ${denial} IS NULL AND ${condition} AND ${more.condition}`;
+const seriesFrom = (source: Source) =>
+  sql`series AS MATERIALIZED (${
+    selectSeries(source)(sql`us.id, us.organization, us.product_slug, us.metric`, {
+      join: sql``,
+      condition: sql`true`,
+    })
+  })`;
 /** Every source may record, and no limit was reached. */
 const hasAllSeries = sql`(SELECT count(*) FROM series) = json_array_length(?2)`;
 /** Requests that need a series that doesn't exist: none of their records is inserted. */
@@ -197,12 +223,12 @@ const selectExisting = (series: Statement) =>
 
 const seriesMax = effectiveNumber("usageSeriesMax");
 /** Series that don't exist yet. */
-const newSeries = ({ join, denial, apiKey, isListed = sql`true` }: Source, condition: Statement) =>
+const newSeries = ({ join, denial, apiKey, condition: isAllowed }: Source, condition: Statement) =>
   sql`SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug,
     e.value ->> 2 AS metric, ${apiKey} AS api_key,
     ${seriesMax} AS series_max, ${seriesMax} - o.series AS room
   FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
-  WHERE ${condition} AND ${denial} IS NULL AND ${isListed} AND NOT EXISTS (
+  WHERE ${condition} AND ${denial} IS NULL AND ${isAllowed} AND NOT EXISTS (
     SELECT 1 FROM usage_series us WHERE us.organization = o.number
     AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey})`;
 /** Most organizations have room for more series than the whole group has: theirs are not looked up here. */
@@ -219,7 +245,7 @@ const insertSeries = (source: Source) =>
   FROM (SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
     FROM (${newSeries(source, sql`true`)}) n)
   WHERE rank <= room ORDER BY position`;
-/** A rejected request leaves no series behind that never had a record. */
+/** A rejected request leaves no series behind that never had a record: `?4` is 0 when all records were inserted. */
 const deleteUnusedSeries = (series: Statement) =>
   sql`WITH ${series}
   DELETE FROM usage_series WHERE (?4 > 0 OR NOT ${hasAllSeries}) AND id IN (SELECT id FROM series)
@@ -227,11 +253,12 @@ const deleteUnusedSeries = (series: Statement) =>
 const moveCursor = sql`UPDATE usage_cursor AS c SET seq = seq + ?1, ${movedPositions}
   WHERE only_row = 1 AND ${hasRecorded}`;
 
+const hasLimits = sql`EXISTS (SELECT 1 FROM usage_limits)`;
 /** The sources `?1` that exist. */
-const selectSources = ({ join, denial }: Source) =>
+const selectSources = ({ join, denial, fields }: Source) =>
   sql`
   SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', ${denial},
-    'seq', (SELECT seq FROM usage_cursor))) AS json
+    'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits}${fields})) AS json
   FROM json_each(?1) e ${join(sql`e.value`)}`;
 
 function statementsOf(source: Source) {
@@ -245,16 +272,31 @@ function statementsOf(source: Source) {
     selectExisting: selectExisting(series),
     insertKeys: insertKeys(series),
     deleteUnusedSeries: deleteUnusedSeries(series),
+    limits: limitStatements(selectSeries(source)),
   };
 }
 
 const addRecords = addGroup(sql`true`);
-const statementsBy = { keys: statementsOf(keySource), operator: statementsOf(operatorSource) };
-/** The same where the catalogue is required. */
-const listedStatementsBy = {
-  keys: statementsOf({ ...keySource, isListed }),
-  operator: statementsOf({ ...operatorSource, isListed }),
-};
+const sourcesBy = { keys: keySource, operator: operatorSource };
+type By = keyof typeof sourcesBy;
+
+/** @returns The statements for groups with and without limits; they are built when they are needed first. */
+function statementsFor({ by, isCatalogRequired, hasLimits: isLimited }: RecordGroup) {
+  const name = `${by} ${isCatalogRequired} ${isLimited}`;
+  let statements = statementsByName.get(name);
+  if (statements === undefined) {
+    statements = statementsOf({
+      ...sourcesBy[by],
+      condition: sql`${isCatalogRequired ? isListed : sql`true`} AND ${
+        isLimited ? sql`true` : sql`NOT ${hasLimits}`
+      }`,
+      fields: isLimited ? sql`, 'organization', o.number, 'lineage', k.lineage` : sql``,
+    });
+    statementsByName.set(name, statements);
+  }
+  return statements;
+}
+const statementsByName = new Map<string, ReturnType<typeof statementsOf>>();
 /** Notes at `?3` that the keys `?1` were used, unless they were before `?2`. */
 const updateKeysUsed = sql`UPDATE api_keys AS k SET last_used_at = ?3
   WHERE k.key_hash IN (SELECT value FROM json_each(?1)) AND ${activeApiKey(sql`?3`)}
@@ -274,12 +316,12 @@ export async function insertUsageRecords(
   note?: Statement,
 ): Promise<RecordOutcome> {
   const { now, keys, by } = group;
-  const statements = (group.isCatalogRequired ? listedStatementsBy : statementsBy)[by];
+  const statements = statementsFor(group);
   const names = JSON.stringify(group.sources);
   const batch: Statement[] = [bind(statements.selectSources, names, null, now)];
   /** @returns The statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
-  let [insertedAt, existingAt, limitedAt, unlistedAt] = [-1, -1, -1, -1];
+  let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt, limitsAt] = [-1, -1, -1, -1, -1, -1];
   const count = group.records.length;
   if (count > 0) {
     const seriesAndTime = [JSON.stringify(group.series), now] as const;
@@ -289,28 +331,29 @@ export async function insertUsageRecords(
     add(bind(statements.insertSeries, null, ...seriesAndTime));
     const insert = keys > 0 ? statements.insertWithKeys : statements.insertWithoutKeys;
     insertedAt = add(bind(insert, ...values));
-    if (keys > 0) {
-      existingAt = add(bind(statements.selectExisting, ...values, count));
-      batch.push(bind(statements.insertKeys, ...values), ...moveKeys(keys));
-    }
+    if (keys > 0) existingAt = add(bind(statements.selectExisting, ...values, count));
+    add(addRecords);
+    if (group.hasLimits) [deletedAt, limitsAt] = countAgainstLimits(add, statements.limits, values);
+    if (keys > 0) batch.push(bind(statements.insertKeys, ...values), ...moveKeys(keys));
     batch.push(
-      addRecords,
       ...addUp,
       ...(note === undefined ? [] : [note]),
-      bind(statements.deleteUnusedSeries, null, ...seriesAndTime, keys),
+      bind(statements.deleteUnusedSeries, null, ...seriesAndTime, group.hasLimits ? 1 : keys),
       bind(moveCursor, count, keys),
     );
     if (by === "keys") batch.push(bind(updateKeysUsed, names, now - apiKeyUsedIntervalMs, now));
   }
   // The recorder sends few batches at a time, on behalf of many requests: a flood of other writes must not keep them out.
   const results = await database.write(batch, { bypassesQueueLimit: true });
-  const sources = rowsOf<RecordSource & { seq: number }>(results, 0);
+  const sources = rowsOf<RecordSource & { seq: number; hasLimits: 0 | 1 }>(results, 0);
   return {
     sources,
     existing: rowsOf<ExistingRecord>(results, existingAt),
     limited: rowsOf<LimitedSeries>(results, limitedAt).sort((a, b) => a.position - b.position),
     unlisted: rowsOf<UnlistedSeries>(results, unlistedAt),
-    inserted: results[insertedAt]?.changes ?? 0,
+    inserted: (results[insertedAt]?.changes ?? 0) - (results[deletedAt]?.changes ?? 0),
+    hasLimits: sources[0] === undefined ? null : sources[0].hasLimits === 1,
+    limits: rowsOf<LimitState>(results, limitsAt),
     firstSeq: (sources[0]?.seq ?? 0) + 1,
   };
 }

@@ -19,7 +19,7 @@ export interface LimitUsage extends LimitScope {
 /** @returns Where the limit stands, as callers see it. */
 export function limitStanding(usage: LimitUsage): LimitStanding {
   const { limitId, productSlug, metric, per, mode, micros, usedMicros, at, timezone } = usage;
-  const end = limitWindow(per, timezone, at)?.end;
+  const end = recentWindow(per, timezone, at)?.end;
   return {
     limitId,
     productSlug,
@@ -31,6 +31,18 @@ export function limitStanding(usage: LimitUsage): LimitStanding {
     remaining: microsToNumber(usedMicros < micros ? micros - usedMicros : 0n),
     resetsAt: end === undefined ? null : isoTime(end),
   };
+}
+
+/** The window that was asked for last, by length and time zone: most requests ask for the one of now. */
+const recentWindows = new Map<string, UsageWindow>();
+
+function recentWindow(per: LimitPeriod, timezone: string, time: number): UsageWindow | null {
+  const name = `${per} ${timezone}`;
+  const recent = recentWindows.get(name);
+  if (recent !== undefined && recent.start <= time && time < recent.end) return recent;
+  const window = limitWindow(per, timezone, time);
+  if (window !== null) recentWindows.set(name, window);
+  return window;
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   timeOut,
   timeSchema,
 } from "./common.ts";
+import { limitStandingSchema } from "./limits.ts";
 import { atMost, characters, mustBe, required } from "./messages.ts";
 
 /** The form of products and metrics, in words. */
@@ -205,16 +206,23 @@ export const voidUsageSchema = z.strictObject({
   }),
 }).openapi("VoidUsage");
 
+const limitsOut = z.array(limitStandingSchema).optional().openapi({
+  description:
+    "Every limit that applies to these products and metrics, in the current window. Absent if none does.",
+});
+
 export const recordedUsageSchema = z.object({
   usageRecord: usageRecordSchema,
   duplicate: z.literal(true).optional().openapi({
     description: "Present if the usage had already been recorded.",
   }),
+  limits: limitsOut,
 }).openapi("RecordedUsage");
 
 export const recordedBatchSchema = z.object({
   accepted: z.number().int().openapi({ description: "The number of new records." }),
   duplicates: z.number().int().openapi({ description: "The number of records that already existed." }),
+  limits: limitsOut,
 }).openapi("RecordedBatch");
 
 const timeInZone = "An ISO 8601 time with a UTC offset, or a date, which means its start in `timezone`. " +

@@ -1,6 +1,7 @@
 // A group of requests whose records are committed together.
 import { RecordEncoder } from "../../db/meter/record_text.ts";
 import type { RecordGroup } from "../../db/meter/recorder.ts";
+import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import {
   isSameUsage,
   propertiesText,
@@ -23,6 +24,8 @@ export interface RecordedUsage {
   readonly duplicates: number;
   /** @returns The record that an input became or repeats; built on demand. */
   readonly usageRecord: (index: number) => UsageRecord;
+  /** Every limit that applies to its products and metrics, in the window of now. */
+  readonly limits: readonly LimitStanding[];
 }
 
 /** A request in a group. */
@@ -61,10 +64,17 @@ export interface Repeats {
 export type CommitGroup = ReturnType<typeof buildGroup>;
 
 /**
- * @param requests Any number by keys, or one by an operator. @param isCatalogRequired See {@linkcode RecordGroup}.
+ * @param requests Any number by keys, or one by an operator. @param options See {@linkcode RecordGroup}.
  * @returns The requests as one group. Two requests of one organization must not share an idempotency key.
  */
-export function buildGroup(requests: readonly GroupRequest[], now: number, isCatalogRequired = false) {
+export function buildGroup(
+  requests: readonly GroupRequest[],
+  { now, isCatalogRequired = false, hasLimits = false }: {
+    now: number;
+    isCatalogRequired?: boolean;
+    hasLimits?: boolean;
+  },
+) {
   const series: [source: string, productSlug: string, metric: string][] = [];
   const seriesBySource = new Map<string, Map<string, number>>();
   const seriesOf = (source: string) => {
@@ -106,7 +116,16 @@ export function buildGroup(requests: readonly GroupRequest[], now: number, isCat
   });
   const by = typeof requests[0]?.source === "object" ? "operator" : "keys";
   const sources = [...seriesBySource.keys()];
-  const group: RecordGroup = { now, by, sources, series, records, keys, isCatalogRequired };
+  const group: RecordGroup = {
+    now,
+    by,
+    sources,
+    series,
+    records,
+    keys,
+    isCatalogRequired,
+    hasLimits,
+  };
   return { group, /** The position of each request's first record. */ starts };
 }
 

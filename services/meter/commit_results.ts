@@ -1,4 +1,5 @@
 // The result of each request after its group was committed: never more than what the database reported.
+import type { LimitCell } from "../../db/meter/limit_counters.ts";
 import { seriesOf } from "../../db/meter/record_text.ts";
 import type { ExistingRecord, LimitedSeries, RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";
 import {
@@ -15,6 +16,7 @@ import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record
 import type { UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type CommitGroup, type GroupRequest, sourceOf } from "./commit_group.ts";
+import { GroupLimits } from "./group_limits.ts";
 import { noRecords, type RecordCounts } from "./recorder_metrics.ts";
 
 /** A group after its commit. */
@@ -23,20 +25,34 @@ export interface CommittedGroup extends CommitGroup {
   readonly ids: UsageRecordIds;
 }
 
+/** What {@linkcode completeRequests} has done, and what remains. */
+export interface CompletedRequests<T extends GroupRequest> {
+  /** How many records had which result. */
+  readonly counts: RecordCounts;
+  /** To retry before later ones: there is room for them, but not together with the others of this group. */
+  readonly retries: readonly T[];
+  /** To retry once these counters of limits are known. */
+  readonly waiting: readonly { readonly request: T; readonly cells: readonly LimitCell[] }[];
+}
+
 /**
- * Resolves or rejects every request of a group.
+ * Resolves or rejects every request of a group, except those to retry. Without limits, a group is retried as a whole when there are
+ * some now.
  *
- * @returns How many records had which result, and the requests to retry before later ones: there is room for their new series,
- *   but not together with the others of their organization in this group.
  * @throws When the database did not insert exactly the records to be acknowledged; then no request was resolved or rejected.
  */
 export function completeRequests<T extends GroupRequest>(
   requests: readonly T[],
   committed: CommittedGroup,
-): { counts: RecordCounts; retries: T[] } {
-  const results = new GroupResults(committed);
+): CompletedRequests<T> {
   const counts = noRecords();
+  const { group, outcome: { inserted, hasLimits } } = committed;
+  if (hasLimits === true && !group.hasLimits && inserted === 0) {
+    return { counts, retries: requests, waiting: [] };
+  }
+  const results = new GroupResults(committed);
   const retries: T[] = [];
+  const waiting: { request: T; cells: readonly LimitCell[] }[] = [];
   const completions: (() => void)[] = [];
   for (const [index, request] of requests.entries()) {
     const result = results.of(request, index);
@@ -44,17 +60,20 @@ export function completeRequests<T extends GroupRequest>(
       retries.push(request);
       continue;
     }
+    if ("cells" in result) {
+      waiting.push({ request, cells: result.cells });
+      continue;
+    }
     const { kind, duplicates = 0, complete } = result;
     counts[kind] += request.inputs.length - duplicates;
     counts.duplicate += duplicates;
     completions.push(complete);
   }
-  const { inserted } = committed.outcome;
   if (counts.recorded !== inserted) {
     throw new Error(`${inserted} records were inserted where ${counts.recorded} were expected`);
   }
   for (const complete of completions) complete();
-  return { counts, retries };
+  return { counts, retries, waiting };
 }
 
 /** The result of one request, and what reports it. */
@@ -73,7 +92,8 @@ class GroupResults {
   readonly #committed: CommittedGroup;
   readonly #sources: ReadonlyMap<string | undefined, RecordSource>;
   readonly #existing: ReadonlyMap<number, ExistingRecord>;
-  readonly #limits: SeriesLimits;
+  readonly #seriesLimits: SeriesLimits;
+  readonly #limits: GroupLimits;
   readonly #recordedAt: string;
   readonly #idOf: (seq: number) => string;
 
@@ -82,12 +102,16 @@ class GroupResults {
     this.#committed = committed;
     this.#sources = new Map(outcome.sources.map((source) => [group.sources[source.position], source]));
     this.#existing = new Map(outcome.existing.map((record) => [record.position, record]));
-    this.#limits = new SeriesLimits(committed);
+    this.#seriesLimits = new SeriesLimits(committed);
+    this.#limits = new GroupLimits(committed, this.#sources);
     this.#recordedAt = isoTime(group.now);
     this.#idOf = ids.ofMoment(group.now);
   }
 
-  of(request: GroupRequest, index: number): RequestResult | "retry" {
+  of(
+    request: GroupRequest,
+    index: number,
+  ): RequestResult | "retry" | { readonly cells: readonly LimitCell[] } {
     const { inputs, repeats } = request;
     // The error is created last, because it collects a stack.
     const rejected = (kind: keyof RecordCounts, error: () => AppError): RequestResult => ({
@@ -101,7 +125,8 @@ class GroupResults {
     const positionOf = recordPositions(request, start);
     const unlisted = this.#unlistedIn(request, positionOf);
     if (unlisted.length > 0) return rejected("rejected", () => unlistedError(unlisted));
-    const limit = this.#limits.of(start, starts[index + 1] ?? group.records.length);
+    const end = starts[index + 1] ?? group.records.length;
+    const limit = this.#seriesLimits.of(start, end);
     if (limit?.fitsAlone) return "retry";
     if (limit !== null) {
       return rejected("limited", () => seriesLimit(request, { ...limit, positionOf }));
@@ -118,6 +143,10 @@ class GroupResults {
       if (existing?.differs === 1 && isFirst) conflicts.push(input);
     }
     if (conflicts.length > 0) return rejected("conflict", () => idempotencyConflict(request, conflicts));
+    const refusal = this.#limits.refusal(index);
+    if (refusal?.reason === "unknown") return refusal;
+    if (refusal?.reason === "others") return "retry";
+    if (refusal !== undefined) return rejected("limited", refusal.error);
     return {
       kind: "recorded",
       duplicates,
@@ -125,6 +154,7 @@ class GroupResults {
         request.resolve({
           duplicates,
           usageRecord: (input) => this.#usageRecord(request, { input, position: positionOf(input) }),
+          limits: this.#limits.standings(start, end),
         }),
     };
   }

@@ -1,7 +1,13 @@
 // Completes the counters of limits with what was recorded before they were opened.
 import { addMissingSums, type LimitCell } from "../../db/meter/limit_counters.ts";
 import { limitCellsPerReportMax, limitOrganizationsAtOnceMax } from "../../domain/limits.ts";
-import type { Context } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
+import type { Reports } from "../reports/reports.ts";
+
+/** What reads and writes counters. */
+export interface CounterContext extends Pick<BaseContext, "database"> {
+  readonly reports: Reports;
+}
 
 /**
  * Makes counters known. Those that are known or don't exist are left alone. Organizations take turns: one with many windows delays
@@ -12,7 +18,7 @@ import type { Context } from "../context.ts";
  * @throws {AppError} `unavailable`, after the counters of the other organizations are known. @throws {DatabaseError}
  */
 export async function prepareLimitCounters(
-  context: Pick<Context, "database" | "reports">,
+  context: CounterContext,
   cells: readonly LimitCell[],
   onPrepared: (organization: number) => void = () => {},
 ): Promise<void> {
@@ -34,7 +40,7 @@ export async function prepareLimitCounters(
 }
 
 async function prepare(
-  { database, reports }: Pick<Context, "database" | "reports">,
+  { database, reports }: CounterContext,
   limitsOf: number,
   cells: readonly LimitCell[],
 ): Promise<void> {

@@ -28,9 +28,10 @@ import {
   type RecordedUsage,
   type RecordRequest,
 } from "./commit_group.ts";
-import { completeRequests } from "./commit_results.ts";
+import { type CompletedRequests, completeRequests } from "./commit_results.ts";
 import { FairQueue, type QueueLimits } from "./fair_queue.ts";
 import { KeyOrganizations } from "./key_organizations.ts";
+import { type CounterContext, prepareLimitCounters } from "./limit_counters.ts";
 import { CommitMetrics } from "./recorder_metrics.ts";
 
 /**
@@ -54,9 +55,12 @@ export function queueLimits(threads: number): QueueLimits {
   };
 }
 
+/** What the recorder works with. */
+export type RecorderContext = BaseContext & CounterContext;
+
 /** Queues requests and commits them in groups. */
 export class Recorder {
-  readonly #context: BaseContext;
+  readonly #context: RecorderContext;
   readonly #organizations: KeyOrganizations;
   readonly #queue: FairQueue<PendingRequest>;
   #recordIds: UsageRecordIds | undefined;
@@ -64,11 +68,15 @@ export class Recorder {
   #commits = 0;
   #isScheduled = false;
   #isClosed = false;
+  /** Whether the database had limits of usage at the last commit. */
+  #hasLimits = false;
+  /** Requests that wait until counters of limits are known. */
+  #waiting = 0;
   readonly #commitMetrics = new CommitMetrics();
   #onIdle: (() => void) | undefined;
 
   /** @param options `httpThreads`: how many threads record. */
-  constructor(context: BaseContext, { httpThreads }: { httpThreads: number }) {
+  constructor(context: RecorderContext, { httpThreads }: { httpThreads: number }) {
     this.#context = context;
     this.#queue = new FairQueue(queueLimits(httpThreads));
     this.#organizations = new KeyOrganizations(context);
@@ -100,8 +108,8 @@ export class Recorder {
    * Records one request.
    *
    * @returns The outcome, once the records are on disk.
-   * @throws {AppError} `invalid_api_key`, `permission_missing`, `organization_suspended`; `idempotency_conflict` or `series_limit_reached`, and nothing of the request was
-   *   recorded; `unavailable` when the queue is full or the database doesn't respond: retry with the same idempotency keys.
+   * @throws {AppError} `invalid_api_key`, `permission_missing`, `organization_suspended`; `idempotency_conflict`, `series_limit_reached` or `limit_exceeded`, and nothing of the request
+   *   was recorded; `unavailable` when the queue is full or the database doesn't respond: retry with the same idempotency keys.
    */
   record(request: RecordRequest): Promise<RecordedUsage> {
     const organizationId = this.#organizations.known(request.keyHash);
@@ -144,8 +152,8 @@ export class Recorder {
    * @param writer Writes the batch for the operator.
    * @param note As for `insertUsageRecords`.
    * @returns The outcome, once the records are on disk.
-   * @throws {AppError} `validation_failed` for an organization that was deleted meanwhile; `idempotency_conflict` or
-   *   `series_limit_reached`, and nothing was recorded; and what the writer throws.
+   * @throws {AppError} `validation_failed` for an organization that was deleted meanwhile; `idempotency_conflict`,
+   *   `series_limit_reached` or `limit_exceeded`, and nothing was recorded; and what the writer throws.
    */
   recordAlone(
     request: Pick<GroupRequest, "source" | "inputs" | "repeats">,
@@ -153,14 +161,26 @@ export class Recorder {
     note?: Statement,
   ): Promise<RecordedUsage> {
     return new Promise((resolve, reject) => {
-      this.#commit([{ ...request, resolve, reject }], writer, note).catch(reject);
+      this.#commitAlone({ ...request, resolve, reject }, writer, note).catch(reject);
     });
+  }
+
+  async #commitAlone(
+    request: GroupRequest,
+    writer: Pick<Database, "write">,
+    note?: Statement,
+  ): Promise<void> {
+    let { retries, waiting } = await this.#commit([request], writer, note);
+    while (retries.length + waiting.length > 0) {
+      await prepareLimitCounters(this.#context, waiting.flatMap(({ cells }) => cells));
+      ({ retries, waiting } = await this.#commit([request], writer, note));
+    }
   }
 
   /** Commits what is queued and accepts nothing more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#commits === 0 && this.#queue.isEmpty) return;
+    if (this.#isIdle) return;
     await new Promise<void>((resolve) => this.#onIdle = resolve);
   }
 
@@ -197,7 +217,9 @@ export class Recorder {
     const requests = this.#queue.take();
     this.#commits++;
     try {
-      this.#queue.putBack(await this.#commit(requests, this.#context.database));
+      const { retries, waiting } = await this.#commit(requests, this.#context.database);
+      this.#queue.putBack(retries);
+      if (waiting.length > 0) this.#retryOnceKnown(waiting);
     } catch (error) {
       for (const request of requests) request.reject(error);
       // The other queued requests would wait just as long for the same database.
@@ -207,24 +229,50 @@ export class Recorder {
     }
     this.#commits--;
     this.#schedule();
-    if (this.#commits === 0 && this.#queue.isEmpty) this.#onIdle?.();
+    if (this.#isIdle) this.#onIdle?.();
   }
 
-  /** @returns The requests to retry; none of a single one. */
+  get #isIdle(): boolean {
+    return this.#commits === 0 && this.#waiting === 0 && this.#queue.isEmpty;
+  }
+
+  /** Other requests don't wait for these. */
+  async #retryOnceKnown(waiting: CompletedRequests<PendingRequest>["waiting"]): Promise<void> {
+    const byOrganization = Map.groupBy(waiting, ({ cells }) => cells[0]?.organization);
+    this.#waiting += waiting.length;
+    try {
+      await prepareLimitCounters(this.#context, waiting.flatMap(({ cells }) => cells), (organization) => {
+        const known = byOrganization.get(organization) ?? [];
+        byOrganization.delete(organization);
+        this.#waiting -= known.length;
+        this.#queue.putBack(known.map(({ request }) => request));
+        this.#schedule();
+      });
+    } catch (error) {
+      for (const { request } of [...byOrganization.values()].flat()) {
+        this.#waiting--;
+        request.reject(error);
+      }
+      if (this.#isIdle) this.#onIdle?.();
+    }
+  }
+
   async #commit<T extends GroupRequest>(
     requests: readonly T[],
     writer: Pick<Database, "write">,
     note?: Statement,
-  ): Promise<readonly T[]> {
+  ): Promise<CompletedRequests<T>> {
     // Needed for the response, so it must be known before anything is written.
     const ids = await this.recordIds();
     const { clock, config } = this.#context;
-    const group = buildGroup(requests, clock(), config.usageCatalog === "required");
+    const isCatalogRequired = config.usageCatalog === "required";
+    const group = buildGroup(requests, { now: clock(), isCatalogRequired, hasLimits: this.#hasLimits });
     const startedAt = performance.now();
     const outcome = await insertUsageRecords(writer, group.group, note);
-    const { counts, retries } = completeRequests(requests, { ...group, outcome, ids });
-    this.#commitMetrics.observeCommit(startedAt, counts);
-    return retries;
+    this.#hasLimits = outcome.hasLimits ?? this.#hasLimits;
+    const completed = completeRequests(requests, { ...group, outcome, ids });
+    this.#commitMetrics.observeCommit(startedAt, completed.counts);
+    return completed;
   }
 }
 

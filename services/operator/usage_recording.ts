@@ -4,6 +4,7 @@ import { backdatedRecords, findRecordTargets, type RecordTarget } from "../../db
 import type { OperatorActor } from "../../domain/actor.ts";
 import { validationError } from "../../domain/errors.ts";
 import { errorDetailsMax, operatorTimestampPastMaxMs, usageTimestampPastMaxMs } from "../../domain/limits.ts";
+import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { timestampFault, type UsageInput } from "../../domain/meter/usage_record.ts";
 import type { SessionContext } from "../context.ts";
 import { findRepeats } from "../meter/commit_group.ts";
@@ -17,15 +18,16 @@ export interface OperatorUsageInput extends UsageInput {
  * Records usage for any organizations, all of it or none. Suspended ones, and keys that don't work anymore, are fine. Records that
  * are too old for a key are in the audit log.
  *
- * @returns How many records were new, and how many existed already by their idempotency keys.
+ * @returns How many records were new, and how many existed already by their idempotency keys. The limits that apply, if
+ *   all are for the same organization.
  * @throws {AppError} `validation_failed` for unknown organizations and keys and for timestamps out of range;
- *   `idempotency_conflict`, `series_limit_reached`; and those of an operator who may not write.
+ *   `idempotency_conflict`, `series_limit_reached`, `limit_exceeded`; and those of an operator who may not write.
  */
 export async function recordUsageAsOperator(
   { database, clock, recorder, writeAs }: SessionContext,
   actor: OperatorActor,
   inputs: readonly OperatorUsageInput[],
-): Promise<{ accepted: number; duplicates: number }> {
+): Promise<{ accepted: number; duplicates: number; limits?: readonly LimitStanding[] }> {
   const now = clock();
   const targets = await findRecordTargets(database, inputs.map(({ target }) => target));
   const found = new Map(targets.map((target) => [nameOf(target), target]));
@@ -44,7 +46,7 @@ export async function recordUsageAsOperator(
   const note = inputs.some(({ timestamp }) => timestamp !== null && timestamp < tooOldForKeys)
     ? insertAuditEvents(actor, "usage.backdated", { now, rows: backdatedRecords(tooOldForKeys) })
     : undefined;
-  const { duplicates } = await recorder.recordAlone(
+  const { duplicates, limits } = await recorder.recordAlone(
     {
       source: inputs.map(({ target }, index) =>
         target.kind === "apiKeyId" ? target.id : organizationIds[index] ?? ""
@@ -55,7 +57,8 @@ export async function recordUsageAsOperator(
     { write: (batch) => writeAs(actor, batch) },
     note,
   );
-  return { accepted: inputs.length - duplicates, duplicates };
+  const hasLimits = limits.length > 0 && new Set(organizationIds).size === 1;
+  return { accepted: inputs.length - duplicates, duplicates, ...(hasLimits && { limits }) };
 }
 
 const faultOf = {

@@ -100,7 +100,7 @@ CREATE TABLE usage_limits_removed (number INTEGER PRIMARY KEY) STRICT;
 CREATE TRIGGER usage_limits_deleted AFTER DELETE ON usage_limits BEGIN INSERT INTO usage_limits_removed (number) VALUES (OLD.number); END;
 
 -- Within the transaction that records, and empty after it: what its records add to the counters, and which of its requests don't
--- fit. `at` is a time in the window.
+-- fit into which windows. `at` is a time in the window.
 CREATE TABLE usage_limit_added (
   usage_limit INTEGER NOT NULL,
   organization INTEGER NOT NULL,
@@ -113,9 +113,14 @@ CREATE TABLE usage_limit_added (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE usage_limit_refused (
-  request INTEGER PRIMARY KEY,
-  reason TEXT NOT NULL CHECK (reason IN ('exceeded', 'others', 'unknown'))
-) STRICT;
+  request INTEGER NOT NULL,
+  usage_limit INTEGER NOT NULL,
+  organization INTEGER NOT NULL,
+  window_number INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  reason TEXT NOT NULL CHECK (reason IN ('exceeded', 'others', 'unknown')),
+  PRIMARY KEY (request, usage_limit, organization, window_number)
+) STRICT, WITHOUT ROWID;
 
 -- Counters of minutes and hours that ended before this time are deleted; their usage is read from records and rollups.
 ALTER TABLE usage_cursor ADD COLUMN limits_swept_until INTEGER NOT NULL DEFAULT 0;

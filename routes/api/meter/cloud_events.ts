@@ -35,7 +35,7 @@ export function cloudEventsBody(c: AppContext, services: Services, keyHash: stri
   const isBinary = headers["ce-specversion"] !== undefined;
   if (given === "application/json" && !isBinary) return null;
   const record = (inputs: readonly UsageInput[], { bytes }: JsonBody, pathOf: PathOf) =>
-    recordEvents(services, keyHash, { inputs, bytes, pathOf });
+    recordEvents(c, services, keyHash, { inputs, bytes, pathOf });
 
   const type = given?.toLowerCase() ?? "";
   if (type.startsWith("application/cloudevents-batch")) {
@@ -131,13 +131,15 @@ function headerValue(given: string): string | null {
 }
 
 async function recordEvents(
+  c: AppContext,
   services: Services,
   keyHash: string,
   options: { inputs: readonly UsageInput[]; bytes: number; pathOf: PathOf },
 ): Promise<RecordedUsage> {
   const { pathOf } = options;
   try {
-    return await recordRequest(services, keyHash, { ...options, timePath: (index) => pathOf(index, "time") });
+    const timePath = (index: number) => pathOf(index, "time");
+    return await recordRequest(c, services, keyHash, { ...options, timePath });
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "idempotency_conflict") throw error;
     // The details name an idempotency key that the sender doesn't know.

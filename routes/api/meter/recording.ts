@@ -1,13 +1,15 @@
 // Records the usage of a request and responds, for every format that usage is sent in.
 import type { z } from "@hono/zod-openapi";
-import { validationError } from "../../../domain/errors.ts";
+import { AppError, validationError } from "../../../domain/errors.ts";
 import { errorDetailsMax } from "../../../domain/limits.ts";
+import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { timestampFault, type UsageInput } from "../../../domain/meter/usage_record.ts";
 import type { RecordedUsage } from "../../../services/meter/commit_group.ts";
 import type { Context } from "../../../services/context.ts";
 import { recordUsage } from "../../../services/meter/usage_records.ts";
 import type { AppContext } from "../../env.ts";
 import type { usageInputSchema } from "../../schemas/usage.ts";
+import { addLimitHeaders } from "./limit_headers.ts";
 
 /** @param header The idempotency key of a body without one. @returns A record as sent in JSON. */
 export function usageInput(
@@ -19,12 +21,13 @@ export function usageInput(
 }
 
 /**
- * Records the usage of one request.
+ * Records the usage of one request, and sets the headers of the limits that apply.
  *
  * @param options `bytes`: the size of the body. `timePath`: names the field of a record's timestamp in errors.
  * @throws {AppError} `validation_failed` with a detail for every timestamp out of range, and as {@linkcode recordUsage}.
  */
 export async function recordRequest(
+  c: AppContext,
   context: Context,
   keyHash: string,
   options: { inputs: readonly UsageInput[]; bytes: number; timePath: (index: number) => string },
@@ -36,17 +39,28 @@ export async function recordRequest(
     return message === null ? [] : [{ path: timePath(index), message }];
   });
   if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
-  return await recordUsage(context, keyHash, { inputs, bytes });
+  try {
+    const recorded = await recordUsage(context, keyHash, { inputs, bytes });
+    addLimitHeaders(c, recorded.limits, now);
+    return recorded;
+  } catch (error) {
+    if (error instanceof AppError) addLimitHeaders(c, error.limits ?? [], now);
+    throw error;
+  }
 }
 
 /** Responds with one usage record: 201 if it is new, 200 if it was recorded before. */
-export function sendRecord(c: AppContext, { duplicates, usageRecord }: RecordedUsage): Response {
+export function sendRecord(c: AppContext, { duplicates, usageRecord, limits }: RecordedUsage): Response {
   return duplicates > 0
-    ? c.json({ duplicate: true, usageRecord: usageRecord(0) }, 200)
-    : c.json({ usageRecord: usageRecord(0) }, 201);
+    ? c.json({ duplicate: true, usageRecord: usageRecord(0), ...given(limits) }, 200)
+    : c.json({ usageRecord: usageRecord(0), ...given(limits) }, 201);
 }
 
 /** Responds with how many records of a batch of `count` were new, and how many were recorded before. */
-export function sendBatch(c: AppContext, { duplicates }: RecordedUsage, count: number): Response {
-  return c.json({ accepted: count - duplicates, duplicates }, 201);
+export function sendBatch(c: AppContext, { duplicates, limits }: RecordedUsage, count: number): Response {
+  return c.json({ accepted: count - duplicates, duplicates, ...given(limits) }, 201);
+}
+
+function given(limits: readonly LimitStanding[]) {
+  return limits.length > 0 && { limits };
 }

@@ -28,7 +28,7 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     tag: "Usage",
     security: "apiKey",
     bodyBytesMax: usageBodyBytesMax,
-    errors: ["idempotency_conflict", "series_limit_reached"],
+    errors: ["idempotency_conflict", "series_limit_reached", "limit_exceeded"],
   } as const;
 
   mount(app, {
@@ -60,7 +60,7 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       }
       const inputs = [usageInput(body, header)];
       const timePath = () => "timestamp";
-      return sendRecord(c, await recordRequest(services, keyHash, { inputs, bytes, timePath }));
+      return sendRecord(c, await recordRequest(c, services, keyHash, { inputs, bytes, timePath }));
     },
   });
 
@@ -81,7 +81,7 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       }
       const inputs = body.records.map((record) => usageInput(record));
       const timePath = (index: number) => `records[${index}].timestamp`;
-      const recorded = await recordRequest(services, keyHash, { inputs, bytes, timePath });
+      const recorded = await recordRequest(c, services, keyHash, { inputs, bytes, timePath });
       return sendBatch(c, recorded, inputs.length);
     },
   });

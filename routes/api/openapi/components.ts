@@ -92,11 +92,14 @@ export const responseHeaders = {
     schema: { type: "integer", minimum: 1, example: 1 },
   },
   RateLimit: {
-    description: "Requests the key has left (`r`), and seconds until the limit resets (`t`).",
+    description:
+      "Requests the key has left (`r`), and seconds until the limit resets (`t`). When usage is recorded, also what is left of the " +
+      "hard limit with the smallest share left, by its id.",
     schema: { type: "string", example: '"key";r=999;t=1' },
   },
   RateLimitPolicy: {
-    description: "Requests per key (`q`) in a window of seconds (`w`). Absent without a limit.",
+    description:
+      "Requests per key (`q`) in a window of seconds (`w`), and the quantity of the hard limit. Absent without a limit.",
     schema: { type: "string", example: '"key";q=1000;w=1' },
   },
 } as const;

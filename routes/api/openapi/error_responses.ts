@@ -50,6 +50,11 @@ export const errorSchemas = {
       required: ["path", "message"],
     },
   },
+  ErrorLimits: {
+    type: "array",
+    description: "The hard limits that the usage doesn't fit into, at most 100.",
+    items: { $ref: "#/components/schemas/LimitStanding" },
+  },
   RequestId: {
     type: "string",
     description: "The same as the header `X-Request-Id`.",
@@ -58,9 +63,19 @@ export const errorSchemas = {
   Error: errorSchemaOf(allCodes),
 } as const;
 
+function ref(name: string) {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** Errors of too many requests and of exceeded limits share a status, and no other has limits. */
+function detailsOf(codes: readonly ErrorCode[]) {
+  if (!codes.includes("limit_exceeded")) return ref("ErrorDetails");
+  const hasOthers = codes.some((code) => errorStatuses[code] !== errorStatuses.limit_exceeded);
+  return hasOthers ? { anyOf: [ref("ErrorDetails"), ref("ErrorLimits")] } : ref("ErrorLimits");
+}
+
 /** Complete for each set of codes: client generators can't combine a general schema with a narrower one. */
 function errorSchemaOf(codes: ErrorCode[]) {
-  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
   return {
     type: "object",
     properties: {
@@ -69,7 +84,7 @@ function errorSchemaOf(codes: ErrorCode[]) {
         properties: {
           code: { type: "string", enum: codes, description: "A stable name for programs." },
           message: ref("ErrorMessage"),
-          details: ref("ErrorDetails"),
+          details: detailsOf(codes),
         },
         required: ["code", "message"],
       },

@@ -45,7 +45,7 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
     body: schemas.operatorUsageBatchSchema,
     bodyBytesMax: usageBodyBytesMax,
     responses: { 201: { description: "The number of records.", schema: recordedBatchSchema } },
-    errors: ["idempotency_conflict", "series_limit_reached"],
+    errors: ["idempotency_conflict", "series_limit_reached", "limit_exceeded"],
   }, (_c, { body }, actor) => recordUsageAsOperator(services, actor, body.records.map(operatorUsageInput)));
 
   route(

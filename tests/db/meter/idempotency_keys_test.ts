@@ -61,6 +61,7 @@ function record(database: Database, records: readonly Given[], apiKey = activeKe
     now,
     by: "keys",
     isCatalogRequired: false,
+    hasLimits: false,
     sources: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
     records: records.map((given, request) => encoded(given, { series: 0, request })),
@@ -104,6 +105,7 @@ function recordRandom(database: Database, records: readonly RandomRecord[], pref
     now,
     by: "keys",
     isCatalogRequired: false,
+    hasLimits: false,
     sources: [activeKey, otherActiveKey],
     series: randomSeries.map(({ row }) => row),
     records: records.map(({ key, whole, ...at }) =>

@@ -58,6 +58,7 @@ for (const kind of databaseKinds) {
           now: 1_000_000,
           by: "keys",
           isCatalogRequired: false,
+          hasLimits: false,
           sources: hashes,
           series: [[first, "p", "m"], [second, "p", "m"], [first, "q", "m"], [first, "q", "n"], [
             hashes[2] ?? "",

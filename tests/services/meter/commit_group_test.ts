@@ -35,12 +35,14 @@ const outcome: RecordOutcome = {
   limited: [],
   unlisted: [],
   inserted: 3,
+  hasLimits: false,
+  limits: [],
   firstSeq: 1,
 };
 
 Deno.test("completeRequests() resolves every request when the database inserted exactly their records", () => {
   const { waiting, results } = requests(3);
-  completeRequests(waiting, { ...buildGroup(waiting, 0), ids, outcome });
+  completeRequests(waiting, { ...buildGroup(waiting, { now: 0 }), ids, outcome });
   assert.deepEqual(results, ["resolve 0", "resolve 1", "resolve 2"]);
 });
 
@@ -48,7 +50,12 @@ Deno.test("completeRequests() throws and acknowledges nothing when the database 
   for (const inserted of [0, 2, 4]) {
     const { waiting, results } = requests(3);
     assert.throws(
-      () => completeRequests(waiting, { ...buildGroup(waiting, 0), ids, outcome: { ...outcome, inserted } }),
+      () =>
+        completeRequests(waiting, {
+          ...buildGroup(waiting, { now: 0 }),
+          ids,
+          outcome: { ...outcome, inserted },
+        }),
       new Error(`${inserted} records were inserted where 3 were expected`),
     );
     assert.deepEqual(results, []);
@@ -58,7 +65,7 @@ Deno.test("completeRequests() throws and acknowledges nothing when the database 
 Deno.test("completeRequests() rejects the requests of an invalid key", () => {
   const { waiting, results } = requests(2);
   completeRequests(waiting, {
-    ...buildGroup(waiting, 0),
+    ...buildGroup(waiting, { now: 0 }),
     ids,
     outcome: { ...outcome, sources: [], inserted: 0 },
   });

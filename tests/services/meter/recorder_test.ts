@@ -49,6 +49,7 @@ onEveryDatabase(
       now: 0,
       by: "keys",
       isCatalogRequired: false,
+      hasLimits: false,
       sources: [],
       series: [],
       records: [],

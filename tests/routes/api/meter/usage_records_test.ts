@@ -52,6 +52,7 @@ async function recordMany(
       now: test.now(),
       by: "keys",
       isCatalogRequired: false,
+      hasLimits: false,
       sources: [keyHash],
       series: [[keyHash, "tiles", metric]],
       records: Array(Math.min(left, 10_000)).fill(record),

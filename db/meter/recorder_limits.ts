@@ -1,0 +1,229 @@
+// The SQL that counts a group of records against limits, and takes those out of it that don't fit. It runs in the transaction
+// that records, before the cursor moves. In all texts ?1 is the records, ?2 the series and ?3 the time.
+import {
+  errorDetailsMax,
+  limitClockMarginMs,
+  rollupQuarterMs,
+  usageTimestampFutureMaxMs,
+} from "../../domain/limits.ts";
+import { lowBits } from "../../domain/meter/quantity.ts";
+import type { LimitMode, LimitPeriod } from "../../domain/meter/usage_limit.ts";
+import { bind, integer, sql, type Statement } from "../engine/database.ts";
+import { ahead, windowNumber } from "./limit_windows.ts";
+import { field } from "./record_text.ts";
+import { addGroup, monthStart } from "./rollups.ts";
+import type { LimitCell } from "./limit_counters.ts";
+import { insertNotices } from "./limit_notices.ts";
+import { comparable, countedAt, countedSeq, isApplied, limitQuantity } from "./usage_limits.ts";
+
+/** @returns A query of columns of the series `us` of a group, their organizations `o` and their keys `k`, if any. */
+export type SelectSeries = (columns: Statement, more: { join: Statement; condition: Statement }) => Statement;
+
+/** A window of a limit, and what counts against it. */
+export interface LimitState extends LimitCell {
+  readonly limitId: string;
+  readonly lineage: number | null;
+  /** Empty for all. */
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly per: LimitPeriod;
+  readonly mode: LimitMode;
+  readonly whole: number;
+  readonly micro: number;
+  readonly timezone: string;
+  /** See `SumParts`. */
+  readonly used: readonly [high: string, low: string, micro: string];
+  /** Set for what a request of the group doesn't fit into. */
+  readonly request: number | null;
+  /** `exceeded`: it doesn't fit. `others`: not together with others of the group. `unknown`: what is used already is. */
+  readonly reason: "exceeded" | "others" | "unknown" | null;
+}
+
+const quarterMs = integer(rollupQuarterMs);
+const now = sql`CAST(?3 AS INTEGER)`;
+const high = sql`r.quantity_whole >> ${integer(lowBits)}`;
+const low = sql`r.quantity_whole & ${integer(2 ** lowBits - 1)}`;
+/** A cell `a` of the group is the one of the counter `n`. */
+const isCounter = sql`n.usage_limit = a.usage_limit AND n.organization = a.organization
+    AND n.window_number = a.window_number`;
+const isAnyRefused = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
+/** The number of the window of a time for the limit of `a`. */
+const windowOf = (time: Statement) => windowNumber(sql`a.per`, time, ahead(sql`a.timezone`, time));
+
+/** The limits of each series of the group. */
+const applied = (select: SelectSeries, condition: Statement) =>
+  sql`applied AS MATERIALIZED (${
+    select(sql`us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone`, {
+      join: sql`CROSS JOIN usage_limits l ON ${
+        isApplied({
+          lineage: sql`k.lineage`,
+          series: { productSlug: sql`us.product_slug`, metric: sql`us.metric` },
+        })
+      }`,
+      condition,
+    })
+  })`;
+
+/** Adds up the group by limit and window, from its rollups or, for minutes, from its records. The windows of now are always there. */
+const addUp = (select: SelectSeries, condition: Statement) =>
+  sql`WITH ${applied(select, condition)}
+  INSERT INTO usage_limit_added (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
+  SELECT * FROM (
+    SELECT a.usage_limit, a.organization, ${windowOf(now)}, ${now}, 0, 0, 0 FROM applied a
+    UNION ALL
+    SELECT a.usage_limit, a.organization, ${windowOf(sql`r.at`)}, r.at, r.sum_high, r.sum_low, r.sum_micro
+    FROM (SELECT u.*, u.quarter * ${quarterMs} AS at FROM usage_added u) r
+    CROSS JOIN applied a ON a.series = r.series AND a.per <> 'minute'
+    UNION ALL
+    SELECT a.usage_limit, a.organization, ${windowOf(sql`r.timestamp`)}, r.timestamp, ${high}, ${low},
+      r.quantity_micro
+    FROM (SELECT 1 FROM applied WHERE per = 'minute' LIMIT 1) CROSS JOIN usage_records r
+    CROSS JOIN applied a ON a.series = r.series AND a.per = 'minute'
+    WHERE r.seq > (SELECT seq FROM usage_cursor)
+  ) WHERE true
+  ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
+    sum_micro = sum_micro + excluded.sum_micro`;
+
+const dayMs = integer(24 * 3_600_000);
+const lateMs = integer(usageTimestampFutureMaxMs + limitClockMarginMs);
+/** A time at or before the start of the window of `a`. Null for one that has no start. */
+const startAtLeast =
+  sql`CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number
+    WHEN 'day' THEN (a.window_number - 1) * ${dayMs}
+    WHEN 'month' THEN ${monthStart(sql`a.window_number`)} - ${dayMs} END`;
+/** Whether nothing can have been recorded in the window of `a` that isn't counted. */
+const isComplete =
+  sql`(o.created_at >= ${countedAt} OR coalesce(${startAtLeast} >= ${countedAt} + ${lateMs}, 0))
+    AND (l.per NOT IN ('minute', 'hour') OR ${startAtLeast} >= c.limits_swept_until)`;
+/** Opens the counters that are missing or invalid. */
+const openCounters = sql`
+  INSERT OR REPLACE INTO usage_limit_counters
+    (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
+  SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0, ${isComplete}, max(c.seq, ${countedSeq})
+  FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
+  CROSS JOIN organizations o ON o.number = a.organization CROSS JOIN usage_cursor c ON c.only_row = 1
+  LEFT JOIN usage_limit_counters n ON ${isCounter}
+  WHERE n.opened_seq IS NULL OR n.opened_seq < ${countedSeq}`;
+
+/** Whether the sum of two columns for each part is more than the limit `l`. */
+const isOver = (...[[high, moreHigh], [low, moreLow], [micro, moreMicro]]: readonly [Pair, Pair, Pair]) =>
+  sql`${comparable(sql`(${high} + ${moreHigh})`, sql`(${low} + ${moreLow})`, sql`(${micro} + ${moreMicro})`)}
+    > ${limitQuantity}`;
+type Pair = readonly [Statement, Statement];
+const runningSum = (part: Statement) =>
+  sql`sum(${part}) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS ${part}`;
+
+const overDemand = isOver(
+  [sql`l.sum_high`, sql`l.high`],
+  [sql`l.sum_low`, sql`l.low`],
+  [sql`l.sum_micro`, sql`l.micro`],
+);
+
+/**
+ * Finds the requests that don't fit. Usually all windows are known and have room for the whole group, and nothing else is read.
+ * Otherwise a request is rejected if it doesn't fit alone; of the others, one that doesn't fit together with those before it is
+ * retried with the next group.
+ */
+const refuse = (select: SelectSeries) =>
+  sql`WITH full AS MATERIALIZED (
+    SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high, n.sum_low, n.sum_micro,
+      l.quantity_whole, l.quantity_micro
+    FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter}
+    CROSS JOIN usage_limits l ON l.number = a.usage_limit
+    WHERE n.is_known = 0 OR (l.mode = 'hard' AND ${
+    isOver([sql`n.sum_high`, sql`a.sum_high`], [sql`n.sum_low`, sql`a.sum_low`], [
+      sql`n.sum_micro`,
+      sql`a.sum_micro`,
+    ])
+  })
+  ), ${applied(select, sql`EXISTS (SELECT 1 FROM full)`)},
+  demands AS MATERIALIZED (
+    SELECT ${field.request} AS request, f.*, coalesce(sum(${high}), 0) AS high, coalesce(sum(${low}), 0) AS low,
+      coalesce(sum(r.quantity_micro), 0) AS micro
+    FROM json_each(?1) e CROSS JOIN applied a ON a.position = ${field.series}
+    CROSS JOIN full f ON f.usage_limit = a.usage_limit AND f.organization = a.organization
+      AND f.window_number IN (${windowOf(field.timestamp)}, ${windowOf(now)})
+    LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + e.key + 1
+      AND f.window_number = ${windowOf(sql`r.timestamp`)}
+    WHERE EXISTS (SELECT 1 FROM full)
+    GROUP BY 1, f.usage_limit, f.organization, f.window_number
+  ), judged AS MATERIALIZED (
+    SELECT *, max(NOT is_known) OVER (PARTITION BY request) AS is_unknown,
+      max(is_over) OVER (PARTITION BY request) AS is_too_large
+    FROM (SELECT l.*, l.high + l.low + l.micro > 0 AND ${overDemand} AS is_over FROM demands l)
+  )
+  INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason)
+  SELECT request, usage_limit, organization, window_number, at, 'unknown' FROM judged WHERE NOT is_known
+  UNION ALL
+  SELECT request, usage_limit, organization, window_number, at, 'exceeded' FROM judged
+  WHERE is_over AND NOT is_unknown
+  UNION ALL
+  SELECT request, usage_limit, organization, window_number, at, 'others' FROM (
+    SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole,
+      quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${runningSum(sql`micro`)}
+    FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
+  WHERE ${overDemand}`;
+/** Deletes the records of requests that don't fit. */
+const deleteRefused = sql`
+  DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
+    SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e
+    WHERE ${isAnyRefused} AND ${field.request} IN (SELECT request FROM usage_limit_refused))`;
+
+const addToCounters = sql`
+  INSERT INTO usage_limit_counters
+    (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
+  SELECT usage_limit, organization, window_number, sum_high, sum_low, sum_micro, 1, 0 FROM usage_limit_added
+  WHERE sum_high + sum_low + sum_micro > 0
+  ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
+    sum_micro = sum_micro + excluded.sum_micro`;
+
+/** The windows of now, and those that requests of the group don't fit into. */
+const selectStates = sql`
+  SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit,
+    'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id,
+    'lineage', l.lineage, 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode,
+    'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone,
+    'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS json
+  FROM (SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
+      FROM usage_limit_added WHERE at = ${now}
+    UNION ALL SELECT request, reason, usage_limit, organization, window_number, at
+      FROM (SELECT *, row_number() OVER (PARTITION BY request) AS rank FROM usage_limit_refused)
+      WHERE rank <= ${integer(errorDetailsMax)}) a
+  CROSS JOIN usage_limit_counters n ON ${isCounter}
+  CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization`;
+
+/** @returns What counts a group whose series are found in one way, and what checks it. */
+export function limitStatements(select: SelectSeries) {
+  return {
+    add: addUp(select, sql`true`),
+    refuse: refuse(select),
+    addAgain: addUp(select, isAnyRefused),
+  };
+}
+
+/**
+ * Counts the inserted records against limits, and deletes those that don't fit.
+ *
+ * @param add Adds a statement to the batch. @param statements For the group. @param values Records, series and time.
+ * @returns The positions of the statement that deletes, and of the one that returns {@linkcode LimitState}s.
+ */
+export function countAgainstLimits(
+  add: (statement: Statement) => number,
+  statements: ReturnType<typeof limitStatements>,
+  [records, series, time]: readonly [records: string, series: string, now: number],
+): readonly [deletedAt: number, statesAt: number] {
+  add(bind(statements.add, null, series, time));
+  add(openCounters);
+  add(bind(statements.refuse, records, series, time));
+  const deletedAt = add(bind(deleteRefused, records));
+  add(sql`DELETE FROM usage_added WHERE ${isAnyRefused}`);
+  add(addGroup(isAnyRefused));
+  add(sql`DELETE FROM usage_limit_added WHERE ${isAnyRefused}`);
+  add(bind(statements.addAgain, null, series, time));
+  add(addToCounters);
+  add(bind(insertNotices, null, null, time));
+  const statesAt = add(bind(selectStates, null, null, time));
+  add(sql`DELETE FROM usage_limit_added`);
+  add(sql`DELETE FROM usage_limit_refused`);
+  return [deletedAt, statesAt];
+}

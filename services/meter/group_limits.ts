@@ -1,0 +1,99 @@
+// Where the limits of a group of requests stand after its commit, and which requests don't fit.
+import type { LimitCell } from "../../db/meter/limit_counters.ts";
+import { seriesOf } from "../../db/meter/record_text.ts";
+import type { RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";
+import type { LimitState } from "../../db/meter/recorder_limits.ts";
+import { type AppError, limitExceededError } from "../../domain/errors.ts";
+import { limitStanding } from "../../domain/meter/limit_window.ts";
+import { quantityMicros, sumMicros } from "../../domain/meter/quantity.ts";
+import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import type { CommitGroup } from "./commit_group.ts";
+
+/** Why a request was not recorded: it doesn't fit, not together with others, or what is used already is unknown. */
+export type LimitRefusal =
+  | { readonly reason: "exceeded"; readonly error: () => AppError }
+  | { readonly reason: "others" }
+  | { readonly reason: "unknown"; readonly cells: readonly LimitCell[] };
+
+/** The limits of a group after its commit. */
+export class GroupLimits {
+  readonly #group: CommitGroup["group"];
+  readonly #sources: ReadonlyMap<string | undefined, RecordSource>;
+  /** Those of now, by organization. */
+  readonly #states: ReadonlyMap<number, readonly LimitState[]>;
+  /** By request. */
+  readonly #refused: ReadonlyMap<number | null, readonly LimitState[]>;
+  /** By series. */
+  readonly #found = new Map<number, readonly LimitState[]>();
+  readonly #standings = new Map<LimitState, LimitStanding>();
+
+  constructor(
+    { group, outcome }: { group: CommitGroup["group"]; outcome: RecordOutcome },
+    sources: ReadonlyMap<string | undefined, RecordSource>,
+  ) {
+    this.#group = group;
+    this.#sources = sources;
+    const { limits } = outcome;
+    this.#states = Map.groupBy(
+      limits.filter(({ request }) => request === null),
+      (state) => state.organization,
+    );
+    this.#refused = Map.groupBy(limits.filter(({ request }) => request !== null), (state) => state.request);
+  }
+
+  /** @param start The position of the first record of a request. @param end The position after its last. */
+  standings(start: number, end: number): readonly LimitStanding[] {
+    if (this.#states.size === 0) return [];
+    const states = new Set<LimitState>();
+    for (const series of new Set(this.#group.records.slice(start, end).map(seriesOf))) {
+      for (const state of this.#statesOf(series)) states.add(state);
+    }
+    return [...states].map((state) => this.#standing(state));
+  }
+
+  /** @param request Its number. @returns Undefined for a request that fits. */
+  refusal(request: number): LimitRefusal | undefined {
+    const states = this.#refused.get(request);
+    if (states === undefined) return undefined;
+    const { reason = null } = states[0] ?? {};
+    if (reason === "unknown") return { reason, cells: states };
+    return reason !== "exceeded" ? { reason: "others" } : {
+      reason,
+      error: () => limitExceededError(states.map((state) => this.#standing(state)), this.#group.now),
+    };
+  }
+
+  #statesOf(series: number): readonly LimitState[] {
+    const known = this.#found.get(series);
+    if (known !== undefined) return known;
+    const [name, productSlug, metric] = this.#group.series[series] ?? [];
+    const source = this.#sources.get(name);
+    const states =
+      this.#states.get(source?.organization ?? 0)?.filter((state) =>
+        (state.productSlug === "" || state.productSlug === productSlug) &&
+        (state.metric === "" || state.metric === metric) &&
+        (state.lineage === null || state.lineage === source?.lineage)
+      ) ?? [];
+    this.#found.set(series, states);
+    return states;
+  }
+
+  #standing(state: LimitState): LimitStanding {
+    const known = this.#standings.get(state);
+    if (known !== undefined) return known;
+    const { limitId, per, mode, at, timezone, used: [high, low, micro] } = state;
+    const standing = limitStanding({
+      limitId,
+      productSlug: state.productSlug || null,
+      metric: state.metric || null,
+      per,
+      mode,
+      micros: quantityMicros(state),
+      usedMicros: sumMicros({ high, low, micro }),
+      at,
+      timezone,
+    });
+    this.#standings.set(state, standing);
+    return standing;
+  }
+}

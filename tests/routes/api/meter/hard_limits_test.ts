@@ -1,0 +1,109 @@
+// Hard limits: what is recorded is exactly what fits.
+import assert from "node:assert/strict";
+import { createTestKey, type TestApp } from "../../../support/app.ts";
+import { addLimit } from "../../../support/limits.ts";
+import { onEveryDatabase } from "../../../support/usage.ts";
+
+const record = (test: TestApp, apiKey: string, more: object = {}) =>
+  test.send("/api/v1/usage", {
+    apiKey,
+    json: { productSlug: "tiles", metric: "requests", quantity: 1, ...more },
+  });
+
+const usedToday = async (test: TestApp, apiKey: string) => {
+  const { data } = await (await test.send("/api/v1/usage?window=total", { apiKey })).json();
+  return data[0]?.sum ?? 0;
+};
+
+onEveryDatabase("a hard limit admits exactly the units that fit, and says where it stands", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const { id: limitId } = await addLimit(test, {}, { per: "day", quantity: 10, mode: "hard" });
+  const responses = await Promise.all(Array.from({ length: 25 }, () => record(test, apiKey)));
+  assert.equal(responses.filter(({ status }) => status === 201).length, 10);
+  assert.equal(responses.filter(({ status }) => status === 429).length, 15);
+  assert.equal(await usedToday(test, apiKey), 10);
+  const rejected = await record(test, apiKey);
+  assert.equal(rejected.status, 429);
+  const standing = {
+    limitId,
+    productSlug: null,
+    metric: null,
+    per: "day",
+    mode: "hard",
+    quantity: 10,
+    used: 10,
+    remaining: 0,
+    resetsAt: "2026-11-22T00:00:00.000Z",
+  };
+  const { error } = await rejected.json();
+  assert.deepEqual([error.code, error.details], ["limit_exceeded", [standing]]);
+  const seconds = (Date.parse(standing.resetsAt) - test.now()) / 1000;
+  assert.equal(rejected.headers.get("retry-after"), String(Math.ceil(seconds)));
+  assert.equal(rejected.headers.get("ratelimit"), `"${limitId}";r=0;t=${Math.ceil(seconds)}`);
+  assert.equal(rejected.headers.get("ratelimit-policy"), `"${limitId}";q=10;w=86400`);
+});
+
+onEveryDatabase(
+  "a repeat succeeds beyond the limit, and what was rejected can be sent again",
+  async (test) => {
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    await addLimit(test, {}, { per: "day", quantity: 3, mode: "hard" });
+    const first = await (await record(test, apiKey, { quantity: 2, idempotencyKey: "a" })).json();
+    assert.deepEqual([first.limits[0].used, first.limits[0].remaining], [2, 1]);
+    assert.equal((await record(test, apiKey, { quantity: 2, idempotencyKey: "b" })).status, 429);
+    assert.equal((await record(test, apiKey, { quantity: 1, idempotencyKey: "c" })).status, 201);
+    const repeated = await record(test, apiKey, { quantity: 2, idempotencyKey: "a" });
+    assert.equal(repeated.status, 200);
+    const { limits, usageRecord } = await repeated.json();
+    assert.deepEqual([limits[0].used, usageRecord.id], [3, first.usageRecord.id]);
+    test.advance(24 * 3_600_000);
+    assert.equal((await record(test, apiKey, { quantity: 2, idempotencyKey: "b" })).status, 201);
+  },
+);
+
+onEveryDatabase("a batch is recorded as a whole or not at all", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  await addLimit(test, {}, { per: "month", quantity: 10, metric: "requests", mode: "hard" });
+  const send = (quantities: readonly number[]) =>
+    test.send("/api/v1/usage/batch", {
+      apiKey,
+      json: {
+        records: quantities.map((quantity) => ({ productSlug: "tiles", metric: "requests", quantity })),
+      },
+    });
+  assert.equal((await send([4, 3.5, 0.5])).status, 201);
+  assert.equal((await send([1, 1, 0.000001])).status, 429);
+  assert.equal(await usedToday(test, apiKey), 8);
+  const fits = await send([1, 0.5, 0.5]);
+  assert.equal(fits.status, 201);
+  assert.deepEqual((await fits.json()).limits.map(({ remaining }: { remaining: number }) => remaining), [0]);
+});
+
+onEveryDatabase("a soft limit records and reports", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  await addLimit(test, {}, { per: "total", quantity: 1, mode: "soft" });
+  for (let n = 1; n <= 3; n++) {
+    const response = await record(test, apiKey);
+    assert.equal(response.status, 201);
+    const [{ used, remaining, resetsAt }] = (await response.json()).limits;
+    assert.deepEqual([used, remaining, resetsAt], [n, 0, null]);
+    assert.equal(response.headers.get("ratelimit"), null);
+  }
+});
+
+onEveryDatabase("counts what was recorded before the limit, in the window of its timestamp", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const yesterday = new Date(test.now() - 24 * 3_600_000).toISOString();
+  await record(test, apiKey, { quantity: 6 });
+  await record(test, apiKey, { quantity: 5, timestamp: yesterday });
+  test.advance(60_000);
+  await addLimit(test, {}, { per: "day", quantity: 10, mode: "hard" });
+  const responses = await Promise.all([
+    ...Array.from({ length: 6 }, () => record(test, apiKey)),
+    ...Array.from({ length: 6 }, () => record(test, apiKey, { timestamp: yesterday })),
+  ]);
+  const statuses = responses.map(({ status }) => status);
+  assert.deepEqual(statuses.slice(0, 6).sort(), [201, 201, 201, 201, 429, 429]);
+  assert.deepEqual(statuses.slice(6).sort(), [201, 201, 201, 201, 201, 429]);
+  assert.equal(await usedToday(test, apiKey), 20);
+});
