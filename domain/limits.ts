@@ -305,8 +305,8 @@ export const keysMiddleMax = 2 ** 20;
 
 // Reports
 
-/** How long the page of API keys waits for its small charts. After that, it leaves them out. */
-export const apiKeyCountsTimeoutMs = 5_000;
+/** How long a page waits for small charts and meters. After that, it leaves them out. */
+export const pageNumbersTimeoutMs = 5_000;
 /** Reports of an organization that run at the same time. Others wait, as do reports for slow clients. */
 export const reportsRunningPerOrganizationMax = 2;
 /** Reports of an organization, and in total, that run, wait or are being read; others are rejected with 503. */

@@ -7,7 +7,8 @@ import {
   keyPermissionFault,
   usagePermissions,
 } from "../../domain/key_permissions.ts";
-import { apiKeyCountsTimeoutMs, pageItemsDefault } from "../../domain/limits.ts";
+import { pageItemsDefault } from "../../domain/limits.ts";
+import { hasPermission } from "../../domain/permissions.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/time.ts";
 import {
@@ -19,8 +20,11 @@ import {
   revokeApiKey,
   rotateApiKey,
 } from "../../services/api_keys.ts";
+import { readKeyLimits } from "../../services/meter/limits.ts";
 import { countUsageOfApiKeys } from "../../services/meter/usage.ts";
 import { editApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
+import { apiKeyPage } from "../../views/api_keys/api_key_page.tsx";
+import type { ApiKeyRow } from "../../views/api_keys/api_key_table.tsx";
 import { apiKeysPage, type NewKey } from "../../views/api_keys/api_keys.tsx";
 import type { PermissionChoice } from "../../views/api_keys/permission_fields.tsx";
 import type { App, AppContext } from "../env.ts";
@@ -28,6 +32,7 @@ import { createApiKeySchema } from "../schemas/api_keys.ts";
 import { check } from "../schemas/check.ts";
 import { expiryOf, timeAfter } from "./expiry.ts";
 import { flashOf, type FormState, mountForm, newForm, queryOf } from "./form.ts";
+import { inTime } from "./in_time.ts";
 import { type MemberActor, memberRoutes, portalFrame, type PortalParts, redirect, sendPage } from "./page.ts";
 
 const path = "/portal/api-keys";
@@ -63,6 +68,7 @@ export function portalApiKeyRoutes(app: App, parts: PortalParts): void {
       return await show(c, session, { ...newForm, newKey: { name, fullKey, replaced: null }, status: 201 });
     },
   });
+  keyRoutes(app, parts);
   editRoutes(app, parts);
   revokeRoutes(app, parts);
   rotateRoutes(app, parts, show);
@@ -80,11 +86,7 @@ function showList(parts: PortalParts): ShowList {
     const usage = await recentUsage(parts, session, apiKeys.map(({ id }) => id));
     const view = apiKeysPage({
       frame: portalFrame(parts, session),
-      apiKeys: apiKeys.map((key) => ({
-        ...key,
-        createdByYou: key.createdBy?.id === session.user.id,
-        dailyRecords: usage && (usage.counts.get(key.id) ?? usage.starts.map(() => 0)),
-      })),
+      apiKeys: apiKeys.map((key) => rowOf(key, session, usage)),
       counts,
       nextCursor,
       newKey: state.newKey ?? null,
@@ -103,22 +105,51 @@ function showList(parts: PortalParts): ShowList {
   };
 }
 
-/** @returns Null if the counts are not available in time: keys must be revocable while reports are busy. */
-async function recentUsage({ services }: PortalParts, session: Session, apiKeyIds: readonly string[]) {
+/** @returns The records of keys on each of the last days, oldest first; null if they are not available. */
+async function recentUsage(
+  { services }: PortalParts,
+  session: Session,
+  apiKeyIds: readonly string[],
+): Promise<((apiKeyId: string) => readonly number[]) | null> {
   if (apiKeyIds.length === 0) return null;
   const end = (Math.floor(services.clock() / dayMs) + 1) * dayMs;
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), apiKeyCountsTimeoutMs);
-  try {
-    const query = { from: isoTime(end - sparklineDays * dayMs), to: isoTime(end), apiKeyIds };
-    return await countUsageOfApiKeys(services, session, { query, signal: late.signal });
-  } catch (error) {
-    const isBusy = error instanceof AppError && error.code === "unavailable";
-    if (!isBusy && !late.signal.aborted) throw error;
-    return null;
-  } finally {
-    clearTimeout(timer);
-  }
+  const query = { from: isoTime(end - sparklineDays * dayMs), to: isoTime(end), apiKeyIds };
+  const usage = await inTime((signal) => countUsageOfApiKeys(services, session, { query, signal }));
+  return usage && ((id) => usage.counts.get(id) ?? usage.starts.map(() => 0));
+}
+
+function rowOf(
+  apiKey: ApiKey,
+  session: Session,
+  usage: Awaited<ReturnType<typeof recentUsage>>,
+): ApiKeyRow {
+  return {
+    ...apiKey,
+    createdByYou: apiKey.createdBy?.id === session.user.id,
+    dailyRecords: usage && usage(apiKey.id),
+  };
+}
+
+function keyRoutes(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  memberRoutes(app, parts).get(`${path}/:id`, async (c, session) => {
+    const apiKey = await getApiKey(services, session, idOf(c));
+    const apiKeyId = apiKey.id;
+    const [usage, limits] = await Promise.all([
+      recentUsage(parts, session, [apiKeyId]),
+      inTime((signal) => readKeyLimits(services, session, { apiKeyId, signal })),
+    ]);
+    return sendPage(
+      c,
+      apiKeyPage({
+        frame: portalFrame(parts, session),
+        apiKey: rowOf(apiKey, session, usage),
+        limits,
+        canSetBudget: hasPermission(session.organization.role, "apiKeys.manageAll"),
+        flash: flashOf(c, { budget: "The budget has been saved." }),
+      }),
+    );
+  });
 }
 
 /** The address has the key's id instead of its name, so that links can't put arbitrary text into the page. */

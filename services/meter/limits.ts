@@ -7,6 +7,7 @@ import {
 import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
 import { sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { requireActiveOrganization } from "../organization/membership.ts";
 import { requireApiKey, type UsageReader } from "./usage_access.ts";
@@ -82,5 +83,19 @@ export async function readOwnLimits(
     return await readLimits(context, { organizationId, signal });
   }
   const { id: apiKeyId, organizationId } = await requireApiKey(context, reader, "usage:read");
+  return await readLimits(context, { organizationId, apiKeyId, signal });
+}
+
+/**
+ * Reads the limits of a key of a session's active organization: the organization's, then the key's budget.
+ *
+ * @param options `signal`: cancels reading. @throws {AppError} `forbidden`, `unavailable`.
+ */
+export async function readKeyLimits(
+  context: SessionContext,
+  session: Session,
+  { apiKeyId, signal }: { apiKeyId: string; signal: AbortSignal },
+): Promise<LimitStanding[]> {
+  const { organizationId } = requireActiveOrganization(session, "usage.read");
   return await readLimits(context, { organizationId, apiKeyId, signal });
 }

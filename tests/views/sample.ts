@@ -2,6 +2,8 @@
 import { exampleCurl } from "../../views/components/code.tsx";
 import { auditPage, type AuditPageProps } from "../../views/audit/audit.tsx";
 import { wholeAuditLog } from "../../views/audit/audit_filters.tsx";
+import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import { apiKeyPage } from "../../views/api_keys/api_key_page.tsx";
 import { apiKeysPage, type ApiKeysPageProps } from "../../views/api_keys/api_keys.tsx";
 import { devMailPage, devMailsPage } from "../../views/mail/dev_mail.tsx";
 import { errorPage } from "../../views/error.tsx";
@@ -101,6 +103,27 @@ export function apiKeysProps(text: string): ApiKeysPageProps {
   };
 }
 
+/** @returns Limits of which nothing, most and everything is used, and a soft one that is exceeded. */
+export function limitStandings(text: string): LimitStanding[] {
+  const limit = {
+    limitId: "lim_1",
+    productSlug: text,
+    metric: text,
+    per: "day",
+    mode: "hard",
+    quantity: 1_000,
+    used: 0,
+    remaining: 1_000,
+    resetsAt: "2026-11-22T00:00:00.000Z",
+  } as const;
+  return [
+    limit,
+    { ...limit, limitId: "lim_2", used: 800.5, remaining: 199.5 },
+    { ...limit, limitId: "lim_3", productSlug: null, metric: null, used: 1_000, remaining: 0 },
+    { ...limit, limitId: "lim_4", per: "total", mode: "soft", used: 1_001, remaining: 0, resetsAt: null },
+  ];
+}
+
 /** @returns The props of the usage page with two days, two series, two keys and a voided record. */
 export function usageProps(text: string): UsagePageProps & { readonly report: UsageReport } {
   const key = { sum: "1500", share: 66.7, count: 4 };
@@ -152,6 +175,7 @@ export function usageProps(text: string): UsagePageProps & { readonly report: Us
       csvHref: `/api/portal/usage.csv?metric=${encodeURIComponent(text)}`,
     },
     problem: null,
+    limits: limitStandings(text),
     records: [{
       id: "use_1",
       timestamp: "2026-11-21T14:03:11.000Z",
@@ -225,6 +249,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
   const signUpErrors = { name: text, email: text, password: text, organizationName: text };
   const fault = { status: 404, title: text, message: text, requestId: text, returnTo: `/${text}` };
   const usage = usageProps(text);
+  const limits = limitStandings(text);
   const mail = {
     id: `mail_1/${text}`,
     to: text,
@@ -260,6 +285,20 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "API keys": apiKeysPage(keys),
     "API keys, suspended": apiKeysPage({ ...keys, frame: suspendedFrame(text) }),
     "API keys, none": apiKeysPage({ ...keys, apiKeys: [], newKey: null, flash: null, nextCursor: null }),
+    "API key": apiKeyPage({
+      frame,
+      apiKey: { ...apiKey, budget: limits.slice(1, 3).map((limit) => ({ ...limit, id: limit.limitId })) },
+      limits,
+      canSetBudget: true,
+      flash: text,
+    }),
+    "API key, ended": apiKeyPage({
+      frame,
+      apiKey: { ...apiKey, status: "revoked", permissions: [], dailyRecords: null },
+      limits: null,
+      canSetBudget: true,
+      flash: null,
+    }),
     "edit": editApiKeyPage({
       frame,
       apiKey: { ...apiKey, permissions: ["usage:void"] },
@@ -273,6 +312,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "usage": usagePage(usage),
     "usage, none here": usagePage({
       ...usage,
+      limits: null,
       report: { ...usage.report, figures: { ...usage.report.figures, recordCount: 0, busiest: null } },
     }),
     "usage, no days": usagePage({ ...usage, label: null, report: null, problem: text }),

@@ -6,10 +6,10 @@ import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { Sparkline } from "../components/sparkline.tsx";
-import { actionsColumn, Cell, Name, Row, Table } from "../components/table.tsx";
+import { actionsColumn, Cell, LinkedName, Row, Table } from "../components/table.tsx";
 
-/** What can be done with a key. Everyone who sees a key can do all of them. */
-export type ApiKeyAction = "edit" | "rotate" | "revoke";
+/** What can be done with a key. Owners and admins set the budget; everyone who sees a key can do the rest. */
+export type ApiKeyAction = "edit" | "rotate" | "revoke" | "budget";
 
 /** A key in the list. */
 export type ApiKeyRow = ApiKey & {
@@ -35,9 +35,10 @@ export function ApiKeyTable({ apiKeys, now }: { apiKeys: readonly ApiKeyRow[]; n
   );
 }
 
-/** @returns The address of a page about one key. */
-export function apiKeyHref(id: string, action: ApiKeyAction): string {
-  return `/portal/api-keys/${encodeURIComponent(id)}/${action}`;
+/** @returns The address of a key's page, or of a page about one action. */
+export function apiKeyHref(id: string, action?: ApiKeyAction): string {
+  const href = `/portal/api-keys/${encodeURIComponent(id)}`;
+  return action === undefined ? href : `${href}/${action}`;
 }
 
 /** Whether a key works. */
@@ -52,7 +53,9 @@ export function ApiKeyStatus({ apiKey, now }: { apiKey: ApiKey; now: number }) {
   return endsSoon ? <Badge tone="soon">Expires soon</Badge> : <Badge tone="on">Active</Badge>;
 }
 
-function UsageTrend({ values }: { values: readonly number[] }) {
+/** How many records a key had on the last 30 days. */
+export function RecordsText({ apiKey: { dailyRecords: values } }: { apiKey: ApiKeyRow }) {
+  if (values === null) return <span class="muted small">Not available right now</span>;
   const total = values.reduce((sum, value) => sum + value, 0);
   return (
     <span class={total >= longTotal ? "course long" : "course"}>
@@ -67,15 +70,12 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
   return (
     <Row over={!isActive}>
       <Cell place="title">
-        <Name text={apiKey.name} />
-        <div class="muted tiny">{creatorText(apiKey)}</div>
+        <LinkedName href={apiKeyHref(apiKey.id)} name={apiKey.name} note={creatorText(apiKey)} />
         <PermissionsText permissions={apiKey.permissions} />
       </Cell>
       <Cell label="Key" value={<code class="key">{apiKey.keyPrefix}</code>} />
       <Cell label="Records, 30 days">
-        {apiKey.dailyRecords === null
-          ? <span class="muted small">Not available right now</span>
-          : <UsageTrend values={apiKey.dailyRecords} />}
+        <RecordsText apiKey={apiKey} />
       </Cell>
       <Cell label="Last used">
         <span class="small">
@@ -96,8 +96,7 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
 /** Some of the permissions, below a key's name. */
 export function PermissionsText({ permissions }: { permissions: readonly string[] }) {
   if (permissions.length === 0) return <div class="muted tiny">No permissions</div>;
-  const own = permissions.filter(isOwnPermission);
-  const all = [...permissions.filter((name) => !isOwnPermission(name)), ...own];
+  const all = ownLast(permissions);
   const more = all.length - permissionsShownMax;
   const shown = all.slice(0, permissionsShownMax).join(", ");
   return (
@@ -105,6 +104,15 @@ export function PermissionsText({ permissions }: { permissions: readonly string[
       {more > 0 ? `${shown} and ${more} more` : shown}
     </div>
   );
+}
+
+/** @returns All permissions in words. */
+export function permissionsText(permissions: readonly string[]): string {
+  return ownLast(permissions).join(", ") || "None";
+}
+
+function ownLast(permissions: readonly string[]): string[] {
+  return [...permissions.filter((name) => !isOwnPermission(name)), ...permissions.filter(isOwnPermission)];
 }
 
 function Actions({ apiKey }: { apiKey: ApiKeyRow }) {
@@ -119,12 +127,14 @@ function Actions({ apiKey }: { apiKey: ApiKeyRow }) {
   );
 }
 
-function ExpiryText({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
+/** When a key expires. */
+export function ExpiryText({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
   if (apiKey.status === "revoked") return <>—</>;
   return apiKey.expiresAt === null ? <>Never</> : <RelativeTime at={apiKey.expiresAt} now={now} />;
 }
 
-function creatorText(apiKey: ApiKeyRow): string {
+/** @returns Who created a key: `by Ada`. */
+export function creatorText(apiKey: ApiKeyRow): string {
   if (apiKey.createdByYou) return "by you";
   if (apiKey.createdByOperator) return "by the operator";
   return apiKey.createdBy === null ? "by a former member" : `by ${apiKey.createdBy.name}`;

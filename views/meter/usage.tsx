@@ -1,4 +1,5 @@
 // The usage page: filters, totals, a chart, the most active keys and the latest records.
+import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -7,6 +8,7 @@ import { Change, type ChangeProps } from "../components/change.tsx";
 import { CodeBlock } from "../components/code.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Figures } from "../components/figures.tsx";
+import { LimitMeters } from "../components/limit_meters.tsx";
 import { type UsageAddress, UsageFilterBar, type UsageFilterProps, usageHref } from "./usage_filters.tsx";
 import { type KeyUsageProps, KeyUsageTable, RecordTable, type UsageRecordRow } from "./usage_tables.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
@@ -42,6 +44,8 @@ export interface UsagePageProps extends UsageFilterProps {
   /** Null if it can't be shown. Either a field is invalid, or `problem` says why. */
   readonly report: UsageReport | null;
   readonly problem: string | null;
+  /** The organization's; null when they are not available. */
+  readonly limits: readonly LimitStanding[] | null;
   /** The latest, newest first. */
   readonly records: readonly UsageRecordRow[];
   /** How to send the first record; null if there is one. */
@@ -94,7 +98,7 @@ function FirstSteps({ curl }: { curl: string }) {
 }
 
 function UsageView(props: UsagePageProps) {
-  const { address, frame, report, records, problem } = props;
+  const { address, frame, report, limits, records, problem } = props;
   const bars = report?.chart.windows.length ?? 0;
   return (
     <>
@@ -113,6 +117,11 @@ function UsageView(props: UsagePageProps) {
             </div>
           )
           : <Report {...report} address={address} />}
+        {limits !== null && limits.length > 0 && (
+          <Card title="Limits" aside={<span class="tiny muted">Current windows, regardless of range</span>}>
+            <LimitMeters limits={limits} now={frame.now} />
+          </Card>
+        )}
         {records.length === 0 ? null : (
           <Card
             title="Latest records"

@@ -2,12 +2,14 @@
 import { isId } from "../../../domain/id.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
+import { readOwnLimits } from "../../../services/meter/limits.ts";
 import { readUsageOverview } from "../../../services/meter/usage.ts";
 import type { OverviewFilters } from "../../../services/meter/usage_overview.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
 import { daysWords, timezoneNames, zoneWords } from "../../../views/text/zone.ts";
 import { usagePage } from "../../../views/meter/usage.tsx";
 import type { App, AppContext } from "../../env.ts";
+import { inTime } from "../in_time.ts";
 import { memberRoutes, portalFrame, type PortalParts, sendPage } from "../page.ts";
 import { reportOf } from "./usage_report.ts";
 
@@ -22,10 +24,13 @@ export function portalUsageRoutes(app: App, parts: PortalParts): void {
     const choice = parsePeriodQuery(c.req.query(), now);
     const { period, timezone, range, days } = choice;
     const requested = requestedFilters(c);
-    const numbers = await readUsageOverview(services, session, {
-      query: { period, unit: choice.unit, timezone, filters: requested },
-      signal: c.req.raw.signal,
-    });
+    const [numbers, limits] = await Promise.all([
+      readUsageOverview(services, session, {
+        query: { period, unit: choice.unit, timezone, filters: requested },
+        signal: c.req.raw.signal,
+      }),
+      inTime((signal) => readOwnLimits(services, session, signal)),
+    ]);
     const { filters, unit, choices } = numbers;
     const window = unit === period?.defaultUnit ? null : unit;
     const address = { path: "/portal/usage", range, days, window, timezone, filters };
@@ -51,6 +56,7 @@ export function portalUsageRoutes(app: App, parts: PortalParts): void {
           ? null
           : reportOf(numbers.report, { unit, period, address, keys: choices.apiKeys, now }),
         problem: numbers.problem,
+        limits,
         records: numbers.records,
         example: numbers.hasUsage
           ? null

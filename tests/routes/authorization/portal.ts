@@ -83,6 +83,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "POST /sign-out": { who: open },
   "GET /portal/api-keys": { who: inActive },
   "POST /portal/api-keys": { who: inActive, attempt: () => ({ form: { name: "Key", expires: "never" } }) },
+  "GET /portal/api-keys/:id": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
   "GET /portal/api-keys/:id/edit": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
   "POST /portal/api-keys/:id/edit": {
     who: objectInActive,

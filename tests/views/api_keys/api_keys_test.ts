@@ -54,11 +54,15 @@ Deno.test("apiKeysPage() shows each status in words, with the exact time as a ti
 Deno.test("apiKeysPage() offers actions on active keys only, and escapes their ids", async () => {
   const html = String(await apiKeysPage(props));
   assert.deepEqual([...html.matchAll(/href="\/portal\/api-keys\/([^"]+)"/g)].map(([, path]) => path), [
+    "key_1",
     "key_1/edit",
     "key_1/rotate",
     "key_1/revoke",
+    "key_2%2FProduction",
     "key_2%2FProduction/edit",
     "key_2%2FProduction/rotate",
     "key_2%2FProduction/revoke",
+    "key_3",
+    "key_4",
   ]);
 });

@@ -1,0 +1,22 @@
+// Numbers that a page shows if they are available, and does without otherwise.
+import { AppError } from "../../domain/errors.ts";
+import { pageNumbersTimeoutMs } from "../../domain/limits.ts";
+
+/**
+ * Reads numbers for a page, which must work while reports are busy.
+ *
+ * @returns Null if they are not available in time. @throws Other errors of `read`.
+ */
+export async function inTime<T>(read: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), pageNumbersTimeoutMs);
+  try {
+    return await read(late.signal);
+  } catch (error) {
+    const isBusy = error instanceof AppError && error.code === "unavailable";
+    if (!isBusy && !late.signal.aborted) throw error;
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}
