@@ -265,6 +265,8 @@ export const usageOrganizationsPerReadMax = 10_000;
 export const usageStepRowsMax = 1_000;
 /** How far the clocks of several servers may be apart, for which windows of limits can have records from before the limit. */
 export const limitClockMarginMs = 10 * 60_000;
+/** Records that the sum of one minute reads. Takes half a second. */
+export const limitMinuteRecordsMax = 500_000;
 /** Counters of limits that one report completes, and one batch writes. */
 export const limitCellsPerReportMax = 100;
 /** How long counters of minutes and hours are kept. Older windows are read from records and rollups when something is late. */

@@ -1,4 +1,5 @@
 // The SQL that sums a window of a limit. Minutes are read from records, longer windows from rollups.
+import { limitMinuteRecordsMax } from "../../domain/limits.ts";
 import { lowBits, type SumParts } from "../../domain/meter/quantity.ts";
 import type { LimitPeriod } from "../../domain/meter/usage_limit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
@@ -56,7 +57,8 @@ export function limitSums(
     ? sql`SELECT r.quantity_whole >> ${integer(lowBits)} AS sum_high,
         r.quantity_whole & ${integer(2 ** lowBits - 1)} AS sum_low, r.quantity_micro AS sum_micro
       FROM usage_records r WHERE ${ofSeries} AND r.timestamp >= ${window.start} AND r.timestamp < ${window.end}
-        AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq)`
+        AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq)
+      LIMIT ${integer(limitMinuteRecordsMax)}`
     : windowSums(window, { months: ofSeries, series });
   return sql`SELECT coalesce(sum(p.sum_high), 0) AS high, coalesce(sum(p.sum_low), 0) AS low,
     coalesce(sum(p.sum_micro), 0) AS micro FROM (${parts}) p`;

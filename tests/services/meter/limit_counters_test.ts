@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { joinSql, sql } from "../../../db/engine/database.ts";
 import { ahead, timezoneRows, windowNumber } from "../../../db/meter/limit_windows.ts";
+import { limitCellsPerReportMax } from "../../../domain/limits.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
 import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
@@ -117,7 +118,7 @@ onEveryDatabase("counters are completed with the usage of their windows, exactly
     (_, n) => test.now() - (n < 3 ? random(3_600_000) : random(34 * dayMs)),
   );
   const [first] = keys;
-  for (const timezone of ["UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns"]) {
+  for (const timezone of ["UTC", "Australia/Lord_Howe", "America/St_Johns"]) {
     await test.opened.database.write([
       sql`DELETE FROM usage_limits`,
       sql`DELETE FROM usage_limit_counters`,
@@ -146,6 +147,25 @@ onEveryDatabase("counters are completed with the usage of their windows, exactly
       await test.opened.database.write([sql`DELETE FROM usage_limits`]);
     }
   }
+});
+
+onEveryDatabase("an organization with many windows delays only itself", async (test) => {
+  const [ada, bob] = [await test.signUp("Ada"), await test.signUp("Bob")];
+  const [many, few] = [await numberOf(test, ada.organizationId), await numberOf(test, bob.organizationId)];
+  const limits = [await addLimit(test, {}, { per: "minute" })];
+  const open = (organization: number, count: number) =>
+    openCounters(test, {
+      organization,
+      timezone: "UTC",
+      limits,
+      times: Array.from({ length: count }, (_, n) => test.now() - n * 60_000),
+    });
+  const cells = [...await open(many, 3 * limitCellsPerReportMax), ...await open(few, 2)];
+  const prepared: number[] = [];
+  await prepareLimitCounters(test.services, cells, (organization) => prepared.push(organization));
+  assert.deepEqual(prepared, [few, many]);
+  const counters = await readCounters(test, limits[0]?.number ?? 0);
+  assert.equal([...counters.values()].filter((value) => value === "unknown").length, 0);
 });
 
 onEveryDatabase("times have the same window number if they are in the same window", async (test) => {
