@@ -14,7 +14,9 @@ import {
   type Statement,
 } from "../engine/database.ts";
 import { noteVoidedRecord } from "../operator/statement_changes.ts";
+import { ahead, windowNumber } from "./limit_windows.ts";
 import { millionths, monthOf, monthStart } from "./rollups.ts";
+import { isApplied } from "./usage_limits.ts";
 import { positionsIn, recordColumns, recordJoins, type UsageRecordScan } from "./usage_records.ts";
 
 /** A smallest or largest value and the record that has it. */
@@ -159,8 +161,29 @@ function subtractFromMonth(which: UsageVoid, of: "series" | "total"): Statement 
       AND u.organization = ${of === "series" ? sql`v.organization` : integer(0)} AND changes() > 0`;
 }
 
+/** Runs after the entry in the audit log: the limits' windows get back what they counted. */
+const subtractFromCounters = (seq: number) =>
+  sql`
+    UPDATE usage_limit_counters AS n SET sum_high = n.sum_high - (v.quantity_whole >> ${integer(lowBits)}),
+      sum_low = n.sum_low - (v.quantity_whole & ${integer(2 ** lowBits - 1)}),
+      sum_micro = n.sum_micro - v.quantity_micro
+    FROM (SELECT r.*, l.number AS usage_limit,
+        ${
+    windowNumber(sql`l.per`, sql`r.timestamp`, ahead(sql`o.timezone`, sql`r.timestamp`))
+  } AS window_number
+      FROM usage_records r JOIN organizations o ON o.number = r.organization
+      JOIN usage_series s ON s.id = r.series LEFT JOIN api_keys k ON k.number = s.api_key
+      CROSS JOIN usage_limits l ON ${
+    isApplied({
+      lineage: sql`k.lineage`,
+      series: { productSlug: sql`s.product_slug`, metric: sql`s.metric` },
+    })
+  } WHERE r.seq = ${seq} AND changes() > 0) AS v
+    WHERE n.usage_limit = v.usage_limit AND n.organization = v.organization
+      AND n.window_number = v.window_number`;
+
 /**
- * Subtracts a record from its rollups, once.
+ * Subtracts a record from its rollups and from the counters of limits, once.
  *
  * @param database Writes the batch. @param audit Writes the entry if the statement before it changed a row.
  * @returns The record, voided now or before. Not voided if it may be the minimum or maximum and the remaining extremes are
@@ -178,6 +201,7 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
       SELECT r.seq, ${which.now}, ${which.voidedBy}, ${which.reason} FROM ${recordOf(which)} AND changes() > 0
       ON CONFLICT DO NOTHING`,
     audit,
+    subtractFromCounters(which.seq),
     noteVoidedRecord(which.seq),
     sql`SELECT ${recordColumns} FROM (SELECT r.* FROM ${recordOf(which)}) AS r ${recordJoins}`,
   ]);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp } from "../../../support/app.ts";
 import { addLimit } from "../../../support/limits.ts";
+import { grantVoids } from "../../../support/operators.ts";
 import { onEveryDatabase } from "../../../support/usage.ts";
 
 const record = (test: TestApp, apiKey: string, more: object = {}) =>
@@ -106,4 +107,24 @@ onEveryDatabase("counts what was recorded before the limit, in the window of its
   assert.deepEqual(statuses.slice(0, 6).sort(), [201, 201, 201, 201, 429, 429]);
   assert.deepEqual(statuses.slice(6).sort(), [201, 201, 201, 201, 201, 429]);
   assert.equal(await usedToday(test, apiKey), 20);
+});
+
+onEveryDatabase("voiding gives the quantity back to the window where it counted", async (test) => {
+  const { fullKey: apiKey, id } = await createTestKey(test, await test.signUp());
+  await test.opened.database.write([grantVoids]);
+  await addLimit(test, {}, { per: "day", quantity: 10, mode: "hard" });
+  await addLimit(test, { apiKeyId: id }, { per: "hour", quantity: 8, mode: "hard" });
+  const { usageRecord } = await (await record(test, apiKey, { quantity: 7 })).json();
+  assert.equal((await record(test, apiKey, { quantity: 2 })).status, 429);
+  for (let n = 0; n < 2; n++) {
+    const voided = await test.send(`/api/v1/usage/records/${usageRecord.id}/void`, {
+      apiKey,
+      json: { reason: "Sent twice." },
+    });
+    assert.equal(voided.status, 200);
+  }
+  const { limits } = await (await record(test, apiKey, { quantity: 2 })).json();
+  assert.deepEqual(limits.map(({ used }: { used: number }) => used), [2, 2]);
+  assert.equal((await record(test, apiKey, { quantity: 6 })).status, 201);
+  assert.equal((await record(test, apiKey)).status, 429);
 });
