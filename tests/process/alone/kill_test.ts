@@ -1,13 +1,13 @@
 // Kills the program at random moments under load: every acknowledged record is stored exactly once, and every rollup is
 // the sum of its records.
 import assert from "node:assert/strict";
-import { Ledger } from "../support/ledger.ts";
-import { repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
-import { allowVoids } from "../support/operators.ts";
-import { poll } from "../support/poll.ts";
-import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { faultRandom, faultRounds, letOthersRun } from "../support/random.ts";
-import { checkAllUsage, checkNewRecords, type Progress, storedInFile } from "../support/stored_usage.ts";
+import { Ledger } from "../../support/ledger.ts";
+import { repeatAll, signUpForLoad, startLoad } from "../../support/load.ts";
+import { allowVoids } from "../../support/operators.ts";
+import { poll } from "../../support/poll.ts";
+import { httpThreads, isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
+import { faultRandom, faultRounds, letOthersRun } from "../../support/random.ts";
+import { checkAllUsage, checkNewRecords, type Progress, storedInFile } from "../../support/stored_usage.ts";
 
 /** Time from the start of the process to its first response. */
 const startMsMax = 5_000;

@@ -1,15 +1,15 @@
 // Tests SIGTERM under load: accepted requests complete, /health/ready turns 503, and a client that hangs doesn't delay
 // others.
 import assert from "node:assert/strict";
-import { type Connection, connectTo, requestText } from "../support/connection.ts";
-import { sendJson } from "../support/journey.ts";
-import { post, signUpForLoad } from "../support/load.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { sqldMissing, startSqld } from "../support/sqld.ts";
-import { storedAtServer } from "../support/stored_usage.ts";
-import { startTcpProxy } from "../support/tcp_proxy.ts";
-import { sendOnce } from "../support/threads.ts";
+import { type Connection, connectTo, requestText } from "../../support/connection.ts";
+import { sendJson } from "../../support/journey.ts";
+import { post, signUpForLoad } from "../../support/load.ts";
+import { poll } from "../../support/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
+import { sqldMissing, startSqld } from "../../support/sqld.ts";
+import { storedAtServer } from "../../support/stored_usage.ts";
+import { startTcpProxy } from "../../support/tcp_proxy.ts";
+import { sendOnce } from "../../support/threads.ts";
 
 const env = { API_KEY_REQUESTS_PER_SECOND: "0" };
 /** Time before service managers kill a process. */

@@ -1,12 +1,12 @@
 // One organization floods the recorder, and all records of another organization are still accepted.
 import assert from "node:assert/strict";
-import { generateApiKey } from "../../domain/api_key.ts";
-import { usageBatchRecordsMax } from "../../domain/limits.ts";
-import { cookieOf, testPassword } from "../support/app.ts";
-import { sendJson } from "../support/journey.ts";
-import { type Answer, post } from "../support/load.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+import { generateApiKey } from "../../../domain/api_key.ts";
+import { usageBatchRecordsMax } from "../../../domain/limits.ts";
+import { cookieOf, testPassword } from "../../support/app.ts";
+import { sendJson } from "../../support/journey.ts";
+import { type Answer, post } from "../../support/load.ts";
+import { poll } from "../../support/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
 
 const floodConnections = 120;
 const neighborClients = 8;

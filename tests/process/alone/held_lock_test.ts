@@ -1,14 +1,14 @@
 // Another process holds the write lock of the data file: writes wait or return 503 in time, reads never wait, and no
 // acknowledged record is lost, even by a kill afterwards.
 import assert from "node:assert/strict";
-import { databaseBusyTimeoutMs } from "../../domain/limits.ts";
-import { type HeldLock, holdLock } from "../support/held_lock.ts";
-import { Ledger } from "../support/ledger.ts";
-import { repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/load.ts";
-import { poll } from "../support/poll.ts";
-import { httpThreads, isReady, killProgram, startProgram, withThreadCounts } from "../support/program.ts";
-import { faultRandom } from "../support/random.ts";
-import { checkAllUsage, storedInFile } from "../support/stored_usage.ts";
+import { databaseBusyTimeoutMs } from "../../../domain/limits.ts";
+import { type HeldLock, holdLock } from "../../support/held_lock.ts";
+import { Ledger } from "../../support/ledger.ts";
+import { repeatAll, sendRequest, signUpForLoad, startLoad } from "../../support/load.ts";
+import { poll } from "../../support/poll.ts";
+import { httpThreads, isReady, killProgram, startProgram, withThreadCounts } from "../../support/program.ts";
+import { faultRandom } from "../../support/random.ts";
+import { checkAllUsage, storedInFile } from "../../support/stored_usage.ts";
 
 /** A server with some acknowledged usage, and the ledger of it. */
 interface Situation {

@@ -1,12 +1,18 @@
 // Tests that several HTTP threads behave as one server: on one port, with one state, and with one end.
 import assert from "node:assert/strict";
-import { connectTo, requestText } from "../support/connection.ts";
-import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
-import { replaceModule, writeConfig } from "../support/config.ts";
-import { orderFile } from "../support/orders.ts";
-import { requestsByThread, sendOnce, sendToAll } from "../support/threads.ts";
+import { connectTo, requestText } from "../../support/connection.ts";
+import { type Journey, sendJson, signUpAndRecord } from "../../support/journey.ts";
+import { poll } from "../../support/poll.ts";
+import {
+  isReady,
+  killProgram,
+  type Program,
+  type ProgramOptions,
+  startProgram,
+} from "../../support/program.ts";
+import { replaceModule, writeConfig } from "../../support/config.ts";
+import { orderFile } from "../../support/orders.ts";
+import { requestsByThread, sendOnce, sendToAll } from "../../support/threads.ts";
 
 interface Stage {
   readonly program: Program;

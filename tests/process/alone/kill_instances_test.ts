@@ -1,15 +1,15 @@
 // Kills two instances on one libSQL server at random moments under load: every acknowledged record is stored exactly
 // once, and every rollup is the sum of its records.
 import assert from "node:assert/strict";
-import { openRemote } from "../../db/engine/remote.ts";
-import { Ledger } from "../support/ledger.ts";
-import { type Load, repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
-import { grantVoids } from "../support/operators.ts";
-import { poll } from "../support/poll.ts";
-import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { faultRandom, faultRounds, letOthersRun } from "../support/random.ts";
-import { sqldMissing, startSqld } from "../support/sqld.ts";
-import { checkAllUsage, checkNewRecords, type Progress, storedAtServer } from "../support/stored_usage.ts";
+import { openRemote } from "../../../db/engine/remote.ts";
+import { Ledger } from "../../support/ledger.ts";
+import { type Load, repeatAll, signUpForLoad, startLoad } from "../../support/load.ts";
+import { grantVoids } from "../../support/operators.ts";
+import { poll } from "../../support/poll.ts";
+import { httpThreads, isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
+import { faultRandom, faultRounds, letOthersRun } from "../../support/random.ts";
+import { sqldMissing, startSqld } from "../../support/sqld.ts";
+import { checkAllUsage, checkNewRecords, type Progress, storedAtServer } from "../../support/stored_usage.ts";
 
 /** Time from the start of the process to its first response. */
 const startMsMax = 5_000;

@@ -1,12 +1,12 @@
 // A revoked key or operator token, a session that was signed out, a role that was taken away, and a suspended organization are
 // rejected on the very next request, whichever HTTP thread takes it. The operator token is revoked by another process.
 import assert from "node:assert/strict";
-import { cookieOf, testPassword } from "../support/app.ts";
-import { runCommand } from "../support/command.ts";
-import { sendJson } from "../support/journey.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { mailedToken } from "../support/proxy_scene.ts";
-import { sqldMissing, startSqld } from "../support/sqld.ts";
+import { cookieOf, testPassword } from "../../support/app.ts";
+import { runCommand } from "../../support/command.ts";
+import { sendJson } from "../../support/journey.ts";
+import { isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
+import { mailedToken } from "../../support/proxy_scene.ts";
+import { sqldMissing, startSqld } from "../../support/sqld.ts";
 
 /** Enough that each of four threads gets some: the system chooses one for each connection. */
 const connections = 16;
