@@ -206,6 +206,11 @@ export const budgetLimitsMax = 10;
 export const planApiKeysMax = 10_000;
 export const planMembersMax = 10_000;
 export const planUsageSeriesMax = 100_000;
+/** How long customers who use more than new limits are searched for, and how many are named. */
+export const limitsBelowUseSearchMs = 5_000;
+export const limitsBelowUseShownMax = 20;
+/** Organizations that one step of the search reads. */
+export const limitsBelowUseStepMax = 50;
 export const planRequestsPerSecondMax = 1_000_000;
 
 // Usage

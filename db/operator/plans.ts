@@ -7,6 +7,7 @@ import {
 } from "../../domain/operator/plan.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
+import { numberColumns } from "../organization/plan_numbers.ts";
 import { limitsJson } from "../meter/limit_rows.ts";
 
 /** A plan as stored. */
@@ -23,13 +24,6 @@ export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly limits: string;
   readonly organizations: number;
 }
-
-const numberColumns: Readonly<Record<keyof PlanNumbers, Statement>> = {
-  apiKeysMax: sql`api_keys_max`,
-  membersMax: sql`members_max`,
-  requestsPerSecond: sql`requests_per_second`,
-  usageSeriesMax: sql`usage_series_max`,
-};
 
 /** @returns Assignments to a plan, or to an organization that has other numbers than its plan. What is left out stays. */
 export function assignNumbers(numbers: NumberOverridesChange): Statement[] {

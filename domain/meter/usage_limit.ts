@@ -36,6 +36,11 @@ export interface LimitStanding extends LimitScope {
   readonly resetsAt: string | null;
 }
 
+/** @returns Whether two limits count the same usage in windows of the same length. */
+export function hasScopeOf(limit: LimitScope, other: LimitScope): boolean {
+  return limit.productSlug === other.productSlug && limit.metric === other.metric && limit.per === other.per;
+}
+
 /** A limit to be set. Without a quantity, an organization has no such limit although its plan has. */
 export type NewLimit = Omit<UsageLimit, "id" | "quantity"> & { readonly quantity: number | null };
 

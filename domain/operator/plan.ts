@@ -38,6 +38,18 @@ export interface PlanOverrides extends NumberOverrides {
   readonly limits: readonly OverrideLimit[];
 }
 
+/** @returns A value for each of a plan's numbers. */
+export function eachNumber<T>(
+  valueOf: (name: keyof PlanNumbers) => T,
+): { readonly [Name in keyof PlanNumbers]: T } {
+  return {
+    apiKeysMax: valueOf("apiKeysMax"),
+    membersMax: valueOf("membersMax"),
+    requestsPerSecond: valueOf("requestsPerSecond"),
+    usageSeriesMax: valueOf("usageSeriesMax"),
+  };
+}
+
 /** The names of a plan's numbers. */
 export const planNumberNames = ["apiKeysMax", "membersMax", "requestsPerSecond", "usageSeriesMax"] as const;
 

@@ -9,6 +9,7 @@ import {
   type OrganizationQuery,
 } from "../../db/operator/organizations.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
+import { eachNumber } from "../../domain/operator/plan.ts";
 import { isoTime } from "../../domain/time.ts";
 import { invalidCursorError, type PageInput, readPage } from "../pages.ts";
 import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
@@ -58,10 +59,7 @@ function toOrganization(row: OperatedOrganizationRow): OperatedOrganization {
     suspendedAt: row.suspendedAt === null ? null : isoTime(row.suspendedAt),
     planId: row.planId,
     overrides: {
-      apiKeysMax: row.apiKeysMax,
-      membersMax: row.membersMax,
-      requestsPerSecond: row.requestsPerSecond,
-      usageSeriesMax: row.usageSeriesMax,
+      ...eachNumber((name) => row[name]),
       limits: parseLimits(row.limits),
     },
     timezone: row.timezone,

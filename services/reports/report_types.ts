@@ -4,6 +4,7 @@ import type { ReportContext } from "./report_context.ts";
 import { sumLimitCells, sumLimits } from "../meter/limit_sums.ts";
 import { findRemainingExtremes } from "../meter/remaining_extremes.ts";
 import { readOrganization, readOrganizationPage } from "../operator/organization_list.ts";
+import { searchLimitsBelowUse } from "../operator/limit_use.ts";
 import { readPlan, readPlans } from "../operator/plan_list.ts";
 import { usageCsv, usageJson } from "../meter/usage_export.ts";
 import { readUsageOverview } from "../meter/usage_overview.ts";
@@ -31,6 +32,7 @@ const reports = {
   readOrganizationPage,
   readPlan,
   readPlans,
+  searchLimitsBelowUse,
   readOverview,
   readOperatorUsage,
   readStatementStep,

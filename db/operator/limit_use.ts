@@ -1,0 +1,81 @@
+// SQL of what organizations use of what their plan limits.
+import type { SumParts } from "../../domain/meter/quantity.ts";
+import type { LimitScope } from "../../domain/meter/usage_limit.ts";
+import type { UsageWindow } from "../../domain/meter/usage_window.ts";
+import type { CountedNumber } from "../../domain/operator/lowered_limits.ts";
+import type { NumberOverrides } from "../../domain/operator/plan.ts";
+import { activeApiKey } from "../api_keys.ts";
+import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
+import { limitsJson } from "../meter/limit_rows.ts";
+import { allMonths } from "../meter/usage_sums.ts";
+import { windowSums } from "../meter/window_totals.ts";
+import { planNumber } from "./plans.ts";
+
+/** Organizations: those of a plan, or one. */
+export type LimitedOrganizations = { readonly planId: string } | { readonly organizationId: string };
+
+/** An organization with its overrides, and how many it has of what is limited. */
+export interface LimitedOrganizationRow extends NumberOverrides {
+  readonly number: number;
+  readonly id: string;
+  readonly name: string;
+  readonly timezone: string;
+  /** For `parseLimits`. */
+  readonly limits: string;
+  /** JSON: by the names of the limits. */
+  readonly counts: string;
+}
+
+/**
+ * @param counted What to count. @param options `after`: the number of the organization before; `now`: milliseconds since 1970.
+ * @returns Organizations by number.
+ */
+export function findLimitedOrganizations(
+  database: DatabaseReader,
+  which: LimitedOrganizations,
+  { counted, after, limit, now }: {
+    counted: readonly CountedNumber[];
+    after: number;
+    limit: number;
+    now: number;
+  },
+): Promise<LimitedOrganizationRow[]> {
+  const isOne = "planId" in which
+    ? sql`o.plan = ${planNumber(which.planId)}`
+    : sql`o.id = ${which.organizationId} AND o.deleted_at IS NULL`;
+  const counts: Readonly<Record<CountedNumber, Statement>> = {
+    apiKeysMax: sql`api_keys k WHERE k.organization_id = o.id AND ${activeApiKey(now)}`,
+    membersMax: sql`memberships m WHERE m.organization_id = o.id`,
+    usageSeriesMax: sql`usage_series s WHERE s.organization = o.number`,
+  };
+  const pairs = counted.map((name) => sql`${name}, (SELECT count(*) FROM ${counts[name]})`);
+  return database.read(sql`
+    SELECT o.number, o.id, o.name, o.timezone, o.api_keys_max AS apiKeysMax, o.members_max AS membersMax,
+      o.requests_per_second AS requestsPerSecond, o.usage_series_max AS usageSeriesMax,
+      ${limitsJson({ column: "organization", number: sql`o.number` })} AS limits,
+      json_object(${joinSql(pairs, ", ")}) AS counts
+    FROM organizations o WHERE ${isOne} AND o.number > ${after} ORDER BY o.number LIMIT ${limit}`);
+}
+
+/**
+ * @param organizations Their numbers. @param window Null for all time.
+ * @returns What organizations used of a product and metric in a window; nothing for those that used nothing.
+ */
+export function sumUse(
+  database: DatabaseReader,
+  { productSlug, metric }: LimitScope,
+  organizations: readonly number[],
+  window: UsageWindow | null,
+): Promise<(SumParts & { readonly organization: number })[]> {
+  const isOne = sql`organization IN (SELECT value FROM json_each(${JSON.stringify(organizations)}))`;
+  const counts =
+    sql`coalesce(${productSlug}, s.product_slug) = s.product_slug AND coalesce(${metric}, s.metric) = s.metric`;
+  const pieces = window === null
+    ? sql`SELECT r.series, r.sum_high, r.sum_low, r.sum_micro FROM ${allMonths} m
+      CROSS JOIN usage_rollups_monthly r ON r.month = m.month AND r.${isOne}`
+    : windowSums(window, { months: sql`r.${isOne}`, series: sql`e.${isOne}` });
+  return database.read(sql`
+    SELECT s.organization, CAST(sum(p.sum_high) AS TEXT) AS high, CAST(sum(p.sum_low) AS TEXT) AS low,
+      CAST(sum(p.sum_micro) AS TEXT) AS micro
+    FROM (${pieces}) p JOIN usage_series s ON s.id = p.series WHERE ${counts} GROUP BY 1`);
+}

@@ -1,0 +1,64 @@
+// What becomes less when limits change, and who already uses more than that.
+import { hasScopeOf, type LimitScope, type NewLimit } from "../meter/usage_limit.ts";
+import { eachNumber, type NumberOverrides, type PlanNumbers } from "./plan.ts";
+
+/** What limits an organization: the values of its plan, or its own instead. */
+export interface EffectiveLimits extends PlanNumbers {
+  readonly limits: readonly (LimitScope & { readonly quantity: number })[];
+}
+
+/** @returns What limits an organization with a plan and overrides. */
+export function effectiveLimits(
+  plan: EffectiveLimits,
+  { limits, ...numbers }: NumberOverrides & { readonly limits: readonly NewLimit[] },
+): EffectiveLimits {
+  return {
+    ...eachNumber((name) => numbers[name] ?? plan[name]),
+    limits: [
+      ...plan.limits.filter((limit) => !limits.some((own) => hasScopeOf(own, limit))),
+      ...limits.flatMap(({ quantity, ...limit }) => quantity === null ? [] : [{ ...limit, quantity }]),
+    ],
+  };
+}
+
+/** A number of a plan that limits how many an organization may have of something. */
+export type CountedNumber = Exclude<keyof PlanNumbers, "requestsPerSecond">;
+
+/** The limits that a change lowers or adds. */
+export interface LoweredLimits {
+  readonly numbers: { readonly [Name in CountedNumber]?: number };
+  readonly limits: EffectiveLimits["limits"];
+}
+
+/** @returns What a change lowers or adds. Limits per minute are left out: their use is over before anyone reads of it. */
+export function loweredLimits(before: EffectiveLimits, after: EffectiveLimits): LoweredLimits {
+  const counted = (["apiKeysMax", "membersMax", "usageSeriesMax"] as const)
+    .filter((name) => after[name] < before[name]);
+  return {
+    numbers: Object.fromEntries(counted.map((name) => [name, after[name]])),
+    limits: after.limits.filter((limit) =>
+      limit.per !== "minute" &&
+      !before.limits.some((other) => hasScopeOf(other, limit) && other.quantity <= limit.quantity)
+    ),
+  };
+}
+
+/** What an organization already uses more of than it would be allowed. */
+export interface LimitBelowUse {
+  readonly organization: { readonly id: string; readonly name: string };
+  /** What is limited. */
+  readonly what: CountedNumber | LimitScope;
+  readonly allowed: number;
+  /** In the current window. */
+  readonly used: number;
+}
+
+/** Who uses more than limits would allow. */
+export interface LimitsBelowUse {
+  /** How many organizations do. */
+  readonly organizationCount: number;
+  /** The first of them, with each of their limits. */
+  readonly found: readonly LimitBelowUse[];
+  /** False if the search took too long, so that there may be more. */
+  readonly isComplete: boolean;
+}

@@ -1,0 +1,97 @@
+// Searches for organizations that already use more than new limits allow, on the reports thread.
+import { parseLimits } from "../../db/meter/limit_rows.ts";
+import {
+  findLimitedOrganizations,
+  type LimitedOrganizationRow,
+  type LimitedOrganizations,
+  sumUse,
+} from "../../db/operator/limit_use.ts";
+import {
+  limitsBelowUseSearchMs,
+  limitsBelowUseShownMax,
+  limitsBelowUseStepMax,
+} from "../../domain/limits.ts";
+import { limitWindow } from "../../domain/meter/limit_window.ts";
+import { microsToNumber, splitQuantity, sumMicros } from "../../domain/meter/quantity.ts";
+import { hasScopeOf } from "../../domain/meter/usage_limit.ts";
+import type {
+  CountedNumber,
+  LimitBelowUse,
+  LimitsBelowUse,
+  LoweredLimits,
+} from "../../domain/operator/lowered_limits.ts";
+import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
+
+/** Organizations, and what they would be limited to. Overrides of organizations of a plan are respected. */
+export interface LimitUseQuery extends OperatorReportScope {
+  readonly which: LimitedOrganizations;
+  readonly lowered: LoweredLimits;
+}
+
+/** @returns Which organizations use more in the current windows, as far as time allows. @throws {DatabaseError} */
+export async function searchLimitsBelowUse(
+  context: ReportContext,
+  { which, lowered, now }: LimitUseQuery,
+): Promise<LimitsBelowUse> {
+  const counted = Object.keys(lowered.numbers) as CountedNumber[];
+  const endsAt = performance.now() + limitsBelowUseSearchMs;
+  const found: LimitBelowUse[] = [];
+  let organizationCount = 0;
+  let after = 0;
+  for (;;) {
+    const limit = limitsBelowUseStepMax;
+    const rows = await findLimitedOrganizations(context.database, which, { counted, after, limit, now });
+    const step = { rows, lowered, isPlan: "planId" in which, now };
+    const below = [...countsBelowUse(step), ...await usageBelowUse(context, step)];
+    organizationCount += new Set(below.map(({ organization }) => organization.id)).size;
+    found.push(...below.slice(0, limitsBelowUseShownMax - found.length));
+    if (rows.length < limit) return { organizationCount, found, isComplete: true };
+    if (performance.now() > endsAt) return { organizationCount, found, isComplete: false };
+    after = rows.at(-1)?.number ?? after;
+    await context.pause();
+  }
+}
+
+interface Step {
+  readonly rows: readonly LimitedOrganizationRow[];
+  readonly lowered: LoweredLimits;
+  /** Whether the limits are those of a plan. */
+  readonly isPlan: boolean;
+  readonly now: number;
+}
+
+function countsBelowUse({ rows, lowered, isPlan }: Step): LimitBelowUse[] {
+  const allowed = Object.entries(lowered.numbers) as [CountedNumber, number][];
+  return rows.flatMap(({ id, name, counts, ...row }) => {
+    const used: Partial<Record<CountedNumber, number>> = JSON.parse(counts);
+    return allowed.filter(([what]) => !(isPlan && row[what] !== null))
+      .map(([what, allowed]) => ({ organization: { id, name }, what, allowed, used: used[what] ?? 0 }))
+      .filter(({ allowed, used }) => used > allowed);
+  });
+}
+
+async function usageBelowUse({ database, pause }: ReportContext, step: Step): Promise<LimitBelowUse[]> {
+  const { rows, lowered, isPlan, now } = step;
+  const found: LimitBelowUse[] = [];
+  for (const { quantity, productSlug, metric, per } of lowered.limits) {
+    const what = { productSlug, metric, per };
+    const limited = rows.filter(({ limits }) =>
+      !(isPlan && parseLimits(limits).some((own) => hasScopeOf(own, what)))
+    );
+    const { whole = 0, micro = 0 } = splitQuantity(quantity) ?? {};
+    const allowed = BigInt(whole) * 1_000_000n + BigInt(micro);
+    for (const [timezone, ofZone] of Map.groupBy(limited, ({ timezone }) => timezone)) {
+      const organizations = new Map(ofZone.map((row) => [row.number, row]));
+      const window = limitWindow(what.per, timezone, now);
+      for (const sums of await sumUse(database, what, [...organizations.keys()], window)) {
+        const { id = "", name = "" } = organizations.get(sums.organization) ?? {};
+        const used = sumMicros(sums);
+        if (used > allowed) {
+          found.push({ organization: { id, name }, what, allowed: quantity, used: microsToNumber(used) });
+        }
+      }
+      await pause();
+    }
+  }
+  return found;
+}

@@ -1,0 +1,63 @@
+// What operators are warned about before they lower limits.
+import type { LimitedOrganizations } from "../../db/operator/limit_use.ts";
+import {
+  type EffectiveLimits,
+  effectiveLimits,
+  type LimitsBelowUse,
+  loweredLimits,
+} from "../../domain/operator/lowered_limits.ts";
+import { eachNumber } from "../../domain/operator/plan.ts";
+import type { SessionContext } from "../context.ts";
+import type { OrganizationPlanChange } from "./organization_plan.ts";
+import { getOrganization } from "./organizations.ts";
+import { getPlan, type PlanChange } from "./plans.ts";
+
+/**
+ * Finds the organizations of a plan that already use more than a change of the plan would allow.
+ *
+ * @throws {AppError} `not_found`, `unavailable`.
+ */
+export async function planLimitsBelowUse(
+  context: SessionContext,
+  { id, limits, ...numbers }: PlanChange & { id: string },
+): Promise<LimitsBelowUse> {
+  const before = await getPlan(context, id);
+  const after = effectiveLimits({ ...before, limits: [] }, {
+    ...eachNumber((name) => numbers[name] ?? null),
+    limits: limits ?? before.limits,
+  });
+  return await limitsBelowUse(context, { planId: id }, { before, after });
+}
+
+/**
+ * Finds what an organization already uses more of than another plan or other overrides would allow.
+ *
+ * @param change As for `changeOrganization`, which it precedes.
+ * @throws {AppError} `not_found`, `unavailable`.
+ */
+export async function organizationLimitsBelowUse(
+  context: SessionContext,
+  { idText, planId, overrides = {} }: OrganizationPlanChange & { idText: string },
+): Promise<LimitsBelowUse> {
+  const { id, overrides: own, ...organization } = await getOrganization(context, idText);
+  const before = effectiveLimits(await getPlan(context, organization.planId), own);
+  const after = effectiveLimits(await getPlan(context, planId ?? organization.planId), {
+    ...eachNumber((name) => {
+      const number = overrides[name];
+      return number === undefined ? own[name] : number;
+    }),
+    limits: overrides.limits ?? own.limits,
+  });
+  return await limitsBelowUse(context, { organizationId: id }, { before, after });
+}
+
+async function limitsBelowUse(
+  { reports, clock }: SessionContext,
+  which: LimitedOrganizations,
+  { before, after }: { before: EffectiveLimits; after: EffectiveLimits },
+): Promise<LimitsBelowUse> {
+  const lowered = loweredLimits(before, after);
+  const isNone = lowered.limits.length === 0 && Object.keys(lowered.numbers).length === 0;
+  if (isNone) return { organizationCount: 0, found: [], isComplete: true };
+  return await reports.read("searchLimitsBelowUse", { which, lowered, now: clock() });
+}
