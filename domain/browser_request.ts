@@ -1,6 +1,6 @@
 // Compares a browser's request with the settings, to show what a proxy does to requests. Cookies are counted but never shown.
 import type { Verdict } from "./check_result.ts";
-import { checkShownCharactersMax } from "./limits.ts";
+import { checkShownCharactersMax } from "./check_limits.ts";
 
 /** A request as it arrived. Missing headers are null. */
 interface BrowserRequest {

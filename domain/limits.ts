@@ -1,4 +1,4 @@
-// Every limit, with its unit at the end of its name. Tests in tests/domain/limits_test.ts assert how they relate.
+// Every limit but those of `gatehouse check`, with its unit at the end of its name. Tests in tests/domain/limits_test.ts assert how they relate.
 
 // Requests
 
@@ -206,12 +206,12 @@ export const budgetLimitsMax = 10;
 export const planApiKeysMax = 10_000;
 export const planMembersMax = 10_000;
 export const planUsageSeriesMax = 100_000;
+export const planRequestsPerSecondMax = 1_000_000;
 /** How long customers who use more than new limits are searched for, and how many are named. */
 export const limitsBelowUseSearchMs = 5_000;
 export const limitsBelowUseShownMax = 20;
 /** Organizations that one step of the search reads. */
 export const limitsBelowUseStepMax = 50;
-export const planRequestsPerSecondMax = 1_000_000;
 
 // Usage
 
@@ -363,20 +363,6 @@ export const commitFillMs = 10;
 export const databaseWritesWaitingMax = 1_000;
 /** Of these, batches of one signed-in user. */
 export const sessionWritesWaitingMax = 120;
-
-// gatehouse check
-
-/** Time for each part of the check. Longer than the wait for a lock, so that a held lock is reported as one. */
-export const checkTimeoutMs = 7_000;
-export const checkRequestsAtOnceMax = 8;
-/** Clock differences that cause a warning and an error. */
-export const checkClockWarningMs = 2_000;
-export const checkClockWrongMs = 60_000;
-/** Free disk space below which there is a warning, and an error. */
-export const checkFreeBytesWarningMin = 1024 * 1024 * 1024;
-export const checkFreeBytesMin = 64 * 1024 * 1024;
-/** Characters of each value that `/portal/check` shows. */
-export const checkShownCharactersMax = 200;
 
 // Starting and stopping
 

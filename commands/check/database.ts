@@ -8,7 +8,7 @@ import { checkWritable, readDatabaseSeconds } from "../../db/engine/diagnostics.
 import { checkSchema, MigrationError } from "../../db/engine/migrate.ts";
 import { openDatabase } from "../../db/engine/open.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
-import { checkFreeBytesMin, checkFreeBytesWarningMin } from "../../domain/limits.ts";
+import { checkFreeBytesMin, checkFreeBytesWarningMin } from "../../domain/check_limits.ts";
 import { checkClock, inTime, reasonOf } from "./time.ts";
 
 const result = resultsOf("Database");

@@ -3,7 +3,7 @@
 import pLimit from "p-limit";
 import type { AllowedOrigin } from "../../config.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
-import { checkRequestsAtOnceMax, checkTimeoutMs } from "../../domain/limits.ts";
+import { checkRequestsAtOnceMax, checkTimeoutMs } from "../../domain/check_limits.ts";
 import { isBehindProxy, upstreamOf } from "../proxy/configuration.ts";
 import { attempt, type PublicSettings, type Send, withoutBody } from "./request.ts";
 import { exampleOrigin } from "./settings.ts";

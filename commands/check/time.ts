@@ -1,7 +1,7 @@
 // Time in checks: how long one may take, and whether another clock agrees with this machine's.
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { messageOf } from "../../domain/errors.ts";
-import { checkClockWarningMs, checkClockWrongMs, checkTimeoutMs } from "../../domain/limits.ts";
+import { checkClockWarningMs, checkClockWrongMs, checkTimeoutMs } from "../../domain/check_limits.ts";
 
 /** Waits for a promise for a limited time. @throws What it rejects with, or an error when it takes too long. */
 export async function inTime<T>(promise: Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 // Relations between limits that other code relies on.
 import assert from "node:assert/strict";
 import { parseConfig } from "../../config.ts";
+import { checkTimeoutMs } from "../../domain/check_limits.ts";
 import * as limits from "../../domain/limits.ts";
 import { idempotencyKeyForm, slugForm } from "../../domain/meter/usage_record.ts";
 
@@ -19,7 +20,7 @@ const relations: Readonly<Record<string, boolean>> = {
   "delays after failed sign-ins grow": limits.signInDelayMinMs < limits.signInDelayMaxMs,
   "a request in progress can send its whole body when descriptors run out":
     limits.retiredServerTimeoutMs > limits.bodyReadTimeoutMs + limits.unfinishedBodyGraceMs,
-  "a check waits longer than for a lock": limits.checkTimeoutMs > limits.databaseBusyTimeoutMs,
+  "a check waits longer than for a lock": checkTimeoutMs > limits.databaseBusyTimeoutMs,
   "an account is delayed before its address is blocked":
     limits.signInFailuresFree < limits.addressFailuresMax,
   "a second step has no more attempts than there are before delays":

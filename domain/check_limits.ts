@@ -1,0 +1,13 @@
+// The limits of `gatehouse check`.
+
+/** Time for each part of the check. Longer than the wait for a lock, so that a held lock is reported as one. */
+export const checkTimeoutMs = 7_000;
+export const checkRequestsAtOnceMax = 8;
+/** Clock differences that cause a warning and an error. */
+export const checkClockWarningMs = 2_000;
+export const checkClockWrongMs = 60_000;
+/** Free disk space below which there is a warning, and an error. */
+export const checkFreeBytesWarningMin = 1024 * 1024 * 1024;
+export const checkFreeBytesMin = 64 * 1024 * 1024;
+/** Characters of each value that `/portal/check` shows. */
+export const checkShownCharactersMax = 200;
