@@ -66,7 +66,8 @@ const keyName = nameSchema("A name for the key", {
   example: "Production",
 });
 
-const keyPermission = z.string().superRefine((name, context) => {
+/** One permission of a key. */
+export const keyPermission = z.string().superRefine((name, context) => {
   const message = keyPermissionFault(name);
   if (message !== null) context.addIssue({ code: "custom", message });
 }).openapi({ pattern: keyPermissionForm.source });

@@ -4,6 +4,7 @@ import { isId } from "../../domain/id.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import { roles } from "../../domain/sign_in/session.ts";
 import type { Meter } from "../../services/meter/forward_auth.ts";
+import { keyPermission } from "./api_keys.ts";
 import { exampleId, parsed, stringSchema } from "./common.ts";
 
 const meterSchema = parsed(z.string(), (text): Meter | null => {
@@ -55,6 +56,16 @@ export const forwardQuerySchema = z.strictObject({
       "A product and a metric. Records a quantity of 1 for each request admitted with an API key. Requires `key` in " +
       "`accept`. Requests with a session are not metered.",
   }),
+  limit: z.enum(["on"], { error: "must be on." }).optional().openapi({
+    description:
+      "The status for a metered request that doesn't fit into a hard limit: with `on` 429 with `Retry-After`, otherwise 403. " +
+      "Requires `meter`. Caddy and Traefik pass 429 on; nginx passes only 401 and 403 on by itself.",
+  }),
+  permission: keyPermission.optional().openapi({
+    description:
+      "Only API keys with this permission. Requires `key` in `accept`. People have no permissions, so they are denied.",
+    example: "maps:render",
+  }),
   redirect: z.enum(["302", "401"], { error: "must be 302 or 401." }).optional().openapi({
     description:
       "The status of responses with a `Location`. Use 401 for nginx, which can't handle a redirect here: the `Location` " +
@@ -64,9 +75,15 @@ export const forwardQuerySchema = z.strictObject({
 }).refine(({ user, email }) => user !== "email" || email === "verified", {
   path: ["user"],
   message: "requires email=verified.",
-}).refine(({ meter, accept }) => meter === undefined || (accept ?? "session") !== "session", {
-  path: ["meter"],
-  message: "requires accept=key or accept=session,key.",
+}).superRefine(({ accept = "session", ...conditions }, context) => {
+  for (const name of ["meter", "permission"] as const) {
+    if (accept !== "session" || conditions[name] === undefined) continue;
+    const message = "requires accept=key or accept=session,key.";
+    context.addIssue({ code: "custom", path: [name], message });
+  }
+}).refine(({ limit, meter }) => limit === undefined || meter !== undefined, {
+  path: ["limit"],
+  message: "requires meter.",
 });
 
 /** The headers that the proxy adds. */

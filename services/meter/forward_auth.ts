@@ -17,6 +17,12 @@ export interface Meter {
   readonly metric: string;
 }
 
+/** What a proxy requires of a key, beside what it requires of everyone. */
+export interface KeyConditions extends ForwardConditions {
+  /** A permission that the key must have. */
+  readonly permission?: string | undefined;
+}
+
 /**
  * Admits the request of a signed-in person.
  *
@@ -44,15 +50,15 @@ export function admitSession(session: Session, conditions: ForwardConditions): F
  *
  * @returns The key's id, organization and permissions.
  * @throws {AppError} `invalid_api_key`, `organization_suspended`; `forbidden` when a role is required, which no key has, or
- *   another organization; `permission_missing` or `unavailable` when the record cannot be written.
+ *   another organization; `permission_missing`; `limit_exceeded` or `unavailable` when the record cannot be written.
  */
 export async function admitApiKey(
   context: Context,
   keyHash: string,
-  { conditions, meter }: { conditions: ForwardConditions; meter: Meter | null },
+  { conditions, meter }: { conditions: KeyConditions; meter: Meter | null },
 ): Promise<ForwardIdentity> {
-  const key = await requireApiKey(context, keyHash, null);
-  const { organization, role } = conditions;
+  const { organization, role, permission = null } = conditions;
+  const key = await requireApiKey(context, keyHash, permission);
   if (organization !== undefined && organization !== key.organizationId) throw otherOrganizationError();
   if (role !== undefined) {
     throw new AppError("forbidden", `This requires the role ${role}, and API keys have no role.`);

@@ -7,7 +7,6 @@ import {
   permissionMissingError,
 } from "../../domain/errors.ts";
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
-import type { UsagePermission } from "../../domain/key_permissions.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
 import { requireActiveOrganization } from "../organization/membership.ts";
@@ -30,7 +29,7 @@ export async function findKeyError({ database, clock }: Context, keyHash: string
 export async function requireApiKey(
   { database, clock }: Context,
   keyHash: string,
-  permission: UsagePermission | null,
+  permission: string | null,
 ) {
   const key = await findActiveApiKey(database, keyHash, clock());
   const error = keyError(key);

@@ -53,6 +53,7 @@ for (const kind of proxyKinds) {
         await step("a WebSocket opens only for a signed-in user", opensWebSockets);
         await step("organization and role conditions restrict access", restrictsAccess);
         await step("each request with an API key passes and is counted exactly once", countsKeys);
+        await step("a key without the permission, or beyond a limit, is denied and told why", limitsKeys);
         await step("no request reaches the application while Gatehouse is down", failsClosed);
       }),
   });
@@ -352,6 +353,36 @@ async function countsKeys({ apiKey, keyId, ada, see, arrives, isBlocked }: Proxy
   assert.match((await isBlocked(wrong)).headers["retry-after"] ?? "", /^[1-9]\d?$/);
   await arrives({ host, headers: { authorization: `Bearer ${apiKey}` } });
   assert.equal(await counted() - before, 26);
+}
+
+async function limitsKeys({ port, apiKey, keyId, ada, see, arrives, isBlocked }: ProxyScene): Promise<void> {
+  const request = { host: "api.example.com", headers: { authorization: `Bearer ${apiKey}` } };
+  const change = async (json: unknown) => {
+    const { status, body } = await see({
+      host: "auth.example.com",
+      path: `/api/portal/api-keys/${keyId}`,
+      method: "PATCH",
+      headers: {
+        origin: `http://auth.example.com:${port}`,
+        "content-type": "application/json",
+        cookie: ada.cookie,
+      },
+      body: JSON.stringify(json),
+    });
+    assert.equal(status, 200, body);
+  };
+  await change({ permissions: ["maps:edit", "usage:write"] });
+  assert.equal((await isBlocked(request)).status, 403);
+  await change({ permissions: ["maps:render", "usage:write"] });
+  await arrives(request);
+  await change({
+    budget: [{ productSlug: "tiles", metric: "requests", per: "month", quantity: 0, mode: "hard" }],
+  });
+  const { status, headers } = await isBlocked(request);
+  assert.equal(status, 429);
+  assert.match(headers["retry-after"] ?? "", /^[1-9]\d*$/);
+  await change({ budget: [] });
+  await arrives(request);
 }
 
 async function failsClosed({ program, ada, apiKey, isBlocked }: ProxyScene): Promise<void> {

@@ -87,7 +87,10 @@ export async function withProxyScene(
     const eve = await signUp({ name: "Eve", email: "eve@example.com" });
     await api("/api/auth/email/verify", { token: await mailedToken(program, eve.email) }, eve.cookie);
     const uma = await signUp({ name: "Uma", email: "uma@example.com" });
-    const key = await api("/api/portal/api-keys", { name: "Programs" }, ada.cookie);
+    const key = await api("/api/portal/api-keys", {
+      name: "Programs",
+      permissions: ["maps:render", "usage:read", "usage:write"],
+    }, ada.cookie);
     const { apiKey: { id: keyId }, fullKey: apiKey } = JSON.parse(key.body);
     const { organizationId } = ada;
     proxy = await kind.start(port, {

@@ -10,7 +10,12 @@ import {
   pageLoadTarget,
 } from "../../../domain/meter/forward_auth.ts";
 import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
-import { admitApiKey, admitSession, type Meter } from "../../../services/meter/forward_auth.ts";
+import {
+  admitApiKey,
+  admitSession,
+  type KeyConditions,
+  type Meter,
+} from "../../../services/meter/forward_auth.ts";
 import { noteDenied } from "../../permission_denials.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { findForwardedSession, sessionActor } from "../../session.ts";
@@ -44,7 +49,7 @@ const definition = {
       },
     },
   },
-  errors: ["forbidden", "email_unverified"],
+  errors: ["forbidden", "email_unverified", "limit_exceeded"],
 } as const;
 
 /** Mounts `/api/auth/forward`. */
@@ -56,24 +61,38 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     authenticate: () => null,
     handle(c, { query }) {
       const { role, organization, email, user = "id" } = query;
-      const { accept = "session", meter = null, redirect = "302" } = query;
+      const { accept = "session", meter = null, permission, redirect = "302" } = query;
       const conditions = { role, organization, email };
       // A request that sends a key, valid or not, is never admitted by its cookie.
       const hasKey = accept === "key" || c.get("headers")["authorization"] !== undefined;
       return accept !== "session" && hasKey
-        ? fromApiKey(c, { conditions, meter })
-        : fromSession(c, { conditions, user, redirect });
+        ? fromApiKey(c, {
+          conditions: { ...conditions, permission },
+          meter,
+          hasLimitStatus: query.limit === "on",
+        })
+        : fromSession(c, { conditions, permission, user, redirect });
     },
   });
 }
 
 function apiKeyAdmission(parts: AppParts) {
   const apiKey = apiKeyAuth(parts);
-  return async (c: AppContext, options: { conditions: ForwardConditions; meter: Meter | null }) => {
+  return async (
+    c: AppContext,
+    { hasLimitStatus, ...options }: {
+      conditions: KeyConditions;
+      meter: Meter | null;
+      hasLimitStatus: boolean;
+    },
+  ) => {
     try {
       const keyHash = await apiKey.authenticate(c);
       return c.body(null, 200, identityHeaders(await admitApiKey(parts.services, keyHash, options)));
     } catch (error) {
+      const isExceeded = error instanceof AppError && error.code === "limit_exceeded";
+      // Some proxies turn every other status into 500.
+      if (isExceeded && !hasLimitStatus) throw new AppError("forbidden", error.message);
       throw await apiKey.onError(c, error);
     }
   };
@@ -84,9 +103,14 @@ function sessionAdmission(parts: AppParts) {
   const isAllowedOrigin = (origin: string) => allowedOrigins.some((allowed) => allowed.matches(origin));
   return async (
     c: AppContext,
-    options: { conditions: ForwardConditions; user: ForwardUser; redirect: "302" | "401" },
+    options: {
+      conditions: ForwardConditions;
+      permission: string | undefined;
+      user: ForwardUser;
+      redirect: "302" | "401";
+    },
   ): Promise<Response> => {
-    const { conditions, user, redirect } = options;
+    const { conditions, permission, user, redirect } = options;
     /** Redirects a browser that is loading a page. Every other client gets the error. */
     const deny = (error: AppError, path: (target: string) => string): Response => {
       const target = pageLoadTarget(c.get("headers"), { baseUrl, cookieDomain, isAllowedOrigin });
@@ -100,6 +124,10 @@ function sessionAdmission(parts: AppParts) {
       throw error;
     };
     const { session, conflict } = await findForwardedSession(c, parts);
+    // Signing in wouldn't help.
+    if (permission !== undefined) {
+      throw session === null ? unauthenticatedError() : keyRequiredError(permission);
+    }
     if (session === null) {
       // The sign-in page may see only one of two conflicting cookies, and would redirect back in a loop.
       const suffix = conflict ? "&conflict=1" : "";
@@ -114,4 +142,9 @@ function sessionAdmission(parts: AppParts) {
       return deny(error, (target) => accessAddress(target, conditions));
     }
   };
+}
+
+/** People have no permissions. */
+function keyRequiredError(permission: string): AppError {
+  return new AppError("permission_missing", `This requires an API key with the permission ${permission}.`);
 }

@@ -16,6 +16,7 @@ import {
   statusAndIdentity,
   watchedDatabase,
 } from "../../../support/forward.ts";
+import { addLimit } from "../../../support/limits.ts";
 import { poll } from "../../../support/poll.ts";
 
 const metered = "?accept=key&meter=tiles/requests";
@@ -144,6 +145,82 @@ testApp("denied requests are not metered: another organization, any role, a revo
   await assertError(await ask(test, metered, { apiKey: fullKey }), 401, "invalid_api_key");
   assert.deepEqual(await counted(test, other), [1, 1]);
 });
+
+testApp("a required permission admits only keys that have it, and no session", async (test) => {
+  const ada = await test.signUp();
+  const { id, fullKey: apiKey } = await createTestKey(test, ada);
+  const query = `${metered}&permission=maps:render`;
+  await assertError(await ask(test, query, { apiKey }), 403, "permission_missing");
+  assert.deepEqual(await counted(test, apiKey), [0, 0]);
+  const change = async (...permissions: string[]) => {
+    const json = { permissions: ["usage:read", "usage:write", ...permissions] };
+    const options = { method: "PATCH", cookie: ada.cookie, json };
+    assert.equal((await test.send(`/api/portal/api-keys/${id}`, options)).status, 200);
+  };
+  await change("maps:render");
+  assert.equal((await ask(test, query, { apiKey })).status, 200);
+  assert.equal((await ask(test, "?accept=key&permission=usage:read", { apiKey })).status, 200);
+  assert.deepEqual(await counted(test, apiKey), [1, 1]);
+  await change("maps:edit");
+  await assertError(await ask(test, query, { apiKey }), 403, "permission_missing");
+
+  const both = "?accept=session,key&permission=maps:render";
+  const page = { headers: pageLoad("http://localhost:8000/") };
+  for (const options of [{ cookie: ada.cookie }, { cookie: ada.cookie, ...page }]) {
+    await assertError(await ask(test, both, options), 403, "permission_missing");
+  }
+  await assertError(await ask(test, both, page), 401, "unauthenticated");
+});
+
+testApp("asks a proxy for sensible conditions of keys", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  for (
+    const query of [
+      "?permission=maps:render",
+      "?accept=session&permission=maps:render",
+      "?accept=key&permission=Maps",
+      "?accept=key&permission=usage:all",
+      "?accept=key&limit=on",
+      `${metered}&limit=off`,
+    ]
+  ) {
+    await assertError(await ask(test, query, { apiKey }), 422, "validation_failed");
+  }
+});
+
+for (const kind of databaseKinds) {
+  Deno.test({
+    name:
+      `${kind.name} database: a metered request that doesn't fit into a hard limit is denied and not counted`,
+    ignore: kind.ignore,
+    fn: async () => {
+      const test = await startTestApp({}, { open: kind.open });
+      try {
+        const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+        await addLimit(test, {}, { productSlug: "tiles", per: "day", quantity: 2, mode: "hard" });
+        for (const query of [metered, `${metered}&limit=on`]) {
+          assert.equal((await ask(test, query, { apiKey })).status, 200);
+        }
+        await assertError(await ask(test, metered, { apiKey }), 403, "forbidden");
+        const rejected = await ask(test, `${metered}&limit=on`, { apiKey });
+        const midnightMs = Date.UTC(2026, 10, 22);
+        assert.equal(
+          rejected.headers.get("retry-after"),
+          String(Math.ceil((midnightMs - test.now()) / 1000)),
+        );
+        const { error: { details } } = await assertError(rejected, 429, "limit_exceeded");
+        assert.equal(details?.length, 1);
+        assert.equal((await ask(test, "?accept=key", { apiKey })).status, 200);
+        assert.equal((await ask(test, "?accept=key&meter=maps/loads", { apiKey })).status, 200);
+        assert.deepEqual(await counted(test, apiKey), [2, 2]);
+        test.advance(midnightMs - test.now());
+        assert.equal((await ask(test, `${metered}&limit=on`, { apiKey })).status, 200);
+      } finally {
+        await test.dispose();
+      }
+    },
+  });
+}
 
 testApp("a session is admitted unmetered only if sessions are accepted", async (test) => {
   const ada = await test.signUp();
