@@ -21,7 +21,13 @@ const form = (
   path: string,
   { attempt = () => ({}), fields = {} }: { attempt?: Trying; fields?: Readonly<Record<string, string>> } = {},
 ): Record<string, Entry> => ({
-  [`GET ${path}`]: { ...page(attempt), readsAfterProof: true },
+  [`GET ${path}`]: {
+    ...page(async (world) => {
+      const { form: _, ...attempted } = await attempt(world);
+      return attempted;
+    }),
+    readsAfterProof: true,
+  },
   [`POST ${path}`]: {
     ...page(async (world) => {
       const attempted = await attempt(world);
