@@ -30,6 +30,7 @@ import type { PermissionChoice } from "../../views/api_keys/permission_fields.ts
 import type { App, AppContext } from "../env.ts";
 import { createApiKeySchema } from "../schemas/api_keys.ts";
 import { check } from "../schemas/check.ts";
+import { portalBudgetRoutes } from "./api_key_budget.ts";
 import { expiryOf, timeAfter } from "./expiry.ts";
 import { flashOf, type FormState, mountForm, newForm, queryOf } from "./form.ts";
 import { inTime } from "./in_time.ts";
@@ -69,6 +70,7 @@ export function portalApiKeyRoutes(app: App, parts: PortalParts): void {
     },
   });
   keyRoutes(app, parts);
+  portalBudgetRoutes(app, parts);
   editRoutes(app, parts);
   revokeRoutes(app, parts);
   rotateRoutes(app, parts, show);

@@ -4,6 +4,7 @@ import { auditPage, type AuditPageProps } from "../../views/audit/audit.tsx";
 import { wholeAuditLog } from "../../views/audit/audit_filters.tsx";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { apiKeyPage } from "../../views/api_keys/api_key_page.tsx";
+import { budgetPage } from "../../views/api_keys/budget.tsx";
 import { apiKeysPage, type ApiKeysPageProps } from "../../views/api_keys/api_keys.tsx";
 import { devMailPage, devMailsPage } from "../../views/mail/dev_mail.tsx";
 import { errorPage } from "../../views/error.tsx";
@@ -298,6 +299,15 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
       limits: null,
       canSetBudget: true,
       flash: null,
+    }),
+    "budget": budgetPage({
+      frame,
+      apiKey,
+      limits: [{ productSlug: text, metric: text, per: text, quantity: text, mode: text }],
+      productSlugs: [text],
+      metrics: [text],
+      fields: { "limits": text, "limits[0]": text, "limits[0].quantity": text },
+      message: text,
     }),
     "edit": editApiKeyPage({
       frame,

@@ -57,6 +57,8 @@ const withPasskey = (more: Attempt) => ({
   object: ["id", "pas"] as const,
 });
 
+const budgetForm = { "limits[0].per": "day", "limits[0].quantity": "1", "limits[0].mode": "hard" };
+
 const onInvitations = [
   ...write(withInvitation({ form: {} }), ["member", "removed"]),
   ...onOwnerInvitation((_world, id) => ({ params: { id }, form: {} })),
@@ -84,6 +86,13 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /portal/api-keys": { who: inActive },
   "POST /portal/api-keys": { who: inActive, attempt: () => ({ form: { name: "Key", expires: "never" } }) },
   "GET /portal/api-keys/:id": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
+  "GET /portal/api-keys/:id/budget": { who: objectFromAdmin, attempt: withKey(), object: ["id", "key"] },
+  "POST /portal/api-keys/:id/budget": {
+    who: objectFromAdmin,
+    attempt: withKey({ form: budgetForm }),
+    object: ["id", "key"],
+    writes: onKeys({ form: budgetForm }),
+  },
   "GET /portal/api-keys/:id/edit": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
   "POST /portal/api-keys/:id/edit": {
     who: objectInActive,

@@ -92,3 +92,38 @@ testApp("the pages work without meters while reports are busy", async (test) => 
   assert.equal(usage.status, 200);
   assert.equal(cardsOf(usage.html)["Limits"], undefined);
 });
+
+testApp("owners set a key's budget with a form, which shows again what is wrong", async (test) => {
+  const ada = await test.signUp("Ada");
+  const { id, fullKey } = await createTestKey(test, ada);
+  await recordAll(test, { apiKey: fullKey, records: [{ ...tiles, quantity: 1 }] });
+  await addLimit(test, {}, { ...tiles, per: "month", quantity: 1_000 });
+  const address = `${path}/${id}/budget`;
+  const empty = await show(test, address, ada);
+  assert.match(empty.html, /<datalist id="products"><option value="tiles">/);
+  const row = (index: number, limit: Record<string, string>) =>
+    Object.fromEntries(Object.entries(limit).map(([name, value]) => [`limits[${index}].${name}`, value]));
+  const limit = { ...tiles, per: "day", quantity: "1,000", mode: "soft" };
+  const form = { ...row(0, { ...limit, quantity: "1,000.5" }), ...row(2, { ...limit, metric: "A b" }) };
+  const rejected = await openPage(test, address, { person: ada, form });
+  assert.equal(rejected.status, 422);
+  assert.match(rejected.html, /name="limits\[0\]\.quantity" value="1,000\.5"/);
+  assert.match(rejected.html, /id="limits\[1\]\.metric-error"/);
+  const tooHigh = await openPage(test, address, {
+    person: ada,
+    form: row(0, { ...limit, quantity: "1,000.5" }),
+  });
+  assert.equal(tooHigh.status, 422);
+  assert.match(tooHigh.html, /This must be at most 1000, the organization&#39;s limit per month\./);
+  const saved = await openPage(test, address, {
+    person: ada,
+    form: { ...row(0, limit), ...row(4, { per: "day" }) },
+  });
+  assert.deepEqual([saved.status, saved.location], [303, `${path}/${id}?done=budget`]);
+  const page = await show(test, saved.location ?? "", ada);
+  assert.match(page.html, /The budget has been saved\./);
+  assert.match(cardsOf(page.html)["Budget"] ?? "", /^Change tiles · requests per day 1 of 1,000 0% used/);
+  assert.match((await show(test, address, ada)).html, /name="limits\[0\]\.quantity" value="1,000"/);
+  assert.equal((await openPage(test, address, { person: ada, form: {} })).status, 303);
+  assert.match(cardsOf((await show(test, `${path}/${id}`, ada)).html)["Budget"] ?? "", /^No budget/);
+});
