@@ -3,7 +3,7 @@ import { testPassword } from "../tests/support/app.ts";
 import { signUp } from "./account.ts";
 import { keyPlace, type LoadRequest } from "./lua.ts";
 import { allSeries } from "./prefill.ts";
-import { delayMs, type Site, type SiteName, smallRecords } from "./sites.ts";
+import { createToken, delayMs, type Site, type SiteName, smallRecords } from "./sites.ts";
 
 /**
  * A measure: records or requests per second, the response time, or the processor time of a request in microseconds (of all
@@ -75,6 +75,7 @@ const someSeries = 77;
 export function figuresOf({ records, before }: { records: number; before: string | undefined }): Figure[] {
   const figures = [
     ...sessionFigures,
+    ...verificationFigures,
     ...singleFigures,
     ...batchFigures(records),
     signIns,
@@ -108,6 +109,28 @@ const sessionFigures: readonly Figure[] = [
   },
 ];
 
+const verificationFigures: readonly Figure[] = [
+  verifyingElsewhere("better-auth's verifyApiKey", "/better-auth"),
+  verifyingElsewhere("hand-written verification", "/by-hand"),
+  {
+    ...checking("POST /api/v1/keys/verify"),
+    ratios: [
+      { to: "GET /api/auth/me", of: "perSecond", atLeast: 0.8 },
+      { to: "GET /api/auth/me", of: "totalCpu" },
+      { to: "better-auth's verifyApiKey", of: "perSecond", atLeast: 10 },
+      { to: "better-auth's verifyApiKey", of: "totalCpu" },
+      { to: "hand-written verification", of: "perSecond" },
+      { to: "hand-written verification", of: "totalCpu" },
+    ],
+    request: async (site) => ({
+      method: "POST",
+      url: `${site.origin}/api/v1/keys/verify`,
+      headers: { ...json, Authorization: `Bearer ${await createToken(site, "keys:verify")}` },
+      body: JSON.stringify({ key: site.account.apiKeys[0]?.fullKey }),
+    }),
+  },
+];
+
 const singleFigures: readonly Figure[] = [
   echoing("echo of a record", oneRecord),
   {
@@ -126,6 +149,14 @@ const singleFigures: readonly Figure[] = [
       { to: "singles", of: "perSecond" },
     ],
     hasBefore: true,
+  },
+  {
+    ...recording("limited singles, 2 threads", oneRecord),
+    site: "limited",
+    ratios: [
+      { to: "singles, 2 threads", of: "perSecond", atLeast: 0.85 },
+      { to: "singles, 2 threads", of: "totalCpu" },
+    ],
   },
   {
     ...recording("singles, 2 threads, half the rate", oneRecord),
@@ -257,6 +288,20 @@ function checking(name: string): Figure {
       method: "GET",
       url: `${origin}/api/auth/me`,
       headers: { Cookie: cookie },
+    }),
+  };
+}
+
+function verifyingElsewhere(name: string, path: string): Figure {
+  return {
+    ...checking(name),
+    site: "verifiers",
+    request: async ({ origin }) => ({
+      method: "POST",
+      url: `${origin}${path}`,
+      headers: json,
+      // The server's only key.
+      body: await (await fetch(`${origin}${path}`)).text(),
     }),
   };
 }

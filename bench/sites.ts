@@ -1,23 +1,38 @@
 // The servers to measure, each with its own database, started when first needed.
-import { isReady, sourceCommand, startProgram } from "../tests/support/program.ts";
+import { runCommand } from "../tests/support/command.ts";
+import { sendJson } from "../tests/support/journey.ts";
 import { poll } from "../tests/support/poll.ts";
+import { isReady, sourceCommand, startProgram } from "../tests/support/program.ts";
 import { freePort, type Sqld, sqldMissing, startSqld } from "../tests/support/sqld.ts";
 import { type Account, signUp } from "./account.ts";
 import { type Filled, openFilled } from "./filled.ts";
 import { SetUpError } from "./settings.ts";
 
 /**
- * `echo`: the bare Hono server. `one` and `two`: a new data file, with as many HTTP threads. `before`: like `two`, but the
- * program of BENCH_BEFORE. `full`: BENCH_RECORDS records. `small`: 100,000 records. `remote`: a libSQL server on this machine.
- * `far`: the same behind a delay. The last four have the default number of HTTP threads.
+ * `echo`: the bare Hono server. `verifiers`: other ways to verify a key. `one` and `two`: a new data file, with as many HTTP
+ * threads. `limited`: like `two`, with three limits on each series. `before`: like `two`, but the program of BENCH_BEFORE.
+ * `full`: BENCH_RECORDS records. `small`: 100,000 records. `remote`: a libSQL server on this machine. `far`: the same behind a
+ * delay. The last four have the default number of HTTP threads.
  */
-export type SiteName = "echo" | "one" | "two" | "before" | "full" | "small" | "remote" | "far";
+export type SiteName =
+  | "echo"
+  | "verifiers"
+  | "one"
+  | "two"
+  | "limited"
+  | "before"
+  | "full"
+  | "small"
+  | "remote"
+  | "far";
 
 /** A running server. */
 export interface Site {
   readonly origin: string;
   readonly pid: number;
   readonly account: Account;
+  /** Of Gatehouse. */
+  readonly databaseUrl?: string;
   /** Only for `full` and `small`. */
   readonly filled?: Filled;
 }
@@ -69,10 +84,17 @@ export class Sites {
     const { folder, records, kept, before, print } = this.#options;
     switch (name) {
       case "echo":
-        return await this.#startEcho();
+        return await this.#startOther("echo.ts", (await this.open("one")).account.sessionUser);
+      case "verifiers":
+        return await this.#startOther("verifiers.ts", folder);
       case "one":
       case "two":
         return await this.#startServer(`file:${folder}/${name}.db`, { threads: name === "one" ? 1 : 2 });
+      case "limited": {
+        const site = await this.#startServer(`file:${folder}/limited.db`, { threads: 2 });
+        await limitUsage(site);
+        return site;
+      }
       case "before":
         if (before === undefined) throw new SiteMissing("BENCH_BEFORE is not set");
         return await this.#startServer(`file:${folder}/before.db`, { threads: 2, root: `${before}/` });
@@ -120,20 +142,23 @@ export class Sites {
     await isReady(server);
     const account = filled?.account ?? await signUp(server.baseUrl, { keys: 1 });
     const origin = server.baseUrl.replace("localhost", "127.0.0.1");
-    return { origin, pid: server.pid, account, ...(filled === undefined ? {} : { filled }) };
+    return { origin, pid: server.pid, account, databaseUrl, ...(filled === undefined ? {} : { filled }) };
   }
 
-  async #startEcho(): Promise<Site> {
+  /** @param argument The second one of a server that isn't Gatehouse. */
+  async #startOther(file: string, argument: string): Promise<Site> {
     const { account } = await this.open("one");
     const port = freePort();
-    const child = this.#spawn("echo.ts", [String(port), account.sessionUser], "null");
+    const child = this.#spawn(file, [String(port), argument], "null");
     const origin = `http://127.0.0.1:${port}`;
     await poll(() =>
       fetch(origin).then(async (response) => {
         await response.body?.cancel();
         return true;
       }, () => false)
-    );
+    ).catch(() => {
+      throw new SiteMissing(`${file} doesn't start; it may need packages from npm`);
+    });
     return { origin, pid: child.pid, account: { ...account, apiKeys: [] } };
   }
 
@@ -159,7 +184,7 @@ export class Sites {
   #spawn(file: string, args: string[], stdout: "null" | "piped"): Deno.ChildProcess {
     const path = new URL(file, import.meta.url).pathname;
     const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-prompt", "--allow-net", path, ...args],
+      args: ["run", "--no-prompt", "--no-lock", "--allow-all", path, ...args],
       stdin: "null",
       stdout,
       // It would report connections that close in the middle of a request.
@@ -171,4 +196,34 @@ export class Sites {
     });
     return child;
   }
+}
+
+/** Creates an operator token. @returns The full token. */
+export async function createToken(
+  { databaseUrl = "" }: Pick<Site, "databaseUrl">,
+  scope: "keys:verify" | "organizations:write",
+): Promise<string> {
+  const { stdout, stderr, status } = await runCommand(
+    { folder: Deno.cwd(), env: { DATABASE_URL: databaseUrl } },
+    ...["token", "create", "Benchmark", "--scope", scope],
+  );
+  if (status !== 0) throw new Error(stderr);
+  return stdout.trim();
+}
+
+/** Sets three hard limits that the benchmark doesn't reach. */
+async function limitUsage(site: Site): Promise<void> {
+  const { organizationId } = JSON.parse(site.account.sessionUser) as { organizationId: string };
+  const limits = ["minute", "day", "month"].map((per) => ({
+    ...{ productSlug: "tiles", metric: "requests", per, quantity: 1e12, mode: "hard" },
+  }));
+  // The address that the server knows itself by.
+  const baseUrl = site.origin.replace("127.0.0.1", "localhost");
+  const response = await sendJson(baseUrl, `/api/operator/organizations/${organizationId}`, {
+    method: "PATCH",
+    apiKey: await createToken(site, "organizations:write"),
+    json: { overrides: { limits } },
+  });
+  if (response.status !== 200) throw new Error(await response.text());
+  await response.body?.cancel();
 }
