@@ -28,13 +28,9 @@ interface Service {
   storedOf(metric: string): Promise<number>;
 }
 
-function remoteTest(
-  name: string,
-  test: (service: Service) => Promise<void>,
-  threads: readonly string[] = httpThreads,
-): void {
-  const fn = () => withThreadCounts(threads, (count) => withService(count, test));
-  Deno.test({ name: `HTTP_THREADS=${threads.join(", ")}: ${name}`, ignore: sqldMissing() !== null, fn });
+function remoteTest(name: string, test: (service: Service) => Promise<void>): void {
+  const fn = () => withThreadCounts(httpThreads, (count) => withService(count, test));
+  Deno.test({ name: `HTTP_THREADS=${httpThreads.join(", ")}: ${name}`, ignore: sqldMissing() !== null, fn });
 }
 
 async function withService(HTTP_THREADS: string, test: (service: Service) => Promise<void>): Promise<void> {
@@ -155,53 +151,57 @@ remoteTest("returns 503 immediately while the database is unreachable", async (s
   await worksAgain(service);
 });
 
-remoteTest(
-  "waits for a slow database up to the timeout, returns 503 beyond it, and limits connections",
-  async (service) => {
-    const { proxy, threads } = service;
-    // A round trip of 5 seconds is within the timeout.
-    proxy.setDelay(2_500);
-    const inTime = await Promise.all([service.record({ metric: "slow" }), ...reads(service, 1)]);
-    assert.deepEqual(inTime.map(({ status }) => status), [201, 200]);
-    // A round trip of 10 seconds exceeds it.
-    proxy.setDelay(5_000);
-    const keys = Array.from({ length: 40 }, (_, n) => `slow ${n}`);
-    const write = (idempotencyKey: string) => service.record({ metric: "late", idempotencyKey });
-    const startedAt = performance.now();
-    for (const answer of await Promise.all([...keys.map(write), ...reads(service, 200)])) {
-      isUnavailable(answer);
-    }
-    const tookMs = performance.now() - startedAt;
-    assert(tookMs < remoteRequestTimeoutMs + 3_000, `the last response took ${tookMs} ms`);
-    assert(proxy.openConnectionsMax <= threads * connectionsMax, `${proxy.openConnectionsMax} connections`);
-    proxy.setDelay(0);
-    await worksAgain(service);
-    for (const answer of await Promise.all(keys.map(write))) {
-      assert([200, 201].includes(answer.status), answer.text);
-    }
-    assert.equal(await service.storedOf("late"), keys.length);
-  },
-);
+async function waitUpToTheTimeout(service: Service): Promise<void> {
+  const { proxy, threads } = service;
+  // A round trip of 5 seconds is within the timeout.
+  proxy.setDelay(2_500);
+  const inTime = await Promise.all([service.record({ metric: "slow" }), ...reads(service, 1)]);
+  assert.deepEqual(inTime.map(({ status }) => status), [201, 200]);
+  // A round trip of 10 seconds exceeds it.
+  proxy.setDelay(5_000);
+  const keys = Array.from({ length: 40 }, (_, n) => `slow ${n}`);
+  const write = (idempotencyKey: string) => service.record({ metric: "late", idempotencyKey });
+  const startedAt = performance.now();
+  for (const answer of await Promise.all([...keys.map(write), ...reads(service, 200)])) {
+    isUnavailable(answer);
+  }
+  const tookMs = performance.now() - startedAt;
+  assert(tookMs < remoteRequestTimeoutMs + 3_000, `the last response took ${tookMs} ms`);
+  assert(proxy.openConnectionsMax <= threads * connectionsMax, `${proxy.openConnectionsMax} connections`);
+  proxy.setDelay(0);
+  await worksAgain(service);
+  for (const answer of await Promise.all(keys.map(write))) {
+    assert([200, 201].includes(answer.status), answer.text);
+  }
+  assert.equal(await service.storedOf("late"), keys.length);
+}
 
-remoteTest(
-  "limits the requests that wait for a slow database",
-  async (service) => {
-    const { proxy, baseUrl } = service;
-    proxy.setDelay(5_000);
-    let late = 0;
-    const flood = reads(service, databaseWritesWaitingMax + 200).map(async (response) => {
-      isUnavailable(await response);
-      late++;
-    });
-    // Requests beyond the limit get a 503 immediately, and those that need no database stay fast.
-    await Promise.race(flood);
-    await (await fetch(`${baseUrl}/health/live`)).body?.cancel();
-    assert(late <= 250, `${late} requests were rejected`);
-    await Promise.all(flood);
-    assert(proxy.openConnectionsMax <= connectionsMax, `${proxy.openConnectionsMax} connections`);
-    proxy.setDelay(0);
-    await worksAgain(service);
-  },
-  // The limit is for each thread, and the system chooses the thread of a connection.
-  ["1"],
-);
+async function limitWaitingRequests(service: Service): Promise<void> {
+  const { proxy, baseUrl } = service;
+  proxy.setDelay(5_000);
+  let late = 0;
+  const flood = reads(service, databaseWritesWaitingMax + 200).map(async (response) => {
+    isUnavailable(await response);
+    late++;
+  });
+  // Requests beyond the limit get a 503 immediately, and those that need no database stay fast.
+  await Promise.race(flood);
+  await (await fetch(`${baseUrl}/health/live`)).body?.cancel();
+  assert(late <= 250, `${late} requests were rejected`);
+  await Promise.all(flood);
+  assert(proxy.openConnectionsMax <= connectionsMax, `${proxy.openConnectionsMax} connections`);
+  proxy.setDelay(0);
+  await worksAgain(service);
+}
+
+Deno.test({
+  name:
+    "waits for a slow database up to the timeout, returns 503 beyond it, and limits connections and waiting requests",
+  ignore: sqldMissing() !== null,
+  // The limit is for each thread, and the system chooses the thread of a connection. All wait most of the time.
+  fn: () =>
+    withThreadCounts(
+      ["1", ...httpThreads],
+      (count) => withService(count, count === "1" ? limitWaitingRequests : waitUpToTheTimeout),
+    ),
+});
