@@ -8,10 +8,7 @@ import {
 import { type LimitScopeRow, sumLimit } from "../../db/meter/limit_sums.ts";
 import { limitWindow } from "../../domain/meter/limit_window.ts";
 import type { SumParts } from "../../domain/meter/quantity.ts";
-import type { ReportContext, ReportScope } from "../reports/report_context.ts";
-
-/** After this many milliseconds, other reports run. */
-const sliceMs = 5;
+import { pauseAfterSlices, type ReportContext, type ReportScope } from "../reports/report_context.ts";
 
 /** Counters of one organization. */
 export interface LimitCells {
@@ -48,17 +45,14 @@ export function sumLimits(context: ReportContext, { limits, now }: LimitsToSum):
 
 /** Reads one item after the other, and lets other reports run in between. */
 async function inSlices<Item, Result>(
-  { pause }: ReportContext,
+  context: ReportContext,
   items: readonly Item[],
   read: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  let since = performance.now();
+  const pause = pauseAfterSlices(context);
   for (const item of items) {
-    if (performance.now() - since > sliceMs) {
-      await pause();
-      since = performance.now();
-    }
+    await pause();
     results.push(await read(item));
   }
   return results;

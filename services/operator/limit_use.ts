@@ -1,4 +1,5 @@
 // Searches for organizations that already use more than new limits allow, on the reports thread.
+import type { Database } from "../../db/engine/database.ts";
 import { parseLimits } from "../../db/meter/limit_rows.ts";
 import {
   findLimitedOrganizations,
@@ -20,7 +21,7 @@ import type {
   LimitsBelowUse,
   LoweredLimits,
 } from "../../domain/operator/lowered_limits.ts";
-import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
+import { type OperatorReportScope, pauseAfterSlices, type ReportContext } from "../reports/report_context.ts";
 
 /** Organizations, and what they would be limited to. Overrides of organizations of a plan are respected. */
 export interface LimitUseQuery extends OperatorReportScope {
@@ -34,6 +35,7 @@ export async function searchLimitsBelowUse(
   { which, lowered, now }: LimitUseQuery,
 ): Promise<LimitsBelowUse> {
   const counted = Object.keys(lowered.numbers) as CountedNumber[];
+  const pause = pauseAfterSlices(context);
   const endsAt = performance.now() + limitsBelowUseSearchMs;
   const found: LimitBelowUse[] = [];
   let organizationCount = 0;
@@ -42,13 +44,13 @@ export async function searchLimitsBelowUse(
     const limit = limitsBelowUseStepMax;
     const rows = await findLimitedOrganizations(context.database, which, { counted, after, limit, now });
     const step = { rows, lowered, isPlan: "planId" in which, now };
-    const below = [...countsBelowUse(step), ...await usageBelowUse(context, step)];
+    const below = [...countsBelowUse(step), ...await usageBelowUse(context.database, step, pause)];
     organizationCount += new Set(below.map(({ organization }) => organization.id)).size;
     found.push(...below.slice(0, limitsBelowUseShownMax - found.length));
     if (rows.length < limit) return { organizationCount, found, isComplete: true };
     if (performance.now() > endsAt) return { organizationCount, found, isComplete: false };
     after = rows.at(-1)?.number ?? after;
-    await context.pause();
+    await pause();
   }
 }
 
@@ -70,8 +72,11 @@ function countsBelowUse({ rows, lowered, isPlan }: Step): LimitBelowUse[] {
   });
 }
 
-async function usageBelowUse({ database, pause }: ReportContext, step: Step): Promise<LimitBelowUse[]> {
-  const { rows, lowered, isPlan, now } = step;
+async function usageBelowUse(
+  database: Database,
+  { rows, lowered, isPlan, now }: Step,
+  pause: () => Promise<void>,
+): Promise<LimitBelowUse[]> {
   const found: LimitBelowUse[] = [];
   for (const { quantity, productSlug, metric, per } of lowered.limits) {
     const what = { productSlug, metric, per };

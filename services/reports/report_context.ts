@@ -13,6 +13,19 @@ export interface ReportContext {
   send(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
 }
 
+/** After this many milliseconds of work, other reports run. */
+const sliceMs = 5;
+
+/** @returns A function to be called after each short piece of work: it pauses when there was enough of it. */
+export function pauseAfterSlices({ pause }: Pick<ReportContext, "pause">): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since <= sliceMs) return;
+    await pause();
+    since = performance.now();
+  };
+}
+
 /** The time of the request for a report. Reports for operators have nothing more in common. */
 export interface OperatorReportScope {
   /** Milliseconds since 1970. */
