@@ -87,6 +87,7 @@ onEveryDatabase("there is one default plan, which new organizations get", async 
   const defaults = async () =>
     (await send("GET /plans")).body.plans.map((plan: { isDefault: boolean }) => plan.isDefault);
   assert.deepEqual(await defaults(), [false, true]);
+  assert.equal((await send(`DELETE /plans/${id}`)).body.error.code, "plan_in_use");
   await newOrganization(test, "Customer");
   assert.equal((await send(`GET /plans/${id}`)).body.plan.organizationCount, 1);
   const used = (await send(`DELETE /plans/${id}`)).body.error;
