@@ -1,10 +1,10 @@
 // What becomes less when limits change, and who already uses more than that.
-import { hasScopeOf, type LimitScope, type NewLimit } from "../meter/usage_limit.ts";
+import { hasScopeOf, type LimitScope, type NewLimit, type UsageLimit } from "../meter/usage_limit.ts";
 import { eachNumber, type NumberOverrides, type PlanNumbers } from "./plan.ts";
 
 /** What limits an organization: the values of its plan, or its own instead. */
 export interface EffectiveLimits extends PlanNumbers {
-  readonly limits: readonly (LimitScope & { readonly quantity: number })[];
+  readonly limits: readonly Omit<UsageLimit, "id">[];
 }
 
 /** @returns What limits an organization with a plan and overrides. */

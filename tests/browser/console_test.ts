@@ -31,6 +31,8 @@ Deno.test({
         `/organizations/${organizationId}`,
         `/organizations/${organizationId}/edit`,
         `/organizations/${organizationId}/invite`,
+        `/organizations/${organizationId}/plan`,
+        `/organizations/${organizationId}/limits`,
         `/organizations/${organizationId}/members`,
         `/organizations/${organizationId}/api-keys`,
         `/organizations/${organizationId}/api-keys/new`,

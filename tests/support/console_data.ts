@@ -13,7 +13,7 @@ const names = [
 const products = ["tiles", "search", "geocoding", "routing", "elevation", "traffic", "weather"];
 const limits = [
   { metric: "requests", per: "month", quantity: 60_000_000 },
-  { productSlug: "geocoding", metric: "requests", per: "day", quantity: 300_000 },
+  { productSlug: "geocoding", metric: "requests", per: "day", quantity: 400_000 },
   { productSlug: "tiles", metric: "bytes", per: "month", quantity: 5_000_000, mode: "soft" },
 ];
 
@@ -42,6 +42,7 @@ export async function fillConsole(test: TestApp): Promise<ConsoleData> {
     const { organization } = await send("/api/operator/organizations", {
       name,
       externalId: index === 2 ? null : `cus_${8841 + index}`,
+      ...(index % 2 === 0 ? { planId: plan.id } : {}),
     });
     if (organizationId === "") organizationId = organization.id;
     const records = products.flatMap((productSlug, product) =>

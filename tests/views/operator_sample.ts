@@ -1,6 +1,12 @@
 // The pages of the operator console with sample data, for the tests of the views.
 import type { Page, PortalFrame } from "../../views/layout.tsx";
 import { newOrganizationPage, organizationListPage } from "../../views/operator/organizations.tsx";
+import {
+  confirmOrganizationLimitsPage,
+  confirmOrganizationPlanPage,
+  organizationLimitsPage,
+  organizationPlanPage,
+} from "../../views/operator/organization_limit_forms.tsx";
 import { overviewPage, type OverviewProps } from "../../views/operator/overview.tsx";
 import { changePlanPage, planFormPage } from "../../views/operator/plan_form.tsx";
 import { confirmPlanPage, planPage, plansPage } from "../../views/operator/plans.tsx";
@@ -95,10 +101,17 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
     createdAt: at,
   };
   const limitInput = { productSlug: text, metric: text, per: "day", quantity: text, mode: "soft" };
+  const planInput = {
+    apiKeysMax: text,
+    membersMax: text,
+    requestsPerSecond: text,
+    usageSeriesMax: text,
+  };
   const change = {
     changes: [{ name: text, before: "100", after: "50" }],
     below: {
       organizationCount: 3,
+      isComplete: false,
       found: [
         { organization: { id: "org_1", name: text }, what: limit, used: 7000, allowed: 5000 },
         { organization: { id: "org_1", name: text }, what: "apiKeysMax" as const, used: 90, allowed: 50 },
@@ -107,13 +120,14 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
     input: { name: text },
   };
   const sessions = [{ device: text, address: text, createdAt: at, lastSeenAt: at }];
-  const choices = { search: text, status: "" as const, cursor: text };
+  const choices = { search: text, status: "" as const, plan: "plan_1", cursor: text };
   return {
     "console, overview": overviewPage({ frame, ...overviewProps(text) }),
     "console, organizations": organizationListPage({
       frame,
       address: { ...choices, sort: "name" },
       organizations: [organization],
+      plans: [plan],
       nextCursor: text,
       flash: text,
     }),
@@ -121,6 +135,36 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
       frame,
       input: { name: text, email: text },
       ...errors,
+    }),
+    "console, change an organization's plan": organizationPlanPage({
+      frame,
+      organization,
+      plans: [plan],
+      planId: "plan_1",
+      ...errors,
+    }),
+    "console, confirm an organization's plan": confirmOrganizationPlanPage({
+      frame,
+      organization,
+      plan,
+      newPlan: plan,
+      ...change,
+    }),
+    "console, an organization's limits": organizationLimitsPage({
+      frame,
+      organization,
+      plan,
+      input: { ...planInput, timezone: text, limits: [limitInput] },
+      productSlugs: [text],
+      metrics: [text],
+      timezones: [text],
+      ...errors,
+    }),
+    "console, confirm an organization's limits": confirmOrganizationLimitsPage({
+      frame,
+      organization,
+      plan,
+      ...change,
     }),
     "console, users": userListPage({ frame, address: choices, users: [user, active], nextCursor: text }),
     "console, user": userPage({
@@ -148,14 +192,7 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
     "console, edit plan": planFormPage({
       frame,
       plan,
-      input: {
-        name: text,
-        apiKeysMax: text,
-        membersMax: text,
-        requestsPerSecond: text,
-        usageSeriesMax: text,
-        limits: [limitInput],
-      },
+      input: { ...planInput, name: text, limits: [limitInput] },
       productSlugs: [text],
       metrics: [text],
       ...errors,

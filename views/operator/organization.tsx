@@ -3,7 +3,9 @@ import type { ApiKey } from "../../domain/api_key.ts";
 import type { AuditEvent } from "../../domain/audit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { Member } from "../../domain/organization.ts";
+import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { OperatedOrganization, OrganizationNote } from "../../domain/operator/organization.ts";
+import type { Plan } from "../../domain/operator/plan.ts";
 import { AuditSentence } from "../audit/audit_table.tsx";
 import { auditActorName } from "../audit/audit_text.ts";
 import { Badge } from "../components/badge.tsx";
@@ -24,6 +26,7 @@ import { OrganizationKeyTable } from "./organization_key_table.tsx";
 import { organizationHref, organizationsHref, userHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
 import { MetricChips } from "./metric_chips.tsx";
+import { OrganizationLimits, PlanFact, ReachedBadge } from "./organization_limits.tsx";
 import { OrganizationStatements, type OrganizationStatementsProps } from "./organization_statements.tsx";
 
 /** The sidebar's entry of all pages about organizations. */
@@ -51,6 +54,9 @@ export function organizationActionHref(id: string, action: OrganizationAction): 
 export interface OrganizationPageProps {
   readonly frame: PortalFrame;
   readonly organization: OperatedOrganization;
+  readonly plan: Plan;
+  /** Where its limits stand. */
+  readonly limits: readonly LimitStanding[];
   /** The current month; null if nothing can be shown. */
   readonly usage: UsageReport | null;
   /** The metrics to choose from, and the chosen one; null without usage. */
@@ -75,7 +81,7 @@ export interface OrganizationPageProps {
 
 /** @returns The page. */
 export function organizationPage(props: OrganizationPageProps): Page {
-  const { frame, organization, usage, flash } = props;
+  const { frame, organization, plan, limits, usage, flash } = props;
   const { id, name, status } = organization;
   return (
     <PortalPage title={name} frame={frame} place={organizationPlace}>
@@ -83,7 +89,11 @@ export function organizationPage(props: OrganizationPageProps): Page {
         back={{ href: organizationsHref, label: "Organizations" }}
         title="{name}"
         name={name}
-        text={<StatusBadge status={status} />}
+        text={
+          <>
+            <StatusBadge status={status} /> <ReachedBadge standings={limits} />
+          </>
+        }
       >
         <span class="buttons">
           <ButtonLink href={organizationActionHref(id, "records")}>Records</ButtonLink>
@@ -94,7 +104,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
       </PageHead>
       <Notice tone="done" text={flash} />
       <div class="card">
-        <Facts facts={factsOf(organization, frame.now)} />
+        <Facts facts={factsOf(organization, plan, frame.now)} />
       </div>
       <MetricChips
         path={organizationHref(id)}
@@ -105,6 +115,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
       <div class="columns">
         <div class="stacked">
           <Usage usage={usage} />
+          <OrganizationLimits organization={organization} plan={plan} standings={limits} now={frame.now} />
           <OrganizationStatements
             organizationId={id}
             metric={props.metric}
@@ -130,11 +141,12 @@ export function StatusBadge({ status }: Pick<OperatedOrganization, "status">) {
   return status === "active" ? <Badge tone="on">Active</Badge> : <Badge tone="soon">Suspended</Badge>;
 }
 
-function factsOf(organization: OperatedOrganization, now: number) {
+function factsOf(organization: OperatedOrganization, plan: Plan, now: number) {
   const { id, externalId, memberCount, activeApiKeyCount, createdAt, suspendedAt, lastUsedAt } = organization;
   return [
     { label: "External ID", value: externalId === null ? "Not set" : <code class="pick">{externalId}</code> },
     { label: "ID", value: <code class="pick">{id}</code> },
+    { label: "Plan", value: <PlanFact organization={organization} plan={plan} /> },
     { label: "Members", value: groupDigits(memberCount) },
     { label: "Active keys", value: groupDigits(activeApiKeyCount) },
     { label: "Last used", value: <RelativeTime at={lastUsedAt} now={now} /> },

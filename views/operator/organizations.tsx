@@ -6,6 +6,7 @@ import type {
   OrganizationSort,
   OrganizationStatus,
 } from "../../domain/operator/organization.ts";
+import type { Plan } from "../../domain/operator/plan.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -28,6 +29,8 @@ const newHref = `${list}/new`;
 export interface OrganizationsAddress {
   readonly search: string;
   readonly status: OrganizationStatus | "";
+  /** The id of a plan. */
+  readonly plan: string;
   readonly sort: OrganizationSort | "";
   /** The cursor of a further page. */
   readonly cursor: string;
@@ -38,6 +41,7 @@ export interface OrganizationListProps {
   readonly frame: PortalFrame;
   readonly address: OrganizationsAddress;
   readonly organizations: readonly OperatedOrganization[];
+  readonly plans: readonly Pick<Plan, "id" | "name">[];
   readonly nextCursor: string | null;
   /** What was just done. */
   readonly flash: string | null;
@@ -45,8 +49,8 @@ export interface OrganizationListProps {
 
 /** @returns The list of organizations. */
 export function organizationListPage(props: OrganizationListProps): Page {
-  const { frame, address, organizations, nextCursor, flash } = props;
-  const { search, status, sort, cursor } = address;
+  const { frame, address, organizations, plans, nextCursor, flash } = props;
+  const { search, status, plan, sort, cursor } = address;
   return (
     <PortalPage title="Organizations" frame={frame} place={place}>
       <PageHead title="Organizations" text="Your customers, with their members and active API keys.">
@@ -69,6 +73,15 @@ export function organizationListPage(props: OrganizationListProps): Page {
             ],
           },
           {
+            label: "Plan",
+            name: "plan",
+            value: plan,
+            choices: [
+              { value: "", label: "All" },
+              ...plans.map(({ id, name }) => ({ value: id, label: name })),
+            ],
+          },
+          {
             label: "Sort by",
             name: "sort",
             value: sort,
@@ -79,11 +92,14 @@ export function organizationListPage(props: OrganizationListProps): Page {
       <Card title={sort === "name" ? "By name" : "Newest first"} flush>
         {organizations.length === 0
           ? <NoOrganizations address={address} />
-          : <OrganizationTable organizations={organizations} now={frame.now} />}
+          : <OrganizationTable organizations={organizations} plans={plans} now={frame.now} />}
       </Card>
       <PageLinks
         links={[
-          { href: cursor === "" ? null : listHref(list, { search, status, sort }), label: "First page" },
+          {
+            href: cursor === "" ? null : listHref(list, { search, status, plan, sort }),
+            label: "First page",
+          },
           { href: nextCursor && listHref(list, { ...address, cursor: nextCursor }), label: "Next page" },
         ]}
       />
@@ -91,8 +107,8 @@ export function organizationListPage(props: OrganizationListProps): Page {
   );
 }
 
-function NoOrganizations({ address: { search, status } }: Pick<OrganizationListProps, "address">) {
-  if (search !== "" || status !== "") {
+function NoOrganizations({ address: { search, status, plan } }: Pick<OrganizationListProps, "address">) {
+  if (search !== "" || status !== "" || plan !== "") {
     return (
       <EmptyState title="No matching organizations" text="Try another search.">
         <ButtonLink href={list}>Show all</ButtonLink>
@@ -109,6 +125,7 @@ function NoOrganizations({ address: { search, status } }: Pick<OrganizationListP
 
 const columns = [
   "Organization",
+  "Plan",
   { title: "Members", isNumber: true },
   { title: "Active keys", isNumber: true },
   "Created",
@@ -116,12 +133,20 @@ const columns = [
   "Status",
 ];
 
-/** The organizations with a link to each. */
+/** The organizations with a link to each. `plans`: the names in the column of plans; without any, it is left out. */
 export function OrganizationTable(
-  { organizations, now }: { organizations: readonly OperatedOrganization[]; now: number },
+  { organizations, plans = [], now }: {
+    organizations: readonly OperatedOrganization[];
+    plans?: readonly Pick<Plan, "id" | "name">[];
+    now: number;
+  },
 ) {
+  const names = new Map(plans.map(({ id, name }) => [id, name]));
   return (
-    <Table label="Organizations" columns={columns}>
+    <Table
+      label="Organizations"
+      columns={columns.filter((column) => column !== "Plan" || plans.length > 0)}
+    >
       {organizations.map((organization) => (
         <Row>
           <Cell place="title">
@@ -131,6 +156,11 @@ export function OrganizationTable(
               note={organization.externalId ?? organization.id}
             />
           </Cell>
+          {plans.length > 0 && (
+            <Cell label="Plan" isOptional>
+              <bdi>{names.get(organization.planId) ?? "–"}</bdi>
+            </Cell>
+          )}
           <Cell label="Members" isNumber isOptional>{groupDigits(organization.memberCount)}</Cell>
           <Cell label="Active keys" isNumber isOptional>{groupDigits(organization.activeApiKeyCount)}</Cell>
           <Cell label="Created" isOptional value={<DayTime at={organization.createdAt} now={now} />} />
@@ -141,6 +171,12 @@ export function OrganizationTable(
           </Cell>
           <Cell place="line">
             <span class="muted tiny">
+              {plans.length > 0 && (
+                <>
+                  <bdi>{names.get(organization.planId) ?? ""}</bdi>
+                  {" · "}
+                </>
+              )}
               {`${countOf(organization.activeApiKeyCount, "active key")} · `}
               {`${countOf(organization.memberCount, "member")} · `}
               <LastRequest {...organization} now={now} words="last request " />

@@ -1,7 +1,8 @@
 // What a change of plans and limits does: what differs, and who already uses more.
-import type { LimitScope, NewLimit } from "../../domain/meter/usage_limit.ts";
+import type { UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
-import { planNumberNames, type PlanNumbers } from "../../domain/operator/plan.ts";
+import type { EffectiveLimits, LimitsBelowUse } from "../../domain/operator/lowered_limits.ts";
+import { planNumberNames } from "../../domain/operator/plan.ts";
 import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
 import { Notice } from "../components/notice.tsx";
 import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
@@ -9,11 +10,6 @@ import type { Page } from "../layout.tsx";
 import { limitName, modeWords } from "../text/limit.ts";
 import { organizationHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
-
-/** The values of a plan, or those that apply to an organization. */
-export interface PlanValues extends PlanNumbers {
-  readonly limits: readonly NewLimit[];
-}
 
 /** Something that a change makes different, in words. */
 export interface ValueChange {
@@ -23,7 +19,7 @@ export interface ValueChange {
 }
 
 /** @returns What differs between two sets of values; limits are the same if they count the same. */
-export function valueChanges(before: PlanValues, after: PlanValues): readonly ValueChange[] {
+export function valueChanges(before: EffectiveLimits, after: EffectiveLimits): readonly ValueChange[] {
   const numbers = planNumberNames.map((name) => ({
     name: numberWords[name],
     before: numberText(name, before[name]),
@@ -42,8 +38,8 @@ export function valueChanges(before: PlanValues, after: PlanValues): readonly Va
 
 const noLimit = "No limit";
 
-function limitText({ quantity, mode }: NewLimit): string {
-  return quantity === null ? noLimit : `${groupDigits(quantity)}, ${modeWords[mode].toLowerCase()}`;
+function limitText({ quantity, mode }: Omit<UsageLimit, "id">): string {
+  return `${groupDigits(quantity)}, ${modeWords[mode].toLowerCase()}`;
 }
 
 /** What differs. */
@@ -61,20 +57,6 @@ function ChangeTable({ changes }: { changes: readonly ValueChange[] }) {
   );
 }
 
-/** An organization that uses more than a limit would allow. */
-export interface UsedMore {
-  readonly organization: { readonly id: string; readonly name: string };
-  readonly what: "apiKeysMax" | "membersMax" | LimitScope;
-  readonly allowed: number;
-  readonly used: number;
-}
-
-/** Who would be over a limit. `organizationCount`: also those that are not listed. */
-export interface BelowUse {
-  readonly organizationCount: number;
-  readonly found: readonly UsedMore[];
-}
-
 /** What a page that asks before a change shows. */
 export interface ConfirmChangeProps
   extends Pick<ConfirmPageProps, "frame" | "place" | "name" | "facts" | "action" | "back"> {
@@ -82,7 +64,7 @@ export interface ConfirmChangeProps
   readonly title: string;
   readonly heading: string;
   readonly changes: readonly ValueChange[];
-  readonly below: BelowUse;
+  readonly below: LimitsBelowUse;
   /** The form, which is sent again. */
   readonly input: Readonly<Record<string, string>>;
 }
@@ -106,7 +88,7 @@ export function ConfirmChange({ changes, below, input, ...page }: ConfirmChangeP
 }
 
 /** A warning, with the organizations that it is about. Nothing if there are none. */
-function BelowUseWarning({ organizationCount, found }: BelowUse) {
+function BelowUseWarning({ organizationCount, found, isComplete }: LimitsBelowUse) {
   if (organizationCount === 0) return null;
   const one = organizationCount === 1;
   const others = organizationCount - new Set(found.map(({ organization }) => organization.id)).size;
@@ -114,7 +96,7 @@ function BelowUseWarning({ organizationCount, found }: BelowUse) {
     <>
       <Notice
         tone="refused"
-        text={`${countOf(organizationCount, "organization")} already ${
+        text={`${isComplete ? "" : "At least "}${countOf(organizationCount, "organization")} already ${
           one ? "uses" : "use"
         } more than the new limits allow. Their existing data, keys and members stay.`}
       />

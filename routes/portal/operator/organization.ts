@@ -1,10 +1,12 @@
 // The console's page of one organization: its usage, members, notes and metadata.
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { listApiKeys } from "../../../services/operator/api_keys.ts";
+import { readLimits } from "../../../services/meter/limits.ts";
 import { listOperatorAudit } from "../../../services/operator/audit.ts";
 import { listMembers } from "../../../services/operator/organization_members.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { getOrganization } from "../../../services/operator/organizations.ts";
+import { getPlan } from "../../../services/operator/plans.ts";
 import { listOrganizationStatements, listStatements } from "../../../services/operator/statements.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { organizationPage } from "../../../views/operator/organization.tsx";
@@ -36,14 +38,17 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   get(`${organizationsHref}/:id`, async (c, actor) => {
     const organization = await getOrganization(services, idOf(c));
     const idText = organization.id;
-    const [usage, { next }, { apiKeys }, { members }, { notes, nextCursor }, { events }] = await Promise.all([
-      usageOf(c, parts, idText),
-      listStatements(services, { limit: 1 }),
-      listApiKeys(services, { idText, limit: keysShownMax }),
-      listMembers(services, actor, { idText, limit: membersShownMax }),
-      listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
-      listOperatorAudit(services, { organization: idText, limit: eventsShownMax }),
-    ]);
+    const [plan, limits, usage, { next }, { apiKeys }, { members }, { notes, nextCursor }, { events }] =
+      await Promise.all([
+        getPlan(services, organization.planId),
+        readLimits(services, { organizationId: idText, signal: c.req.raw.signal }),
+        usageOf(c, parts, idText),
+        listStatements(services, { limit: 1 }),
+        listApiKeys(services, { idText, limit: keysShownMax }),
+        listMembers(services, actor, { idText, limit: membersShownMax }),
+        listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
+        listOperatorAudit(services, { organization: idText, limit: eventsShownMax }),
+      ]);
     const statements = await listOrganizationStatements(services, {
       organizationId: idText,
       metric: usage.metric,
@@ -53,6 +58,8 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
     const page = organizationPage({
       frame: operatorFrame(parts, actor),
       organization,
+      plan,
+      limits,
       ...usage,
       statements,
       openMonth: next.period,

@@ -1,7 +1,8 @@
 // The console's list of organizations, and the form that creates one.
-import { consolePageItemsMax } from "../../../domain/limits.ts";
+import { consolePageItemsMax, plansMax } from "../../../domain/limits.ts";
 import { organizationSorts, organizationStatuses } from "../../../domain/operator/organization.ts";
 import { createOrganization, listOrganizations } from "../../../services/operator/organizations.ts";
+import { listPlans } from "../../../services/operator/plans.ts";
 import { organizationHref } from "../../../views/operator/links.ts";
 import { newOrganizationPage, organizationListPage } from "../../../views/operator/organizations.tsx";
 import type { App } from "../../env.ts";
@@ -22,12 +23,15 @@ export function operatorOrganizationListPages(app: App, parts: PortalParts): voi
     const address = {
       search: searchOf(c),
       status: choiceOf(c, "status", organizationStatuses) ?? "",
+      plan: c.req.query("plan") ?? "",
       sort: choiceOf(c, "sort", organizationSorts) ?? "",
       cursor: c.req.query("cursor") ?? "",
     } as const;
+    const { plans } = await listPlans(services, { limit: plansMax });
     const { organizations, nextCursor } = await listOrganizations(services, {
       search: address.search || undefined,
       status: address.status || undefined,
+      planId: address.plan || undefined,
       sort: address.sort || "createdAt",
       limit: consolePageItemsMax,
       cursor: address.cursor || undefined,
@@ -36,6 +40,7 @@ export function operatorOrganizationListPages(app: App, parts: PortalParts): voi
       frame: operatorFrame(parts, actor),
       address,
       organizations,
+      plans,
       nextCursor,
       flash: flashOf(c, { deleted: "Organization deleted. Its keys no longer work." }),
     });

@@ -1,7 +1,8 @@
 // The console's pages of plans.
 import { consolePageItemsMax, planLimitsMax, plansMax } from "../../../domain/limits.ts";
 import { groupDigits } from "../../../domain/number_text.ts";
-import type { Plan } from "../../../domain/operator/plan.ts";
+import { eachNumber, type Plan } from "../../../domain/operator/plan.ts";
+import { planLimitsBelowUse } from "../../../services/operator/limits_below_use.ts";
 import { listOrganizations } from "../../../services/operator/organizations.ts";
 import { changePlan, createPlan, deletePlan, getPlan, listPlans } from "../../../services/operator/plans.ts";
 import { planHref, plansHref } from "../../../views/operator/links.ts";
@@ -21,7 +22,7 @@ import { flashOf, mountForm } from "../form.ts";
 import { limitInput, limitsOf, numberOf, typedLimits } from "../limit_input.ts";
 import { type PortalParts, redirect, sendPage } from "../page.ts";
 import { type ConsoleActor, operatorForms, operatorFrame, operatorPages } from "./page.ts";
-import { catalogueSlugs, mapNumbers } from "./plan_input.ts";
+import { catalogueSlugs } from "./limit_suggestions.ts";
 
 const path = `${plansHref}/:id`;
 /** In the form, every field is required. */
@@ -132,6 +133,7 @@ function editRoutes(app: App, parts: PortalParts): void {
       const values = check(planFormSchema, valuesOf(planInput(form)), "body");
       const changes = valueChanges(before, { ...before, ...values });
       if (changes.length > 0 && before.organizationCount > 0 && form["confirmed"] === undefined) {
+        const below = await planLimitsBelowUse(services, { id: before.id, ...values });
         const frame = operatorFrame(parts, actor);
         return await sendPage(
           c,
@@ -139,7 +141,7 @@ function editRoutes(app: App, parts: PortalParts): void {
             frame,
             plan: before,
             changes,
-            below: { organizationCount: 0, found: [] },
+            below,
             input: form,
           }),
         );
@@ -175,7 +177,7 @@ function idOf(c: AppContext): string {
 }
 
 function planInput(form: Readonly<Record<string, string>>): PlanInput {
-  const numbers = mapNumbers((name) => form[name] ?? "");
+  const numbers = eachNumber((name) => form[name] ?? "");
   return { name: form["name"] ?? "", ...numbers, limits: limitInput(form, planLimitsMax) };
 }
 
@@ -183,12 +185,12 @@ function planInput(form: Readonly<Record<string, string>>): PlanInput {
 function typed(plan: Plan): PlanInput {
   return {
     name: plan.name,
-    ...mapNumbers((name) => groupDigits(plan[name])),
+    ...eachNumber((name) => groupDigits(plan[name])),
     limits: typedLimits(plan.limits),
   };
 }
 
 /** @returns A typed plan as the API takes it. */
 function valuesOf({ name, limits, ...numbers }: PlanInput) {
-  return { name, ...mapNumbers((number) => numberOf(numbers[number])), limits: limitsOf(limits) };
+  return { name, ...eachNumber((number) => numberOf(numbers[number])), limits: limitsOf(limits) };
 }

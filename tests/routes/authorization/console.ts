@@ -57,6 +57,17 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     attempt: ofOrganization(),
     fields: { email: "guest@example.com", role: "OWNER" },
   }),
+  ...form("/operator/organizations/:id/plan", {
+    attempt: async (world) => {
+      const { params } = await withPlan()(world);
+      return { params: { id: world.organizationId }, form: { planId: params["id"] ?? "" } };
+    },
+    fields: { confirmed: "on" },
+  }),
+  ...form("/operator/organizations/:id/limits", {
+    attempt: ofOrganization(),
+    fields: { timezone: "UTC", apiKeysMax: "90" },
+  }),
   ...form("/operator/organizations/:id/suspend", { attempt: ofOrganization() }),
   ...form("/operator/organizations/:id/resume", { attempt: ofOrganization() }),
   ...form("/operator/organizations/:id/delete", { attempt: ofOrganization() }),

@@ -1,0 +1,130 @@
+// The plan and the limits of an organization in the console.
+import assert from "node:assert/strict";
+import { type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
+import { newOperator } from "../../../support/console.ts";
+import { openPage } from "../../../support/pages.ts";
+
+/** The operator's client, a plan, and an organization with a key that recorded 40 requests today. */
+async function newCustomer(test: TestApp) {
+  const mara = await newOperator(test);
+  const send = async (path: string, json?: unknown, method = json === undefined ? "GET" : "POST") => {
+    const response = await test.send(path, { method, cookie: mara.cookie, json });
+    const text = await response.text();
+    assert.ok(response.ok, `${path}: ${text}`);
+    return JSON.parse(text);
+  };
+  const limits = [{ metric: "requests", per: "day", quantity: 50 }];
+  const { plan } = await send("/api/operator/plans", { name: "Growth", limits });
+  const { organization } = await send("/api/operator/organizations", { name: "Northwind Maps" });
+  const records = [{
+    organizationId: organization.id,
+    productSlug: "tiles",
+    metric: "requests",
+    quantity: 40,
+  }];
+  await send("/api/operator/usage", { records });
+  const find = async () => (await send(`/api/operator/organizations/${organization.id}`)).organization;
+  return { mara, send, plan, id: organization.id, page: `/operator/organizations/${organization.id}`, find };
+}
+
+const open = (test: TestApp, path: string, person: TestPerson, form?: Record<string, string>) =>
+  openPage(test, path, { person, ...(form === undefined ? {} : { form }) });
+
+testApp("operators give an organization another plan, and see before what changes", async (test) => {
+  const { mara, plan, page, find } = await newCustomer(test);
+  const before = await find();
+  const form = { planId: plan.id };
+  assert.match((await open(test, `${page}/plan`, mara)).html, /<option value="plan_\w+" >Growth/);
+  const question = await open(test, `${page}/plan`, mara, form);
+  assert.match(question.html, /Change the plan of “<bdi>Northwind Maps<\/bdi>”\?/);
+  assert.match(question.html, /requests per day.*No limit.*50, reject \(hard\)/s);
+  assert.doesNotMatch(question.html, /already uses/);
+  assert.equal((await find()).planId, before.planId);
+  const confirmed = await open(test, `${page}/plan`, mara, { ...form, confirmed: "on" });
+  assert.equal(confirmed.location, `${page}?done=saved`);
+  assert.equal((await find()).planId, plan.id);
+  const shown = (await open(test, page, mara)).html;
+  assert.match(shown, new RegExp(`<a href="/operator/plans/${plan.id}"><bdi>Growth</bdi>`));
+  assert.match(shown, /requests per day.*80%.*40</s);
+  const unknown = await open(test, `${page}/plan`, mara, { planId: "plan_none" });
+  assert.equal(unknown.status, 422);
+});
+
+testApp("limits below what is used are set after a warning", async (test) => {
+  const { mara, plan, page, id, find, send } = await newCustomer(test);
+  await send(`/api/operator/organizations/${id}`, { planId: plan.id }, "PATCH");
+  // The plan's limit is there to be replaced.
+  const shown = await open(test, `${page}/limits?limit=${plan.limits[0].id}`, mara);
+  assert.match(shown.html, /name="limits\[0\]\.quantity" value="50"/);
+  const form = {
+    timezone: "UTC",
+    apiKeysMax: "7",
+    "limits[0].metric": "requests",
+    "limits[0].per": "day",
+    "limits[0].mode": "hard",
+  };
+  const question = await open(test, `${page}/limits`, mara, { ...form, "limits[0].quantity": "30" });
+  assert.equal(question.status, 200);
+  assert.match(question.html, /1 organization already uses more than the new limits allow/);
+  assert.match(question.html, /Northwind Maps.*requests per day.*40.*30/s);
+  assert.deepEqual((await find()).overrides.limits, []);
+  await open(test, `${page}/limits`, mara, { ...form, "limits[0].quantity": "30", confirmed: "on" });
+  const { overrides } = await find();
+  assert.equal(overrides.apiKeysMax, 7);
+  assert.equal(overrides.limits[0].quantity, 30);
+  assert.match((await open(test, page, mara)).html, /Hard limit reached/);
+
+  // More is set without asking, as is no limit at all.
+  const more = { ...form, apiKeysMax: "", "limits[0].quantity": "1,000.5" };
+  assert.equal((await open(test, `${page}/limits`, mara, more)).location, `${page}?done=saved`);
+  assert.equal((await find()).overrides.limits[0].quantity, 1000.5);
+  const lifted = { ...form, timezone: "Europe/Berlin", "limits[0].mode": "none", "limits[0].quantity": "" };
+  assert.equal((await open(test, `${page}/limits`, mara, lifted)).location, `${page}?done=saved`);
+  const { overrides: { limits }, timezone } = await find();
+  assert.deepEqual([limits[0].quantity, timezone], [null, "Europe/Berlin"]);
+  assert.match((await open(test, `${page}/limits`, mara)).html, /<option value="none" selected/);
+});
+
+testApp("lowering a plan below what its organizations use is warned about", async (test) => {
+  const { mara, plan, id, send } = await newCustomer(test);
+  await send(`/api/operator/organizations/${id}`, { planId: plan.id }, "PATCH");
+  const form = {
+    name: "Growth",
+    apiKeysMax: "100",
+    membersMax: "100",
+    requestsPerSecond: "0",
+    usageSeriesMax: "100",
+    "limits[0].metric": "requests",
+    "limits[0].per": "day",
+    "limits[0].mode": "hard",
+    "limits[0].quantity": "39",
+  };
+  const { html } = await open(test, `/operator/plans/${plan.id}/edit`, mara, form);
+  assert.match(html, /1 organization already uses more than the new limits allow/);
+  assert.match(html, /Northwind Maps/);
+});
+
+testApp("rejected limits of an organization are shown again with what is wrong", async (test) => {
+  const { mara, page } = await newCustomer(test);
+  const { status, html } = await open(test, `${page}/limits`, mara, {
+    timezone: "Mars/Olympus",
+    apiKeysMax: "many",
+    "limits[2].quantity": "-1",
+    "limits[2].per": "week",
+  });
+  assert.equal(status, 422);
+  for (const field of ["timezone", "apiKeysMax", "limits[0].quantity", "limits[0].per"]) {
+    assert.ok(html.includes(`id="${field}-error"`), field);
+  }
+});
+
+testApp("the list of organizations names their plans and can be limited to one", async (test) => {
+  const { mara, plan, id, send } = await newCustomer(test);
+  await send(`/api/operator/organizations/${id}`, { planId: plan.id }, "PATCH");
+  const all = (await open(test, "/operator/organizations", mara)).html;
+  assert.match(all, /<bdi>Growth<\/bdi>/);
+  const some = (await open(test, `/operator/organizations?plan=${plan.id}`, mara)).html;
+  assert.match(some, /Northwind Maps/);
+  assert.equal(some.match(/<tr role="row" ?>/g)?.length, 2);
+  assert.match((await open(test, `/operator/plans/${plan.id}`, mara)).html, /Northwind Maps/);
+});

@@ -1,0 +1,192 @@
+// What an organization may use, on its page: its plan's values, what it has instead, and what is used.
+import type { LimitScope, LimitStanding, NewLimit } from "../../domain/meter/usage_limit.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import type { OperatedOrganization } from "../../domain/operator/organization.ts";
+import {
+  type Plan,
+  planNumberNames,
+  type PlanNumbers,
+  type PlanOverrides,
+} from "../../domain/operator/plan.ts";
+import { Badge } from "../components/badge.tsx";
+import { ButtonLink } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { RelativeTime } from "../components/relative_time.tsx";
+import { Share } from "../components/share.tsx";
+import { actionsColumn, Cell, Name, Row, Table } from "../components/table.tsx";
+import { limitName, modeWords } from "../text/limit.ts";
+import { organizationHref, planHref } from "./links.ts";
+import { numberText, numberWords } from "./plan_text.ts";
+
+/** What the card shows. */
+export interface OrganizationLimitsProps {
+  readonly organization: OperatedOrganization;
+  readonly plan: Plan;
+  /** Where the limits stand that apply. */
+  readonly standings: readonly LimitStanding[];
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** @returns The address of the form that sets an organization's limits. @param limitId A limit of its plan to replace. */
+export function organizationLimitsHref(id: string, limitId?: string): string {
+  const form = `${organizationHref(id)}/limits`;
+  return limitId === undefined ? form : `${form}?limit=${encodeURIComponent(limitId)}`;
+}
+
+/** @returns The address of the form that gives an organization another plan. */
+export function organizationPlanHref(id: string): string {
+  return `${organizationHref(id)}/plan`;
+}
+
+/** The name of the plan, and links to it and to the form that changes it. */
+export function PlanFact({ organization, plan }: Pick<OrganizationLimitsProps, "organization" | "plan">) {
+  return (
+    <>
+      <a href={planHref(plan.id)}>
+        <bdi>{plan.name}</bdi>
+      </a>{" "}
+      <a class="small" href={organizationPlanHref(organization.id)}>Change</a>
+    </>
+  );
+}
+
+/** A badge if a limit is reached: usage beyond a hard one is rejected. Nothing otherwise. */
+export function ReachedBadge({ standings }: Pick<OrganizationLimitsProps, "standings">) {
+  const reached = standings.filter(({ remaining }) => remaining === 0);
+  if (reached.length === 0) return null;
+  return reached.some(({ mode }) => mode === "hard")
+    ? <Badge tone="bad">Hard limit reached</Badge>
+    : <Badge tone="soon">Soft limit reached</Badge>;
+}
+
+/** The card. */
+export function OrganizationLimits({ organization, plan, standings, now }: OrganizationLimitsProps) {
+  const { id, overrides } = organization;
+  const columns = ["Limit", ...valueColumns, "Used", actionsColumn];
+  return (
+    <Card
+      title="Limits"
+      aside={<a class="small" href={organizationLimitsHref(id)}>Edit overrides</a>}
+      flush
+    >
+      <Table label="Limits" columns={columns}>
+        {limitRows(plan.limits, overrides.limits).map((row) => (
+          <LimitRow
+            {...row}
+            organizationId={id}
+            standing={standings.find((one) => limitName(one) === limitName(row.scope))}
+            now={now}
+          />
+        ))}
+        {planNumberNames.map((name) => (
+          <NumberRow name={name} plan={plan} overrides={overrides} used={usedOf(organization, name)} />
+        ))}
+      </Table>
+    </Card>
+  );
+}
+
+const valueColumns = [{ title: "Plan", isNumber: true }, { title: "Override", isNumber: true }];
+
+interface LimitRowProps {
+  readonly scope: LimitScope;
+  readonly fromPlan: (NewLimit & { readonly id: string }) | undefined;
+  readonly override: NewLimit | undefined;
+}
+
+/** @returns The limits of the plan and of the organization, those that count the same together. */
+function limitRows(plan: Plan["limits"], overrides: PlanOverrides["limits"]): readonly LimitRowProps[] {
+  const names = new Set(plan.map(limitName));
+  return [
+    ...plan.map((limit) => ({
+      scope: limit,
+      fromPlan: limit,
+      override: overrides.find((one) => limitName(one) === limitName(limit)),
+    })),
+    ...overrides.filter((limit) => !names.has(limitName(limit))).map((limit) => ({
+      scope: limit,
+      fromPlan: undefined,
+      override: limit,
+    })),
+  ];
+}
+
+function LimitRow(
+  { scope, fromPlan, override, organizationId, standing, now }: LimitRowProps & {
+    organizationId: string;
+    standing: LimitStanding | undefined;
+    now: number;
+  },
+) {
+  const { mode } = override ?? fromPlan ?? {};
+  const href = organizationLimitsHref(organizationId, override === undefined ? fromPlan?.id : undefined);
+  return (
+    <Row>
+      <Cell place="title">
+        <Name text={limitName(scope)} />
+        <div class="muted tiny">
+          {mode && modeWords[mode]}
+          {standing?.resetsAt && (
+            <>
+              {" · resets "}
+              <RelativeTime at={standing.resetsAt} now={now} />
+            </>
+          )}
+        </div>
+      </Cell>
+      <Cell label="Plan" isNumber>{quantityText(fromPlan)}</Cell>
+      <Cell label="Override" isNumber>{quantityText(override)}</Cell>
+      <Cell label="Used">
+        {standing === undefined ? "–" : <Used used={standing.used} allowed={standing.quantity} />}
+      </Cell>
+      <Cell place="actions">
+        <div class="actions-row">
+          <ButtonLink tone="quiet" href={href} about={limitName(scope)}>
+            {override === undefined ? "Override" : "Edit"}
+          </ButtonLink>
+        </div>
+      </Cell>
+    </Row>
+  );
+}
+
+function quantityText(limit: NewLimit | undefined): string {
+  if (limit === undefined) return "–";
+  return limit.quantity === null ? "No limit" : groupDigits(limit.quantity);
+}
+
+function NumberRow(
+  { name, plan, overrides, used }: {
+    name: keyof PlanNumbers;
+    plan: Plan;
+    overrides: PlanOverrides;
+    used: number | null;
+  },
+) {
+  const override = overrides[name];
+  return (
+    <Row>
+      <Cell place="title" value={<Name text={numberWords[name]} />} />
+      <Cell label="Plan" isNumber>{numberText(name, plan[name])}</Cell>
+      <Cell label="Override" isNumber>{override === null ? "–" : numberText(name, override)}</Cell>
+      <Cell label="Used">{used === null ? "–" : <Used used={used} allowed={override ?? plan[name]} />}</Cell>
+      <Cell place="actions" />
+    </Row>
+  );
+}
+
+function usedOf(organization: OperatedOrganization, name: keyof PlanNumbers): number | null {
+  if (name === "apiKeysMax") return organization.activeApiKeyCount;
+  return name === "membersMax" ? organization.memberCount : null;
+}
+
+function Used({ used, allowed }: { used: number; allowed: number }) {
+  const percent = allowed === 0 ? 100 : 100 * used / allowed;
+  return (
+    <span>
+      <Share percent={percent} isUsed />
+      <span class="muted tiny">{groupDigits(used)}</span>
+    </span>
+  );
+}
