@@ -3,6 +3,7 @@ import type { UsagePermission } from "../domain/key_permissions.ts";
 import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 import { type LimitOwner, limitsJson } from "./meter/limit_rows.ts";
+import { ratesVersion } from "./meter/key_rates.ts";
 import { effectiveNumber } from "./organization/plan_numbers.ts";
 
 /** What creating a key writes. Times in milliseconds since 1970. */
@@ -144,13 +145,18 @@ export interface ActiveApiKeyRow {
   readonly permissions: string;
   readonly suspended: 0 | 1;
   readonly lastUsedAt: number | null;
+  /** Null for those of the setting. */
+  readonly requestsPerSecond: number | null;
+  /** See `ratesVersion` in `db/meter/key_rates.ts`. */
+  readonly ratesVersion: number;
 }
 
 /** @returns The active key with this hash, or undefined. */
 export function findActiveApiKey(database: DatabaseReader, keyHash: string, now: number) {
   return database.readFirst<ActiveApiKeyRow>(sql`
     SELECT k.id, k.name, k.organization_id AS organizationId, k.permissions, ${isSuspended} AS suspended,
-      k.last_used_at AS lastUsedAt
+      k.last_used_at AS lastUsedAt, ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond,
+      ${ratesVersion} AS ratesVersion
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
     WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
 }

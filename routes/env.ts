@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
 import type { ErrorCode } from "../domain/errors.ts";
 import type { Deadlines } from "../services/deadlines.ts";
+import type { RecountedCall } from "../services/meter/key_calls.ts";
 import type { Services } from "../services/services.ts";
 import type { CollectMetrics, MetricValues } from "./metric_set.ts";
 
@@ -19,6 +20,8 @@ export interface AppEnv {
     formerDomains: readonly string[] | undefined;
     /** The request's headers by lower-case name. Reading them one by one from the request takes five times as long. */
     headers: Readonly<Record<string, string | undefined>>;
+    /** The request as counted against its API key's requests per second. */
+    keyCall: RecountedCall | undefined;
     /** Ends waits for slow clients. */
     deadlines: Deadlines;
     /** Rejects an unknown sender before much of a body without a declared size is read. */

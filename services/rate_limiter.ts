@@ -7,6 +7,7 @@ import { type RateLimitWindows, tagOf } from "./rate_limit_memory.ts";
 export interface RateLimitState {
   /** Whether a point was available. */
   readonly isAllowed: boolean;
+  /** Negative if the name had more points when it took them. */
   readonly remaining: number;
   /** Until the window ends, in milliseconds. */
   readonly resetMs: number;
@@ -47,22 +48,22 @@ export class RateLimiter {
     return this.#windows.latestEnd <= this.#clock();
   }
 
-  /** Takes one point if there is one. */
-  take(name: string): RateLimitState {
-    return this.#count(name, 1);
+  /** Takes one point if there is one. @param points Per window, if this name has other ones. */
+  take(name: string, points = this.#points): RateLimitState {
+    return this.#count(name, 1, points);
   }
 
-  /** Checks for a point without taking it. */
-  peek(name: string): RateLimitState {
-    return this.#count(name, 0);
+  /** Checks for a point without taking it. @param points Per window, if this name has other ones. */
+  peek(name: string, points = this.#points): RateLimitState {
+    return this.#count(name, 0, points);
   }
 
   /** Returns one point. */
   giveBack(name: string): void {
-    this.#count(name, -1);
+    this.#count(name, -1, this.#points);
   }
 
-  #count(name: string, change: 1 | 0 | -1): RateLimitState {
+  #count(name: string, change: 1 | 0 | -1, points: number): RateLimitState {
     const nameHash = this.#hashedNames ? name : hash("sha256", name, "hex");
     const tag = tagOf(nameHash);
     const windows = this.#windows;
@@ -79,12 +80,12 @@ export class RateLimiter {
         used = windows.used(found);
         endsAt = windows.endsAt(found);
       }
-      const isAllowed = used < this.#points;
+      const isAllowed = used < points;
       if (change === 1 ? isAllowed : change === -1 && used > 0) {
         used += change;
         windows.set(found ?? windows.leastUsed(bucket, now), { tag, endsAt, used });
       }
-      return { isAllowed, remaining: this.#points - used, resetMs: endsAt - now };
+      return { isAllowed, remaining: points - used, resetMs: endsAt - now };
     } finally {
       windows.unlock(bucket);
     }

@@ -8,6 +8,8 @@ import {
 } from "./limit_standings.ts";
 import { isApplied } from "./usage_limits.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { effectiveNumber } from "../organization/plan_numbers.ts";
+import { type KeyRate, ratesVersion } from "./key_rates.ts";
 import { activeOperatorToken } from "../operator/operator_guard.ts";
 import type { ActiveOperatorToken } from "../operator/operator_tokens.ts";
 
@@ -19,6 +21,7 @@ export interface VerifiableKey {
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
   readonly lastUsedAt: number | null;
+  readonly rate: KeyRate;
   /** Null after its deletion, which revoked the key. */
   readonly organization: VerifiedOrganization & { readonly isSuspended: boolean } | null;
 }
@@ -45,7 +48,8 @@ const selectWith = (more: Statement): Statement =>
     FROM operator_tokens t
     WHERE t.token_hash IN (SELECT value FROM json_each(?1)) AND ${activeOperatorToken(sql`?3`)}),
   (SELECT json_group_array(json_array(k.key_hash, k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at,
-      k.last_used_at, iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id, p.id, o.suspended_at), NULL)))
+      k.last_used_at, json_array(${effectiveNumber("requestsPerSecond")}, ${ratesVersion}),
+      iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id, p.id, o.suspended_at), NULL)))
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id LEFT JOIN plans p ON p.number = o.plan
     WHERE k.key_hash IN (SELECT value FROM json_each(?2)))${more}) AS rows`;
 const select = selectWith(sql``);
@@ -83,6 +87,7 @@ type KeyRow = [
   expiresAt: number | null,
   revokedAt: number | null,
   lastUsedAt: number | null,
+  rate: [requestsPerSecond: number | null, version: number],
   organization:
     | [id: string, name: string, externalId: string | null, planId: string, suspendedAt: number | null]
     | null,
@@ -130,7 +135,17 @@ export async function findCredentials(
 }
 
 function toVerifiableKey(row: KeyRow): VerifiableKey {
-  const [, id, name, permissions, expiresAt, revokedAt, lastUsedAt, organization] = row;
+  const [
+    ,
+    id,
+    name,
+    permissions,
+    expiresAt,
+    revokedAt,
+    lastUsedAt,
+    [requestsPerSecond, version],
+    organization,
+  ] = row;
   return {
     id,
     name,
@@ -138,10 +153,11 @@ function toVerifiableKey(row: KeyRow): VerifiableKey {
     expiresAt,
     revokedAt,
     lastUsedAt,
+    rate: { requestsPerSecond, version },
     organization: organization && toOrganization(organization),
   };
 }
 
-function toOrganization([id, name, externalId, planId, suspendedAt]: NonNullable<KeyRow[7]>) {
+function toOrganization([id, name, externalId, planId, suspendedAt]: NonNullable<KeyRow[8]>) {
   return { id, name, externalId, planId, isSuspended: suspendedAt !== null };
 }

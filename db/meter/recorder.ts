@@ -6,6 +6,7 @@ import { activeApiKey, isSuspended, keyMay } from "../api_keys.ts";
 import { bind, type Database, sql, type Statement, type WriteResult } from "../engine/database.ts";
 import { effectiveNumber } from "../organization/plan_numbers.ts";
 import { hasRecorded, indexHash, lookUpKeys, movedPositions, moveKeys } from "./idempotency_keys.ts";
+import { type RateOfKey, ratesVersion, requireRates } from "./key_rates.ts";
 import { field, keyOfRecord, propertiesOfRecord } from "./record_text.ts";
 import {
   countAgainstLimits,
@@ -28,6 +29,8 @@ export interface RecordGroup {
   readonly records: readonly string[];
   /** How many of the records have an idempotency key. */
   readonly keys: number;
+  /** The rates that the requests were counted by. */
+  readonly rates: readonly RateOfKey[];
   /** Whether products and metrics must be in the catalogue. */
   readonly isCatalogRequired: boolean;
   /** Whether there are limits of usage. If the database has any and this is false, nothing is recorded. */
@@ -82,6 +85,8 @@ export interface RecordOutcome {
   readonly limited: readonly LimitedSeries[];
   /** Series that aren't in the catalogue, if they must be: a request with one is not recorded. */
   readonly unlisted: readonly UnlistedSeries[];
+  /** The version of all rates. */
+  readonly ratesVersion: number;
   /** How many records were inserted and not deleted again. */
   readonly inserted: number;
   /** Whether the database has any limits of usage; null if no source exists. */
@@ -258,7 +263,8 @@ const hasLimits = sql`EXISTS (SELECT 1 FROM usage_limits)`;
 const selectSources = ({ join, denial, fields }: Source) =>
   sql`
   SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', ${denial},
-    'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits}${fields})) AS json
+    'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits},
+    'ratesVersion', ${ratesVersion}${fields})) AS json
   FROM json_each(?1) e ${join(sql`e.value`)}`;
 
 function statementsOf(source: Source) {
@@ -308,7 +314,7 @@ const updateKeysUsed = sql`UPDATE api_keys AS k SET last_used_at = ?3
  * @param database Writes the batch.
  * @param note Written in the batch, while `usage_cursor` is still before the records of the group.
  * @returns The outcome of the group.
- * @throws {DatabaseError}
+ * @throws {DatabaseError} Of the kind `constraint` if one of the rates is outdated.
  */
 export async function insertUsageRecords(
   database: Pick<Database, "write">,
@@ -321,6 +327,7 @@ export async function insertUsageRecords(
   const batch: Statement[] = [bind(statements.selectSources, names, null, now)];
   /** @returns The statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
+  if (group.rates.length > 0) add(requireRates(group.rates));
   let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt, limitsAt] = [-1, -1, -1, -1, -1, -1];
   const count = group.records.length;
   if (count > 0) {
@@ -345,12 +352,13 @@ export async function insertUsageRecords(
   }
   // The recorder sends few batches at a time, on behalf of many requests: a flood of other writes must not keep them out.
   const results = await database.write(batch, { bypassesQueueLimit: true });
-  const sources = rowsOf<RecordSource & { seq: number; hasLimits: 0 | 1 }>(results, 0);
+  const sources = rowsOf<RecordSource & { seq: number; hasLimits: 0 | 1; ratesVersion: number }>(results, 0);
   return {
     sources,
     existing: rowsOf<ExistingRecord>(results, existingAt),
     limited: rowsOf<LimitedSeries>(results, limitedAt).sort((a, b) => a.position - b.position),
     unlisted: rowsOf<UnlistedSeries>(results, unlistedAt),
+    ratesVersion: sources[0]?.ratesVersion ?? 0,
     inserted: (results[insertedAt]?.changes ?? 0) - (results[deletedAt]?.changes ?? 0),
     hasLimits: sources[0] === undefined ? null : sources[0].hasLimits === 1,
     limits: rowsOf<LimitState>(results, limitsAt),

@@ -1,5 +1,6 @@
 // A group of requests whose records are committed together.
 import { RecordEncoder } from "../../db/meter/record_text.ts";
+import type { RateOfKey } from "../../db/meter/key_rates.ts";
 import type { RecordGroup } from "../../db/meter/recorder.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import {
@@ -16,6 +17,8 @@ export interface RecordRequest {
   readonly inputs: readonly UsageInput[];
   /** Size of the request's body, for the limit of the queue. */
   readonly bytes: number;
+  /** As it was counted; nothing is recorded if its rate is outdated. */
+  readonly counted?: RateOfKey | undefined;
 }
 
 /** The outcome of a request that succeeded. */
@@ -35,6 +38,8 @@ export interface GroupRequest {
   readonly inputs: readonly UsageInput[];
   /** See {@linkcode findRepeats}. */
   readonly repeats: Repeats | null;
+  /** See {@linkcode RecordRequest}. */
+  readonly counted?: RateOfKey | undefined;
   readonly resolve: (recorded: RecordedUsage) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -116,6 +121,7 @@ export function buildGroup(
   });
   const by = typeof requests[0]?.source === "object" ? "operator" : "keys";
   const sources = [...seriesBySource.keys()];
+  const rates = requests.flatMap(({ counted }) => counted ?? []);
   const group: RecordGroup = {
     now,
     by,
@@ -123,6 +129,7 @@ export function buildGroup(
     series,
     records,
     keys,
+    rates,
     isCatalogRequired,
     hasLimits,
   };

@@ -8,6 +8,7 @@ import {
 } from "../../domain/meter/forward_auth.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
+import type { RecountedCall } from "./key_calls.ts";
 import { noteApiKeyUse, requireApiKey } from "./usage_access.ts";
 import { recordUsage } from "./usage_records.ts";
 
@@ -55,7 +56,11 @@ export function admitSession(session: Session, conditions: ForwardConditions): F
 export async function admitApiKey(
   context: Context,
   keyHash: string,
-  { conditions, meter }: { conditions: KeyConditions; meter: Meter | null },
+  { conditions, meter, call }: {
+    conditions: KeyConditions;
+    meter: Meter | null;
+    call?: RecountedCall | undefined;
+  },
 ): Promise<ForwardIdentity> {
   const { organization, role, permission = null } = conditions;
   const key = await requireApiKey(context, keyHash, permission);
@@ -74,7 +79,7 @@ export async function admitApiKey(
       properties: null,
     };
     const bytes = meter.productSlug.length + meter.metric.length;
-    await recordUsage(context, keyHash, { inputs: [input], bytes });
+    await recordUsage(context, keyHash, { inputs: [input], bytes, call });
   }
   return { organizationId: key.organizationId, apiKeyId: key.id, permissions: key.permissions };
 }

@@ -16,6 +16,7 @@ import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
 import { acceptOperatorToken } from "../operator/operator_access.ts";
 import { sumMissing } from "./limits.ts";
+import { isAllowed, takeKeyCall } from "./key_calls.ts";
 import { noteApiKeyUse } from "./usage_access.ts";
 
 /** Who asks, by the SHA-256 of their token in hexadecimal. */
@@ -59,7 +60,8 @@ export async function verifyApiKey(
   acceptOperatorToken(context, tokens.get(tokenHash), { scope: "keys:verify", client });
   const found = keyHash === null ? undefined : keys.get(keyHash);
   if (keyHash === null || found === undefined) return verification("NOT_FOUND", null);
-  const code = judge(found, permissions, context.clock()) ?? rateCode(context, keyHash);
+  const code = judge(found, permissions, context.clock()) ??
+    (isAllowed(takeKeyCall(context, keyHash, found.rate)) ? null : "RATE_LIMITED");
   if (code !== null) return verification(code, found);
   const { organization } = found;
   if (usage === null || organization === null) {
@@ -108,11 +110,6 @@ async function isWithin(
     filter: { productSlug: [productSlug], metric: [metric] },
   });
   return found.some(({ whole, micro }) => whole === quantity.whole && micro === quantity.micro);
-}
-
-function rateCode({ config, rateLimits }: Context, keyHash: string): VerificationCode | null {
-  const isAllowed = config.apiKeyRequestsPerSecond === 0 || rateLimits.apiKeyCalls.take(keyHash).isAllowed;
-  return isAllowed ? null : "RATE_LIMITED";
 }
 
 function verification(

@@ -30,7 +30,7 @@ import {
 } from "./commit_group.ts";
 import { type CompletedRequests, completeRequests } from "./commit_results.ts";
 import { FairQueue, type QueueLimits } from "./fair_queue.ts";
-import { KeyOrganizations } from "./key_organizations.ts";
+import { KnownKeys } from "./known_keys.ts";
 import { type CounterContext, prepareLimitCounters } from "./limit_counters.ts";
 import { CommitMetrics } from "./recorder_metrics.ts";
 
@@ -61,7 +61,8 @@ export type RecorderContext = BaseContext & CounterContext;
 /** Queues requests and commits them in groups. */
 export class Recorder {
   readonly #context: RecorderContext;
-  readonly #organizations: KeyOrganizations;
+  /** Of this thread. */
+  readonly keys: KnownKeys;
   readonly #queue: FairQueue<PendingRequest>;
   #recordIds: UsageRecordIds | undefined;
   /** Commits in progress. */
@@ -79,7 +80,7 @@ export class Recorder {
   constructor(context: RecorderContext, { httpThreads }: { httpThreads: number }) {
     this.#context = context;
     this.#queue = new FairQueue(queueLimits(httpThreads));
-    this.#organizations = new KeyOrganizations(context);
+    this.keys = new KnownKeys(context);
   }
 
   /** Counts since the start, and the current queue. */
@@ -112,23 +113,24 @@ export class Recorder {
    *   was recorded; `unavailable` when the queue is full or the database doesn't respond: retry with the same idempotency keys.
    */
   record(request: RecordRequest): Promise<RecordedUsage> {
-    const organizationId = this.#organizations.known(request.keyHash);
-    return organizationId === undefined
-      ? this.#recordWithNewKey(request)
-      : this.#enqueue(request, organizationId);
+    const key = this.keys.known(request.keyHash);
+    return key === undefined ? this.#recordWithNewKey(request) : this.#enqueue(request, key.organizationId);
   }
 
   /** Looks the key up first: an invalid key takes no place in the queue. */
   async #recordWithNewKey(request: RecordRequest): Promise<RecordedUsage> {
-    const organizationId = await this.#organizations.find(request.keyHash);
-    if (organizationId === undefined) {
+    const key = await this.keys.find(request.keyHash);
+    if (key === undefined) {
       this.#commitMetrics.counts.rejected += request.inputs.length;
       throw invalidApiKeyError();
     }
-    return await this.#enqueue(request, organizationId);
+    return await this.#enqueue(request, key.organizationId);
   }
 
-  #enqueue({ keyHash, inputs, bytes }: RecordRequest, organizationId: string): Promise<RecordedUsage> {
+  #enqueue(
+    { keyHash, inputs, bytes, counted }: RecordRequest,
+    organizationId: string,
+  ): Promise<RecordedUsage> {
     if (this.#isClosed) return Promise.reject(queueFullError());
     return new Promise((resolve, reject) => {
       const evicted = this.#queue.add({
@@ -136,6 +138,7 @@ export class Recorder {
         organizationId,
         inputs,
         bytes,
+        counted,
         repeats: inputs.length === 1 ? null : findRepeats(inputs),
         queuedAt: this.#context.clock(),
         resolve,
@@ -269,6 +272,7 @@ export class Recorder {
     const group = buildGroup(requests, { now: clock(), isCatalogRequired, hasLimits: this.#hasLimits });
     const startedAt = performance.now();
     const outcome = await insertUsageRecords(writer, group.group, note);
+    this.keys.confirm(group.group.rates, outcome.ratesVersion);
     this.#hasLimits = outcome.hasLimits ?? this.#hasLimits;
     const completed = completeRequests(requests, { ...group, outcome, ids });
     this.#commitMetrics.observeCommit(startedAt, completed.counts);

@@ -1,4 +1,5 @@
 // Usage records: recording, listing, reading and voiding them, and deleting those that are too old.
+import type { RateOfKey } from "../../db/meter/key_rates.ts";
 import {
   deleteOldestUsageRecords,
   findOldestRecordedAt,
@@ -10,6 +11,7 @@ import { retentionStepRecordsMax } from "../../domain/limits.ts";
 import { toUsageRecord, type UsageInput, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { Context } from "../context.ts";
 import type { RecordedUsage } from "./commit_group.ts";
+import { recordAtRate, type RecountedCall } from "./key_calls.ts";
 import { requireApiKey, usageScope } from "./usage_access.ts";
 import type { UsageRecordQuery } from "./usage_record_list.ts";
 import { type VoidInput, voidRecordAs } from "./usage_voids.ts";
@@ -20,16 +22,17 @@ const dayMs = 24 * 3_600_000;
  * Records the usage of one request, all of it or none.
  *
  * @param keyHash Of the API key.
- * @param input `bytes`: size of the request's body.
+ * @param input `bytes`: size of the request's body. `call`: the request, if it counts against the key's requests per second.
  * @returns The outcome, once the records are on disk.
- * @throws {AppError} As {@linkcode Recorder.record}.
+ * @throws {AppError} As {@linkcode Recorder.record}, and as {@linkcode recordAtRate}.
  */
 export function recordUsage(
   context: Context,
   keyHash: string,
-  input: { inputs: readonly UsageInput[]; bytes: number },
+  { call, ...input }: { inputs: readonly UsageInput[]; bytes: number; call?: RecountedCall | undefined },
 ): Promise<RecordedUsage> {
-  return context.recorder.record({ keyHash, ...input });
+  const record = (counted?: RateOfKey) => context.recorder.record({ keyHash, ...input, counted });
+  return call === undefined ? record() : recordAtRate(context, call, record);
 }
 
 /**

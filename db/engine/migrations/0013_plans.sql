@@ -154,3 +154,10 @@ CREATE TABLE timezone_offsets (
 
 -- Whether the user gets emails about limits of organizations.
 ALTER TABLE users ADD COLUMN limit_emails INTEGER NOT NULL DEFAULT 1;
+
+-- Counts changes of how many requests per second organizations may make, so that servers notice that what they remember is outdated.
+ALTER TABLE usage_cursor ADD COLUMN rates_version INTEGER NOT NULL DEFAULT 0;
+
+CREATE TRIGGER plans_rate_changed AFTER UPDATE OF requests_per_second ON plans WHEN NEW.requests_per_second IS NOT OLD.requests_per_second BEGIN UPDATE usage_cursor SET rates_version = rates_version + 1; END;
+
+CREATE TRIGGER organizations_rate_changed AFTER UPDATE OF plan, requests_per_second ON organizations WHEN NEW.requests_per_second IS NOT OLD.requests_per_second OR (OLD.plan IS NOT NULL AND NEW.plan IS NOT OLD.plan) BEGIN UPDATE usage_cursor SET rates_version = rates_version + 1; END;

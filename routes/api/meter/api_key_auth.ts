@@ -2,8 +2,11 @@
 import { addressGroup } from "../../../domain/address_group.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
+import { countOf } from "../../../domain/number_text.ts";
 import { noteLimitedApiKey } from "../../../services/audit.ts";
+import { countKeyCall, type KeyCall } from "../../../services/meter/key_calls.ts";
 import { findKeyError, requireApiKey } from "../../../services/meter/usage_access.ts";
+import type { Services } from "../../../services/services.ts";
 import { beforeLargeBody } from "../../body.ts";
 import type { AppContext, AppParts } from "../../env.ts";
 import { bearerToken, limitRejected, rateLimited } from "../bearer.ts";
@@ -17,25 +20,17 @@ const keyErrors: ReadonlySet<ErrorCode> = new Set([
   "unavailable",
 ]);
 
+/** How a route uses keys. */
+export interface ApiKeyUse {
+  /** Whether it does nothing but record, so that the transaction checks the key's rate. */
+  readonly isRecording?: boolean;
+}
+
 /** @returns The options of {@linkcode mount} for routes that accept API keys. */
-export function apiKeyAuth({ config, services }: AppParts) {
-  const { apiKeyCalls, rejectedApiKeys } = services.rateLimits;
-  const perSecond = config.apiKeyRequestsPerSecond;
+export function apiKeyAuth({ services }: AppParts, { isRecording = false }: ApiKeyUse = {}) {
+  const { rejectedApiKeys } = services.rateLimits;
 
   const requireActive = async (keyHash: string) => void await requireApiKey(services, keyHash, null);
-
-  /** Counts a request and sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers). */
-  function countCall(c: AppContext, keyHash: string): void {
-    if (perSecond === 0) return;
-    const state = apiKeyCalls.take(keyHash);
-    c.set("responseHeaders", [
-      ["ratelimit", `"key";r=${state.remaining};t=${Math.ceil(state.resetMs / 1000)}`],
-      ["ratelimit-policy", `"key";q=${perSecond};w=1`],
-    ]);
-    if (state.isAllowed) return;
-    noteLimitedApiKey(services, keyHash, c.get("client"));
-    throw rateLimited(state, `This key is limited to ${perSecond} requests per second.`);
-  }
 
   const hasSentInvalidKeys = (c: AppContext) =>
     !rejectedApiKeys.isUnused && !rejectedApiKeys.peek(addressGroup(c.get("client").address)).isAllowed;
@@ -48,7 +43,9 @@ export function apiKeyAuth({ config, services }: AppParts) {
       // invalid keys.
       if (hasSentInvalidKeys(c)) await requireActive(keyHash);
       else await beforeLargeBody(c, () => requireActive(keyHash));
-      countCall(c, keyHash);
+      const call = await countKeyCall(services, keyHash, { isRecording });
+      if (call === undefined) throw invalidApiKeyError();
+      acceptCall(c, services, call);
       return keyHash;
     },
     /** Hides what is wrong with a request from callers without a key that works, and limits invalid keys by address. */
@@ -59,6 +56,20 @@ export function apiKeyAuth({ config, services }: AppParts) {
       return limitRejected(services, c, invalidApiKeyError(), "API keys");
     },
   };
+}
+
+/** Sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers). @throws {AppError} `rate_limited`. */
+function acceptCall(c: AppContext, services: Services, call: KeyCall): void {
+  c.set("keyCall", { ...call, onRecount: (recounted) => acceptCall(c, services, recounted) });
+  if (call.limit === null) return c.set("responseHeaders", []);
+  const { perSecond, state } = call.limit;
+  c.set("responseHeaders", [
+    ["ratelimit", `"key";r=${Math.max(0, state.remaining)};t=${Math.ceil(state.resetMs / 1000)}`],
+    ["ratelimit-policy", `"key";q=${perSecond};w=1`],
+  ]);
+  if (state.isAllowed) return;
+  noteLimitedApiKey(services, call.keyHash, c.get("client"));
+  throw rateLimited(state, `This key is limited to ${countOf(perSecond, "request")} per second.`);
 }
 
 function bearerKeyHash(c: AppContext): string {

@@ -77,7 +77,8 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 }
 
 function apiKeyAdmission(parts: AppParts) {
-  const apiKey = apiKeyAuth(parts);
+  const reading = apiKeyAuth(parts);
+  const recording = apiKeyAuth(parts, { isRecording: true });
   return async (
     c: AppContext,
     { hasLimitStatus, ...options }: {
@@ -86,9 +87,11 @@ function apiKeyAdmission(parts: AppParts) {
       hasLimitStatus: boolean;
     },
   ) => {
+    const apiKey = options.meter === null ? reading : recording;
     try {
       const keyHash = await apiKey.authenticate(c);
-      return c.body(null, 200, identityHeaders(await admitApiKey(parts.services, keyHash, options)));
+      const admitted = await admitApiKey(parts.services, keyHash, { ...options, call: c.get("keyCall") });
+      return c.body(null, 200, identityHeaders(admitted));
     } catch (error) {
       const isExceeded = error instanceof AppError && error.code === "limit_exceeded";
       // Some proxies turn every other status into 500.

@@ -40,7 +40,7 @@ export async function recordRequest(
   });
   if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
   try {
-    const recorded = await recordUsage(context, keyHash, { inputs, bytes });
+    const recorded = await recordUsage(context, keyHash, { inputs, bytes, call: c.get("keyCall") });
     addLimitHeaders(c, recorded.limits, now);
     return recorded;
   } catch (error) {

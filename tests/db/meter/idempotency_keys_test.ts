@@ -60,6 +60,7 @@ function record(database: Database, records: readonly Given[], apiKey = activeKe
   return insertUsageRecords(database, {
     now,
     by: "keys",
+    rates: [],
     isCatalogRequired: false,
     hasLimits: false,
     sources: [apiKey],
@@ -104,6 +105,7 @@ function recordRandom(database: Database, records: readonly RandomRecord[], pref
   return insertUsageRecords(database, {
     now,
     by: "keys",
+    rates: [],
     isCatalogRequired: false,
     hasLimits: false,
     sources: [activeKey, otherActiveKey],

@@ -57,6 +57,7 @@ for (const kind of databaseKinds) {
         await insertUsageRecords(database, {
           now: 1_000_000,
           by: "keys",
+          rates: [],
           isCatalogRequired: false,
           hasLimits: false,
           sources: hashes,

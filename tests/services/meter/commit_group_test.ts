@@ -36,6 +36,7 @@ const outcome: RecordOutcome = {
   unlisted: [],
   inserted: 3,
   hasLimits: false,
+  ratesVersion: 0,
   limits: [],
   firstSeq: 1,
 };

@@ -48,6 +48,7 @@ onEveryDatabase(
     const commit = insertUsageRecords(database, {
       now: 0,
       by: "keys",
+      rates: [],
       isCatalogRequired: false,
       hasLimits: false,
       sources: [],
