@@ -1,9 +1,9 @@
 // Counts requests with an API key against how many it may make per second.
-import { DatabaseError } from "../../db/engine/database.ts";
 import type { KeyRate, RateOfKey } from "../../db/meter/key_rates.ts";
 import { invalidApiKeyError } from "../../domain/errors.ts";
 import type { Context } from "../context.ts";
 import type { RateLimitState } from "../rate_limiter.ts";
+import { OutdatedRateError } from "./known_keys.ts";
 
 /** A request with a key, counted. */
 export interface KeyCall {
@@ -83,10 +83,9 @@ export async function recordAtRate<T>(
     try {
       return await record(counted);
     } catch (error) {
-      if (!(error instanceof DatabaseError) || error.kind !== "constraint") throw error;
+      if (!(error instanceof OutdatedRateError)) throw error;
       const next = await recountKeyCall(context, counted);
       if (next === undefined) throw invalidApiKeyError();
-      if (next.rate.version === counted.rate.version) throw error;
       onRecount(next);
       counted = next;
     }

@@ -13,6 +13,9 @@ export interface KnownKey {
   readonly rate: KeyRate;
 }
 
+/** Nothing of a group was recorded, because a rate of one of its requests has changed. */
+export class OutdatedRateError extends Error {}
+
 /** API keys by their hashes. */
 export class KnownKeys {
   readonly #context: BaseContext;
@@ -46,6 +49,12 @@ export class KnownKeys {
       if (key === undefined) return undefined;
     }
     return key;
+  }
+
+  /** @returns Whether one of the rates may have changed since it was read. @throws {DatabaseError} */
+  async isAnyOutdated(rates: readonly RateOfKey[]): Promise<boolean> {
+    const version = await this.#version.get();
+    return rates.some(({ rate }) => rate.version < version);
   }
 
   /** Notes that rates were still right at a version. */

@@ -2,7 +2,7 @@
 // acknowledged before its commit, or with more than what the commit returned.
 import { setImmediate } from "node:timers";
 import { type Database, DatabaseError, type Statement } from "../../db/engine/database.ts";
-import { insertUsageRecords } from "../../db/meter/recorder.ts";
+import { insertUsageRecords, type RecordOutcome } from "../../db/meter/recorder.ts";
 import { findRecordIdKey } from "../../db/meter/usage_records.ts";
 import { type AppError, invalidApiKeyError, unavailableError } from "../../domain/errors.ts";
 import {
@@ -30,7 +30,7 @@ import {
 } from "./commit_group.ts";
 import { type CompletedRequests, completeRequests } from "./commit_results.ts";
 import { FairQueue, type QueueLimits } from "./fair_queue.ts";
-import { KnownKeys } from "./known_keys.ts";
+import { KnownKeys, OutdatedRateError } from "./known_keys.ts";
 import { type CounterContext, prepareLimitCounters } from "./limit_counters.ts";
 import { CommitMetrics } from "./recorder_metrics.ts";
 
@@ -271,12 +271,22 @@ export class Recorder {
     const isCatalogRequired = config.usageCatalog === "required";
     const group = buildGroup(requests, { now: clock(), isCatalogRequired, hasLimits: this.#hasLimits });
     const startedAt = performance.now();
-    const outcome = await insertUsageRecords(writer, group.group, note);
+    const outcome = await this.#insert(writer, group.group, note);
     this.keys.confirm(group.group.rates, outcome.ratesVersion);
     this.#hasLimits = outcome.hasLimits ?? this.#hasLimits;
     const completed = completeRequests(requests, { ...group, outcome, ids });
     this.#commitMetrics.observeCommit(startedAt, completed.counts);
     return completed;
+  }
+
+  /** @throws {OutdatedRateError | DatabaseError} */
+  async #insert(...batch: Parameters<typeof insertUsageRecords>): Promise<RecordOutcome> {
+    try {
+      return await insertUsageRecords(...batch);
+    } catch (error) {
+      const isRejected = error instanceof DatabaseError && error.kind === "constraint";
+      throw isRejected && await this.keys.isAnyOutdated(batch[1].rates) ? new OutdatedRateError() : error;
+    }
   }
 }
 
