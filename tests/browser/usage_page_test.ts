@@ -9,6 +9,7 @@ import {
   type Page,
   problemsOnScreens,
   screens,
+  signedInContext,
   watchedPage,
 } from "../support/browser.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
@@ -50,16 +51,10 @@ async function record(
   assert.equal(response.status, 201);
 }
 
-async function signedIn(
-  { baseUrl, browser, journey }: Visit,
+const signedIn = (
+  { baseUrl, browser, journey: { cookie } }: Visit,
   look: Parameters<Browser["newContext"]>[0] = {},
-): Promise<BrowserContext> {
-  const context = await browser.newContext(look);
-  const at = journey.cookie.indexOf("=");
-  const cookie = { name: journey.cookie.slice(0, at), value: journey.cookie.slice(at + 1), url: baseUrl };
-  await context.addCookies([cookie]);
-  return context;
-}
+): Promise<BrowserContext> => signedInContext(browser, { baseUrl, cookie }, look);
 
 const sum = (page: Page) => page.locator(".figures dd.value").first();
 const queryOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);

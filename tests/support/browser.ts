@@ -53,6 +53,18 @@ export async function watchedPage(context: BrowserContext): Promise<{ page: Page
   return { page, errors };
 }
 
+/** Opens a browser window with the cookie of a session. @param cookie As the `Cookie` header has it. */
+export async function signedInContext(
+  browser: Browser,
+  { baseUrl, cookie }: { baseUrl: string; cookie: string },
+  look: Parameters<Browser["newContext"]>[0] = {},
+): Promise<BrowserContext> {
+  const context = await browser.newContext(look);
+  const at = cookie.indexOf("=");
+  await context.addCookies([{ name: cookie.slice(0, at), value: cookie.slice(at + 1), url: baseUrl }]);
+  return context;
+}
+
 /** The color schemes and widths that every page is checked with. */
 export const screens: readonly { readonly colorScheme: "light" | "dark"; readonly width: number }[] = [
   { colorScheme: "light", width: 360 },
