@@ -272,6 +272,8 @@ export const usageStepRowsMax = 1_000;
 export const limitClockMarginMs = 10 * 60_000;
 /** Records that the sum of one minute reads. Takes half a second. */
 export const limitMinuteRecordsMax = 500_000;
+/** Unknown counters of a request that are completed before it is tried again. */
+export const limitUnknownCellsMax = 2_000;
 /** Counters of limits that one report completes, and one batch writes. */
 export const limitCellsPerReportMax = 100;
 /** How long counters of minutes and hours are kept. Older windows are read from records and rollups when something is late. */

@@ -3,6 +3,7 @@
 import {
   errorDetailsMax,
   limitClockMarginMs,
+  limitUnknownCellsMax,
   rollupQuarterMs,
   usageTimestampFutureMaxMs,
 } from "../../domain/limits.ts";
@@ -137,15 +138,21 @@ const refuse = (select: SelectSeries) =>
     ])
   })
   ), ${applied(select, sql`EXISTS (SELECT 1 FROM full)`)},
-  demands AS MATERIALIZED (
-    SELECT ${field.request} AS request, f.*, coalesce(sum(${high}), 0) AS high, coalesce(sum(${low}), 0) AS low,
-      coalesce(sum(r.quantity_micro), 0) AS micro
+  wanted AS MATERIALIZED (
+    SELECT ${field.request} AS request, e.key AS position, a.usage_limit, a.organization,
+      ${windowOf(field.timestamp)} AS window_number
     FROM json_each(?1) e CROSS JOIN applied a ON a.position = ${field.series}
-    CROSS JOIN full f ON f.usage_limit = a.usage_limit AND f.organization = a.organization
-      AND f.window_number IN (${windowOf(field.timestamp)}, ${windowOf(now)})
-    LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + e.key + 1
-      AND f.window_number = ${windowOf(sql`r.timestamp`)}
     WHERE EXISTS (SELECT 1 FROM full)
+    UNION ALL
+    SELECT DISTINCT ${field.request}, NULL, a.usage_limit, a.organization, ${windowOf(now)}
+    FROM json_each(?1) e CROSS JOIN applied a ON a.position = ${field.series}
+    WHERE EXISTS (SELECT 1 FROM full)
+  ), demands AS MATERIALIZED (
+    SELECT w.request, f.*, coalesce(sum(${high}), 0) AS high, coalesce(sum(${low}), 0) AS low,
+      coalesce(sum(r.quantity_micro), 0) AS micro
+    FROM wanted w CROSS JOIN full f ON f.usage_limit = w.usage_limit AND f.organization = w.organization
+      AND f.window_number = w.window_number
+    LEFT JOIN usage_records r ON r.seq = (SELECT seq FROM usage_cursor) + w.position + 1
     GROUP BY 1, f.usage_limit, f.organization, f.window_number
   ), judged AS MATERIALIZED (
     SELECT *, max(NOT is_known) OVER (PARTITION BY request) AS is_unknown,
@@ -188,7 +195,7 @@ const selectStates = sql`
       FROM usage_limit_added WHERE at = ${now}
     UNION ALL SELECT request, reason, usage_limit, organization, window_number, at
       FROM (SELECT *, row_number() OVER (PARTITION BY request) AS rank FROM usage_limit_refused)
-      WHERE rank <= ${integer(errorDetailsMax)}) a
+      WHERE rank <= iif(reason = 'unknown', ${integer(limitUnknownCellsMax)}, ${integer(errorDetailsMax)})) a
   CROSS JOIN usage_limit_counters n ON ${isCounter}
   CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization`;
 

@@ -7,7 +7,7 @@ import { assertError, createTestKey, type TestApp, type TestPerson } from "../..
 import { addLimit } from "../../../support/limits.ts";
 import { asOperator } from "../../../support/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators.ts";
-import { listPage, onEveryDatabase, recordAll, voidOne } from "../../../support/usage.ts";
+import { listPage, onEveryDatabase, recordAll, recordOne, voidOne } from "../../../support/usage.ts";
 
 async function limitsOf(test: TestApp, credentials: { apiKey: string } | { cookie: string }) {
   const path = "apiKey" in credentials ? "/api/v1/limits" : "/api/portal/limits";
@@ -154,6 +154,35 @@ onEveryDatabase(
       await limitsOf(test, { apiKey: ada.apiKey }),
       await limitsOf(test, { cookie: ada.cookie }),
     );
+  },
+);
+
+onEveryDatabase(
+  "records of other organizations don't wait for those of very many old windows",
+  async (test) => {
+    const [ada, bob] = [await personWithKey(test, "Ada"), await personWithKey(test, "Bob")];
+    // What was used before has to be summed up first.
+    test.advance(3_600_000);
+    for (const per of ["minute", "hour"] as const) {
+      await addLimit(test, {}, {
+        per,
+        quantity: 10,
+        mode: "hard",
+      });
+    }
+    const hoursAgo = (hours: number) => new Date(test.now() - hours * 3_600_000).toISOString();
+    await recordOne(test, bob.apiKey, { quantity: 1, timestamp: hoursAgo(1) });
+    const records = Array.from(
+      { length: 1_000 },
+      (_, n) => ({ ...tiles, quantity: 1, timestamp: hoursAgo(n / 3) }),
+    );
+    let isWaiting = true;
+    const all = recordAll(test, { apiKey: ada.apiKey, records }).finally(() => isWaiting = false);
+    for (let hours = 2; hours < 4; hours++) {
+      await recordOne(test, bob.apiKey, { quantity: 1, timestamp: hoursAgo(hours) });
+    }
+    assert.equal(isWaiting, true);
+    assert.equal(await all, 1_000);
   },
 );
 
