@@ -210,8 +210,8 @@ export const planRequestsPerSecondMax = 1_000_000;
 /** How long customers who use more than new limits are searched for, and how many are named. */
 export const limitsBelowUseSearchMs = 5_000;
 export const limitsBelowUseShownMax = 20;
-/** Organizations that one step of the search reads. */
-export const limitsBelowUseStepMax = 50;
+/** Organizations that one step of the search reads, with at most `usageStepSeriesMax` series unless a single one has more. */
+export const limitsBelowUseStepMax = 500;
 
 // Usage
 

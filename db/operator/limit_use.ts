@@ -20,6 +20,8 @@ export interface LimitedOrganizationRow extends NumberOverrides {
   readonly id: string;
   readonly name: string;
   readonly timezone: string;
+  /** How many series it has. */
+  readonly series: number;
   /** For `parseLimits`. */
   readonly limits: string;
   /** JSON: by the names of the limits. */
@@ -44,13 +46,15 @@ export function findLimitedOrganizations(
     ? sql`o.plan = ${planNumber(which.planId)}`
     : sql`o.id = ${which.organizationId} AND o.deleted_at IS NULL`;
   const counts: Readonly<Record<CountedNumber, Statement>> = {
-    apiKeysMax: sql`api_keys k WHERE k.organization_id = o.id AND ${activeApiKey(now)}`,
-    membersMax: sql`memberships m WHERE m.organization_id = o.id`,
-    usageSeriesMax: sql`usage_series s WHERE s.organization = o.number`,
+    apiKeysMax: sql`(SELECT count(*) FROM api_keys k WHERE k.organization_id = o.id AND ${
+      activeApiKey(now)
+    })`,
+    membersMax: sql`(SELECT count(*) FROM memberships m WHERE m.organization_id = o.id)`,
+    usageSeriesMax: sql`o.series`,
   };
-  const pairs = counted.map((name) => sql`${name}, (SELECT count(*) FROM ${counts[name]})`);
+  const pairs = counted.map((name) => sql`${name}, ${counts[name]}`);
   return database.read(sql`
-    SELECT o.number, o.id, o.name, o.timezone, o.api_keys_max AS apiKeysMax, o.members_max AS membersMax,
+    SELECT o.number, o.id, o.name, o.timezone, o.series, o.api_keys_max AS apiKeysMax, o.members_max AS membersMax,
       o.requests_per_second AS requestsPerSecond, o.usage_series_max AS usageSeriesMax,
       ${limitsJson({ column: "organization", number: sql`o.number` })} AS limits,
       json_object(${joinSql(pairs, ", ")}) AS counts

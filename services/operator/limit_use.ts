@@ -11,6 +11,7 @@ import {
   limitsBelowUseSearchMs,
   limitsBelowUseShownMax,
   limitsBelowUseStepMax,
+  usageStepSeriesMax,
 } from "../../domain/limits.ts";
 import { limitWindow } from "../../domain/meter/limit_window.ts";
 import { microsToNumber, splitQuantity, sumMicros } from "../../domain/meter/quantity.ts";
@@ -42,12 +43,16 @@ export async function searchLimitsBelowUse(
   let after = 0;
   for (;;) {
     const limit = limitsBelowUseStepMax;
-    const rows = await findLimitedOrganizations(context.database, which, { counted, after, limit, now });
+    const next = await findLimitedOrganizations(context.database, which, { counted, after, limit, now });
+    let series = 0;
+    const rows = next.filter((one, index) => (series += one.series) <= usageStepSeriesMax || index === 0);
     const step = { rows, lowered, isPlan: "planId" in which, now };
     const below = [...countsBelowUse(step), ...await usageBelowUse(context.database, step, pause)];
     organizationCount += new Set(below.map(({ organization }) => organization.id)).size;
     found.push(...below.slice(0, limitsBelowUseShownMax - found.length));
-    if (rows.length < limit) return { organizationCount, found, isComplete: true };
+    if (rows.length === next.length && next.length < limit) {
+      return { organizationCount, found, isComplete: true };
+    }
     if (performance.now() > endsAt) return { organizationCount, found, isComplete: false };
     after = rows.at(-1)?.number ?? after;
     await pause();

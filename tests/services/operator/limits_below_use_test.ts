@@ -1,9 +1,11 @@
 // Who already uses more than new limits would allow, on both kinds of database.
 import assert from "node:assert/strict";
-import { planLimitsBelowUse } from "../../../services/operator/limits_below_use.ts";
-import { organizationLimitsBelowUse } from "../../../services/operator/limits_below_use.ts";
+import {
+  organizationLimitsBelowUse,
+  planLimitsBelowUse,
+} from "../../../services/operator/limits_below_use.ts";
 import type { LimitMode, LimitPeriod } from "../../../domain/meter/usage_limit.ts";
-import { limitsBelowUseShownMax, limitsBelowUseStepMax } from "../../../domain/limits.ts";
+import { limitsBelowUseShownMax, limitsBelowUseStepMax, usageStepSeriesMax } from "../../../domain/limits.ts";
 import type { TestApp } from "../../support/app.ts";
 import { asOperator } from "../../support/operator_api.ts";
 import { newOperatorToken } from "../../support/operators.ts";
@@ -121,6 +123,9 @@ onEveryDatabase("counts members, keys and series, and names a few of many organi
   );
   const all = await planLimitsBelowUse(test.services, change);
   assert.deepEqual([all.organizationCount, all.found.length], [many, limitsBelowUseShownMax]);
+  // Steps of two organizations find the same ones.
+  await run(test, "UPDATE organizations SET series = ? WHERE name = 'Many'", usageStepSeriesMax / 2);
+  assert.equal((await planLimitsBelowUse(test.services, change)).organizationCount, many);
 });
 
 onEveryDatabase(
