@@ -230,6 +230,9 @@ func (m *Meter) pause(retryAfter time.Duration, why string) {
 		most = 200 * time.Millisecond << m.failures
 	}
 	pause := time.Duration(mathrand.Float64() * float64(most))
+	if retryAfter > pauseMax {
+		retryAfter = pauseMax
+	}
 	if pause < retryAfter {
 		pause = retryAfter
 	}

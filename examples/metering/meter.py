@@ -137,7 +137,7 @@ class Meter:
     def _pause(self, retry_after, why):
         pause = random.random() * min(PAUSE_MAX_SECONDS, 0.2 * 2 ** min(self._failures, 20))
         self._failures += 1
-        self._paused_until = time.monotonic() + max(pause, retry_after)
+        self._paused_until = time.monotonic() + max(pause, min(retry_after, PAUSE_MAX_SECONDS))
         self._notify(f"records waiting: {self.counts()['waiting']}; {why}")
 
     def _lose(self, count, why):

@@ -140,7 +140,7 @@ export class Meter {
 
   #pause(retryAfterMs: number, why: string): void {
     const pauseMs = Math.random() * Math.min(pauseMaxMs, 200 * 2 ** this.#failures++);
-    this.#pausedUntil = performance.now() + Math.max(pauseMs, retryAfterMs);
+    this.#pausedUntil = performance.now() + Math.max(pauseMs, Math.min(retryAfterMs, pauseMaxMs));
     this.#notify(`records waiting: ${this.#waiting.length}; ${why}`);
   }
 
