@@ -11,6 +11,7 @@ import {
   type SignedWindow,
   sumSeries,
 } from "../../db/operator/overview.ts";
+import { findReachedLimits, type ReachedLimit } from "../../db/operator/reached_limits.ts";
 import type { DatabaseReader } from "../../db/engine/database.ts";
 import {
   apiKeyUsedIntervalMs,
@@ -29,6 +30,7 @@ const topCustomersMax = 10;
 const customerSeriesMax = 100;
 const chartSeriesMax = 6;
 const suspendedSendersMax = 100;
+const reachedLimitsMax = 100;
 
 /** How much was recorded, and how much more that is than before. */
 export interface OverviewFigure {
@@ -66,6 +68,8 @@ export interface OperatorOverview {
   readonly customers: readonly TopCustomer[];
   /** Suspended organizations whose keys sent usage in the last day all the same, by name; at most 100. */
   readonly suspendedSenders: readonly string[];
+  /** Organizations that have reached a hard limit, the latest first; at most 100. */
+  readonly reachedLimits: readonly ReachedLimit[];
 }
 
 /** An organization that used much of the metric this month. */
@@ -158,6 +162,7 @@ async function readAnew(
       noteMs: apiKeyUsedIntervalMs,
       limit: suspendedSendersMax,
     }),
+    reachedLimits: await findReachedLimits(database, { now, since: now - dayMs, limit: reachedLimitsMax }),
   };
 }
 

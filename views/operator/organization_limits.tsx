@@ -9,11 +9,10 @@ import {
   type PlanOverrides,
 } from "../../domain/operator/plan.ts";
 import { Badge } from "../components/badge.tsx";
-import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
-import { actionsColumn, Cell, Name, Row, Table } from "../components/table.tsx";
+import { Cell, Name, Row, Table } from "../components/table.tsx";
 import { limitName, modeWords } from "../text/limit.ts";
 import { organizationHref, planHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
@@ -63,14 +62,14 @@ export function ReachedBadge({ standings }: Pick<OrganizationLimitsProps, "stand
 /** The card. */
 export function OrganizationLimits({ organization, plan, standings, now }: OrganizationLimitsProps) {
   const { id, overrides } = organization;
-  const columns = ["Limit", ...valueColumns, "Used", actionsColumn];
+  const columns = ["Limit", ...valueColumns, "Used"];
   return (
     <Card
       title="Limits"
       aside={<a class="small" href={organizationLimitsHref(id)}>Edit overrides</a>}
       flush
     >
-      <Table label="Limits" columns={columns}>
+      <Table label="Limits" columns={columns} isSmall>
         {limitRows(plan.limits, overrides.limits).map((row) => (
           <LimitRow
             {...row}
@@ -87,7 +86,10 @@ export function OrganizationLimits({ organization, plan, standings, now }: Organ
   );
 }
 
-const valueColumns = [{ title: "Plan", isNumber: true }, { title: "Override", isNumber: true }];
+const valueColumns = [
+  { title: "Plan", isNumber: true, isOptional: true },
+  { title: "Override", isNumber: true, isOptional: true },
+];
 
 interface LimitRowProps {
   readonly scope: LimitScope;
@@ -133,19 +135,17 @@ function LimitRow(
               <RelativeTime at={standing.resetsAt} now={now} />
             </>
           )}
+          {" · "}
+          <a href={href}>
+            {override === undefined ? "Override" : "Edit"}
+            <span class="unseen">{` ${limitName(scope)}`}</span>
+          </a>
         </div>
       </Cell>
-      <Cell label="Plan" isNumber>{quantityText(fromPlan)}</Cell>
-      <Cell label="Override" isNumber>{quantityText(override)}</Cell>
+      <Cell label="Plan" isNumber isOptional>{quantityText(fromPlan)}</Cell>
+      <Cell label="Override" isNumber isOptional>{quantityText(override)}</Cell>
       <Cell label="Used">
         {standing === undefined ? "–" : <Used used={standing.used} allowed={standing.quantity} />}
-      </Cell>
-      <Cell place="actions">
-        <div class="actions-row">
-          <ButtonLink tone="quiet" href={href} about={limitName(scope)}>
-            {override === undefined ? "Override" : "Edit"}
-          </ButtonLink>
-        </div>
       </Cell>
     </Row>
   );
@@ -165,13 +165,17 @@ function NumberRow(
   },
 ) {
   const override = overrides[name];
+  const allowed = override ?? plan[name];
   return (
     <Row>
       <Cell place="title" value={<Name text={numberWords[name]} />} />
-      <Cell label="Plan" isNumber>{numberText(name, plan[name])}</Cell>
-      <Cell label="Override" isNumber>{override === null ? "–" : numberText(name, override)}</Cell>
-      <Cell label="Used">{used === null ? "–" : <Used used={used} allowed={override ?? plan[name]} />}</Cell>
-      <Cell place="actions" />
+      <Cell label="Plan" isNumber isOptional>{numberText(name, plan[name])}</Cell>
+      <Cell label="Override" isNumber isOptional>{override === null ? "–" : numberText(name, override)}</Cell>
+      <Cell label="Used">
+        {used === null
+          ? <span class="muted tiny">{`of ${numberText(name, allowed)}`}</span>
+          : <Used used={used} allowed={allowed} />}
+      </Cell>
     </Row>
   );
 }
@@ -186,7 +190,7 @@ function Used({ used, allowed }: { used: number; allowed: number }) {
   return (
     <span>
       <Share percent={percent} isUsed />
-      <span class="muted tiny">{groupDigits(used)}</span>
+      <span class="muted tiny">{`${groupDigits(used)} of ${groupDigits(allowed)}`}</span>
     </span>
   );
 }

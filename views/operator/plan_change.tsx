@@ -98,7 +98,7 @@ function BelowUseWarning({ organizationCount, found, isComplete }: LimitsBelowUs
         tone="refused"
         text={`${isComplete ? "" : "At least "}${countOf(organizationCount, "organization")} already ${
           one ? "uses" : "use"
-        } more than the new limits allow. Their existing data, keys and members stay.`}
+        } more than the new limits allow. Existing data, keys and members stay. Usage beyond a hard limit is rejected.`}
       />
       <Table label="Over the new limits" columns={["Organization", usedColumn, allowedColumn]} isSmall>
         {found.map(({ organization: { id, name }, what, used, allowed }) => (

@@ -24,11 +24,12 @@ const newHref = `${list}/new`;
 const addressesCharactersMax = 2000;
 
 /** What each scope allows. */
-const scopeWords: Readonly<Record<Exclude<OperatorScope, "keys:verify">, string>> = {
+const scopeWords: Readonly<Record<OperatorScope, string>> = {
   "organizations:read": "See organizations, members and notes",
   "organizations:write": "Create, change, suspend and delete organizations",
   "keys:read": "See API keys",
   "keys:write": "Create, change and revoke API keys",
+  "keys:verify": "Verify customers' API keys, and record their usage",
   "usage:read": "Read the usage of all organizations",
   "usage:write": "Record usage for organizations",
   "usage:void": "Void usage records",

@@ -10,6 +10,7 @@ import type { ChartProps } from "../../../views/components/chart.tsx";
 import { type Health, healthOf } from "../../../views/operator/health.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { type Attention, overviewPage } from "../../../views/operator/overview.tsx";
+import { limitName } from "../../../views/text/limit.ts";
 import { clockTime, monthWords } from "../../../views/text/time.ts";
 import { daysWords, windowNames } from "../../../views/text/zone.ts";
 import type { App } from "../../env.ts";
@@ -18,6 +19,7 @@ import { type PortalParts, sendPage } from "../page.ts";
 import { operatorFrame, operatorHome, operatorPages } from "./page.ts";
 
 const namedSendersMax = 3;
+const namedLimitsMax = 3;
 
 /** Mounts `/operator`. */
 export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
@@ -54,7 +56,12 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
         note: customer.externalId ?? customer.id,
       })),
       activeCount: overview.organizations.month,
-      attention: [...attentionOf(health), ...suspendedSenders(overview), ...openMonth(billing, now)],
+      attention: [
+        ...attentionOf(health),
+        ...reachedLimits(overview),
+        ...suspendedSenders(overview),
+        ...openMonth(billing, now),
+      ],
       health,
     });
     return await sendPage(c, page);
@@ -126,6 +133,27 @@ function attentionOf(health: readonly Health[]): Attention[] {
       label: "View",
     }]
   );
+}
+
+function reachedLimits({ reachedLimits: reached }: OperatorOverview): Attention[] {
+  const item = { icon: "gauge", tone: "soon", label: "View" } as const;
+  const others = reached.length - namedLimitsMax;
+  return [
+    ...reached.slice(0, namedLimitsMax).map(({ id, name, ...limit }) => ({
+      ...item,
+      title: `${name} has reached a hard limit`,
+      text: `Requests that don't fit are rejected: ${limitName(limit)}.`,
+      href: organizationHref(id),
+    })),
+    ...(others <= 0 ? [] : [{
+      ...item,
+      title: `${countOf(others, "other organization")} ${others === 1 ? "has" : "have"} reached a hard limit`,
+      text: `${reached.slice(namedLimitsMax, 2 * namedLimitsMax).map(({ name }) => name).join(", ")}${
+        others > namedLimitsMax ? " and others" : ""
+      }.`,
+      href: organizationsHref,
+    }]),
+  ];
 }
 
 function suspendedSenders({ suspendedSenders: names }: OperatorOverview): Attention[] {

@@ -45,7 +45,7 @@ testApp("operators give an organization another plan, and see before what change
   assert.equal((await find()).planId, plan.id);
   const shown = (await open(test, page, mara)).html;
   assert.match(shown, new RegExp(`<a href="/operator/plans/${plan.id}"><bdi>Growth</bdi>`));
-  assert.match(shown, /requests per day.*80%.*40</s);
+  assert.match(shown, /requests per day.*80%.*40 of 50</s);
   const unknown = await open(test, `${page}/plan`, mara, { planId: "plan_none" });
   assert.equal(unknown.status, 422);
 });

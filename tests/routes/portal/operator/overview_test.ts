@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
+import { addLimit } from "../../../support/limits.ts";
 import { makeOperator, newOperator } from "../../../support/console.ts";
 import { openPage } from "../../../support/pages.ts";
 
@@ -69,6 +70,35 @@ testApp("the overview names suspended organizations that still send usage", asyn
   test.advance(25 * 3_600_000);
   await makeOperator(test, mara);
   assert.match(await text(), /Needs attention 1 Email: failing/);
+});
+
+testApp("the overview names organizations that have reached a hard limit", async (test) => {
+  const mara = await newOperator(test);
+  const [ada, grace] = [await test.signUp("Ada"), await test.signUp("Grace")];
+  const keys = [await createTestKey(test, ada), await createTestKey(test, grace)];
+  const { id } = await addLimit(test, {}, { per: "day", metric: "m", quantity: 5, mode: "hard" });
+  const send = (key: number, quantity: number) =>
+    test.send("/api/v1/usage", {
+      apiKey: keys[key]?.fullKey ?? "",
+      json: { productSlug: "p", metric: "m", quantity },
+    });
+  const text = async () => {
+    // The overview is kept for half a minute.
+    test.advance(30_000);
+    return textOf((await openPage(test, "/operator", { person: mara })).html);
+  };
+  await send(0, 5);
+  await send(1, 4);
+  assert.match(await text(), /Ada’s organization has reached a hard limit .*rejected: m per day\./);
+  assert.doesNotMatch(await text(), /Grace’s organization has reached/);
+  await assertError(await send(1, 2), 429, "limit_exceeded");
+  assert.match(await text(), /Grace’s organization has reached a hard limit/);
+  // A higher limit is not reached; who was rejected is named for a day.
+  await test.opened.database.write([sql`UPDATE usage_limits SET quantity_whole = 9 WHERE id = ${id}`]);
+  assert.doesNotMatch(await text(), /Ada’s organization has reached/);
+  test.advance(24 * 3_600_000);
+  await makeOperator(test, mara);
+  assert.doesNotMatch(await text(), /has reached a hard limit/);
 });
 
 testApp("without usage the overview says so", async (test) => {
