@@ -213,3 +213,37 @@ testApp("rejects budgets of another form", async (test) => {
     assert.equal(error.details?.[0]?.path, at, JSON.stringify(budget));
   }
 });
+
+onEveryDatabase(
+  "a budget counts what a key and those that it replaced used, and nothing else",
+  async (test) => {
+    const ada = await test.signUp("Ada");
+    const old = await createTestKey(test, ada);
+    const other = await createTestKey(test, ada);
+    const { productSlug, metric } = perDay;
+    const record = (apiKey: string, quantity: number) =>
+      test.send("/api/v1/usage", { apiKey, json: { productSlug, metric, quantity } });
+    // Usage from before the budget counts too.
+    assert.equal((await record(old.fullKey, 30)).status, 201);
+  test.advance(60_000);
+    const [limit] = await setBudget(test, ada, old.id, [{ ...perDay, quantity: 100 }]);
+    assert.equal((await record(other.fullKey, 1_000)).status, 201);
+    const rotated = await test.send(`${path}/${old.id}/rotate`, {
+      cookie: ada.cookie,
+      json: { expireOldAt: "2026-11-21T15:00:00Z" },
+    });
+    const { fullKey } = await rotated.json();
+    assert.equal((await record(fullKey, 50)).status, 201);
+    const { error } = await assertError(await record(old.fullKey, 21), 429, "limit_exceeded");
+    const standing = { limitId: limit?.id, productSlug, metric, per: "day", quantity: 100 };
+    const resetsAt = "2026-11-22T00:00:00.000Z";
+    assert.partialDeepStrictEqual(error.details, [{ ...standing, used: 80, remaining: 20, resetsAt }]);
+    assert.equal((await record(old.fullKey, 20)).status, 201);
+    await assertError(await record(fullKey, 0.000001), 429, "limit_exceeded");
+    assert.equal((await record(other.fullKey, 1_000)).status, 201);
+    await setBudget(test, ada, old.id, [{ ...perDay, quantity: 101 }]);
+    assert.equal((await record(fullKey, 1)).status, 201);
+    await setBudget(test, ada, old.id, []);
+    assert.equal((await record(fullKey, 1_000)).status, 201);
+  },
+);
