@@ -141,12 +141,25 @@ export async function readApiKeys(
   return { apiKeys: rows.map((row) => toApiKey(row, now)), nextCursor };
 }
 
-/** Counts active and inactive keys. @throws {AppError} `forbidden`. */
+/** How many keys there are. */
+export interface ApiKeyCounts {
+  readonly active: number;
+  readonly inactive: number;
+  /** How many the organization may have active; null for members, who see their own only. */
+  readonly activeMax: number | null;
+}
+
+/** Counts keys. @throws {AppError} `forbidden`. */
 export async function countApiKeys(
   { database, clock }: SessionContext,
   session: Session,
-): Promise<{ active: number; inactive: number }> {
-  return await findApiKeyCounts(database, readScope(session), clock());
+): Promise<ApiKeyCounts> {
+  const scope = readScope(session);
+  const [counts, activeMax] = await Promise.all([
+    findApiKeyCounts(database, scope, clock()),
+    scope.createdBy === undefined ? findEffectiveNumber(database, scope.organizationId, "apiKeysMax") : null,
+  ]);
+  return { ...counts, activeMax: activeMax ?? null };
 }
 
 /** @throws {AppError} `not_found`, `forbidden`. */

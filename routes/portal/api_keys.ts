@@ -84,7 +84,7 @@ function showList(parts: PortalParts): ShowList {
     // A new key is shown even if the list cannot be read: it cannot be shown again.
     const read = state.newKey === undefined ? await reading : await reading.catch(() => null);
     const [{ apiKeys, nextCursor }, counts] = read ??
-      [{ apiKeys: [], nextCursor: null }, { active: 0, inactive: 0 }];
+      [{ apiKeys: [], nextCursor: null }, null];
     const usage = await recentUsage(parts, session, apiKeys.map(({ id }) => id));
     const view = apiKeysPage({
       frame: portalFrame(parts, session),

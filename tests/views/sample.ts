@@ -83,7 +83,7 @@ export function apiKeysProps(text: string): ApiKeysPageProps {
       { ...key, id: "key_3", status: "revoked", revokedAt: "2026-08-24T00:00:00.000Z" },
       { ...key, id: "key_4", status: "expired", expiresAt: "2026-10-04T00:00:00.000Z", createdBy: null },
     ],
-    counts: { active: 2, inactive: 2 },
+    counts: { active: 2, inactive: 2, activeMax: 100 },
     nextCursor: text,
     newKey: {
       name: text,

@@ -28,7 +28,10 @@ export interface NewKey {
 export interface ApiKeysPageProps {
   readonly frame: PortalFrame;
   readonly apiKeys: readonly ApiKeyRow[];
-  readonly counts: { readonly active: number; readonly inactive: number };
+  /** Null when they are not available. `activeMax`: how many the plan allows, for those who see all keys. */
+  readonly counts:
+    | { readonly active: number; readonly inactive: number; readonly activeMax: number | null }
+    | null;
   /** The cursor of the list's next page. */
   readonly nextCursor: string | null;
   readonly newKey: NewKey | null;
@@ -47,7 +50,7 @@ export interface ApiKeysPageProps {
 
 /** @returns The page of the organization's keys. */
 export function apiKeysPage(props: ApiKeysPageProps): Page {
-  const { frame, newKey, counts: { active, inactive }, nextCursor } = props;
+  const { frame, newKey, counts, nextCursor } = props;
   return (
     <PortalPage title="API keys" frame={frame} place="api-keys">
       <PageHead
@@ -79,9 +82,7 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
       </Card>
       <Card
         title="API keys"
-        aside={
-          <p class="muted small">{`${groupDigits(active)} active · ${groupDigits(inactive)} inactive`}</p>
-        }
+        aside={counts && <p class="muted small">{countsText(counts)}</p>}
         flush
       >
         {props.apiKeys.length === 0
@@ -96,6 +97,11 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
       />
     </PortalPage>
   );
+}
+
+function countsText({ active, inactive, activeMax }: NonNullable<ApiKeysPageProps["counts"]>): string {
+  const all = activeMax === null ? "" : ` of ${groupDigits(activeMax)}`;
+  return `${groupDigits(active)}${all} active · ${groupDigits(inactive)} inactive`;
 }
 
 function NewKeyForm({ form, frame }: Pick<ApiKeysPageProps, "form" | "frame">) {

@@ -225,7 +225,7 @@ onEveryDatabase(
       test.send("/api/v1/usage", { apiKey, json: { productSlug, metric, quantity } });
     // Usage from before the budget counts too.
     assert.equal((await record(old.fullKey, 30)).status, 201);
-  test.advance(60_000);
+    test.advance(60_000);
     const [limit] = await setBudget(test, ada, old.id, [{ ...perDay, quantity: 100 }]);
     assert.equal((await record(other.fullKey, 1_000)).status, 201);
     const rotated = await test.send(`${path}/${old.id}/rotate`, {

@@ -58,6 +58,8 @@ testApp("members see their own keys' budgets, and don't change them", async (tes
     Budget: "No budget A budget limits what this key can use, within the limits of your organization.",
   });
   const { id: adas } = await createTestKey(test, ada);
+  assert.match((await show(test, path, member)).html, />1 active · 0 inactive</);
+  assert.match((await show(test, path, ada)).html, />2 of 100 active · 0 inactive</);
   assert.equal((await show(test, `${path}/${adas}`, member)).status, 404);
 });
 

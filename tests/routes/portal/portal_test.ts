@@ -149,7 +149,7 @@ testApp("revoking asks first, by a page; then the key is refused", async (test) 
   assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
   const list = await page(test, done.location ?? "", person);
   assert.match(list.html, inPage(apiKeyWords.revoked("Production")));
-  assert.match(list.html, /0 active · 1 inactive/);
+  assert.match(list.html, /0 of 100 active · 1 inactive/);
 });
 
 testApp("the list of keys ignores an unknown key in its address", async (test) => {
