@@ -137,6 +137,14 @@ export const emailChangeMailsToRecipientPerDayMax = 5;
 export const accountLinkMailsToRecipientPerHourMax = 5;
 /** Notices to an unconfirmed address. A confirmed address gets all notices. */
 export const noticesToUnconfirmedRecipientPerDayMax = 10;
+/** Owners and admins of an organization, and operators, who get the emails about one of its limits. */
+export const limitMailRecipientsMax = 100;
+export const limitMailOperatorsMax = 20;
+/** Of these emails, those that one operator gets in a day. Customers can cause them. */
+export const operatorLimitMailsPerDayMax = 100;
+/** Notices about limits that become emails in one step, and how often new ones are looked for. */
+export const limitNoticesPerStepMax = 50;
+export const limitNoticesIntervalMs = 30_000;
 /** Queued emails that the metrics count, which bounds the cost of a scrape. */
 export const outboxCountedMax = 10_000;
 /** Emails being sent at the same time, and how long one may take. */

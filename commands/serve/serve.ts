@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Config, Settings } from "../../config.ts";
 import { messageOf } from "../../domain/errors.ts";
 import {
+  limitNoticesIntervalMs,
   retentionIntervalMs,
   retentionRestMs,
   shutdownFlushMs,
@@ -16,6 +17,7 @@ import { processMetrics } from "../../routes/process_metrics.ts";
 import { BackupSchedule } from "../../services/backups.ts";
 import { checkSettingNames } from "../check/setting_names.ts";
 import { mailMode } from "../../services/mail/mail.ts";
+import { mailLimitNotices } from "../../services/mail/limit_mails.ts";
 import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
 import {
   deleteCountersOfRemovedLimits,
@@ -162,6 +164,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     backups?.run(signal),
     closeStatements(services, { log, signal }),
     keepTimezones(services, { log, signal }),
+    mailLimits(services, { log, signal }),
   ];
   return async function stop() {
     server.drain();
@@ -234,6 +237,22 @@ async function closeStatements(
       if (!signal.aborted) log.warn("retrying failed statement", { error });
     }
     if (!isMore) await sleep(statementIntervalMs, signal);
+  }
+}
+
+/** Writes emails about limits, until the signal. */
+async function mailLimits(
+  services: Services,
+  { log, signal }: { log: ProgramLog; signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    let isMore = false;
+    try {
+      isMore = await mailLimitNotices(services);
+    } catch (error) {
+      if (!signal.aborted) log.warn("retrying failed emails about limits", { error });
+    }
+    if (!isMore) await sleep(limitNoticesIntervalMs, signal);
   }
 }
 

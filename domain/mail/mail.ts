@@ -1,7 +1,20 @@
 // The emails that the program can send, the facts that each mentions, and what their links are for.
 
+import type { LimitMode, LimitPeriod } from "../meter/usage_limit.ts";
+
 type Named = { readonly name: string };
 type AddressChange = Named & { readonly from: string; readonly to: string };
+
+/** A limit of an organization. The product and the metric are empty for all. */
+interface LimitMail {
+  readonly organization: string;
+  /** Such as `10,000`. */
+  readonly quantity: string;
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly per: LimitPeriod;
+  readonly mode: LimitMode;
+}
 
 /** Every kind of email with the facts that its text mentions. */
 export interface MailFields {
@@ -38,6 +51,11 @@ export interface MailFields {
   /** Without `passkey`, all were removed. */
   readonly passkey_removed: Named & { readonly passkey?: string };
   readonly account_deleted: Named;
+  /** To owners and admins of an organization. */
+  readonly limit_near: LimitMail;
+  readonly limit_reached: LimitMail;
+  /** To operators, about a hard limit. */
+  readonly operator_limit_reached: LimitMail & { readonly organizationId: string };
 }
 
 /** The stable name of a kind of email. */

@@ -4,6 +4,7 @@ import { mailSubjectNameCharactersMax } from "../../domain/limits.ts";
 import type { EmailContent, EmailLinks, EmailTexts, MailFields, MailKind } from "../../domain/mail/mail.ts";
 import { countOf } from "../../domain/number_text.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
+import { limitName } from "../text/limit.ts";
 import { asRole } from "../text/role.ts";
 import { htmlMail, plainMail } from "./mail_body.tsx";
 
@@ -21,6 +22,9 @@ interface Words {
 /** What an email can refer to: the host, and the pages where a password is changed or reset. */
 interface Places {
   readonly site: string;
+  /** The portal's public address. */
+  readonly home: string;
+  readonly account: string;
   readonly security: string;
   readonly forgot: string;
 }
@@ -139,7 +143,52 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     text: `Your account at ${site} was permanently deleted.`,
     otherwise: `If this wasn't you, contact the people who run ${site}.`,
   }),
+  limit_near: (limit, { home, account }) => ({
+    subject: `${cut(limit.organization)} has used 80% of a limit`,
+    text: [
+      `${limit.organization} has used at least 80% of this limit: ${limitText(limit)}.`,
+      limit.mode === "hard"
+        ? `Usage beyond the limit will be rejected${untilReset(limit)}.`
+        : "Usage beyond the limit will still be recorded.",
+      `See where your limits stand: ${home}/portal/usage`,
+    ],
+    otherwise: stopLimitMails(account),
+  }),
+  limit_reached: (limit, { home, account }) => ({
+    subject: `${cut(limit.organization)} has reached a limit`,
+    text: [
+      `${limit.organization} has reached this limit: ${limitText(limit)}.`,
+      limit.mode === "hard"
+        ? `Usage beyond the limit is rejected${untilReset(limit)}.`
+        : "Usage beyond the limit is still recorded.",
+      `See where your limits stand: ${home}/portal/usage`,
+    ],
+    otherwise: stopLimitMails(account),
+  }),
+  operator_limit_reached: (limit, { home, account }) => ({
+    subject: `${cut(limit.organization)} has reached a hard limit`,
+    text: [
+      `Your customer ${limit.organization} has reached this limit: ${limitText(limit)}.`,
+      `Usage beyond the limit is rejected${untilReset(limit)}.`,
+      `See the organization: ${home}/operator/organizations/${limit.organizationId}`,
+    ],
+    otherwise: stopLimitMails(account),
+  }),
 };
+
+type LimitFields = MailFields["limit_near"];
+
+function limitText({ quantity, productSlug, metric, per }: LimitFields): string {
+  return `${quantity} (${limitName({ productSlug: productSlug || null, metric: metric || null, per })})`;
+}
+
+function untilReset({ per }: LimitFields): string {
+  return per === "total" ? "" : " until the limit resets";
+}
+
+function stopLimitMails(account: string): string {
+  return `If you don't want emails about limits, turn them off in your account: ${account}`;
+}
 
 /** The text of every email. */
 export const emailTexts: EmailTexts = { kinds: Object.keys(mails) as MailKind[], render };
@@ -155,6 +204,8 @@ function render<Kind extends MailKind>(
   const security = `${home}/portal/account/security`;
   const words = mails[kind](safe as unknown as MailFields[Kind], {
     site,
+    home,
+    account: `${home}/portal/account`,
     security,
     forgot: `${home}/forgot-password`,
   });

@@ -8,10 +8,25 @@ const link = `${home}/verify-email?token=canary&x=1`;
 
 /** An email with the same text in every field. */
 function mailOf(kind: MailKind, text: string) {
-  const names = ["name", "from", "to", "organization", "inviter", "left", "passkey", "wrongCodes"];
+  const names = [
+    "name",
+    "from",
+    "to",
+    "organization",
+    "inviter",
+    "left",
+    "passkey",
+    "wrongCodes",
+    "productSlug",
+    "metric",
+  ];
   const fields = {
     ...Object.fromEntries(names.map((name) => [name, text])),
     role: "ADMIN",
+    quantity: "10,000",
+    per: "month",
+    mode: "hard",
+    organizationId: "org_1",
   } as unknown as MailFields[typeof kind];
   return emailTexts.render(kind, fields, { home, link, linkLifetimeMs: 3_600_000 });
 }
@@ -41,7 +56,10 @@ for (const kind of emailTexts.kinds) {
     assert.equal(html.includes(`>${escaped}</a>`), isLinked);
     assert.equal(text.includes("works for 1 hour."), isLinked);
     for (const address of text.replace(link, "").match(/https:\S+/g) ?? []) {
-      assert.match(address, /^https:\/\/auth\.example\.com\/(portal\/account\/security|forgot-password)$/);
+      assert.match(
+        address,
+        /^https:\/\/auth\.example\.com\/(portal\/(account(\/security)?|usage)|forgot-password|operator\/organizations\/org_1)$/,
+      );
       assert(html.includes(`href="${address}"`), address);
     }
   });

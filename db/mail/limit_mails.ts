@@ -1,0 +1,114 @@
+// The SQL of emails about limits: each notice that the recorder wrote becomes emails once, also with several servers.
+import type { MailFields } from "../../domain/mail/mail.ts";
+import {
+  limitMailOperatorsMax,
+  limitMailRecipientsMax,
+  operatorLimitMailsPerDayMax,
+} from "../../domain/limits.ts";
+import { mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
+import type { LimitMode, LimitPeriod } from "../../domain/meter/usage_limit.ts";
+import { newId } from "../../domain/id.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { takeMail } from "./mail_budgets.ts";
+
+/** A notice without emails. */
+export interface WaitingNotice {
+  readonly usageLimit: number;
+  readonly organization: number;
+  readonly windowNumber: number;
+  readonly level: "near" | "reached" | "refused";
+  /** Null if the organization was deleted. */
+  readonly organizationId: string | null;
+  readonly organizationName: string;
+  /** Null if the limit was removed, or has no quantity anymore. */
+  readonly whole: number | null;
+  readonly micro: number;
+  /** Empty for all. */
+  readonly productSlug: string;
+  /** Empty for all. */
+  readonly metric: string;
+  readonly per: LimitPeriod;
+  readonly mode: LimitMode;
+}
+
+/** @returns The oldest notices without emails. */
+export function findWaitingNotices(database: DatabaseReader, limit: number): Promise<WaitingNotice[]> {
+  return database.read(sql`
+    SELECT n.usage_limit AS usageLimit, n.organization, n.window_number AS windowNumber, n.level,
+      o.id AS organizationId, o.name AS organizationName, l.quantity_whole AS whole, l.quantity_micro AS micro,
+      l.product_slug AS productSlug, l.metric, l.per, l.mode
+    FROM usage_limit_notices n LEFT JOIN usage_limits l ON l.number = n.usage_limit
+    LEFT JOIN organizations o ON o.number = n.organization AND o.deleted_at IS NULL
+    WHERE n.mailed_at IS NULL ORDER BY n.noted_at LIMIT ${limit}`);
+}
+
+const getsLimitMails = sql`u.limit_emails = 1 AND u.disabled_at IS NULL AND u.email_verified_at IS NOT NULL`;
+
+/** @returns The email addresses of operators who want emails about limits. */
+export async function findLimitMailOperators(database: DatabaseReader): Promise<string[]> {
+  const rows = await database.read<{ email: string }>(sql`
+    SELECT u.email FROM users u WHERE u.operator_since IS NOT NULL AND ${getsLimitMails}
+    ORDER BY u.operator_since LIMIT ${limitMailOperatorsMax}`);
+  return rows.map(({ email }) => email);
+}
+
+const isNotice = ({ usageLimit, organization, windowNumber }: WaitingNotice): Statement =>
+  sql`n.usage_limit = ${usageLimit} AND n.organization = ${organization} AND n.window_number = ${windowNumber}`;
+
+/** A condition: no server has written the emails of a notice, and no other notice of the window makes them needless. */
+function isDue(notice: WaitingNotice): Statement {
+  const { level } = notice;
+  const others = level === "near"
+    ? sql`n.level <> 'near'`
+    : sql`n.level NOT IN ('near', ${level}) AND n.mailed_at IS NOT NULL`;
+  return sql`EXISTS (
+      SELECT 1 FROM usage_limit_notices n WHERE ${
+    isNotice(notice)
+  } AND n.level = ${level} AND n.mailed_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM usage_limit_notices n WHERE ${isNotice(notice)} AND ${others})`;
+}
+
+const outboxColumns = sql`outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)`;
+
+/** Writes an email to the owners and admins of an organization, if the notice is due. */
+export function insertLimitMails(
+  notice: WaitingNotice,
+  kind: "limit_near" | "limit_reached",
+  { fields, now }: { fields: MailFields["limit_reached"]; now: number },
+): Statement {
+  return sql`INSERT INTO ${outboxColumns}
+    SELECT 'mail_' || lower(hex(randomblob(16))), ${kind}, u.email, NULL, ${
+    JSON.stringify(fields)
+  }, ${now}, ${now}, 0
+    FROM memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.organization_id = ${notice.organizationId} AND m.role IN ('OWNER', 'ADMIN') AND ${getsLimitMails}
+      AND ${isDue(notice)}
+    ORDER BY m.created_at LIMIT ${limitMailRecipientsMax}`;
+}
+
+/** Writes an email to an operator, if the notice is due and they didn't get too many. */
+export function insertOperatorLimitMail(
+  notice: WaitingNotice,
+  to: string,
+  { fields, now }: { fields: MailFields["operator_limit_reached"]; now: number },
+): Statement[] {
+  const budget = {
+    subject: mailBudgetSubject("operator_limit", to),
+    mailsMax: operatorLimitMailsPerDayMax,
+    windowMs: 24 * 3_600_000,
+  };
+  return [
+    takeMail(budget, { now, only: isDue(notice) }),
+    sql`INSERT INTO ${outboxColumns}
+      SELECT ${newId("mail")}, 'operator_limit_reached', ${to}, NULL, ${
+      JSON.stringify(fields)
+    }, ${now}, ${now}, 0
+      WHERE changes() > 0`,
+  ];
+}
+
+/** Notes that the emails of a notice are written. After them, in the same batch. */
+export function markNoticeMailed(notice: WaitingNotice, now: number): Statement {
+  return sql`UPDATE usage_limit_notices AS n SET mailed_at = ${now}
+    WHERE ${isNotice(notice)} AND n.level = ${notice.level} AND n.mailed_at IS NULL`;
+}

@@ -1,0 +1,110 @@
+// Emails about limits: who gets them, once for each window, with several servers too.
+import assert from "node:assert/strict";
+import { mailLimitNotices } from "../../../services/mail/limit_mails.ts";
+import { createTestKey, type TestApp, type TestPerson } from "../../support/app.ts";
+import { addLimit } from "../../support/limits.ts";
+import { makeOperator } from "../../support/operators.ts";
+import { joinedPerson, verifiedPerson } from "../../support/people.ts";
+import { onEveryDatabase } from "../../support/usage.ts";
+import { run } from "../../support/world.ts";
+
+type Level = "near" | "reached" | "refused";
+
+/** Writes a notice as the recorder does. */
+async function note(
+  test: TestApp,
+  { limit, organizationId, level, window = 1 }: {
+    limit: number;
+    organizationId: string;
+    level: Level;
+    window?: number;
+  },
+): Promise<void> {
+  await run(
+    test,
+    `INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
+     SELECT ?, number, ?, ?, ?, ? FROM organizations WHERE id = ?`,
+    limit,
+    window,
+    level,
+    test.now(),
+    test.now(),
+    organizationId,
+  );
+}
+
+/** Runs the job on two servers at the same time. @returns The new emails about limits, each as recipient and subject. */
+async function newMails(test: TestApp): Promise<string[]> {
+  const before = (await limitMails(test)).length;
+  await Promise.all([mailLimitNotices(test.services), mailLimitNotices(test.services)]);
+  return (await limitMails(test)).slice(before).sort();
+}
+
+async function limitMails(test: TestApp): Promise<string[]> {
+  const mails = await test.mails();
+  return mails.filter(({ subject }) => /limit/.test(subject)).map(({ to, subject }) => `${to}: ${subject}`);
+}
+
+async function rename(test: TestApp, { cookie, organizationId }: TestPerson, name: string): Promise<void> {
+  const path = `/api/portal/organizations/${organizationId}`;
+  const response = await test.send(path, { method: "PATCH", cookie, json: { name } });
+  assert.equal(response.status, 200, await response.text());
+}
+
+onEveryDatabase("owners and admins get an email at 80% and at 100%, once a window", async (test) => {
+  const owner = await verifiedPerson(test);
+  const organizationId = owner.organizationId;
+  await rename(test, owner, "Acme");
+  const admin = await joinedPerson(test, owner, "ADMIN");
+  await joinedPerson(test, owner, "MEMBER");
+  const operator = await verifiedPerson(test);
+  await makeOperator(test, operator);
+  const { number: limit } = await addLimit(test, { organizationId }, { per: "month", quantity: 10 });
+  const both = (subject: string) => [admin, owner].map(({ email }) => `${email}: ${subject}`).sort();
+
+  await note(test, { limit, organizationId, level: "near" });
+  assert.deepEqual(await newMails(test), both("Acme has used 80% of a limit"));
+  assert.deepEqual(await newMails(test), []);
+  await note(test, { limit, organizationId, level: "reached" });
+  assert.deepEqual(await newMails(test), both("Acme has reached a limit"));
+  await note(test, { limit, organizationId, level: "near", window: 2 });
+  await note(test, { limit, organizationId, level: "reached", window: 2 });
+  assert.deepEqual(await newMails(test), both("Acme has reached a limit"), "the earlier one is needless");
+  assert.deepEqual(await newMails(test), []);
+});
+
+onEveryDatabase("operators get an email about a hard limit that was hit, once a window", async (test) => {
+  const owner = await verifiedPerson(test);
+  const { organizationId } = owner;
+  await rename(test, owner, "Acme");
+  const operator = await verifiedPerson(test);
+  await makeOperator(test, operator);
+  const hard = await addLimit(test, { organizationId }, { per: "day", quantity: 10, mode: "hard" });
+  const expected = [
+    `${operator.email}: Acme has reached a hard limit`,
+    `${owner.email}: Acme has reached a limit`,
+  ].sort();
+  for (const [window, levels] of ([["reached", "refused"], ["refused", "reached"]] as const).entries()) {
+    for (const [index, level] of levels.entries()) {
+      await note(test, { limit: hard.number, organizationId, level, window });
+      assert.deepEqual(await newMails(test), index === 0 ? expected : []);
+    }
+  }
+});
+
+onEveryDatabase("what the recorder notes becomes an email", async (test) => {
+  const owner = await verifiedPerson(test);
+  await rename(test, owner, "Acme");
+  const { fullKey } = await createTestKey(test, owner);
+  await addLimit(test, { organizationId: owner.organizationId }, { per: "month", quantity: 10 });
+  const record = async (quantity: number) => {
+    const json = { productSlug: "tiles", metric: "requests", quantity };
+    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 201);
+  };
+  await record(7.9);
+  assert.deepEqual(await newMails(test), []);
+  await record(0.1);
+  assert.deepEqual(await newMails(test), [`${owner.email}: Acme has used 80% of a limit`]);
+  await record(3);
+  assert.deepEqual(await newMails(test), [`${owner.email}: Acme has reached a limit`]);
+});
