@@ -86,15 +86,15 @@ const addUp = (select: SelectSeries, condition: Statement) =>
     sum_micro = sum_micro + excluded.sum_micro`;
 
 const dayMs = integer(24 * 3_600_000);
-const lateMs = integer(usageTimestampFutureMaxMs + limitClockMarginMs);
+const marginMs = integer(limitClockMarginMs);
 /** A time at or before the start of the window of `a`. Null for one that has no start. */
 const startAtLeast =
   sql`CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number
     WHEN 'day' THEN (a.window_number - 1) * ${dayMs}
     WHEN 'month' THEN ${monthStart(sql`a.window_number`)} - ${dayMs} END`;
 /** Whether nothing can have been recorded in the window of `a` that isn't counted. */
-const isComplete =
-  sql`(o.created_at >= ${countedAt} OR coalesce(${startAtLeast} >= ${countedAt} + ${lateMs}, 0))
+const isComplete = sql`(o.created_at >= ${countedAt} + ${marginMs}
+      OR coalesce(${startAtLeast} >= ${countedAt} + ${marginMs} + ${integer(usageTimestampFutureMaxMs)}, 0))
     AND (l.per NOT IN ('minute', 'hour') OR ${startAtLeast} >= c.limits_swept_until)`;
 /** Opens the counters that are missing or invalid. */
 const openCounters = sql`

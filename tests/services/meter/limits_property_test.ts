@@ -1,0 +1,402 @@
+// Limits against a model that records one request after the other: random limits, windows, quantities, batches, keys, voids and
+// clocks, across changes of plans and time zones.
+import assert from "node:assert/strict";
+import { sql, type Statement } from "../../../db/engine/database.ts";
+import { timezoneRows } from "../../../db/meter/limit_windows.ts";
+import { restartLimits } from "../../../db/meter/usage_limits.ts";
+import { hashApiKey } from "../../../domain/api_key.ts";
+import { AppError } from "../../../domain/errors.ts";
+import { newId } from "../../../domain/id.ts";
+import { limitWindow } from "../../../domain/meter/limit_window.ts";
+import { quantityMicros, splitQuantity } from "../../../domain/meter/quantity.ts";
+import { limitModes, limitPeriods, type LimitStanding } from "../../../domain/meter/usage_limit.ts";
+import { zonedTime } from "../../../domain/time.ts";
+import { voidUsageRecord } from "../../../services/meter/usage_records.ts";
+import { createTestKey, startTestApp, type TestApp } from "../../support/app.ts";
+import { databaseKinds } from "../../support/database.ts";
+import fc from "../../support/fast_check.ts";
+import { grantVoids } from "../../support/operators.ts";
+import { unlimited } from "../../support/usage.ts";
+
+const hourMs = 3_600_000;
+const zones = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"] as const;
+const owners = ["plan", "organization", "first", "second"] as const;
+const names = ["", "a", "b"] as const;
+
+const inputArbitrary = fc.record({
+  productSlug: fc.constantFrom("a", "b"),
+  metric: fc.constantFrom("a", "b"),
+  quantity: fc.constantFrom(0, 0.25, 1, 2.5, 3, 2 ** 40),
+  // Hours from now; null for now.
+  hours: fc.option(fc.double({ min: -50, max: 0.06, noNaN: true }), { freq: 2 }),
+});
+const requestArbitrary = fc.record({
+  key: fc.constantFrom(0, 1),
+  inputs: fc.array(inputArbitrary, { minLength: 1, maxLength: 3 }),
+});
+const stepArbitrary = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ type: fc.constant("record"), request: requestArbitrary }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant("together"),
+      requests: fc.array(requestArbitrary, { minLength: 2, maxLength: 8 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("repeat"), which: fc.nat() }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant("void"), which: fc.nat() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ type: fc.constant("advance"), hours: fc.constantFrom(0.01, 0.25, 0.5, 1, 7, 24) }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      type: fc.constant("limit"),
+      owner: fc.constantFrom(...owners),
+      productSlug: fc.constantFrom(...names),
+      metric: fc.constantFrom(...names),
+      per: fc.constantFrom(...limitPeriods),
+      quantity: fc.option(fc.constantFrom(0, 1, 4, 7.75, 12)),
+      mode: fc.constantFrom(...limitModes),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("unlimit"), which: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("zone"), timezone: fc.constantFrom(...zones) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("plan") }) },
+);
+const runArbitrary = fc.record({
+  timezone: fc.constantFrom(...zones),
+  /** How long before the next change of clocks the run begins. */
+  hoursBefore: fc.integer({ min: 0, max: 30 }),
+  steps: fc.array(stepArbitrary as fc.Arbitrary<Step>, { minLength: 10, maxLength: 40 }),
+});
+
+interface Request {
+  readonly key: 0 | 1;
+  readonly inputs: readonly {
+    readonly productSlug: string;
+    readonly metric: string;
+    readonly quantity: number;
+    readonly hours: number | null;
+  }[];
+}
+interface ModelLimit {
+  readonly id: string;
+  readonly owner: typeof owners[number];
+  /** Of the two plans, if a plan owns it. */
+  readonly plan: number;
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly per: typeof limitPeriods[number];
+  quantity: number | null;
+  mode: typeof limitModes[number];
+}
+type Step =
+  | { readonly type: "record"; readonly request: Request }
+  | { readonly type: "together"; readonly requests: readonly Request[] }
+  | { readonly type: "repeat" | "void" | "unlimit"; readonly which: number }
+  | { readonly type: "advance"; readonly hours: number }
+  | { readonly type: "zone"; readonly timezone: string }
+  | { readonly type: "plan" }
+  | { readonly type: "limit" } & Omit<ModelLimit, "id" | "plan">;
+
+/** A record of the model. */
+interface ModelRecord {
+  readonly id: string;
+  readonly request: Request;
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly micros: bigint;
+  readonly timestamp: number;
+  readonly sent: Sent;
+  isVoided: boolean;
+}
+type Sent = Parameters<TestApp["services"]["recorder"]["record"]>[0];
+
+/** One organization with two keys and two plans, and what the model says of it. */
+class Scene {
+  readonly records: ModelRecord[] = [];
+  limits: ModelLimit[] = [];
+  plan = 0;
+  timezone = "UTC";
+  #sent = 0;
+
+  constructor(
+    readonly test: TestApp,
+    readonly organizationId: string,
+    readonly keys: readonly { readonly id: string; readonly fullKey: string }[],
+    readonly plans: readonly number[],
+  ) {}
+
+  #demands(request: Request) {
+    const now = this.test.now();
+    return request.inputs.flatMap((input) =>
+      this.#limitsOf(request, input).map((limit) => ({
+        limit,
+        time: input.hours === null ? now : now + Math.round(input.hours * hourMs),
+        micros: microsOf(input.quantity),
+      }))
+    );
+  }
+
+  /** @returns The hard limits that a request doesn't fit into, with what is used. */
+  exceeded(request: Request): string[] {
+    // A request can have records in several windows of a limit.
+    const found = new Map<string, string>();
+    const demands = this.#demands(request);
+    for (const { limit, time } of demands) {
+      const own = demands.filter((other) =>
+        other.limit === limit && this.#isSameWindow(limit, other.time, time)
+      );
+      const sum = own.reduce((total, { micros }) => total + micros, 0n);
+      const used = this.#used(limit, time);
+      if (limit.mode === "hard" && sum > 0n && used + sum > microsOf(limit.quantity ?? 0)) {
+        const start = limitWindow(limit.per, this.timezone, time)?.start;
+        found.set(`${limit.id} ${start}`, `${limit.id} ${used}`);
+      }
+    }
+    return [...found.values()].sort();
+  }
+
+  /** @returns Every limit of a request, with what is used now. */
+  standings(request: Request): string[] {
+    const limits = new Set(request.inputs.flatMap((input) => this.#limitsOf(request, input)));
+    return [...limits].map((limit) => `${limit.id} ${this.#used(limit, this.test.now())}`).sort();
+  }
+
+  #used(limit: ModelLimit, time: number): bigint {
+    return this.records.filter((record) =>
+      !record.isVoided && this.#counts(limit, record.request, record) &&
+      this.#isSameWindow(limit, record.timestamp, time)
+    ).reduce((total, { micros }) => total + micros, 0n);
+  }
+
+  /** @returns What the recorder gets. */
+  sent({ key, inputs }: Request): Sent {
+    return {
+      keyHash: hashApiKey(this.keys[key]?.fullKey ?? ""),
+      bytes: 1,
+      inputs: inputs.map(({ hours, quantity, ...input }) => ({
+        ...input,
+        quantity: splitQuantity(quantity) ?? { whole: 0, micro: 0 },
+        timestamp: hours === null ? null : this.test.now() + Math.round(hours * hourMs),
+        idempotencyKey: `k${this.#sent++}`,
+        properties: null,
+      })),
+    };
+  }
+
+  #limitsOf(request: Request, input: { productSlug: string; metric: string }): ModelLimit[] {
+    const scope = ({ productSlug, metric, per }: ModelLimit) => `${productSlug} ${metric} ${per}`;
+    const own = new Set(this.limits.filter(({ owner }) => owner === "organization").map(scope));
+    return this.limits.filter((limit) =>
+      limit.quantity !== null && this.#counts(limit, request, input) &&
+      (limit.owner !== "plan" || (limit.plan === this.plan && !own.has(scope(limit))))
+    );
+  }
+
+  #counts(limit: ModelLimit, request: Request, input: { productSlug: string; metric: string }): boolean {
+    return (limit.productSlug === "" || limit.productSlug === input.productSlug) &&
+      (limit.metric === "" || limit.metric === input.metric) &&
+      (limit.owner === "plan" || limit.owner === "organization" ||
+        limit.owner === (request.key === 0 ? "first" : "second"));
+  }
+
+  #isSameWindow({ per }: ModelLimit, time: number, other: number): boolean {
+    const window = limitWindow(per, this.timezone, time);
+    return window === null || (window.start <= other && other < window.end);
+  }
+}
+
+const microsOf = (quantity: number) => quantityMicros(splitQuantity(quantity) ?? { whole: 0, micro: 0 });
+const standingsOf = (limits: readonly LimitStanding[]) =>
+  limits.map(({ limitId, used }) => `${limitId} ${microsOf(used)}`).sort();
+
+/** @returns The outcome of a request: the standings of its limits, or those that it doesn't fit into. */
+async function outcomeOf(scene: Scene, request: Request, sent = scene.sent(request)) {
+  try {
+    const recorded = await scene.test.services.recorder.record(sent);
+    return { request, sent, recorded, exceeded: null };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "limit_exceeded") throw error;
+    return { request, sent, recorded: null, exceeded: standingsOf(error.limits ?? []) };
+  }
+}
+
+function note(scene: Scene, { request, sent, recorded }: Awaited<ReturnType<typeof outcomeOf>>): void {
+  for (const [index, { productSlug, metric, quantity }] of request.inputs.entries()) {
+    const record = recorded?.usageRecord(index);
+    if (record === undefined) continue;
+    const timestamp = Date.parse(record.timestamp);
+    const micros = microsOf(quantity);
+    scene.records.push({
+      id: record.id,
+      request,
+      productSlug,
+      metric,
+      micros,
+      timestamp,
+      sent,
+      isVoided: false,
+    });
+  }
+}
+
+const chosen = <T>(list: readonly T[], which: number): T | undefined => list[which % list.length];
+
+const steps: { [T in Step["type"]]: (scene: Scene, step: Step & { type: T }) => Promise<void> } = {
+  async record(scene, { request }) {
+    const expected = scene.exceeded(request);
+    const outcome = await outcomeOf(scene, request);
+    note(scene, outcome);
+    assert.deepEqual(outcome.exceeded ?? [], expected);
+    if (outcome.recorded !== null) {
+      assert.deepEqual(standingsOf(outcome.recorded.limits), scene.standings(request));
+    }
+  },
+  async together(scene, { requests }) {
+    const outcomes = await Promise.all(requests.map((request) => outcomeOf(scene, request)));
+    const recorded = outcomes.filter((outcome) => outcome.recorded !== null);
+    // In some order, each of them fits. Recording needs no other order, because windows only fill.
+    for (const outcome of recorded) {
+      assert.deepEqual(scene.exceeded(outcome.request), []);
+      note(scene, outcome);
+    }
+    for (const { request, exceeded } of outcomes) {
+      if (exceeded !== null) assert.notDeepEqual(scene.exceeded(request), []);
+    }
+  },
+  async repeat(scene, { which }) {
+    const record = chosen(scene.records.filter(({ request }) => request.inputs.length === 1), which);
+    if (record === undefined) return;
+    const { recorded } = await outcomeOf(scene, record.request, record.sent);
+    assert.equal(recorded?.duplicates, 1);
+    assert.deepEqual(standingsOf(recorded.limits), scene.standings(record.request));
+  },
+  async void(scene, { which }) {
+    const record = chosen(scene.records, which);
+    if (record === undefined) return;
+    const { test: { services }, keys: [key] } = scene;
+    const client = { address: "127.0.0.1", userAgent: "", requestId: null };
+    const { signal } = new AbortController();
+    const input = { id: record.id, reason: "Wrong.", signal, client };
+    await voidUsageRecord(services, hashApiKey(key?.fullKey ?? ""), input);
+    record.isVoided = true;
+  },
+  advance: (scene, { hours }) => Promise.resolve(scene.test.advance(hours * hourMs)),
+  async limit(scene, { owner, productSlug, metric, per, quantity, mode }) {
+    const scope = { owner, plan: owner === "plan" ? scene.plan : 0, productSlug, metric, per };
+    const value = owner === "organization" ? quantity : quantity ?? 0;
+    const { whole = null, micro = null } = value === null ? {} : splitQuantity(value) ?? {};
+    const same = scene.limits.find((limit) =>
+      Object.entries(scope).every(([name, value]) => limit[name as keyof typeof scope] === value)
+    );
+    if (same !== undefined && (value === null) === (same.quantity === null)) {
+      [same.quantity, same.mode] = [value, mode];
+      return await write(scene, [
+        sql`UPDATE usage_limits SET quantity_whole = ${whole}, quantity_micro = ${micro}, mode = ${mode} WHERE id = ${same.id}`,
+      ]);
+    }
+    if (same !== undefined) return;
+    const id = newId("lim");
+    scene.limits.push({ id, ...scope, quantity: value, mode });
+    const key = scene.keys[owner === "first" ? 0 : 1];
+    const isOf = (...which: (typeof owner)[]) => which.includes(owner) ? 1 : 0;
+    await write(scene, [
+      sql`INSERT INTO usage_limits (id, plan, organization, lineage, product_slug, metric, per, quantity_whole,
+          quantity_micro, mode, created_seq, created_at)
+        SELECT ${id}, iif(${isOf("plan")}, ${scene.plans[scene.plan] ?? 0}, NULL),
+          iif(${isOf("organization")}, o.number, NULL), iif(${isOf("first", "second")}, k.lineage, NULL),
+          ${productSlug}, ${metric}, ${per}, ${whole}, ${micro}, ${mode}, c.seq, ${scene.test.now()}
+        FROM usage_cursor c, organizations o, api_keys k
+        WHERE o.id = ${scene.organizationId} AND k.id = ${key?.id ?? ""}`,
+    ], owner === "organization");
+  },
+  async unlimit(scene, { which }) {
+    const limit = chosen(scene.limits, which);
+    if (limit === undefined) return;
+    scene.limits = scene.limits.filter((other) => other !== limit);
+    await write(
+      scene,
+      [sql`DELETE FROM usage_limits WHERE id = ${limit.id}`],
+      limit.owner === "organization",
+    );
+  },
+  async zone(scene, { timezone }) {
+    scene.timezone = timezone;
+    await write(scene, [
+      ...timezoneRows(timezone, scene.test.now()),
+      sql`UPDATE organizations SET timezone = ${timezone} WHERE id = ${scene.organizationId}`,
+    ], true);
+  },
+  async plan(scene) {
+    scene.plan = 1 - scene.plan;
+    const plan = scene.plans[scene.plan] ?? 0;
+    await write(
+      scene,
+      [sql`UPDATE organizations SET plan = ${plan} WHERE id = ${scene.organizationId}`],
+      true,
+    );
+  },
+};
+
+const take = (scene: Scene, step: Step) =>
+  (steps[step.type] as (scene: Scene, step: Step) => Promise<void>)(scene, step);
+
+async function write(scene: Scene, batch: readonly Statement[], restarts = false): Promise<void> {
+  const restart = sql`UPDATE organizations SET ${
+    restartLimits(scene.test.now())
+  } WHERE id = ${scene.organizationId}`;
+  await scene.test.opened.database.write([...batch, ...(restarts ? [restart] : [])]);
+}
+
+/** Begins shortly before the clocks of a time zone change. */
+async function createScene(
+  test: TestApp,
+  { timezone, hoursBefore }: { timezone: string; hoursBefore: number },
+) {
+  const soon = test.now() + 40 * hourMs;
+  const change = zonedTime(soon, timezone).getTimeZoneTransition("next")?.epochMilliseconds ?? soon;
+  test.advance(change - hoursBefore * hourMs - test.now());
+  const person = await test.signUp();
+  const keys = [await createTestKey(test, person), await createTestKey(test, person)];
+  const plans = [newId("plan"), newId("plan")];
+  const { database } = test.opened;
+  await database.write([
+    grantVoids,
+    ...plans.map((id) =>
+      sql`INSERT INTO plans (id, name, is_default, api_keys_max, members_max, usage_series_max, created_at)
+        VALUES (${id}, ${id}, 0, 100, 100, 1000, ${test.now()})`
+    ),
+    sql`UPDATE organizations SET plan = (SELECT number FROM plans WHERE id = ${plans[0] ?? ""})
+      WHERE id = ${person.organizationId}`,
+  ]);
+  const numbers = await database.read<{ number: number }>(
+    sql`SELECT number FROM plans WHERE id IN (${plans[0] ?? ""}, ${plans[1] ?? ""}) ORDER BY number`,
+  );
+  const scene = new Scene(test, person.organizationId, keys, numbers.map(({ number }) => number));
+  await steps.zone(scene, { type: "zone", timezone });
+  return scene;
+}
+
+for (const { name, ignore, open } of databaseKinds) {
+  Deno.test({
+    name: `${name} database: limits are those of a model that records one request after the other`,
+    ignore,
+    fn: async () => {
+      const test = await startTestApp(unlimited, { open });
+      try {
+        await fc.assert(
+          fc.asyncProperty(runArbitrary, async ({ steps: taken, ...options }) => {
+            const scene = await createScene(test, options);
+            for (const step of taken) await take(scene, step);
+          }),
+          { numRuns: name === "remote" ? 8 : 25 },
+        );
+      } finally {
+        await test.dispose();
+      }
+    },
+  });
+}
