@@ -214,7 +214,7 @@ const insertKeys = (series: Statement) =>
   FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field.series}
   CROSS JOIN usage_cursor c ON c.only_row = 1 CROSS JOIN usage_records r ON r.seq = c.seq + e.key + 1
   WHERE ${field.keyLength} > 0 ORDER BY 1`;
-/** False when all (`?4`) records were inserted: then none of their keys existed, and nothing is looked up. */
+/** False when all (`?4`) records were inserted: then none of their keys existed, and all of their series have records. */
 const isAnyMissing = sql`
   (SELECT count(*) FROM usage_records n WHERE n.seq > (SELECT seq FROM usage_cursor)) < ?4`;
 const selectExisting = (series: Statement) =>
@@ -250,10 +250,10 @@ const insertSeries = (source: Source) =>
   FROM (SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
     FROM (${newSeries(source, sql`true`)}) n)
   WHERE rank <= room ORDER BY position`;
-/** A rejected request leaves no series behind that never had a record: `?4` is 0 when all records were inserted. */
+/** A rejected request leaves no series behind that never had a record. */
 const deleteUnusedSeries = (series: Statement) =>
   sql`WITH ${series}
-  DELETE FROM usage_series WHERE (?4 > 0 OR NOT ${hasAllSeries}) AND id IN (SELECT id FROM series)
+  DELETE FROM usage_series WHERE ${isAnyMissing} AND id IN (SELECT id FROM series)
     AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = usage_series.id)`;
 const moveCursor = sql`UPDATE usage_cursor AS c SET seq = seq + ?1, ${movedPositions}
   WHERE only_row = 1 AND ${hasRecorded}`;
@@ -345,7 +345,7 @@ export async function insertUsageRecords(
     batch.push(
       ...addUp,
       ...(note === undefined ? [] : [note]),
-      bind(statements.deleteUnusedSeries, null, ...seriesAndTime, group.hasLimits ? 1 : keys),
+      bind(statements.deleteUnusedSeries, null, ...seriesAndTime, count),
       bind(moveCursor, count, keys),
     );
     if (by === "keys") batch.push(bind(updateKeysUsed, names, now - apiKeyUsedIntervalMs, now));

@@ -41,6 +41,7 @@ export interface LimitState extends LimitCell {
 }
 
 const quarterMs = integer(rollupQuarterMs);
+const minuteMs = integer(60_000);
 const now = sql`CAST(?3 AS INTEGER)`;
 const high = sql`r.quantity_whole >> ${integer(lowBits)}`;
 const low = sql`r.quantity_whole & ${integer(2 ** lowBits - 1)}`;
@@ -76,11 +77,13 @@ const addUp = (select: SelectSeries, condition: Statement) =>
     FROM (SELECT u.*, u.quarter * ${quarterMs} AS at FROM usage_added u) r
     CROSS JOIN applied a ON a.series = r.series AND a.per <> 'minute'
     UNION ALL
-    SELECT a.usage_limit, a.organization, ${windowOf(sql`r.timestamp`)}, r.timestamp, ${high}, ${low},
-      r.quantity_micro
-    FROM (SELECT 1 FROM applied WHERE per = 'minute' LIMIT 1) CROSS JOIN usage_records r
+    SELECT a.usage_limit, a.organization, r.at / ${minuteMs}, r.at, r.sum_high, r.sum_low, r.sum_micro
+    FROM (SELECT r.series, min(r.timestamp) AS at, sum(${high}) AS sum_high, sum(${low}) AS sum_low,
+        sum(r.quantity_micro) AS sum_micro
+      FROM usage_records r
+      WHERE r.seq > (SELECT seq FROM usage_cursor) AND EXISTS (SELECT 1 FROM applied WHERE per = 'minute')
+      GROUP BY r.series, r.timestamp / ${minuteMs}) r
     CROSS JOIN applied a ON a.series = r.series AND a.per = 'minute'
-    WHERE r.seq > (SELECT seq FROM usage_cursor)
   ) WHERE true
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
