@@ -24,7 +24,7 @@ export class GroupLimits {
   /** By request. */
   readonly #refused: ReadonlyMap<number | null, readonly LimitState[]>;
   /** By series. */
-  readonly #found = new Map<number, readonly LimitState[]>();
+  readonly #found = new Map<number, readonly LimitStanding[]>();
   readonly #standings = new Map<LimitState, LimitStanding>();
 
   constructor(
@@ -43,12 +43,13 @@ export class GroupLimits {
 
   /** @param start The position of the first record of a request. @param end The position after its last. */
   standings(start: number, end: number): readonly LimitStanding[] {
-    if (this.#states.size === 0) return [];
-    const states = new Set<LimitState>();
-    for (const series of new Set(this.#group.records.slice(start, end).map(seriesOf))) {
-      for (const state of this.#statesOf(series)) states.add(state);
-    }
-    return [...states].map((state) => this.#standing(state));
+    if (this.#states.size === 0 || start === end) return [];
+    const { records } = this.#group;
+    // Most requests have one record.
+    const first = this.#standingsOf(seriesOf(records[start]));
+    if (start + 1 === end) return first;
+    const series = new Set(records.slice(start, end).map(seriesOf));
+    return series.size === 1 ? first : [...new Set([...series].flatMap((one) => this.#standingsOf(one)))];
   }
 
   /** @param request Its number. @returns Undefined for a request that fits. */
@@ -63,19 +64,19 @@ export class GroupLimits {
     };
   }
 
-  #statesOf(series: number): readonly LimitState[] {
+  #standingsOf(series: number): readonly LimitStanding[] {
     const known = this.#found.get(series);
     if (known !== undefined) return known;
     const [name, productSlug, metric] = this.#group.series[series] ?? [];
     const source = this.#sources.get(name);
-    const states =
-      this.#states.get(source?.organization ?? 0)?.filter((state) =>
-        (state.productSlug === "" || state.productSlug === productSlug) &&
-        (state.metric === "" || state.metric === metric) &&
-        (state.lineage === null || state.lineage === source?.lineage)
-      ) ?? [];
-    this.#found.set(series, states);
-    return states;
+    const states = this.#states.get(source?.organization ?? 0) ?? [];
+    const standings = states.filter((state) =>
+      (state.productSlug === "" || state.productSlug === productSlug) &&
+      (state.metric === "" || state.metric === metric) &&
+      (state.lineage === null || state.lineage === source?.lineage)
+    ).map((state) => this.#standing(state));
+    this.#found.set(series, standings);
+    return standings;
   }
 
   #standing(state: LimitState): LimitStanding {
