@@ -17,9 +17,14 @@ Deno.test("a company provisions, bills and removes a customer with an operator t
     const { fullToken } = await newOperatorToken(test);
     const send = asOperator(test, fullToken);
     const owner = { email: "ada@customer.example", name: "Ada" };
+    const perMonth = { productSlug: "tiles", metric: "requests", per: "month" };
+    const limits = [{ ...perMonth, quantity: 6, mode: "hard" }];
+    const plan = await send("POST /plans", { name: "Free", limits });
+    assert.equal(plan.status, 201, JSON.stringify(plan.body));
     const created = await send("POST /organizations", {
       name: "Customer Ltd",
       externalId: "customer-4711",
+      planId: plan.body.plan.id,
       owner,
     });
     assert.equal(created.status, 201, JSON.stringify(created.body));
@@ -48,7 +53,7 @@ Deno.test("a company provisions, bills and removes a customer with an operator t
     const recorded = await send("POST /usage", {
       records: [{ externalId: "customer-4711", ...record, idempotencyKey: "import-1" }],
     });
-    assert.deepEqual(recorded.body, { accepted: 1, duplicates: 0 });
+    assert.deepEqual([recorded.body.accepted, recorded.body.duplicates], [1, 0]);
     const usage = await send(`GET /usage?organizationId=${id}&window=total&groupBy=organization`);
     assert.equal(usage.status, 200, JSON.stringify(usage.body));
     assert.deepEqual(
@@ -59,7 +64,18 @@ Deno.test("a company provisions, bills and removes a customer with an operator t
     assert.equal((await send(`PATCH ${customer}`, { status: "suspended" })).status, 200);
     assert.equal(await use(), "organization_suspended");
     assert.equal((await send(`PATCH ${customer}`, { status: "active" })).status, 200);
+    assert.equal(await use(), "limit_exceeded");
+    // An hour later, the customer pays for more.
+    test.advance(3_600_000);
+    const paid = { overrides: { limits: [{ ...perMonth, quantity: 7.5 }] } };
+    assert.equal((await send(`PATCH ${customer}`, paid)).status, 200);
     assert.equal(await use(), 201);
+    assert.equal(await use(), "limit_exceeded");
+    const { body: standings } = await send(`GET ${customer}/limits`);
+    assert.deepEqual(
+      standings.limits.map(({ used, remaining }: { used: number; remaining: number }) => [used, remaining]),
+      [[7.5, 0]],
+    );
 
     // The month ends.
     test.advance(10 * 24 * 3_600_000);
