@@ -46,7 +46,7 @@ Deno.test("deletes records and audit entries that are too old, and keeps sums", 
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("deletes the data of deleted organizations and unfinished sign-ins", async () => {
+Deno.test("deletes the data of deleted organizations, unfinished sign-ins and old counters of limits", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-retention-" });
   const first = startProgram({ folder });
   await isReady(first);
@@ -65,13 +65,21 @@ Deno.test("deletes the data of deleted organizations and unfinished sign-ins", a
   connection.run({ sql: deletedLongAgo, args: [401 * 24 * 3_600_000] });
   const pending = "INSERT INTO pending_sign_ins VALUES ('hash', ?, 1, 0)";
   connection.run({ sql: pending, args: [user.id] });
+  // Of a minute in 2020, and of a removed limit.
+  const counters =
+    "INSERT INTO usage_limit_counters VALUES (7, 99, 26300000, 0, 0, 0, 1, 0), (8, 99, 0, 0, 0, 0, 1, 0)";
+  connection.run({ sql: counters, args: [] });
+  connection.run({ sql: "INSERT INTO usage_limits_removed VALUES (8)", args: [] });
+  connection.run({ sql: "INSERT INTO timezone_offsets VALUES ('Europe/Berlin', 0, 0)", args: [] });
   const second = startProgram({ folder });
   await isReady(second);
   const count = (table: string) =>
     connection.first({ sql: `SELECT count(*) AS n FROM ${table}`, args: [] }) as { n: number };
   const series = "usage_series WHERE organization <> 0";
-  const tables = ["organizations", "api_keys", "usage_records", series, "pending_sign_ins"];
+  const limits = ["usage_limit_counters", "usage_limits_removed", "timezone_offsets WHERE since = 0"];
+  const tables = ["organizations", "api_keys", "usage_records", series, "pending_sign_ins", ...limits];
   await poll(() => tables.every((table) => count(table).n === 0));
+  assert.ok(count("timezone_offsets").n > 5);
   connection.close();
   second.kill("SIGTERM");
   assert.equal(await second.ended(), 0);
