@@ -131,7 +131,7 @@ testApp("a new key is shown in the answer to its form, once, with the line to tr
   assert.equal((await test.send("/api/v1/usage", { apiKey: key, json: usage })).status, 201);
   const list = await page(test, "/portal/api-keys", person);
   assert.equal(keyIn(list.html), undefined);
-  assert.match(list.html, /1 active/);
+  assert.match(list.html, /1 of 100 active/);
   assert.match(list.html, /in 90 days|Feb 19, 2027/);
   const bad = await submit(test, "/portal/api-keys", { name: "  ", expires: "tomorrow" }, person);
   assert.equal(bad.status, 422);
