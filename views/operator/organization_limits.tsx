@@ -135,12 +135,11 @@ function LimitRow(
               <RelativeTime at={standing.resetsAt} now={now} />
             </>
           )}
-          {" · "}
-          <a href={href}>
-            {override === undefined ? "Override" : "Edit"}
-            <span class="unseen">{` ${limitName(scope)}`}</span>
-          </a>
         </div>
+        <a class="tiny" href={href}>
+          {override === undefined ? "Override" : "Edit"}
+          <span class="unseen">{` ${limitName(scope)}`}</span>
+        </a>
       </Cell>
       <Cell label="Plan" isNumber isOptional>{quantityText(fromPlan)}</Cell>
       <Cell label="Override" isNumber isOptional>{quantityText(override)}</Cell>
