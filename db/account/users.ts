@@ -98,6 +98,19 @@ export function updateUserName(userId: string, name: string) {
   return sql`UPDATE users SET name = ${name} WHERE id = ${userId} AND name <> ${name}`;
 }
 
+/** Turns emails about limits on or off for a user. */
+export function updateLimitEmails(userId: string, isOn: boolean) {
+  return sql`UPDATE users SET limit_emails = ${isOn ? 1 : 0} WHERE id = ${userId}`;
+}
+
+/** @returns Whether a user gets emails about limits. */
+export async function findLimitEmails(database: DatabaseReader, userId: string): Promise<boolean> {
+  const row = await database.readFirst<{ isOn: 0 | 1 }>(
+    sql`SELECT limit_emails AS isOn FROM users WHERE id = ${userId}`,
+  );
+  return row?.isOn === 1;
+}
+
 /** Confirms a user's email address with a valid link, if the address is still theirs. */
 export function verifyUserEmail(link: { userId: string; email: string; tokenHash: string; now: number }) {
   return sql`

@@ -133,6 +133,14 @@ export const proofSchema = z.strictObject({
     example: "123456",
   }),
 }).openapi("Proof");
+export const emailChoicesSchema = z.strictObject({
+  limits: z.boolean().openapi({
+    description:
+      "Emails when an organization that you own or administer has used 80% of a limit, or all of it. Operators also get emails " +
+      "about hard limits of their customers.",
+    example: true,
+  }),
+}).openapi("EmailChoices");
 export const userNameSchema = z.strictObject({
   name: nameSchema("Your name", { example: "Ada Lovelace" }),
 }).openapi("UserName");

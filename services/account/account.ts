@@ -5,7 +5,12 @@ import {
   findDependentOrganizations,
   markAccountDeletable,
 } from "../../db/account/account_deletion.ts";
-import { findUserCredentialsById, updateUserName } from "../../db/account/users.ts";
+import {
+  findLimitEmails,
+  findUserCredentialsById,
+  updateLimitEmails,
+  updateUserName,
+} from "../../db/account/users.ts";
 import { type Audited, insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
@@ -26,6 +31,27 @@ export async function renameUser(context: SessionContext, actor: SessionActor, n
     statement: updateUserName(actor.user.id, name),
     entry: { action: "account.renamed", details: { from: actor.user.name, to: name } },
   });
+}
+
+/** Which emails a person gets that they can turn off. */
+export interface EmailChoices {
+  /** About limits of their organizations, and, for operators, hard limits of customers. */
+  readonly limits: boolean;
+}
+
+/** @returns Which emails the person gets. */
+export async function getEmailChoices(context: SessionContext, actor: SessionActor): Promise<EmailChoices> {
+  return { limits: await findLimitEmails(context.database, actor.user.id) };
+}
+
+/** Turns emails on or off for the person. */
+export async function changeEmailChoices(
+  context: SessionContext,
+  actor: SessionActor,
+  { limits }: EmailChoices,
+): Promise<EmailChoices> {
+  await context.writeAs(actor, [updateLimitEmails(actor.user.id, limits)]);
+  return { limits };
 }
 
 /**

@@ -17,6 +17,7 @@ export function accountPages(
     frame: unconfirmed,
     name: text,
     rejected: { message: text, fields: { name: text } },
+    emails: { limits: true },
     mailError: text,
     pendingEmail: text,
     ownerless: [],
@@ -57,6 +58,7 @@ export function accountPages(
   const signedOut = { ...verify, state: "signed-out", signInHref: `/sign-in?return_to=${text}` } as const;
   return {
     "account": accountPage(account),
+    "account, emails off": accountPage({ ...account, emails: { limits: false } }),
     "account, no mail": accountPage({
       ...account,
       frame: { ...unconfirmed, sendsMail: false },

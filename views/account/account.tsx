@@ -20,6 +20,8 @@ export interface AccountPageProps {
   readonly mailError: string | null;
   /** The requested new email address, while its link is valid. */
   readonly pendingEmail: string | null;
+  /** Which emails the person gets. */
+  readonly emails: { readonly limits: boolean };
   /** Organizations that would be left without an owner. */
   readonly ownerless: readonly string[];
   /** The result of the last action. */
@@ -53,6 +55,11 @@ export function accountPage(props: AccountPageProps): Page {
       <Card title="Email address">
         <EmailAddress {...props} />
       </Card>
+      {frame.sendsMail && (
+        <Card title="Emails about limits">
+          <LimitEmails isOn={props.emails.limits} />
+        </Card>
+      )}
       <Card title="Security">
         <div class="between">
           <p class="muted">Your password, two-step sign-in, passkeys and sessions.</p>
@@ -68,6 +75,21 @@ export function accountPage(props: AccountPageProps): Page {
         )}
       </Card>
     </PortalPage>
+  );
+}
+
+function LimitEmails({ isOn }: { isOn: boolean }) {
+  return (
+    <div class="between">
+      <p class="muted">
+        {isOn
+          ? "You get an email when an organization that you own or administer has used 80% of a limit, or all of it."
+          : "You don't get emails when an organization that you own or administer nears or reaches a limit."}
+      </p>
+      <Form action="/portal/account/emails" hidden={{ limits: isOn ? "off" : "on" }}>
+        <SubmitButton tone="plain">{isOn ? "Turn off emails" : "Turn on emails"}</SubmitButton>
+      </Form>
+    </div>
   );
 }
 

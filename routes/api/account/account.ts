@@ -1,7 +1,12 @@
 // The API of the user's own account. No other origin may call it.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
-import { deleteAccount, renameUser } from "../../../services/account/account.ts";
+import {
+  changeEmailChoices,
+  deleteAccount,
+  getEmailChoices,
+  renameUser,
+} from "../../../services/account/account.ts";
 import { requestEmailChange } from "../../../services/account/email_addresses.ts";
 import {
   beginPasskeyProof,
@@ -10,7 +15,7 @@ import {
 } from "../../../services/sign_in/recent_authentication.ts";
 import { clearSessionCookies } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { emailSchema, proofSchema, userNameSchema } from "../../schemas/people.ts";
+import { emailChoicesSchema, emailSchema, proofSchema, userNameSchema } from "../../schemas/people.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import { passkeyOptionsSchema, passkeyProofSchema } from "../../schemas/two_step.ts";
 import { requireSession } from "../../session.ts";
@@ -33,6 +38,22 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     await renameUser(services, actor, body.name);
     return sessionUser(await requireSession(c, parts));
   });
+
+  const choices = { 200: { description: "The emails that you get.", schema: emailChoicesSchema } };
+  route({
+    route: `GET ${path}/emails`,
+    operationId: "getEmailChoices",
+    summary: "Get which emails you receive",
+    responses: choices,
+  }, (_c, _input, actor) => getEmailChoices(services, actor));
+
+  route({
+    route: `PATCH ${path}/emails`,
+    operationId: "changeEmailChoices",
+    summary: "Turn emails on or off",
+    body: emailChoicesSchema,
+    responses: choices,
+  }, (_c, { body }, actor) => changeEmailChoices(services, actor, body));
 
   route({
     route: `DELETE ${path}`,

@@ -3,7 +3,13 @@ import type { SessionActor } from "../../../domain/actor.ts";
 import { validationError } from "../../../domain/errors.ts";
 import { canonicalEmail } from "../../../domain/mail/email.ts";
 import { portalReturnTo } from "../../../domain/sign_in/return_to.ts";
-import { deleteAccount, previewAccountDeletion, renameUser } from "../../../services/account/account.ts";
+import {
+  changeEmailChoices,
+  deleteAccount,
+  getEmailChoices,
+  previewAccountDeletion,
+  renameUser,
+} from "../../../services/account/account.ts";
 import {
   findPendingEmailChange,
   requestEmailChange,
@@ -29,6 +35,8 @@ import {
 const path = "/portal/account";
 const flashes = {
   "renamed": "Name saved.",
+  "emails-on": "You'll get emails about limits.",
+  "emails-off": "You won't get emails about limits.",
   "mail-sent": "Email sent. Earlier links no longer work.",
   "asked": "We sent a link to your new email address.",
   "confirmed": "Your email address is confirmed.",
@@ -49,8 +57,9 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
       unsent?: FormError;
     } = {},
   ): Promise<Response> {
-    const [pendingEmail, { ownerless }] = await Promise.all([
+    const [pendingEmail, emails, { ownerless }] = await Promise.all([
       findPendingEmailChange(services, session),
+      getEmailChoices(services, session),
       previewAccountDeletion(services, session),
     ]);
     const view = accountPage({
@@ -59,6 +68,7 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
       rejected,
       mailError: unsent?.message ?? null,
       pendingEmail,
+      emails,
       ownerless,
       flash: flashOf(c, flashes),
     });
@@ -77,6 +87,13 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
     } catch (error) {
       return await show(c, session, { name, rejected: formError(c, error) });
     }
+  });
+
+  post(`${path}/emails`, async (c, session) => {
+    const { limits } = await changeEmailChoices(services, session, {
+      limits: (await readFormBody(c))["limits"] === "on",
+    });
+    return redirect(c, `${path}?done=emails-${limits ? "on" : "off"}`);
   });
 
   post(`${path}/verification`, async (c, session) => {

@@ -127,6 +127,8 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
 
   "PATCH /api/portal/account": { who: signedIn, attempt: () => ({ json: { name: "New Name" } }) },
+  "GET /api/portal/account/emails": { who: signedIn },
+  "PATCH /api/portal/account/emails": { who: signedIn, attempt: () => ({ json: { limits: false } }) },
   "DELETE /api/portal/account": { who: signedIn },
   "POST /api/portal/account/proof": {
     who: signedIn,

@@ -169,6 +169,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /portal/account/name": { who: open },
   "GET /portal/account/verification": { who: open },
   "POST /portal/account/name": { who: signedIn, attempt: () => ({ form: { name: "New Name" } }) },
+  "POST /portal/account/emails": { who: signedIn, attempt: () => ({ form: { limits: "off" } }) },
   "POST /portal/account/verification": {
     who: signedIn,
     attempt: () => ({ form: {} }),

@@ -4,6 +4,7 @@ import { mailLimitNotices } from "../../../services/mail/limit_mails.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app.ts";
 import { addLimit } from "../../support/limits.ts";
 import { makeOperator } from "../../support/operators.ts";
+import { page, submit } from "../../support/portal_people.ts";
 import { joinedPerson, verifiedPerson } from "../../support/people.ts";
 import { onEveryDatabase } from "../../support/usage.ts";
 import { run } from "../../support/world.ts";
@@ -107,4 +108,26 @@ onEveryDatabase("what the recorder notes becomes an email", async (test) => {
   assert.deepEqual(await newMails(test), [`${owner.email}: Acme has used 80% of a limit`]);
   await record(3);
   assert.deepEqual(await newMails(test), [`${owner.email}: Acme has reached a limit`]);
+});
+
+onEveryDatabase("each person can turn emails about limits off and on", async (test) => {
+  const owner = await verifiedPerson(test);
+  const { organizationId, cookie } = owner;
+  await rename(test, owner, "Acme");
+  const admin = await joinedPerson(test, owner, "ADMIN");
+  const { number: limit } = await addLimit(test, { organizationId }, { per: "day", quantity: 10 });
+  const turn = async (limits: boolean) => {
+    const path = "/api/portal/account/emails";
+    const response = await test.send(path, { method: "PATCH", cookie, json: { limits } });
+    assert.deepEqual(await response.json(), { limits });
+    assert.deepEqual(await (await test.send(path, { cookie })).json(), { limits });
+  };
+  const subject = "Acme has used 80% of a limit";
+  await turn(false);
+  await note(test, { limit, organizationId, level: "near" });
+  assert.deepEqual(await newMails(test), [`${admin.email}: ${subject}`]);
+  await submit(test, "/portal/account/emails", { form: { limits: "on" }, person: owner });
+  assert.match((await page(test, "/portal/account", owner)).html, />Turn off emails<\/button>/);
+  await note(test, { limit, organizationId, level: "near", window: 2 });
+  assert.deepEqual(await newMails(test), [admin, owner].map(({ email }) => `${email}: ${subject}`).sort());
 });
