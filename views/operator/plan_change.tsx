@@ -7,7 +7,7 @@ import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.t
 import { Notice } from "../components/notice.tsx";
 import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
 import type { Page } from "../layout.tsx";
-import { limitName, modeWords } from "../text/limit.ts";
+import { limitName } from "../text/limit.ts";
 import { organizationHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
 
@@ -39,7 +39,7 @@ export function valueChanges(before: EffectiveLimits, after: EffectiveLimits): r
 const noLimit = "No limit";
 
 function limitText({ quantity, mode }: Omit<UsageLimit, "id">): string {
-  return `${groupDigits(quantity)}, ${modeWords[mode].toLowerCase()}`;
+  return `${groupDigits(quantity)} (${mode})`;
 }
 
 /** What differs. */

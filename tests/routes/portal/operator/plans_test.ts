@@ -102,7 +102,7 @@ testApp("a plan in use is changed after a confirmation that says what changes", 
   assert.match(question.html, /Change “<bdi>Default<\/bdi>”\?/);
   assert.match(question.html, /1 organization</);
   assert.match(question.html, /API keys.*100.*1,000/s);
-  assert.match(question.html, /No limit.*5,000,000, reject \(hard\)/s);
+  assert.match(question.html, /No limit.*5,000,000 \(hard\)/s);
   assert.deepEqual((await plans(test, mara))[0].limits, []);
   const confirmed = await openPage(test, edit, { person: mara, form: { ...form, confirmed: "on" } });
   assert.equal(confirmed.location, `${path}/${id}?done=saved`);
