@@ -55,6 +55,8 @@ export const sessionSeenIntervalMs = 5 * 60_000;
 export const sessionTokensPerReadMax = 100;
 /** The same for API keys to verify. */
 export const verificationsPerReadMax = 100;
+/** Operator tokens that verify keys. */
+export const rememberedOperatorTokensMax = 1_000;
 /** How often the log reports two people's cookies in one request, for each client address. */
 export const sessionConflictNotedIntervalMs = 60_000;
 /** Sessions of a user. A program that signs in for each call would have thousands. */

@@ -3,7 +3,7 @@ import type { DatabaseReader } from "../db/engine/database.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { Mail } from "./mail/mail.ts";
 import type { MailBudgets } from "./mail/mail_budgets.ts";
-import type { CredentialReads } from "./meter/credential_reads.ts";
+import type { CredentialSearch } from "./meter/credential_search.ts";
 import type { Recorder } from "./meter/recorder.ts";
 import type { RateLimits } from "./rate_limits.ts";
 import type { Reports } from "./reports/reports.ts";
@@ -23,7 +23,7 @@ export interface Context extends BaseContext {
   readonly mailBudgets: MailBudgets;
   readonly recorder: Recorder;
   readonly reports: Reports;
-  readonly credentialReads: CredentialReads;
+  readonly credentialSearch: CredentialSearch;
   /** Receives errors that no request waits for. */
   readonly onBackgroundError: (error: unknown) => void;
 }

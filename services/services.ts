@@ -5,7 +5,7 @@ import type { Context } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Mail } from "./mail/mail.ts";
 import { MailBudgets } from "./mail/mail_budgets.ts";
-import { createCredentialReads } from "./meter/credential_reads.ts";
+import { CredentialSearch } from "./meter/credential_search.ts";
 import { Recorder } from "./meter/recorder.ts";
 import type { ProcessParts } from "./process_parts.ts";
 import { Reports } from "./reports/reports.ts";
@@ -57,7 +57,7 @@ export function createServices(
     mailBudgets: new MailBudgets(base, rateLimits),
     recorder,
     reports,
-    credentialReads: createCredentialReads(base),
+    credentialSearch: new CredentialSearch(base),
     onBackgroundError,
   };
   let isDraining = false;

@@ -41,16 +41,34 @@ export interface FoundCredentials {
   readonly now: number;
 }
 
+/** The key `k` of the organization `o`, for {@linkcode toVerifiableKey}. */
+export const verifiableKey = sql`json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at,
+    k.last_used_at, json_array(${effectiveNumber("requestsPerSecond")}, ${ratesVersion}),
+    iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id,
+      (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at), NULL))`;
+
+/** A row of {@linkcode verifiableKey}. */
+export type VerifiableKeyRow = [
+  id: string,
+  name: string,
+  permissions: readonly string[],
+  expiresAt: number | null,
+  revokedAt: number | null,
+  lastUsedAt: number | null,
+  rate: [requestsPerSecond: number | null, version: number],
+  organization:
+    | [id: string, name: string, externalId: string | null, planId: string, suspendedAt: number | null]
+    | null,
+];
+
 // One JSON column: each further column costs the native driver as much as the lookup of a row.
 const selectWith = (more: Statement): Statement =>
   sql`SELECT json_array(
   (SELECT json_group_array(json_array(t.token_hash, t.id, t.name, t.scopes, t.addresses, t.last_used_at))
     FROM operator_tokens t
     WHERE t.token_hash IN (SELECT value FROM json_each(?1)) AND ${activeOperatorToken(sql`?3`)}),
-  (SELECT json_group_array(json_array(k.key_hash, k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at,
-      k.last_used_at, json_array(${effectiveNumber("requestsPerSecond")}, ${ratesVersion}),
-      iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id, p.id, o.suspended_at), NULL)))
-    FROM api_keys k JOIN organizations o ON o.id = k.organization_id LEFT JOIN plans p ON p.number = o.plan
+  (SELECT json_group_array(json_array(k.key_hash, ${verifiableKey}))
+    FROM api_keys k JOIN organizations o ON o.id = k.organization_id
     WHERE k.key_hash IN (SELECT value FROM json_each(?2)))${more}) AS rows`;
 const select = selectWith(sql``);
 const selectWithLimits = selectWith(sql`,
@@ -79,23 +97,9 @@ type TokenRow = [
   addresses: string,
   lastUsedAt: number | null,
 ];
-type KeyRow = [
-  hash: string,
-  id: string,
-  name: string,
-  permissions: readonly string[],
-  expiresAt: number | null,
-  revokedAt: number | null,
-  lastUsedAt: number | null,
-  rate: [requestsPerSecond: number | null, version: number],
-  organization:
-    | [id: string, name: string, externalId: string | null, planId: string, suspendedAt: number | null]
-    | null,
-];
-
 type FoundRows = [
   tokens: TokenRow[],
-  keys: KeyRow[],
+  keys: [hash: string, key: VerifiableKeyRow][],
   standings?: (StandingColumns & { readonly question: number })[],
 ];
 
@@ -130,13 +134,13 @@ export async function findCredentials(
       hash,
       { id, name, scopes, addresses, lastUsedAt },
     ])),
-    keys: new Map(keys.map((row) => [row[0], toVerifiableKey(row)])),
+    keys: new Map(keys.map(([hash, row]) => [hash, toVerifiableKey(row)])),
   };
 }
 
-function toVerifiableKey(row: KeyRow): VerifiableKey {
+/** @returns The key of a row. */
+export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
   const [
-    ,
     id,
     name,
     permissions,
@@ -158,6 +162,6 @@ function toVerifiableKey(row: KeyRow): VerifiableKey {
   };
 }
 
-function toOrganization([id, name, externalId, planId, suspendedAt]: NonNullable<KeyRow[8]>) {
+function toOrganization([id, name, externalId, planId, suspendedAt]: NonNullable<VerifiableKeyRow[7]>) {
   return { id, name, externalId, planId, isSuspended: suspendedAt !== null };
 }

@@ -2,11 +2,13 @@
 // records, their keys and the rollups are one transaction, so a key that was revoked before it is rejected by it.
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
-import { activeApiKey, isSuspended, keyMay } from "../api_keys.ts";
-import { bind, type Database, sql, type Statement, type WriteResult } from "../engine/database.ts";
+import { activeApiKey } from "../api_keys.ts";
+import { bind, type Database, joinSql, sql, type Statement, type WriteResult } from "../engine/database.ts";
 import { effectiveNumber } from "../organization/plan_numbers.ts";
 import { hasRecorded, indexHash, lookUpKeys, movedPositions, moveKeys } from "./idempotency_keys.ts";
 import { type RateOfKey, ratesVersion, requireRates } from "./key_rates.ts";
+import { verifiableKey, type VerifiableKeyRow } from "./key_verification.ts";
+import { type SourceKind, sourcesBy } from "./record_sources.ts";
 import { field, keyOfRecord, propertiesOfRecord } from "./record_text.ts";
 import {
   countAgainstLimits,
@@ -19,9 +21,12 @@ import { addGroup, addUp } from "./rollups.ts";
 /** What is recorded together. No idempotency key of an organization may occur twice in it. */
 export interface RecordGroup {
   readonly now: number;
-  /** Who records: keys, or an operator on behalf of organizations. */
+  /** Who records: keys, some of them verified by an operator, or an operator on behalf of organizations. */
   readonly by: By;
-  /** Distinct: the hashes of the keys; for an operator, ids of organizations and of keys. */
+  /**
+   * Distinct: the hashes of the keys; for an operator, ids of organizations and of keys. See {@linkcode verifiedSource}, with which a
+   * key must not have another source in the group.
+   */
   readonly sources: readonly string[];
   /** Source, product and metric of each distinct series. */
   readonly series: readonly (readonly [source: string, productSlug: string, metric: string])[];
@@ -71,7 +76,9 @@ export interface RecordSource {
   /** The id of the key, if any. */
   readonly id: string | null;
   /** Why nothing was recorded with it: its organization is suspended, or it may not record. */
-  readonly denial: "suspended" | "permission" | null;
+  readonly denial: "suspended" | "permission" | "token" | null;
+  /** Of groups with verified keys. */
+  readonly key?: VerifiableKeyRow;
   /** Only with limits: the number of the organization, and the lineage of the key. */
   readonly organization?: number;
   readonly lineage?: number | null;
@@ -99,16 +106,6 @@ export interface RecordOutcome {
 
 // The statements' texts are built once. In all of them ?1 is the records, ?2 the series and ?3 the time.
 
-/** How the sources of a group name organizations. */
-interface SourceKind {
-  /** Joins the organization `o` of a source that exists. */
-  readonly join: (source: Statement) => Statement;
-  /** The reason why the source may not record, or null. */
-  readonly denial: Statement;
-  /** The number of its API key. */
-  readonly apiKey: Statement;
-}
-
 /** The sources of a group. */
 interface Source extends SourceKind {
   /** Whether a series `e` may be recorded. */
@@ -125,33 +122,12 @@ const selectUnlisted = sql`
     'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS json
   FROM json_each(?2) e WHERE NOT ${isListed}`;
 
-/** A source is the hash of an API key `k`. */
-const keySource: SourceKind = {
-  join: (source) =>
-    sql`JOIN api_keys k ON k.key_hash = ${source} AND ${activeApiKey(sql`?3`)}
-    JOIN organizations o ON o.id = k.organization_id`,
-  denial: sql`CASE WHEN ${isSuspended} THEN 'suspended' WHEN NOT ${
-    keyMay("usage:write")
-  } THEN 'permission' END`,
-  apiKey: sql`k.number`,
-};
-
-/** A source is the id of an organization, or of a key `k` of it, also of one that doesn't work anymore. */
-const operatorSource: SourceKind = {
-  join: (source) =>
-    sql`LEFT JOIN api_keys k ON k.id = ${source}
-    JOIN organizations o ON o.id = coalesce(k.organization_id, ${source}) AND o.deleted_at IS NULL`,
-  // Always null. Names the time, because a server rejects values that a statement doesn't name.
-  denial: sql`nullif(?3, ?3)`,
-  apiKey: sql`coalesce(k.number, 0)`,
-};
-
 const selectSeries = ({ join, denial, apiKey, condition }: Source): SelectSeries => (columns, more) =>
   sql`SELECT CAST(e.key AS INTEGER) AS position, ${columns}
     FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
     JOIN usage_series us ON us.organization = o.number AND us.product_slug = e.value ->> 1
       AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey} ${more.join}
-    WHERE ${denial} IS NULL AND ${condition} AND ${more.condition}`;
+    WHERE ${denial(sql`e.value ->> 0`)} IS NULL AND ${condition} AND ${more.condition}`;
 const seriesFrom = (source: Source) =>
   sql`series AS MATERIALIZED (${
     selectSeries(source)(sql`us.id, us.organization, us.product_slug, us.metric`, {
@@ -233,7 +209,7 @@ const newSeries = ({ join, denial, apiKey, condition: isAllowed }: Source, condi
     e.value ->> 2 AS metric, ${apiKey} AS api_key,
     ${seriesMax} AS series_max, ${seriesMax} - o.series AS room
   FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
-  WHERE ${condition} AND ${denial} IS NULL AND ${isAllowed} AND NOT EXISTS (
+  WHERE ${condition} AND ${denial(sql`e.value ->> 0`)} IS NULL AND ${isAllowed} AND NOT EXISTS (
     SELECT 1 FROM usage_series us WHERE us.organization = o.number
     AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey})`;
 /** Most organizations have room for more series than the whole group has: theirs are not looked up here. */
@@ -262,7 +238,7 @@ const hasLimits = sql`EXISTS (SELECT 1 FROM usage_limits)`;
 /** The sources `?1` that exist. */
 const selectSources = ({ join, denial, fields }: Source) =>
   sql`
-  SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', ${denial},
+  SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', ${denial(sql`e.value`)},
     'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits},
     'ratesVersion', ${ratesVersion}${fields})) AS json
   FROM json_each(?1) e ${join(sql`e.value`)}`;
@@ -279,11 +255,11 @@ function statementsOf(source: Source) {
     insertKeys: insertKeys(series),
     deleteUnusedSeries: deleteUnusedSeries(series),
     limits: limitStatements(selectSeries(source)),
+    updateKeysUsed: source.usedKeys && updateKeysUsed(source.usedKeys),
   };
 }
 
 const addRecords = addGroup(sql`true`);
-const sourcesBy = { keys: keySource, operator: operatorSource };
 type By = keyof typeof sourcesBy;
 
 /** @returns The statements for groups with and without limits; they are built when they are needed first. */
@@ -296,16 +272,20 @@ function statementsFor({ by, isCatalogRequired, hasLimits: isLimited }: RecordGr
       condition: sql`${isCatalogRequired ? isListed : sql`true`} AND ${
         isLimited ? sql`true` : sql`NOT ${hasLimits}`
       }`,
-      fields: isLimited ? sql`, 'organization', o.number, 'lineage', k.lineage` : sql``,
+      fields: joinSql([
+        isLimited ? sql`, 'organization', o.number, 'lineage', k.lineage` : sql``,
+        by === "verifiedKeys" ? sql`, 'key', ${verifiableKey}` : sql``,
+      ], " "),
     });
     statementsByName.set(name, statements);
   }
   return statements;
 }
 const statementsByName = new Map<string, ReturnType<typeof statementsOf>>();
-/** Notes at `?3` that the keys `?1` were used, unless they were before `?2`. */
-const updateKeysUsed = sql`UPDATE api_keys AS k SET last_used_at = ?3
-  WHERE k.key_hash IN (SELECT value FROM json_each(?1)) AND ${activeApiKey(sql`?3`)}
+/** Notes at `?3` that the keys of the sources `?1` were used, unless they were before `?2`. */
+const updateKeysUsed = (hashes: Statement) =>
+  sql`UPDATE api_keys AS k SET last_used_at = ?3
+  WHERE k.key_hash IN (${hashes}) AND ${activeApiKey(sql`?3`)}
     AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)`;
 
 /**
@@ -321,7 +301,7 @@ export async function insertUsageRecords(
   group: RecordGroup,
   note?: Statement,
 ): Promise<RecordOutcome> {
-  const { now, keys, by } = group;
+  const { now, keys } = group;
   const statements = statementsFor(group);
   const names = JSON.stringify(group.sources);
   const batch: Statement[] = [bind(statements.selectSources, names, null, now)];
@@ -348,7 +328,9 @@ export async function insertUsageRecords(
       bind(statements.deleteUnusedSeries, null, ...seriesAndTime, count),
       bind(moveCursor, count, keys),
     );
-    if (by === "keys") batch.push(bind(updateKeysUsed, names, now - apiKeyUsedIntervalMs, now));
+    if (statements.updateKeysUsed !== undefined) {
+      add(bind(statements.updateKeysUsed, names, now - apiKeyUsedIntervalMs, now));
+    }
   }
   // The recorder sends few batches at a time, on behalf of many requests: a flood of other writes must not keep them out.
   const results = await database.write(batch, { bypassesQueueLimit: true });

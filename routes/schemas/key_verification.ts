@@ -15,8 +15,14 @@ const verifiedUsageSchema = usageInputSchema.pick({ productSlug: true, metric: t
       default: 1,
       description: "The quantity in the metric's unit, with at most 6 decimal places.",
     }),
+    record: z.boolean().optional().openapi({
+      default: false,
+      description:
+        "Whether to record the usage, if the code is `VALID`. It is on disk when the response is sent.",
+    }),
   }).openapi("VerifiedUsage", {
-    description: "Usage that must fit into the hard limits of the key and its organization.",
+    description:
+      "Usage that must fit into the hard limits of the key and its organization. The key doesn't need `usage:write`.",
   });
 
 export const verifyKeySchema = z.strictObject({

@@ -1,6 +1,8 @@
 // A group of requests whose records are committed together.
 import { RecordEncoder } from "../../db/meter/record_text.ts";
 import type { RateOfKey } from "../../db/meter/key_rates.ts";
+import type { VerifiableKey } from "../../db/meter/key_verification.ts";
+import { isVerified, type RecordVerification } from "../../db/meter/record_sources.ts";
 import type { RecordGroup } from "../../db/meter/recorder.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import {
@@ -14,6 +16,8 @@ import {
 export interface RecordRequest {
   /** SHA-256 of the API key, in hexadecimal. */
   readonly keyHash: string;
+  /** What an operator who records with the key requires of it. */
+  readonly verification?: RecordVerification;
   readonly inputs: readonly UsageInput[];
   /** Size of the request's body, for the limit of the queue. */
   readonly bytes: number;
@@ -27,13 +31,15 @@ export interface RecordedUsage {
   readonly duplicates: number;
   /** @returns The record that an input became or repeats; built on demand. */
   readonly usageRecord: (index: number) => UsageRecord;
+  /** The key, if an operator verified it. */
+  readonly key: VerifiableKey | null;
   /** Every limit that applies to its products and metrics, in the window of now. */
   readonly limits: readonly LimitStanding[];
 }
 
 /** A request in a group. */
 export interface GroupRequest {
-  /** The hash of the API key. For an operator: the id of the organization or key that each input is recorded for. */
+  /** The hash of the API key, or a `verifiedSource`. For an operator: the id of the organization or key that each input is recorded for. */
   readonly source: string | readonly string[];
   readonly inputs: readonly UsageInput[];
   /** See {@linkcode findRepeats}. */
@@ -51,6 +57,9 @@ export function sourceOf(source: GroupRequest["source"], index: number): string 
 
 /** A request that waits for its commit. */
 export interface PendingRequest extends GroupRequest {
+  /** Of the API key. */
+  readonly keyHash: string;
+  readonly source: string;
   readonly organizationId: string;
   readonly bytes: number;
   /** Milliseconds since 1970. */
@@ -90,10 +99,14 @@ export function buildGroup(
   const encoder = new RecordEncoder(now);
   const records: string[] = [];
   let keys = 0;
+  let by: RecordGroup["by"] = "keys";
   const starts = requests.map(({ source, inputs, repeats }, request) => {
     const start = records.length;
     let own = seriesOf(sourceOf(source, 0));
-    if (typeof source !== "string") source.forEach(seriesOf);
+    if (typeof source !== "string") {
+      by = "operator";
+      source.forEach(seriesOf);
+    } else if (isVerified(source)) by = "verifiedKeys";
     // A request that contradicts itself is only authenticated: only owners of a valid key learn of the conflict.
     if (repeats !== null && repeats.conflicts.length > 0) return start;
     for (const [index, input] of inputs.entries()) {
@@ -119,7 +132,6 @@ export function buildGroup(
     }
     return start;
   });
-  const by = typeof requests[0]?.source === "object" ? "operator" : "keys";
   const sources = [...seriesBySource.keys()];
   const rates = requests.flatMap(({ counted }) => counted ?? []);
   const group: RecordGroup = {

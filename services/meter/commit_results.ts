@@ -1,10 +1,12 @@
 // The result of each request after its group was committed: never more than what the database reported.
 import type { LimitCell } from "../../db/meter/limit_counters.ts";
+import { toVerifiableKey } from "../../db/meter/key_verification.ts";
 import { seriesOf } from "../../db/meter/record_text.ts";
 import type { ExistingRecord, LimitedSeries, RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";
 import {
   AppError,
   invalidApiKeyError,
+  invalidOperatorTokenError,
   organizationSuspendedError,
   permissionMissingError,
   seriesLimitError,
@@ -85,6 +87,7 @@ interface RequestResult {
 
 const denialErrors = {
   suspended: organizationSuspendedError,
+  token: invalidOperatorTokenError,
   permission: () => permissionMissingError("usage:write"),
 } as const;
 
@@ -147,6 +150,7 @@ class GroupResults {
     if (refusal?.reason === "unknown") return refusal;
     if (refusal?.reason === "others") return "retry";
     if (refusal !== undefined) return rejected("limited", refusal.error);
+    const { key } = this.#sources.get(sourceOf(request.source, 0)) ?? {};
     return {
       kind: "recorded",
       duplicates,
@@ -155,6 +159,7 @@ class GroupResults {
           duplicates,
           usageRecord: (input) => this.#usageRecord(request, { input, position: positionOf(input) }),
           limits: this.#limits.standings(start, end),
+          key: key === undefined ? null : toVerifiableKey(key),
         }),
     };
   }

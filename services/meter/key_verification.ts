@@ -3,6 +3,7 @@ import type { VerifiableKey } from "../../db/meter/key_verification.ts";
 import { findUsageRecordsByKey } from "../../db/meter/usage_records.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
 import { apiKeyStatus, hashApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
+import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import type {
   KeyVerification,
   VerificationCode,
@@ -16,7 +17,7 @@ import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
 import { acceptOperatorToken } from "../operator/operator_access.ts";
 import { sumMissing } from "./limits.ts";
-import { isAllowed, takeKeyCall } from "./key_calls.ts";
+import { countKeyCall, isAllowed, type KeyCall, recordAtRate, takeKeyCall } from "./key_calls.ts";
 import { noteApiKeyUse } from "./usage_access.ts";
 
 /** Who asks, by the SHA-256 of their token in hexadecimal. */
@@ -33,6 +34,7 @@ export interface VerificationQuestion {
   readonly permissions: readonly string[];
   /** Usage that must fit into the hard limits. */
   readonly usage: UsageQuestion | null;
+  readonly bytes: number;
 }
 
 /** Usage that is asked about. */
@@ -42,40 +44,137 @@ export interface UsageQuestion {
   readonly quantity: Quantity;
   /** Usage that was recorded with it already fits always. */
   readonly idempotencyKey: string | null;
+  /** Records it if the key is valid and it fits. */
+  readonly record: boolean;
+}
+
+interface Question extends VerificationQuestion {
+  /** Null for a malformed key. */
+  readonly keyHash: string | null;
 }
 
 /**
- * Says whether an API key works. A request for it counts against the key's rate limit.
+ * Says whether an API key works, and may record its usage. A question counts against the key's rate limit. If usage is recorded, it is
+ * on disk when this returns, and everything was checked in the transaction that recorded it.
  *
- * @throws {AppError} `invalid_operator_token`, `scope_missing`.
+ * @param given `bytes`: the size of the question.
+ * @throws {AppError} `invalid_operator_token`, `scope_missing`. If usage is to be recorded, also `idempotency_conflict`,
+ *   `series_limit_reached`, `validation_failed` for a product that isn't in the catalogue, and `unavailable`.
  */
 export async function verifyApiKey(
   context: Context,
-  { tokenHash, client }: VerifyingOperator,
-  { key, permissions, usage }: VerificationQuestion,
+  operator: VerifyingOperator,
+  given: VerificationQuestion,
 ): Promise<KeyVerification> {
-  const keyHash = isWellFormedApiKey(key) ? hashApiKey(key) : null;
-  const query = { tokenHash, keyHash, series: usage };
-  const { tokens, keys, limitsOf, now } = await context.credentialReads.find([query]);
-  acceptOperatorToken(context, tokens.get(tokenHash), { scope: "keys:verify", client });
-  const found = keyHash === null ? undefined : keys.get(keyHash);
-  if (keyHash === null || found === undefined) return verification("NOT_FOUND", null);
-  const code = judge(found, permissions, context.clock()) ??
-    (isAllowed(takeKeyCall(context, keyHash, found.rate)) ? null : "RATE_LIMITED");
-  if (code !== null) return verification(code, found);
-  const { organization } = found;
-  if (usage === null || organization === null) {
-    noteApiKeyUse(context, found);
-    return verification("VALID", found);
+  const keyHash = isWellFormedApiKey(given.key) ? hashApiKey(given.key) : null;
+  const question = { ...given, keyHash };
+  const token = context.credentialSearch.knownToken(operator.tokenHash);
+  // Unknown tokens take no place in the recorder's queue.
+  if (!given.usage?.record || keyHash === null || token === undefined) {
+    return await readVerification(context, operator, question);
   }
-  const limits = await sumMissing(context, {
-    organizationId: organization.id,
-    rows: limitsOf.get(query) ?? [],
-    now,
-  });
-  const fits = await isWithin(context, limits, { ...usage, organizationId: organization.id });
-  if (fits) noteApiKeyUse(context, found);
-  return verification(fits ? "VALID" : "USAGE_EXCEEDED", found, limits.map(limitStanding));
+  acceptOperatorToken(context, token, { scope, client: operator.client });
+  const call = await countKeyCall(context, keyHash, { isRecording: true });
+  if (call === undefined || !isAllowed(call)) {
+    return await readVerification(context, operator, question, call);
+  }
+  return await recordVerification(context, operator, { ...question, call, usage: given.usage });
+}
+
+const scope = "keys:verify";
+
+/** @param counted The request if it was counted already. */
+async function readVerification(
+  context: Context,
+  operator: VerifyingOperator,
+  question: Question,
+  counted?: KeyCall,
+): Promise<KeyVerification> {
+  const { permissions, usage, keyHash } = question;
+  const { key, sumLimits } = await findKey(context, operator, question);
+  if (keyHash === null || key === undefined) return verification("NOT_FOUND", null);
+  const code = judge(key, permissions, context.clock());
+  if (code !== null) return verification(code, key);
+  const call = counted ?? takeKeyCall(context, keyHash, key.rate);
+  if (!isAllowed(call)) return verification("RATE_LIMITED", key);
+  if (usage?.record) return await recordVerification(context, operator, { ...question, call, usage });
+  const limits = await sumLimits();
+  const fits = usage === null ||
+    await isWithin(context, limits, { ...usage, organizationId: key.organization?.id });
+  if (fits) noteApiKeyUse(context, key);
+  return verification(fits ? "VALID" : "USAGE_EXCEEDED", key, limits.map(limitStanding));
+}
+
+async function recordVerification(
+  context: Context,
+  operator: VerifyingOperator,
+  question: Question & { readonly call: KeyCall; readonly usage: UsageQuestion },
+): Promise<KeyVerification> {
+  const { permissions, bytes, usage: { record: _, ...usage } } = question;
+  const call = { ...question.call, onRecount: requireAllowed };
+  try {
+    const { key, limits } = await recordAtRate(context, call, (counted) =>
+      context.recorder.record({
+        keyHash: counted.keyHash,
+        verification: { tokenHash: operator.tokenHash, permissions },
+        inputs: [{ ...usage, timestamp: null, properties: null }],
+        bytes,
+        counted,
+      }));
+    return verification("VALID", key, limits);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    if (error.code === "invalid_operator_token") context.credentialSearch.forgetToken(operator.tokenHash);
+    return await explainRejection(context, operator, { question, error });
+  }
+}
+
+/** The codes of errors of the transaction. A key that doesn't work may still exist. */
+const rejectionCodes: Partial<Record<ErrorCode, VerificationCode>> = {
+  invalid_api_key: "NOT_FOUND",
+  organization_suspended: "ORGANIZATION_SUSPENDED",
+  permission_missing: "INSUFFICIENT_PERMISSIONS",
+  rate_limited: "RATE_LIMITED",
+  limit_exceeded: "USAGE_EXCEEDED",
+};
+
+function requireAllowed(call: KeyCall): void {
+  if (!isAllowed(call)) {
+    throw new AppError("rate_limited", "The key has used up its requests of this second.");
+  }
+}
+
+/** Nothing was recorded. Reads what the error doesn't say about the key. */
+async function explainRejection(
+  context: Context,
+  operator: VerifyingOperator,
+  { question, error }: { readonly question: Question; readonly error: AppError },
+): Promise<KeyVerification> {
+  const { key, sumLimits } = await findKey(context, operator, question);
+  const code = rejectionCodes[error.code];
+  if (code === undefined) throw error;
+  if (key === undefined) return verification("NOT_FOUND", null);
+  if (code === "NOT_FOUND") {
+    // Only clocks of servers that differ can make it work again.
+    return verification(judge(key, [], context.clock()) ?? "EXPIRED", key);
+  }
+  if (code !== "USAGE_EXCEEDED") return verification(code, key);
+  const exceeded = new Map(error.limits?.map((limit) => [limit.limitId, limit]));
+  const limits = (await sumLimits()).map(limitStanding);
+  return verification(code, key, limits.map((limit) => exceeded.get(limit.limitId) ?? limit));
+}
+
+/** @returns The key of a question, and what gives the limits that apply to its usage. */
+async function findKey(
+  context: Context,
+  { tokenHash, client }: VerifyingOperator,
+  { keyHash, usage: series }: Question,
+) {
+  const { token, key, limits, now } = await context.credentialSearch.find({ tokenHash, keyHash, series });
+  acceptOperatorToken(context, token, { scope, client });
+  if (token !== undefined) context.credentialSearch.rememberToken(tokenHash, token);
+  const organizationId = key?.organization?.id ?? "";
+  return { key, sumLimits: () => sumMissing(context, { organizationId, rows: limits, now }) };
 }
 
 /** @returns Why the key doesn't work, or null. */
@@ -93,14 +192,14 @@ async function isWithin(
   { database }: Context,
   limits: readonly LimitUsage[],
   { productSlug, metric, quantity, idempotencyKey, organizationId }: UsageQuestion & {
-    readonly organizationId: string;
+    readonly organizationId: string | undefined;
   },
 ): Promise<boolean> {
   const micros = quantityMicros(quantity);
   const fits = limits.every(({ mode, usedMicros, micros: max }) =>
     mode === "soft" || usedMicros + micros <= max
   );
-  if (fits || idempotencyKey === null) return fits;
+  if (fits || idempotencyKey === null || organizationId === undefined) return fits;
   const found = await findUsageRecordsByKey(database, {
     organizationId,
     idempotencyKey,

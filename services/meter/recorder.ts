@@ -2,6 +2,7 @@
 // acknowledged before its commit, or with more than what the commit returned.
 import { setImmediate } from "node:timers";
 import { type Database, DatabaseError, type Statement } from "../../db/engine/database.ts";
+import { verifiedSource } from "../../db/meter/record_sources.ts";
 import { insertUsageRecords, type RecordOutcome } from "../../db/meter/recorder.ts";
 import { findRecordIdKey } from "../../db/meter/usage_records.ts";
 import { type AppError, invalidApiKeyError, unavailableError } from "../../domain/errors.ts";
@@ -109,7 +110,7 @@ export class Recorder {
    * Records one request.
    *
    * @returns The outcome, once the records are on disk.
-   * @throws {AppError} `invalid_api_key`, `permission_missing`, `organization_suspended`; `idempotency_conflict`, `series_limit_reached` or `limit_exceeded`, and nothing of the request
+   * @throws {AppError} `invalid_api_key`, `permission_missing`, `organization_suspended`, `invalid_operator_token`; `idempotency_conflict`, `series_limit_reached` or `limit_exceeded`, and nothing of the request
    *   was recorded; `unavailable` when the queue is full or the database doesn't respond: retry with the same idempotency keys.
    */
   record(request: RecordRequest): Promise<RecordedUsage> {
@@ -128,13 +129,14 @@ export class Recorder {
   }
 
   #enqueue(
-    { keyHash, inputs, bytes, counted }: RecordRequest,
+    { keyHash, verification, inputs, bytes, counted }: RecordRequest,
     organizationId: string,
   ): Promise<RecordedUsage> {
     if (this.#isClosed) return Promise.reject(queueFullError());
     return new Promise((resolve, reject) => {
       const evicted = this.#queue.add({
-        source: keyHash,
+        keyHash,
+        source: verification === undefined ? keyHash : verifiedSource(keyHash, verification),
         organizationId,
         inputs,
         bytes,

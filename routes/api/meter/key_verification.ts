@@ -1,6 +1,7 @@
 // Verification of API keys for the services that receive them.
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
 import { AppError } from "../../../domain/errors.ts";
+import { sortedPermissions } from "../../../domain/key_permissions.ts";
 import { type UsageQuestion, verifyApiKey } from "../../../services/meter/key_verification.ts";
 import { requireOperatorToken } from "../../../services/operator/operator_access.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
@@ -21,6 +22,7 @@ export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: Ap
       "For a service that receives requests with your customers' keys. Nothing is cached: the response to the next question " +
       "shows a revoked key, a suspended organization or changed permissions. Every well-formed question gets a 200 response. " +
       `It counts against the key's requests per second.\n\nTokens need the scope \`${scope}\`.`,
+    errors: ["idempotency_conflict", "series_limit_reached"],
     security: "operatorToken",
     body: schemas.verifyKeySchema,
     responses: { 200: { description: "Whether the key works.", schema: schemas.keyVerificationSchema } },
@@ -28,10 +30,11 @@ export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: Ap
     // The token is read together with the key.
     authenticate: (c) => bearerTokenHash(c.get("headers")["authorization"]),
     onError: async (c, error) => limitInvalidToken(services, c, await tokenError(c, error)),
-    handle: (c, { body: { key, permissions = [], usage } }, tokenHash) =>
+    handle: (c, { body: { key, permissions = [], usage }, bytes }, tokenHash) =>
       verifyApiKey(services, { tokenHash, client: c.get("client") }, {
         key,
-        permissions,
+        permissions: sortedPermissions(permissions),
+        bytes,
         usage: usage === undefined ? null : usageQuestion(usage),
       }),
   });
@@ -50,9 +53,9 @@ export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: Ap
 }
 
 function usageQuestion(
-  { quantity = { whole: 1, micro: 0 }, idempotencyKey = null, ...series }: NonNullable<
+  { quantity = { whole: 1, micro: 0 }, idempotencyKey = null, record = false, ...series }: NonNullable<
     z.output<typeof schemas.verifyKeySchema>["usage"]
   >,
 ): UsageQuestion {
-  return { ...series, quantity, idempotencyKey };
+  return { ...series, quantity, idempotencyKey, record };
 }

@@ -157,7 +157,9 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
   },
   "POST /api/v1/keys/verify": {
     ...byOperatorToken("keys:verify"),
-    attempt: ({ apiKey }) => ({ json: { key: apiKey } }),
+    attempt: ({ apiKey }) => ({
+      json: { key: apiKey, usage: { productSlug: "p", metric: "m", record: true } },
+    }),
   },
   "GET /api/operator/statements": byOperator("statements:read"),
   "POST /api/operator/statements": {

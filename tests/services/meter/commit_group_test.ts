@@ -9,6 +9,7 @@ import { completeRequests } from "../../../services/meter/commit_results.ts";
 function requests(count: number): { waiting: PendingRequest[]; results: string[] } {
   const results: string[] = [];
   const waiting = Array.from({ length: count }, (_, n) => ({
+    keyHash: "a".repeat(64),
     source: "a".repeat(64),
     organizationId: "org_test",
     inputs: [{

@@ -6,6 +6,8 @@ import fc from "../../support/fast_check.ts";
 
 interface TestRequest {
   readonly organizationId: string;
+  readonly keyHash: string;
+  readonly source: string;
   readonly inputs: readonly { readonly idempotencyKey: string | null }[];
   readonly bytes: number;
   /** Order of arrival. */
@@ -27,10 +29,15 @@ const keysOf = ({ inputs }: TestRequest) =>
   inputs.flatMap(({ idempotencyKey }) => idempotencyKey === null ? [] : [idempotencyKey]);
 const collide = (one: TestRequest, other: TestRequest) =>
   one !== other && one.organizationId === other.organizationId &&
-  keysOf(one).some((key) => keysOf(other).includes(key));
+  (keysOf(one).some((key) => keysOf(other).includes(key)) ||
+    (one.keyHash === other.keyHash && one.source !== other.source));
+/** Whose requests share no group only because of idempotency keys. */
+const plain = { keyHash: "key", source: "key" };
 
 const request = fc.record({
   organizationId: fc.constantFrom("a", "b", "c", "d", "e"),
+  keyHash: fc.constantFrom("key", "other"),
+  source: fc.option(fc.constant("verified"), { nil: "key", freq: 4 }),
   inputs: fc.array(
     fc.record({ idempotencyKey: fc.option(fc.constantFrom("1", "2", "3"), { freq: 2 }) }),
     { minLength: 1, maxLength: 4 },
@@ -143,7 +150,7 @@ Deno.test("FairQueue never evicts an organization with less than an equal part o
   });
 });
 
-Deno.test("FairQueue takes groups within their limits, without an idempotency key twice per organization", () => {
+Deno.test("FairQueue takes groups within their limits, without an idempotency key or two sources of an API key twice per organization", () => {
   holds(history, (steps) => {
     replay(steps, {
       onTake(group, before) {
@@ -193,7 +200,7 @@ Deno.test("FairQueue serves every organization once before it serves one again",
   const arrivalOrders = fc.shuffledSubarray([..."abcde", ..."aaa", ..."b"], { minLength: 1 });
   holds(fc.tuple(arrivalOrders, fc.constantFrom(...sizes)), ([arrivals, size]) => {
     const observed = new Observed();
-    for (const organizationId of arrivals) observed.add({ organizationId, ...size });
+    for (const organizationId of arrivals) observed.add({ ...plain, organizationId, ...size });
     const served: string[] = [];
     while (!observed.queue.isEmpty) {
       served.push(...observed.take().map(({ organizationId }) => organizationId));
@@ -211,10 +218,10 @@ Deno.test("FairQueue serves every organization once before it serves one again",
 
 Deno.test("FairQueue delays only the organization that floods it with one idempotency key", () => {
   const observed = new Observed();
-  const flood = { organizationId: "a", inputs: [{ idempotencyKey: "same" }], bytes: 1 };
+  const flood = { ...plain, organizationId: "a", inputs: [{ idempotencyKey: "same" }], bytes: 1 };
   for (let n = 0; n < 10; n++) observed.add(flood);
   for (let n = 0; n < 3; n++) {
-    observed.add({ organizationId: "b", inputs: [{ idempotencyKey: "same" }], bytes: 1 });
+    observed.add({ ...plain, organizationId: "b", inputs: [{ idempotencyKey: "same" }], bytes: 1 });
   }
   const { added: unrelated } = observed.add({ ...flood, inputs: [{ idempotencyKey: null }] });
   const [first, second] = [observed.take(), observed.take()];

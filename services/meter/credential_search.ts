@@ -1,0 +1,73 @@
+// Finds the operator tokens and API keys of verifications.
+import { findCredentials, type FoundCredentials } from "../../db/meter/key_verification.ts";
+import type { ActiveOperatorToken } from "../../db/operator/operator_tokens.ts";
+import { rememberedOperatorTokensMax, verificationsPerReadMax } from "../../domain/limits.ts";
+import type { BaseContext } from "../base_context.ts";
+import { GatheredReads } from "../gathered_reads.ts";
+
+/** What one verification reads, by hash. */
+export interface CredentialQuery {
+  readonly tokenHash: string;
+  /** Null for a malformed key. */
+  readonly keyHash: string | null;
+  /** The product and metric whose limits are read too. */
+  readonly series: { readonly productSlug: string; readonly metric: string } | null;
+}
+
+/** What was found for the queries that share a read. */
+interface Found extends Pick<FoundCredentials, "tokens" | "keys" | "now"> {
+  readonly limitsOf: ReadonlyMap<CredentialQuery, FoundCredentials["limits"][number]>;
+}
+
+/** Finds credentials, those of concurrent requests together. */
+export class CredentialSearch {
+  readonly #reads: GatheredReads<CredentialQuery, Found>;
+  /** By hash. */
+  readonly #tokens = new Map<string, ActiveOperatorToken>();
+
+  constructor({ database, clock }: BaseContext) {
+    this.#reads = new GatheredReads(async (queries) => {
+      const tokenHashes = [...new Set(queries.map(({ tokenHash }) => tokenHash))];
+      const keyHashes = queries.flatMap(({ keyHash }) => keyHash ?? []);
+      const withUsage = queries.filter(({ keyHash, series }) => keyHash !== null && series !== null);
+      const usage = withUsage.map(({ keyHash, series }) =>
+        [keyHash ?? "", series?.productSlug ?? "", series?.metric ?? ""] as const
+      );
+      const query = { tokenHashes, keyHashes, usage, now: clock() };
+      const { limits, ...found } = await findCredentials(database, query);
+      return { ...found, limitsOf: new Map(withUsage.map((query, index) => [query, limits[index] ?? []])) };
+    }, verificationsPerReadMax);
+  }
+
+  /** @throws {DatabaseError} */
+  async find(query: CredentialQuery) {
+    const { tokens, keys, limitsOf, now } = await this.#reads.find([query]);
+    return {
+      token: tokens.get(query.tokenHash),
+      key: keys.get(query.keyHash ?? ""),
+      limits: limitsOf.get(query) ?? [],
+      now,
+    };
+  }
+
+  /**
+   * @returns A token that was accepted earlier, with what never changes: its id, scopes and addresses. Whether it still works is only known to
+   *   the transaction that records with it.
+   */
+  knownToken(tokenHash: string): ActiveOperatorToken | undefined {
+    return this.#tokens.get(tokenHash);
+  }
+
+  /** Makes a token known. */
+  rememberToken(tokenHash: string, token: ActiveOperatorToken): void {
+    if (!this.#tokens.has(tokenHash) && this.#tokens.size >= rememberedOperatorTokensMax) {
+      this.#tokens.clear();
+    }
+    this.#tokens.set(tokenHash, token);
+  }
+
+  /** Makes a token unknown, because it no longer works. */
+  forgetToken(tokenHash: string): void {
+    this.#tokens.delete(tokenHash);
+  }
+}
