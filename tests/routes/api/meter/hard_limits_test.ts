@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp } from "../../../support/app.ts";
 import { addLimit } from "../../../support/limits.ts";
-import { grantVoids } from "../../../support/operators.ts";
+import { grantVoids, newOperatorToken } from "../../../support/operators.ts";
+import { sql } from "../../../../db/engine/database.ts";
 import { onEveryDatabase } from "../../../support/usage.ts";
 
 const record = (test: TestApp, apiKey: string, more: object = {}) =>
@@ -127,4 +128,44 @@ onEveryDatabase("voiding gives the quantity back to the window where it counted"
   assert.deepEqual(limits.map(({ used }: { used: number }) => used), [2, 2]);
   assert.equal((await record(test, apiKey, { quantity: 6 })).status, 201);
   assert.equal((await record(test, apiKey)).status, 429);
+});
+
+onEveryDatabase("notes once a window that a limit is nearly used, used up, and was hit", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  await addLimit(test, {}, { per: "hour", quantity: 10, mode: "hard" });
+  const levels = async () => {
+    const rows = await test.opened.database.read<{ level: string; count: number }>(
+      sql`SELECT level, count(*) AS count FROM usage_limit_notices GROUP BY level ORDER BY level`,
+    );
+    return rows.map(({ level, count }) => `${level} ${count}`);
+  };
+  await record(test, apiKey, { quantity: 7.999999 });
+  assert.deepEqual(await levels(), []);
+  await record(test, apiKey, { quantity: 0.000001 });
+  assert.deepEqual(await levels(), ["near 1"]);
+  for (const quantity of [1, 1, 1, 1]) await record(test, apiKey, { quantity });
+  assert.deepEqual(await levels(), ["near 1", "reached 1", "refused 1"]);
+  // Of hours, one a day.
+  test.advance(3_600_000);
+  for (const quantity of [9, 9, 1]) await record(test, apiKey, { quantity });
+  assert.deepEqual(await levels(), ["near 1", "reached 1", "refused 1"]);
+  test.advance(24 * 3_600_000);
+  await record(test, apiKey, { quantity: 8 });
+  assert.deepEqual(await levels(), ["near 2", "reached 1", "refused 1"]);
+});
+
+onEveryDatabase("limits apply to what operators record", async (test) => {
+  const { organizationId } = await test.signUp();
+  const { fullToken: apiKey } = await newOperatorToken(test, ["usage:write"]);
+  await addLimit(test, {}, { per: "month", quantity: 3, mode: "hard" });
+  const send = (quantity: number) =>
+    test.send("/api/operator/usage", {
+      apiKey,
+      json: { records: [{ organizationId, productSlug: "tiles", metric: "requests", quantity }] },
+    });
+  const recorded = await send(2);
+  assert.equal(recorded.status, 201, await recorded.clone().text());
+  assert.equal((await recorded.json()).limits[0].remaining, 1);
+  assert.equal((await send(2)).status, 429);
+  assert.equal((await send(1)).status, 201);
 });
