@@ -133,6 +133,7 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
     }),
     "console, create organization": newOrganizationPage({
       frame,
+      plans: [plan],
       input: { name: text, email: text },
       ...errors,
     }),

@@ -11,7 +11,7 @@ import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { EmailField, NameField, TextField } from "../components/field.tsx";
+import { EmailField, NameField, SelectField, TextField } from "../components/field.tsx";
 import { Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -209,12 +209,13 @@ export function OrganizationStatusBadge({ status }: { status: OrganizationStatus
 /** What the form that creates an organization shows. */
 export interface NewOrganizationProps extends FormErrors {
   readonly frame: PortalFrame;
+  readonly plans: readonly Pick<Plan, "id" | "name" | "isDefault">[];
   /** As typed. */
   readonly input: Readonly<Record<string, string>>;
 }
 
 /** @returns The page that creates an organization. */
-export function newOrganizationPage({ frame, input, fields, message }: NewOrganizationProps): Page {
+export function newOrganizationPage({ frame, plans, input, fields, message }: NewOrganizationProps): Page {
   return (
     <PortalPage title="Create organization" frame={frame} place={place}>
       <div class="ask">
@@ -237,6 +238,13 @@ export function newOrganizationPage({ frame, input, fields, message }: NewOrgani
               error={fields["externalId"]}
               autocomplete="off"
               maxlength={externalIdCharactersMax}
+            />
+            <SelectField
+              label="Plan"
+              name="planId"
+              value={input["planId"] ?? plans.find(({ isDefault }) => isDefault)?.id ?? ""}
+              choices={plans.map(({ id, name }) => ({ value: id, label: name }))}
+              error={fields["planId"]}
             />
             <OwnerField
               sendsMail={frame.sendsMail}

@@ -49,12 +49,16 @@ export function operatorOrganizationListPages(app: App, parts: PortalParts): voi
 
   mountForm(operatorForms(app, parts), {
     path: `${path}/new`,
-    show: (c, actor, { input = {}, ...state }) =>
-      sendPage(c, newOrganizationPage({ frame: operatorFrame(parts, actor), input, ...state }), state.status),
-    async submit(c, actor, { name = "", externalId = "", email = "" }) {
+    async show(c, actor, { input = {}, ...state }) {
+      const { plans } = await listPlans(services, { limit: plansMax });
+      const page = newOrganizationPage({ frame: operatorFrame(parts, actor), plans, input, ...state });
+      return await sendPage(c, page, state.status);
+    },
+    async submit(c, actor, { name = "", externalId = "", email = "", planId }) {
       const input = check(createOrganizationSchema, {
         name,
         externalId: externalId.trim() || null,
+        planId,
         ...(email.trim() === "" ? {} : { owner: { email } }),
       }, "body");
       const { id } = await createOrganization(services, actor, input);

@@ -121,10 +121,13 @@ testApp("rejected limits of an organization are shown again with what is wrong",
 testApp("the list of organizations names their plans and can be limited to one", async (test) => {
   const { mara, plan, id, send } = await newCustomer(test);
   await send(`/api/operator/organizations/${id}`, { planId: plan.id }, "PATCH");
+  const form = { name: "Halden Logistics", planId: plan.id };
+  const { location } = await open(test, "/operator/organizations/new", mara, form);
+  assert.match((await open(test, location ?? "", mara)).html, /<bdi>Growth<\/bdi>/);
   const all = (await open(test, "/operator/organizations", mara)).html;
   assert.match(all, /<bdi>Growth<\/bdi>/);
   const some = (await open(test, `/operator/organizations?plan=${plan.id}`, mara)).html;
   assert.match(some, /Northwind Maps/);
-  assert.equal(some.match(/<tr role="row" ?>/g)?.length, 2);
+  assert.equal(some.match(/<tr role="row" ?>/g)?.length, 3);
   assert.match((await open(test, `/operator/plans/${plan.id}`, mara)).html, /Northwind Maps/);
 });
