@@ -69,6 +69,26 @@ async function checkSuspension(
   }
 }
 
+/** Verifies a key with and without recording, until it is revoked. */
+async function checkVerification(
+  { baseUrl }: Program,
+  { cookie, operatorToken }: { cookie: string; operatorToken: string },
+): Promise<void> {
+  const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name: "Verified" } });
+  const { apiKey: { id }, fullKey: key } = await created.json();
+  const headers = { authorization: `Bearer ${operatorToken}`, "content-type": "application/json" };
+  const usage = { productSlug: "tiles", metric: "requests", record: true };
+  const isAnswered = async (code: string) => {
+    for (const json of [{ key }, { key, usage }]) {
+      const outcomes = await overNewConnections(`${baseUrl}/api/v1/keys/verify`, { headers, json });
+      assert.deepEqual(outcomes, [`200 "${code}"`]);
+    }
+  };
+  await isAnswered("VALID");
+  await sendJson(baseUrl, `/api/portal/api-keys/${id}`, { method: "DELETE", cookie });
+  await isAnswered("REVOKED");
+}
+
 async function checkRevocations(env: Record<string, string>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-revocation-" });
   const program = startProgram({ folder, env: { HTTP_THREADS: "4", ...env } });
@@ -119,6 +139,8 @@ async function checkRevocations(env: Record<string, string>): Promise<void> {
 
     const operatorToken = await run("token", "create", "Billing", "--scope", "organizations:write");
     await checkSuspension(program, { ...ada, operatorToken });
+    const verifying = await run("token", "create", "Tiles", "--scope", "keys:verify");
+    await checkVerification(program, { ...ada, operatorToken: verifying });
 
     const asBob = { headers: { cookie: bob.cookie } };
     const invitations = `${baseUrl}${organization}/invitations`;
