@@ -17,9 +17,14 @@ export interface WaitingNotice {
   readonly organization: number;
   readonly windowNumber: number;
   readonly level: "near" | "reached" | "refused";
+  /** A time in the window, and when the notice was written, in milliseconds since 1970. */
+  readonly at: number;
+  readonly notedAt: number;
   /** Null if the organization was deleted. */
   readonly organizationId: string | null;
   readonly organizationName: string;
+  /** An IANA name. */
+  readonly timezone: string;
   /** Null if the limit was removed, or has no quantity anymore. */
   readonly whole: number | null;
   readonly micro: number;
@@ -35,7 +40,7 @@ export interface WaitingNotice {
 export function findWaitingNotices(database: DatabaseReader, limit: number): Promise<WaitingNotice[]> {
   return database.read(sql`
     SELECT n.usage_limit AS usageLimit, n.organization, n.window_number AS windowNumber, n.level,
-      o.id AS organizationId, o.name AS organizationName, l.quantity_whole AS whole, l.quantity_micro AS micro,
+      n.at, n.noted_at AS notedAt, o.id AS organizationId, o.name AS organizationName, o.timezone, l.quantity_whole AS whole, l.quantity_micro AS micro,
       l.product_slug AS productSlug, l.metric, l.per, l.mode
     FROM usage_limit_notices n LEFT JOIN usage_limits l ON l.number = n.usage_limit
     LEFT JOIN organizations o ON o.number = n.organization AND o.deleted_at IS NULL

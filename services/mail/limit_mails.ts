@@ -8,6 +8,7 @@ import {
   type WaitingNotice,
 } from "../../db/mail/limit_mails.ts";
 import { limitNoticesPerStepMax } from "../../domain/limits.ts";
+import { limitWindow } from "../../domain/meter/limit_window.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { Context } from "../context.ts";
@@ -36,7 +37,7 @@ export async function mailLimitNotices(
 
 function mailsOf(notice: WaitingNotice, { operators, now }: { operators: readonly string[]; now: number }) {
   const { organizationId, organizationName, whole, micro, productSlug, metric, per, mode, level } = notice;
-  if (organizationId === null || whole === null) return [];
+  if (organizationId === null || whole === null || isOld(notice)) return [];
   const fields = {
     organization: organizationName,
     quantity: groupDigits(joinQuantity({ whole, micro })),
@@ -54,4 +55,13 @@ function mailsOf(notice: WaitingNotice, { operators, now }: { operators: readonl
         insertOperatorLimitMail(notice, to, { fields: { ...fields, organizationId }, now })
       )),
   ];
+}
+
+/** How long after its window has ended a limit still causes emails. */
+const lateMaxMs = 24 * 3_600_000;
+
+/** @returns Whether the window had ended long before: records with old timestamps would cause emails about every day of the past. */
+function isOld({ per, timezone, at, notedAt }: WaitingNotice): boolean {
+  const window = limitWindow(per === "minute" || per === "hour" ? "day" : per, timezone, at);
+  return window !== null && window.end + lateMaxMs <= notedAt;
 }

@@ -110,6 +110,24 @@ onEveryDatabase("what the recorder notes becomes an email", async (test) => {
   assert.deepEqual(await newMails(test), [`${owner.email}: Acme has reached a limit`]);
 });
 
+onEveryDatabase("usage of the past causes no flood of emails", async (test) => {
+  const owner = await verifiedPerson(test);
+  const operator = await verifiedPerson(test);
+  await makeOperator(test, operator);
+  await rename(test, owner, "Acme");
+  const { fullKey } = await createTestKey(test, owner);
+  for (const per of ["minute", "day"] as const) {
+    await addLimit(test, { organizationId: owner.organizationId }, { per, quantity: 10, mode: "hard" });
+  }
+  for (let daysAgo = 20; daysAgo >= 0; daysAgo--) {
+    const timestamp = new Date(test.now() - daysAgo * 24 * 3_600_000).toISOString();
+    const json = { productSlug: "tiles", metric: "requests", quantity: 10, timestamp };
+    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 201);
+  }
+  // Two limits, today and yesterday.
+  assert.equal((await newMails(test)).length, 2 * 2 * 2);
+});
+
 onEveryDatabase("each person can turn emails about limits off and on", async (test) => {
   const owner = await verifiedPerson(test);
   const { organizationId, cookie } = owner;
