@@ -20,21 +20,27 @@ export interface LimitScopeRow {
   readonly lineage: number | null;
 }
 
+/** A sum, unless there were too many records to add up: then `isComplete` is 0, and it is too low. */
+export interface LimitSum extends SumParts {
+  readonly isComplete: 0 | 1;
+}
+
 /** @param window Null for `total`. @returns What was used in a window. @throws {DatabaseError} */
 export async function sumLimit(
   database: DatabaseReader,
   scope: LimitScopeRow,
   window: UsageWindow | null,
-): Promise<SumParts> {
-  const row = await database.readFirst<SumParts>(sql`
-    SELECT CAST(w.high AS TEXT) AS high, CAST(w.low AS TEXT) AS low, CAST(w.micro AS TEXT) AS micro
+): Promise<LimitSum> {
+  const row = await database.readFirst<LimitSum>(sql`
+    SELECT CAST(w.high AS TEXT) AS high, CAST(w.low AS TEXT) AS low, CAST(w.micro AS TEXT) AS micro,
+      w.is_complete AS isComplete
     FROM (${limitSums(scope, window)}) w`);
-  return row ?? { high: "0", low: "0", micro: "0" };
+  return row ?? { high: "0", low: "0", micro: "0", isComplete: 1 };
 }
 
 /**
  * @param window Null for `total`.
- * @returns A query for one row of high, low and micro: what an organization used of a limit in a window.
+ * @returns A query for one row of high, low, micro and `is_complete`: what an organization used of a limit in a window.
  */
 export function limitSums(
   { productSlug, metric, per, lineage, organization }: LimitScopeRow,
@@ -58,8 +64,11 @@ export function limitSums(
         r.quantity_whole & ${integer(2 ** lowBits - 1)} AS sum_low, r.quantity_micro AS sum_micro
       FROM usage_records r WHERE ${ofSeries} AND r.timestamp >= ${window.start} AND r.timestamp < ${window.end}
         AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq)
-      LIMIT ${integer(limitMinuteRecordsMax)}`
+      LIMIT ${integer(limitMinuteRecordsMax + 1)}`
     : windowSums(window, { months: ofSeries, series });
   return sql`SELECT coalesce(sum(p.sum_high), 0) AS high, coalesce(sum(p.sum_low), 0) AS low,
-    coalesce(sum(p.sum_micro), 0) AS micro FROM (${parts}) p`;
+    coalesce(sum(p.sum_micro), 0) AS micro,
+    ${
+    per === "minute" ? sql`count(*) <= ${integer(limitMinuteRecordsMax)}` : sql`1`
+  } AS is_complete FROM (${parts}) p`;
 }

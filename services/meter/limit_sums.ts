@@ -5,7 +5,8 @@ import {
   type LimitCell,
   type MissingSums,
 } from "../../db/meter/limit_counters.ts";
-import { type LimitScopeRow, sumLimit } from "../../db/meter/limit_sums.ts";
+import { type LimitScopeRow, type LimitSum, sumLimit } from "../../db/meter/limit_sums.ts";
+import { unavailableError } from "../../domain/errors.ts";
 import { limitWindow } from "../../domain/meter/limit_window.ts";
 import type { SumParts } from "../../domain/meter/quantity.ts";
 import { pauseAfterSlices, type ReportContext, type ReportScope } from "../reports/report_context.ts";
@@ -17,7 +18,7 @@ export interface LimitCells {
   readonly cells: readonly LimitCell[];
 }
 
-/** @returns What the unknown ones of some counters lack. @throws {DatabaseError} */
+/** @returns What the unknown ones of some counters lack. @throws {AppError} `unavailable`. @throws {DatabaseError} */
 export async function sumLimitCells(context: ReportContext, { cells }: LimitCells): Promise<MissingSums[]> {
   const { database } = context;
   const unknown = await findUnknownCells(database, cells);
@@ -34,7 +35,7 @@ export interface LimitsToSum extends ReportScope {
   readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
 }
 
-/** @returns What is used of each limit. @throws {DatabaseError} */
+/** @returns What is used of each limit. @throws {AppError} `unavailable`. @throws {DatabaseError} */
 export function sumLimits(context: ReportContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
   return inSlices(
     context,
@@ -44,16 +45,24 @@ export function sumLimits(context: ReportContext, { limits, now }: LimitsToSum):
 }
 
 /** Reads one item after the other, and lets other reports run in between. */
-async function inSlices<Item, Result>(
+async function inSlices<Item, Sum extends LimitSum | undefined>(
   context: ReportContext,
   items: readonly Item[],
-  read: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
+  read: (item: Item) => Promise<Sum>,
+): Promise<Sum[]> {
+  const sums: Sum[] = [];
   const pause = pauseAfterSlices(context);
   for (const item of items) {
     await pause();
-    results.push(await read(item));
+    const sum = await read(item);
+    if (sum?.isComplete === 0) throw tooManyRecordsError();
+    sums.push(sum);
   }
-  return results;
+  return sums;
+}
+
+function tooManyRecordsError() {
+  return unavailableError(
+    "A minute has too many records to add up for a limit. Try again in another minute.",
+  );
 }

@@ -1,16 +1,24 @@
 // Counters of limits are completed with what was recorded before they were opened.
 import assert from "node:assert/strict";
 import { joinSql, sql } from "../../../db/engine/database.ts";
+import { findMissingSums, findUnknownCells } from "../../../db/meter/limit_counters.ts";
 import { ahead, timezoneRows, windowNumber } from "../../../db/meter/limit_windows.ts";
 import { countedSeq, isApplied, restartLimits } from "../../../db/meter/usage_limits.ts";
-import { limitCellsPerReportMax } from "../../../domain/limits.ts";
+import { limitCellsPerReportMax, limitMinuteRecordsMax } from "../../../domain/limits.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
 import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
 import { prepareLimitCounters } from "../../../services/meter/limit_counters.ts";
-import { createTestKey, type TestApp } from "../../support/app.ts";
+import { createTestKey, startTestApp, type TestApp } from "../../support/app.ts";
 import { addLimit } from "../../support/limits.ts";
-import { listAll, onEveryDatabase, recordAll, type SentRecord, voidOne } from "../../support/usage.ts";
+import {
+  listAll,
+  onEveryDatabase,
+  recordAll,
+  type SentRecord,
+  unlimited,
+  voidOne,
+} from "../../support/usage.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -241,6 +249,59 @@ onEveryDatabase("an organization with many windows delays only itself", async (t
   assert.deepEqual(prepared, [few, many]);
   const counters = await readCounters(test, limits[0]?.number ?? 0);
   assert.equal([...counters.values()].filter((value) => value === "unknown").length, 0);
+});
+
+onEveryDatabase("a counter that is opened again is not completed with its earlier window", async (test) => {
+  const { organizationId } = await test.signUp();
+  const organization = await numberOf(test, organizationId);
+  const limits = [await addLimit(test, { organizationId }, { per: "day" })];
+  const { database } = test.opened;
+  // The next day in Auckland.
+  const times = [Date.UTC(2026, 10, 20, 20)];
+  const cells = await openCounters(test, { organization, timezone: "UTC", limits, times });
+  const [found] = await findUnknownCells(database, cells);
+  assert.ok(found);
+  await database.write([
+    ...timezoneRows("Pacific/Auckland", test.now()),
+    sql`UPDATE organizations SET timezone = 'Pacific/Auckland', ${restartLimits(test.now())}`,
+    sql`UPDATE usage_limit_counters SET opened_seq = (SELECT limits_seq FROM organizations) + 5`,
+  ]);
+  assert.equal(await findMissingSums(database, found, { start: 0, end: test.now() }), undefined);
+  await prepareLimitCounters(test.services, cells);
+  assert.deepEqual([...(await readCounters(test, found.usageLimit)).values()], ["unknown"]);
+});
+
+Deno.test("nothing is recorded in a minute with too many records to add up", async () => {
+  const test = await startTestApp(unlimited);
+  try {
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    await recordAll(test, { apiKey, records: [{ productSlug: "p", metric: "m", quantity: 1 }] });
+    // The first minute has exactly as many as can be added up.
+    const minute = 60_000;
+    const [first, second] = [test.now() - 10 * minute, test.now() - 20 * minute];
+    await test.opened.database.write([
+      sql`WITH RECURSIVE numbers (n) AS (
+          SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n <= ${2 * limitMinuteRecordsMax})
+        INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro)
+        SELECT r.seq + n, r.organization, r.series, iif(n <= ${limitMinuteRecordsMax}, ${first}, ${second}),
+          r.recorded_at, 1, 0
+        FROM usage_records r CROSS JOIN numbers`,
+      sql`UPDATE usage_cursor SET seq = (SELECT max(seq) FROM usage_records)`,
+    ]);
+    await addLimit(test, {}, { per: "minute", quantity: limitMinuteRecordsMax + 1, mode: "hard" });
+    const record = async (time: number, quantity = 1) => {
+      const timestamp = new Date(time).toISOString();
+      const json = { productSlug: "p", metric: "m", quantity, timestamp };
+      const response = await test.send("/api/v1/usage", { apiKey, json });
+      return [response.status, (await response.json()).error?.code, response.headers.get("retry-after")];
+    };
+    assert.deepEqual(await record(second), [503, "unavailable", "1"]);
+    assert.deepEqual(await record(first, 2), [429, "limit_exceeded", null]);
+    assert.deepEqual(await record(first), [201, undefined, null]);
+    assert.deepEqual(await record(test.now()), [201, undefined, null]);
+  } finally {
+    await test.dispose();
+  }
 });
 
 onEveryDatabase("times have the same window number if they are in the same window", async (test) => {
