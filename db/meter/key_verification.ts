@@ -74,8 +74,8 @@ const select = selectWith(sql``);
 const selectWithLimits = selectWith(sql`,
   (SELECT json_group_array(json_object('question', s.question, 'limitId', s.limitId, 'organization', s.organization,
       'productSlug', s.productSlug, 'metric', s.metric, 'per', s.per, 'lineage', s.lineage, 'mode', s.mode,
-      'quantityLow', s.quantityLow, 'quantityMicro', s.quantityMicro, 'timezone', s.timezone, 'high', s.high,
-      'low', s.low, 'micro', s.micro))
+      'quantityLow', s.quantityLow, 'quantityMicro', s.quantityMicro, 'timezone', s.timezone, 'isKnown', s.isKnown,
+      'high', s.high, 'low', s.low, 'micro', s.micro))
     FROM (${
   selectStandings({
     columns: sql`CAST(e.key AS INTEGER) AS question,`,

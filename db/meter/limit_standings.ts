@@ -4,7 +4,7 @@ import type { LimitMode } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import type { LimitScopeRow } from "./limit_sums.ts";
 import { ahead, windowNumber } from "./limit_windows.ts";
-import { countedSeq, isApplied } from "./usage_limits.ts";
+import { countedSeq, isApplied, isComplete } from "./usage_limits.ts";
 
 /** Which limits to read. */
 export interface LimitQuery {
@@ -24,22 +24,18 @@ export interface LimitStandingRow extends LimitScopeRow {
   readonly quantity: SumParts;
   /** That of the organization: an IANA name. */
   readonly timezone: string;
-  /** What is used; null without a counter that has all usage of the window. */
+  /** What is used; null if a counter lacks usage of the window, or is missing although there may be usage. */
   readonly used: SumParts | null;
 }
-
-/** Joins the counter `c` of the limit `l` and the organization `o` for the window of a time, if it has all usage of the window. */
-export const joinCounter = (time: Statement): Statement =>
-  sql`LEFT JOIN usage_limit_counters c ON c.usage_limit = l.number AND c.organization = o.number
-    AND c.window_number = ${windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time))}
-    AND c.is_known = 1 AND c.opened_seq >= ${countedSeq}`;
 
 /** A row of {@linkcode selectStandings}. */
 export interface StandingColumns
   extends LimitScopeRow, Pick<LimitStandingRow, "limitId" | "mode" | "timezone"> {
   readonly quantityLow: string;
   readonly quantityMicro: string;
-  readonly high: string | null;
+  /** 1: the sums have all usage of the window. */
+  readonly isKnown: 0 | 1;
+  readonly high: string;
   readonly low: string;
   readonly micro: string;
 }
@@ -56,24 +52,30 @@ export const selectStandings = (
     now: Statement;
     condition?: Statement;
   },
-): Statement =>
-  sql`
+): Statement => {
+  const window = windowNumber(sql`l.per`, now, ahead(sql`o.timezone`, now));
+  const sum = (column: Statement) => sql`CAST(coalesce(c.${column}, 0) AS TEXT)`;
+  return sql`
     SELECT ${columns} l.id AS limitId, o.number AS organization, l.product_slug AS productSlug, l.metric, l.per,
       l.lineage, l.mode, CAST(l.quantity_whole AS TEXT) AS quantityLow,
       CAST(l.quantity_micro AS TEXT) AS quantityMicro, o.timezone,
-      CAST(c.sum_high AS TEXT) AS high, CAST(c.sum_low AS TEXT) AS low, CAST(c.sum_micro AS TEXT) AS micro
-    FROM ${from} JOIN usage_limits l ON ${applied} ${joinCounter(now)}
+      coalesce(c.is_known, ${isComplete(window)}) AS isKnown,
+      ${sum(sql`sum_high`)} AS high, ${sum(sql`sum_low`)} AS low, ${sum(sql`sum_micro`)} AS micro
+    FROM ${from} JOIN usage_limits l ON ${applied}
+    LEFT JOIN usage_limit_counters c ON c.usage_limit = l.number AND c.organization = o.number
+      AND c.window_number = ${window} AND c.opened_seq >= ${countedSeq}
     WHERE ${condition}
     ORDER BY l.lineage IS NOT NULL, l.product_slug, l.metric, instr('minute hour day month total', l.per)`;
+};
 
 /** @returns A limit and the counter of its current window. */
 export function toStandingRow(
-  { quantityLow, quantityMicro, high, low, micro, ...row }: StandingColumns,
+  { quantityLow, quantityMicro, isKnown, high, low, micro, ...row }: StandingColumns,
 ): LimitStandingRow {
   return {
     ...row,
     quantity: { high: "0", low: quantityLow, micro: quantityMicro },
-    used: high === null ? null : { high, low, micro },
+    used: isKnown === 1 ? { high, low, micro } : null,
   };
 }
 

@@ -1,21 +1,15 @@
 // The SQL that counts a group of records against limits, and takes those out of it that don't fit. It runs in the transaction
 // that records, before the cursor moves. In all texts ?1 is the records, ?2 the series and ?3 the time.
-import {
-  errorDetailsMax,
-  limitClockMarginMs,
-  limitUnknownCellsMax,
-  rollupQuarterMs,
-  usageTimestampFutureMaxMs,
-} from "../../domain/limits.ts";
+import { errorDetailsMax, limitUnknownCellsMax, rollupQuarterMs } from "../../domain/limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
 import type { LimitMode, LimitPeriod } from "../../domain/meter/usage_limit.ts";
 import { bind, integer, sql, type Statement } from "../engine/database.ts";
 import { ahead, windowNumber } from "./limit_windows.ts";
 import { field } from "./record_text.ts";
-import { addGroup, monthStart } from "./rollups.ts";
+import { addGroup } from "./rollups.ts";
 import type { LimitCell } from "./limit_counters.ts";
 import { insertNotices } from "./limit_notices.ts";
-import { comparable, countedAt, countedSeq, isApplied, limitQuantity } from "./usage_limits.ts";
+import { comparable, countedSeq, isApplied, isComplete, limitQuantity } from "./usage_limits.ts";
 
 /** @returns A query of columns of the series `us` of a group, their organizations `o` and their keys `k`, if any. */
 export type SelectSeries = (columns: Statement, more: { join: Statement; condition: Statement }) => Statement;
@@ -88,22 +82,12 @@ const addUp = (select: SelectSeries, condition: Statement) =>
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
 
-const dayMs = integer(24 * 3_600_000);
-const marginMs = integer(limitClockMarginMs);
-/** A time at or before the start of the window of `a`. Null for one that has no start. */
-const startAtLeast =
-  sql`CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number
-    WHEN 'day' THEN (a.window_number - 1) * ${dayMs}
-    WHEN 'month' THEN ${monthStart(sql`a.window_number`)} - ${dayMs} END`;
-/** Whether nothing can have been recorded in the window of `a` that isn't counted. */
-const isComplete = sql`(o.created_at >= ${countedAt} + ${marginMs}
-      OR coalesce(${startAtLeast} >= ${countedAt} + ${marginMs} + ${integer(usageTimestampFutureMaxMs)}, 0))
-    AND (l.per NOT IN ('minute', 'hour') OR ${startAtLeast} >= c.limits_swept_until)`;
 /** Opens the counters that are missing or invalid. */
 const openCounters = sql`
   INSERT OR REPLACE INTO usage_limit_counters
     (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
-  SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0, ${isComplete}, max(c.seq, ${countedSeq})
+  SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0,
+    ${isComplete(sql`a.window_number`)}, max(c.seq, ${countedSeq})
   FROM usage_limit_added a CROSS JOIN usage_limits l ON l.number = a.usage_limit
   CROSS JOIN organizations o ON o.number = a.organization CROSS JOIN usage_cursor c ON c.only_row = 1
   LEFT JOIN usage_limit_counters n ON ${isCounter}

@@ -1,7 +1,9 @@
 // Which limits apply, in SQL. A limit of an organization replaces the one of its plan with the same product, metric and length.
+import { limitClockMarginMs, usageTimestampFutureMaxMs } from "../../domain/limits.ts";
 import { joinQuantity, lowBits } from "../../domain/meter/quantity.ts";
 import type { UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
+import { monthStart } from "./rollups.ts";
 
 /** Names the limits that apply. */
 export interface AppliedLimits {
@@ -37,8 +39,22 @@ export async function findOrganizationLimits(
 
 /** From which position on usage of the organization `o` counts against the limit `l`: a counter that was opened before is invalid. */
 export const countedSeq = sql`max(l.created_seq, o.limits_seq)`;
-/** The same as a time, in milliseconds since 1970. */
-export const countedAt = sql`max(l.created_at, o.limits_at)`;
+/** The same as a time, with what the clocks of servers may differ. In milliseconds since 1970. */
+const countedAt = sql`(max(l.created_at, o.limits_at) + ${integer(limitClockMarginMs)})`;
+const dayMs = integer(24 * 3_600_000);
+
+/**
+ * @param window The number of a window of the limit `l` and the organization `o` that has no valid counter.
+ * @returns Whether nothing was recorded in the window: what is recorded from now on is all of its usage.
+ */
+export function isComplete(window: Statement): Statement {
+  // At or before the start of the window; `total` has none.
+  const start = sql`CASE l.per WHEN 'minute' THEN ${window} * 60000 WHEN 'hour' THEN ${window}
+    WHEN 'day' THEN (${window} - 1) * ${dayMs} WHEN 'month' THEN ${monthStart(window)} - ${dayMs} ELSE 0 END`;
+  return sql`(${start} >= max(
+    iif(o.created_at >= ${countedAt}, 0, ${countedAt} + ${integer(usageTimestampFutureMaxMs)}),
+    iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0)))`;
+}
 
 /**
  * Assignments to an organization whose limits become others, or whose time zone does: the counters it has become invalid.
