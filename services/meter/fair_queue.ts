@@ -1,6 +1,13 @@
 // The recorder's queue, shared by round robin: every organization has a bounded share, and a group is taken from the shares
 // one after the other. An organization that fills its share delays only itself.
 
+import { type AppError, unavailableError } from "../../domain/errors.ts";
+
+/** @returns The error for a request that has no room. */
+export function queueFullError(): AppError {
+  return unavailableError("Too many records are waiting to be written. Try again shortly.");
+}
+
 /** What the queue needs to know of a request. */
 export interface QueuedRequest {
   readonly organizationId: string;
@@ -147,7 +154,7 @@ export class FairQueue<T extends QueuedRequest> {
 }
 
 /** A sum of requests. */
-class Amount implements QueueAmount {
+export class Amount implements QueueAmount {
   records = 0;
   bytes = 0;
 

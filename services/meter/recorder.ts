@@ -5,7 +5,7 @@ import { type Database, DatabaseError, type Statement } from "../../db/engine/da
 import { verifiedSource } from "../../db/meter/record_sources.ts";
 import { insertUsageRecords, type RecordOutcome } from "../../db/meter/recorder.ts";
 import { findRecordIdKey } from "../../db/meter/usage_records.ts";
-import { type AppError, invalidApiKeyError, unavailableError } from "../../domain/errors.ts";
+import { invalidApiKeyError } from "../../domain/errors.ts";
 import {
   recorderCommitBytesMax,
   recorderCommitRecordsMax,
@@ -30,10 +30,11 @@ import {
   type RecordRequest,
 } from "./commit_group.ts";
 import { type CompletedRequests, completeRequests } from "./commit_results.ts";
-import { FairQueue, type QueueLimits } from "./fair_queue.ts";
+import { FairQueue, queueFullError, type QueueLimits } from "./fair_queue.ts";
 import { KnownKeys, OutdatedRateError } from "./known_keys.ts";
 import { type CounterContext, prepareLimitCounters } from "./limit_counters.ts";
 import { CommitMetrics } from "./recorder_metrics.ts";
+import { WaitingRequests } from "./waiting_requests.ts";
 
 /**
  * @param threads How many threads have a queue. All queues together have a fixed size; an organization whose connections are all
@@ -73,14 +74,19 @@ export class Recorder {
   /** Whether the database had limits of usage at the last commit. */
   #hasLimits = false;
   /** Requests that wait until counters of limits are known. */
-  #waiting = 0;
+  readonly #waiting: WaitingRequests;
   readonly #commitMetrics = new CommitMetrics();
   #onIdle: (() => void) | undefined;
 
   /** @param options `httpThreads`: how many threads record. */
   constructor(context: RecorderContext, { httpThreads }: { httpThreads: number }) {
     this.#context = context;
-    this.#queue = new FairQueue(queueLimits(httpThreads));
+    const limits = queueLimits(httpThreads);
+    this.#queue = new FairQueue(limits);
+    this.#waiting = new WaitingRequests(context, {
+      shareMax: limits.share,
+      retry: (requests) => this.#retry(requests),
+    });
     this.keys = new KnownKeys(context);
   }
 
@@ -224,7 +230,7 @@ export class Recorder {
     try {
       const { retries, waiting } = await this.#commit(requests, this.#context.database);
       this.#queue.putBack(retries);
-      if (waiting.length > 0) this.#retryOnceKnown(waiting);
+      this.#waiting.add(waiting);
     } catch (error) {
       for (const request of requests) request.reject(error);
       // The other queued requests would wait just as long for the same database.
@@ -238,28 +244,14 @@ export class Recorder {
   }
 
   get #isIdle(): boolean {
-    return this.#commits === 0 && this.#waiting === 0 && this.#queue.isEmpty;
+    return this.#commits === 0 && this.#waiting.isEmpty && this.#queue.isEmpty;
   }
 
-  /** Other requests don't wait for these. */
-  async #retryOnceKnown(waiting: CompletedRequests<PendingRequest>["waiting"]): Promise<void> {
-    const byOrganization = Map.groupBy(waiting, ({ cells }) => cells[0]?.organization);
-    this.#waiting += waiting.length;
-    try {
-      await prepareLimitCounters(this.#context, waiting.flatMap(({ cells }) => cells), (organization) => {
-        const known = byOrganization.get(organization) ?? [];
-        byOrganization.delete(organization);
-        this.#waiting -= known.length;
-        this.#queue.putBack(known.map(({ request }) => request));
-        this.#schedule();
-      });
-    } catch (error) {
-      for (const { request } of [...byOrganization.values()].flat()) {
-        this.#waiting--;
-        request.reject(error);
-      }
-      if (this.#isIdle) this.#onIdle?.();
-    }
+  /** Requests that waited go before all others. */
+  #retry(requests: readonly PendingRequest[]): void {
+    this.#queue.putBack(requests);
+    this.#schedule();
+    if (this.#isIdle) this.#onIdle?.();
   }
 
   async #commit<T extends GroupRequest>(
@@ -290,8 +282,4 @@ export class Recorder {
       throw isRejected && await this.keys.isAnyOutdated(batch[1].rates) ? new OutdatedRateError() : error;
     }
   }
-}
-
-function queueFullError(): AppError {
-  return unavailableError("Too many records are waiting to be written. Try again shortly.");
 }

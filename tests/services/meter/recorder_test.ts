@@ -12,7 +12,10 @@ import {
 } from "../../../domain/limits.ts";
 import { hashApiKey } from "../../../domain/api_key.ts";
 import { queueLimits } from "../../../services/meter/recorder.ts";
+import type { Reports } from "../../../services/reports/reports.ts";
 import { createTestKey, type TestApp } from "../../support/app.ts";
+import { addLimit } from "../../support/limits.ts";
+import { poll } from "../../support/poll.ts";
 import { onEveryDatabase } from "../../support/usage.ts";
 
 const record = (test: TestApp, apiKey: string, idempotencyKey: string) =>
@@ -106,6 +109,36 @@ onEveryDatabase("a commit starts although each turn brings more requests", async
   });
   assert(isCommitted());
   await Promise.all(requests);
+});
+
+onEveryDatabase("windows are summed once for all requests that arrive meanwhile", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  assert.equal((await record(test, apiKey, "before")).status, 201);
+  test.advance(3_600_000);
+  await addLimit(test, {}, { per: "day", quantity: 43, mode: "hard" });
+  const { reports, recorder } = test.services;
+  const read: Reports["read"] = reports.read.bind(reports);
+  const { promise: mayRead, resolve: allowReading } = Promise.withResolvers<void>();
+  let sums = 0;
+  reports.read = (name, ...input) => {
+    if (name !== "sumLimitCells") return read(name, ...input);
+    sums++;
+    return mayRead.then(() => read(name, ...input));
+  };
+  const commits = () => recorder.metrics.commitRecords.cumulativeCounts().at(-1) ?? 0;
+  const responses = [];
+  for (let n = 0; n < 45; n++) {
+    const before = commits();
+    responses.push(record(test, apiKey, `${n}`));
+    await poll(() => commits() > before);
+  }
+
+  assert.equal(sums, 1);
+  const closed = recorder.close();
+  allowReading();
+  const statuses = (await Promise.all(responses)).map(({ status }) => status);
+  assert.deepEqual(statuses, Array.from({ length: 45 }, (_, n) => n < 42 ? 201 : 429));
+  await closed;
 });
 
 Deno.test("the queues of all threads together have a fixed size, and each fits the largest request", () => {
