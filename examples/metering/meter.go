@@ -22,6 +22,7 @@ const (
 	waitingRecordsMax = 100_000
 	requestTimeout    = 10 * time.Second
 	pauseMax          = time.Minute
+	retryAfterMax     = time.Minute
 )
 
 var namedRecord = regexp.MustCompile(`"path":"records\[(\d+)\]`)
@@ -230,8 +231,8 @@ func (m *Meter) pause(retryAfter time.Duration, why string) {
 		most = 200 * time.Millisecond << m.failures
 	}
 	pause := time.Duration(mathrand.Float64() * float64(most))
-	if retryAfter > pauseMax {
-		retryAfter = pauseMax
+	if retryAfter > retryAfterMax {
+		retryAfter = retryAfterMax
 	}
 	if pause < retryAfter {
 		pause = retryAfter

@@ -16,6 +16,7 @@ BATCH_RECORDS_MAX = 1_000
 WAITING_RECORDS_MAX = 100_000
 REQUEST_TIMEOUT_SECONDS = 10
 PAUSE_MAX_SECONDS = 60
+RETRY_AFTER_MAX_SECONDS = 60
 
 
 def log_error(problem):
@@ -137,7 +138,7 @@ class Meter:
     def _pause(self, retry_after, why):
         pause = random.random() * min(PAUSE_MAX_SECONDS, 0.2 * 2 ** min(self._failures, 20))
         self._failures += 1
-        self._paused_until = time.monotonic() + max(pause, min(retry_after, PAUSE_MAX_SECONDS))
+        self._paused_until = time.monotonic() + max(pause, min(retry_after, RETRY_AFTER_MAX_SECONDS))
         self._notify(f"records waiting: {self.counts()['waiting']}; {why}")
 
     def _lose(self, count, why):

@@ -4,6 +4,7 @@ const batchRecordsMax = 1_000;
 const waitingRecordsMax = 100_000;
 const requestTimeoutMs = 10_000;
 const pauseMaxMs = 60_000;
+const retryAfterMaxMs = 60_000;
 
 export interface MeterOptions {
   address: string;
@@ -140,7 +141,7 @@ export class Meter {
 
   #pause(retryAfterMs: number, why: string): void {
     const pauseMs = Math.random() * Math.min(pauseMaxMs, 200 * 2 ** this.#failures++);
-    this.#pausedUntil = performance.now() + Math.max(pauseMs, Math.min(retryAfterMs, pauseMaxMs));
+    this.#pausedUntil = performance.now() + Math.max(pauseMs, Math.min(retryAfterMs, retryAfterMaxMs));
     this.#notify(`records waiting: ${this.#waiting.length}; ${why}`);
   }
 
