@@ -1,5 +1,6 @@
 // A revoked key or operator token, a session that was signed out, a role that was taken away, and a suspended organization are
-// rejected on the very next request, whichever HTTP thread takes it. The operator token is revoked by another process.
+// rejected on the very next request, whichever HTTP thread takes it. The operator token is revoked by another process. A key that one
+// instance revokes is revoked in the very next verification by another.
 import assert from "node:assert/strict";
 import { cookieOf, testPassword } from "../../support/app.ts";
 import { runCommand } from "../../support/command.ts";
@@ -69,24 +70,24 @@ async function checkSuspension(
   }
 }
 
-/** Verifies a key with and without recording, until it is revoked. */
+/** Verifies keys, without and with recording, until one is revoked. @param revoking The instance that revokes. */
 async function checkVerification(
   { baseUrl }: Program,
   { cookie, operatorToken }: { cookie: string; operatorToken: string },
+  revoking = baseUrl,
 ): Promise<void> {
-  const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name: "Verified" } });
-  const { apiKey: { id }, fullKey: key } = await created.json();
   const headers = { authorization: `Bearer ${operatorToken}`, "content-type": "application/json" };
-  const usage = { productSlug: "tiles", metric: "requests", record: true };
-  const isAnswered = async (code: string) => {
-    for (const json of [{ key }, { key, usage }]) {
-      const outcomes = await overNewConnections(`${baseUrl}/api/v1/keys/verify`, { headers, json });
-      assert.deepEqual(outcomes, [`200 "${code}"`]);
-    }
-  };
-  await isAnswered("VALID");
-  await sendJson(baseUrl, `/api/portal/api-keys/${id}`, { method: "DELETE", cookie });
-  await isAnswered("REVOKED");
+  const series = { productSlug: "tiles", metric: "requests" };
+  for (const question of [{}, { usage: series }, { usage: { ...series, record: true } }]) {
+    const created = await sendJson(revoking, "/api/portal/api-keys", { cookie, json: { name: "Verified" } });
+    const { apiKey: { id }, fullKey: key } = await created.json();
+    const json = { key, ...question };
+    const verify = () => overNewConnections(`${baseUrl}/api/v1/keys/verify`, { headers, json });
+    assert.deepEqual(await verify(), ['200 "VALID"']);
+    const revoked = await sendJson(revoking, `/api/portal/api-keys/${id}`, { method: "DELETE", cookie });
+    assert(revoked.ok, await revoked.text());
+    assert.deepEqual(await verify(), ['200 "REVOKED"']);
+  }
 }
 
 async function checkRevocations(env: Record<string, string>): Promise<void> {
@@ -172,6 +173,38 @@ Deno.test({
       await checkRevocations({ DATABASE_URL: server.url });
     } finally {
       await server.stop();
+    }
+  },
+});
+
+Deno.test({
+  name: "a key revoked by one instance is REVOKED in the next verification by another, also one that records",
+  ignore: sqldMissing() !== null,
+  async fn() {
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-revocation-" });
+    const server = await startSqld();
+    const env = { DATABASE_URL: server.url, HTTP_THREADS: "2" };
+    const programs: Program[] = [];
+    const start = async () => {
+      const program = startProgram({ folder, env });
+      programs.push(program);
+      await isReady(program);
+      return program;
+    };
+    try {
+      const [revoking, verifying] = [await start(), await start()];
+      const signedUp = await sendJson(revoking.baseUrl, "/api/auth/sign-up", {
+        json: { name: "Ada", email: "ada@example.com", password: testPassword },
+      });
+      assert.equal(signedUp.status, 201, await signedUp.clone().text());
+      const token = ["token", "create", "Tiles", "--scope", "keys:verify"];
+      const { stdout } = await runCommand({ folder, env }, ...token);
+      const given = { cookie: cookieOf(signedUp), operatorToken: stdout.trim() };
+      await checkVerification(verifying, given, revoking.baseUrl);
+    } finally {
+      await Promise.all(programs.map(killProgram));
+      await server.stop();
+      await Deno.remove(folder, { recursive: true });
     }
   },
 });
