@@ -14,6 +14,8 @@ interface LimitMail {
   readonly metric: string;
   readonly per: LimitPeriod;
   readonly mode: LimitMode;
+  /** `refused`: usage was rejected. */
+  readonly level: "near" | "reached" | "refused";
 }
 
 /** Every kind of email with the facts that its text mentions. */

@@ -45,6 +45,7 @@ function mailsOf(notice: WaitingNotice, { operators, now }: { operators: readonl
     metric,
     per,
     mode,
+    level,
   };
   if (level === "near") return [insertLimitMails(notice, "limit_near", { fields, now })];
   return [

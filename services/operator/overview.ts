@@ -68,7 +68,7 @@ export interface OperatorOverview {
   readonly customers: readonly TopCustomer[];
   /** Suspended organizations whose keys sent usage in the last day all the same, by name; at most 100. */
   readonly suspendedSenders: readonly string[];
-  /** Organizations that have reached a hard limit, the latest first; at most 100. */
+  /** Organizations that have hit a hard limit, the latest first; at most 100. */
   readonly reachedLimits: readonly ReachedLimit[];
 }
 

@@ -25,7 +25,7 @@ export function budgetPage(props: BudgetPageProps): Page {
         back={{ href: apiKeyHref(id), label: name }}
         title="Budget of “{name}”"
         name={name}
-        text="Limits what this key can use, besides your organization's limits. After a rotation, the old and the new key share the budget."
+        text="Limits what this key can use, in addition to your organization's limits. After a rotation, the old and the new key share the budget."
       />
       <Form class="card" action={apiKeyHref(id, "budget")} hidden={aboutOrganization(frame.session)}>
         <div class="body">

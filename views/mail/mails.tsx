@@ -150,25 +150,33 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
       limit.mode === "hard"
         ? `Usage beyond the limit will be rejected${untilReset(limit)}.`
         : "Usage beyond the limit will still be recorded.",
-      `See where your limits stand: ${home}/portal/usage`,
+      `See your limits: ${home}/portal/usage`,
     ],
     otherwise: stopLimitMails(account),
   }),
   limit_reached: (limit, { home, account }) => ({
-    subject: `${cut(limit.organization)} has reached a limit`,
+    subject: limit.level === "refused"
+      ? `Usage of ${cut(limit.organization)} exceeded a limit`
+      : `${cut(limit.organization)} has reached a limit`,
     text: [
-      `${limit.organization} has reached this limit: ${limitText(limit)}.`,
+      limit.level === "refused"
+        ? `Usage of ${limit.organization} was rejected because it exceeds this limit: ${limitText(limit)}.`
+        : `${limit.organization} has reached this limit: ${limitText(limit)}.`,
       limit.mode === "hard"
         ? `Usage beyond the limit is rejected${untilReset(limit)}.`
         : "Usage beyond the limit is still recorded.",
-      `See where your limits stand: ${home}/portal/usage`,
+      `See your limits: ${home}/portal/usage`,
     ],
     otherwise: stopLimitMails(account),
   }),
   operator_limit_reached: (limit, { home, account }) => ({
-    subject: `${cut(limit.organization)} has reached a hard limit`,
+    subject: `${cut(limit.organization)} has hit a hard limit`,
     text: [
-      `Your customer ${limit.organization} has reached this limit: ${limitText(limit)}.`,
+      limit.level === "refused"
+        ? `Usage of your customer ${limit.organization} was rejected because it exceeds this limit: ${
+          limitText(limit)
+        }.`
+        : `Your customer ${limit.organization} has reached this limit: ${limitText(limit)}.`,
       `Usage beyond the limit is rejected${untilReset(limit)}.`,
       `See the organization: ${home}/operator/organizations/${limit.organizationId}`,
     ],

@@ -114,7 +114,7 @@ export function organizationLimitsPage(props: OrganizationLimitsFormProps): Page
         back={backTo(organization)}
         title="Edit the limits of “{name}”"
         name={organization.name}
-        text="They replace those of the plan, from the next request on."
+        text="These values replace the plan's. Changes take effect on the next request."
       />
       <Form class="card" action={organizationLimitsHref(organization.id)}>
         <div class="body">
@@ -138,8 +138,8 @@ export function organizationLimitsPage(props: OrganizationLimitsFormProps): Page
         <div class="body ruled">
           <h2>Usage limits</h2>
           <p class="muted small">
-            A limit with the same product, metric and window as one of the plan replaces it. Rows without a
-            quantity are removed, unless there is to be no limit.
+            A limit replaces the plan's limit with the same product, metric and window. Rows without a
+            quantity are removed, unless you choose “No limit”.
           </p>
           <LimitFields {...props} limits={input.limits} limitsMax={planLimitsMax} path="overrides." canLift />
         </div>

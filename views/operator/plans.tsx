@@ -97,7 +97,7 @@ function PlanRow({ plan }: { plan: Plan }) {
 }
 
 function limitText(limit: UsageLimit): string {
-  return `${groupDigits(limit.quantity)} ${limitName(limit)}`;
+  return `${limitName(limit)}: ${groupDigits(limit.quantity)}`;
 }
 
 /** What the page of a plan shows. */

@@ -19,8 +19,8 @@ export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: Ap
     operationId: "verifyApiKey",
     summary: "Verify a customer's API key",
     description:
-      "For a service that receives requests with your customers' keys. Nothing is cached: the response to the next question " +
-      "shows a revoked key, a suspended organization or changed permissions. Every well-formed question gets a 200 response. " +
+      "For a service that receives requests with your customers' keys. Nothing is cached: the response to the next request " +
+      "shows a revoked key, a suspended organization or changed permissions. Every well-formed request gets a 200 response. " +
       `It counts against the key's requests per second.\n\nTokens need the scope \`${scope}\`.`,
     errors: ["idempotency_conflict", "series_limit_reached"],
     security: "operatorToken",

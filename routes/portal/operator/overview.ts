@@ -141,13 +141,13 @@ function reachedLimits({ reachedLimits: reached }: OperatorOverview): Attention[
   return [
     ...reached.slice(0, namedLimitsMax).map(({ id, name, ...limit }) => ({
       ...item,
-      title: `${name} has reached a hard limit`,
+      title: `${name} has hit a hard limit`,
       text: `Requests that don't fit are rejected: ${limitName(limit)}.`,
       href: organizationHref(id),
     })),
     ...(others <= 0 ? [] : [{
       ...item,
-      title: `${countOf(others, "other organization")} ${others === 1 ? "has" : "have"} reached a hard limit`,
+      title: `${countOf(others, "other organization")} ${others === 1 ? "has" : "have"} hit a hard limit`,
       text: `${reached.slice(namedLimitsMax, 2 * namedLimitsMax).map(({ name }) => name).join(", ")}${
         others > namedLimitsMax ? " and others" : ""
       }.`,

@@ -81,14 +81,13 @@ onEveryDatabase("operators get an email about a hard limit that was hit, once a 
   const operator = await verifiedPerson(test);
   await makeOperator(test, operator);
   const hard = await addLimit(test, { organizationId }, { per: "day", quantity: 10, mode: "hard" });
-  const expected = [
-    `${operator.email}: Acme has reached a hard limit`,
-    `${owner.email}: Acme has reached a limit`,
-  ].sort();
+  const expected = (subject: string) =>
+    [`${operator.email}: Acme has hit a hard limit`, `${owner.email}: ${subject}`].sort();
+  const subjects = { reached: "Acme has reached a limit", refused: "Usage of Acme exceeded a limit" };
   for (const [window, levels] of ([["reached", "refused"], ["refused", "reached"]] as const).entries()) {
     for (const [index, level] of levels.entries()) {
       await note(test, { limit: hard.number, organizationId, level, window });
-      assert.deepEqual(await newMails(test), index === 0 ? expected : []);
+      assert.deepEqual(await newMails(test), index === 0 ? expected(subjects[level]) : []);
     }
   }
 });

@@ -89,16 +89,16 @@ testApp("the overview names organizations that have reached a hard limit", async
   };
   await send(0, 5);
   await send(1, 4);
-  assert.match(await text(), /Ada’s organization has reached a hard limit .*rejected: m per day\./);
-  assert.doesNotMatch(await text(), /Grace’s organization has reached/);
+  assert.match(await text(), /Ada’s organization has hit a hard limit .*rejected: m per day\./);
+  assert.doesNotMatch(await text(), /Grace’s organization has hit/);
   await assertError(await send(1, 2), 429, "limit_exceeded");
-  assert.match(await text(), /Grace’s organization has reached a hard limit/);
+  assert.match(await text(), /Grace’s organization has hit a hard limit/);
   // A higher limit is not reached; who was rejected is named for a day.
   await test.opened.database.write([sql`UPDATE usage_limits SET quantity_whole = 9 WHERE id = ${id}`]);
-  assert.doesNotMatch(await text(), /Ada’s organization has reached/);
+  assert.doesNotMatch(await text(), /Ada’s organization has hit/);
   test.advance(24 * 3_600_000);
   await makeOperator(test, mara);
-  assert.doesNotMatch(await text(), /has reached a hard limit/);
+  assert.doesNotMatch(await text(), /has hit a hard limit/);
 });
 
 testApp("without usage the overview says so", async (test) => {
