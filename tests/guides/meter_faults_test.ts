@@ -72,7 +72,7 @@ type Language = keyof typeof drivers;
 /** Constants of the clients that tests reduce to run faster. */
 const pauses = {
   ts: ["pauseMaxMs = 60_000", "pauseMaxMs = 50"],
-  py: ["MAX_SECONDS = 60", "MAX_SECONDS = 0.05"],
+  py: ["PAUSE_MAX_SECONDS = 60", "PAUSE_MAX_SECONDS = 0.05"],
 };
 const queue = {
   ts: ["waitingRecordsMax = 100_000", "waitingRecordsMax = 5"],
