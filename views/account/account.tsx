@@ -57,7 +57,7 @@ export function accountPage(props: AccountPageProps): Page {
       </Card>
       {frame.sendsMail && (
         <Card title="Emails about limits">
-          <LimitEmails isOn={props.emails.limits} />
+          <LimitEmails isOn={props.emails.limits} isOperator={frame.session.isOperator} />
         </Card>
       )}
       <Card title="Security">
@@ -78,13 +78,16 @@ export function accountPage(props: AccountPageProps): Page {
   );
 }
 
-function LimitEmails({ isOn }: { isOn: boolean }) {
+function LimitEmails({ isOn, isOperator }: { isOn: boolean; isOperator: boolean }) {
   return (
     <div class="between">
       <p class="muted">
         {isOn
           ? "You get an email when an organization that you own or administer has used 80% of a limit, or all of it."
           : "You don't get emails when an organization that you own or administer nears or reaches a limit."}
+        {isOperator && (isOn
+          ? " As an operator, you also get one when a customer hits a hard limit."
+          : " The same applies to customers that hit a hard limit.")}
       </p>
       <Form action="/portal/account/emails" hidden={{ limits: isOn ? "off" : "on" }}>
         <SubmitButton tone="plain">{isOn ? "Turn off emails" : "Turn on emails"}</SubmitButton>
