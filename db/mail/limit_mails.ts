@@ -91,19 +91,22 @@ export function insertLimitMails(
     ORDER BY m.created_at LIMIT ${limitMailRecipientsMax}`;
 }
 
-/** Writes an email to an operator, if the notice is due and they didn't get too many. */
+/** Writes an email to an operator, if the notice is due and they didn't get too many, a fifth of them about one organization. */
 export function insertOperatorLimitMail(
   notice: WaitingNotice,
   to: string,
   { fields, now }: { fields: MailFields["operator_limit_reached"]; now: number },
 ): Statement[] {
-  const budget = {
-    subject: mailBudgetSubject("operator_limit", to),
-    mailsMax: operatorLimitMailsPerDayMax,
+  const budget = (name: string, mailsMax: number) => ({
+    subject: mailBudgetSubject(name, to),
+    mailsMax,
     windowMs: 24 * 3_600_000,
-  };
+  });
+  const ofCustomer = budget(`operator_limit ${notice.organizationId}`, operatorLimitMailsPerDayMax / 5);
+  const ofAll = budget("operator_limit", operatorLimitMailsPerDayMax);
   return [
-    takeMail(budget, { now, only: isDue(notice) }),
+    takeMail(ofCustomer, { now, only: isDue(notice) }),
+    takeMail(ofAll, { now, only: sql`changes() > 0` }),
     sql`INSERT INTO ${outboxColumns}
       SELECT ${newId("mail")}, 'operator_limit_reached', ${to}, NULL, ${
       JSON.stringify(fields)

@@ -1,5 +1,6 @@
 // Emails about limits: who gets them, once for each window, with several servers too.
 import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
 import { mailLimitNotices } from "../../../services/mail/limit_mails.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app.ts";
 import { addLimit } from "../../support/limits.ts";
@@ -107,6 +108,25 @@ onEveryDatabase("what the recorder notes becomes an email", async (test) => {
   assert.deepEqual(await newMails(test), [`${owner.email}: Acme has used 80% of a limit`]);
   await record(3);
   assert.deepEqual(await newMails(test), [`${owner.email}: Acme has reached a limit`]);
+});
+
+onEveryDatabase("a customer with many limits doesn't use up the emails that operators get", async (test) => {
+  const [owner, other] = [await verifiedPerson(test), await verifiedPerson(test)];
+  await rename(test, owner, "Acme");
+  await rename(test, other, "Beta");
+  const operator = await verifiedPerson(test);
+  await makeOperator(test, operator);
+  const { number: limit } = await addLimit(test, {}, { per: "day", quantity: 10, mode: "hard" });
+  const { organizationId } = owner;
+  for (let window = 0; window < 101; window++) {
+    await note(test, { limit, organizationId, level: "refused", window });
+  }
+  await note(test, { limit, organizationId: other.organizationId, level: "refused" });
+  while (await mailLimitNotices(test.services));
+  const mails = await test.opened.database.read<{ name: string; count: number }>(sql`
+    SELECT fields ->> 'organization' AS name, count(*) AS count FROM outbox
+    WHERE kind = 'operator_limit_reached' GROUP BY 1 ORDER BY 1`);
+  assert.deepEqual(mails.map(({ name, count }) => [name, count]), [["Acme", 20], ["Beta", 1]]);
 });
 
 onEveryDatabase("usage of the past causes no flood of emails", async (test) => {
