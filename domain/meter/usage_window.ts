@@ -105,7 +105,7 @@ export function startOf(unit: WindowUnit, time: Temporal.ZonedDateTime): Tempora
 }
 
 /** @returns The next full hour on the clock, even where clocks change by half an hour (Lord Howe) or within an hour (Chatham). */
-export function nextHour(time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
+function nextHour(time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
   const next = startOf("hour", time).add({ hours: 1 });
   if (next.offsetNanoseconds === time.offsetNanoseconds) return next;
   return time.getTimeZoneTransition("next") ?? next;

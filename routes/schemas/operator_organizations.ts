@@ -32,7 +32,7 @@ const externalIdWords =
   `1 to ${limits.externalIdCharactersMax} printable ASCII characters, without spaces at the ends`;
 
 /** An organization's external id. */
-export const externalIdSchema = z.string().regex(externalIdForm, `must be ${externalIdWords}.`).openapi({
+const externalIdSchema = z.string().regex(externalIdForm, `must be ${externalIdWords}.`).openapi({
   description: `Your own id for the organization, unique among all organizations: ${externalIdWords}.`,
   example: externalIdExample,
 });
@@ -112,7 +112,7 @@ export const changeOrganizationSchema = z.strictObject({
   }),
 }).openapi("ChangeOperatorOrganization");
 
-export const operatedOrganizationSchema = z.object({
+const operatedOrganizationSchema = z.object({
   id: idOut("org", "The organization's id."),
   name: stringSchema("The organization's name.", "Analytical Engines"),
   externalId: stringSchema("Your own id for the organization.", externalIdExample).nullable(),

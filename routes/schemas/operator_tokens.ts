@@ -20,7 +20,7 @@ const scopeSchema = z.enum(operatorScopes, {
 });
 const exampleBlock = "198.51.100.0/24";
 
-export const operatorTokenSchema = z.object({
+const operatorTokenSchema = z.object({
   id: idOut("opt", "The token's id."),
   name: stringSchema("The token's name.", "Billing"),
   tokenPrefix: stringSchema(

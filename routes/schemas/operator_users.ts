@@ -27,7 +27,7 @@ export const usersQuerySchema = pageQuerySchema.extend({
   status: z.enum(["active", "disabled"]).optional().openapi({ description: "Defaults to all users." }),
 });
 
-export const operatorUserSchema = z.object({
+const operatorUserSchema = z.object({
   id: idOut("usr", "The user's id."),
   email: addressSchema,
   name: personNameSchema,

@@ -21,7 +21,7 @@ const organizationName = nameSchema("The organization's name", { example: "Analy
 const idIn = (prefix: "usr" | "org", description: string) =>
   z.string().max(100, tooLong).openapi({ description, example: exampleId(prefix) });
 
-export const organizationSchema = z.object({
+const organizationSchema = z.object({
   id: idOut("org", "The organization's id."),
   name: stringSchema("The organization's name.", "Analytical Engines"),
   role: roleSchema.openapi({ description: "Your role in the organization." }),
@@ -46,7 +46,7 @@ export const activeOrganizationSchema = z.strictObject({
   organizationId: idIn("org", "The id of one of your organizations."),
 }).openapi("ActiveOrganization");
 
-export const memberSchema = z.object({
+const memberSchema = z.object({
   user: z.object({ ...person, email: addressSchema }).openapi({ description: "The user." }),
   role: roleSchema,
   joinedAt: timeOut("When the user joined the organization."),
@@ -67,7 +67,7 @@ export const removeMemberQuerySchema = z.strictObject({
   }),
 });
 
-export const invitationSchema = z.object({
+const invitationSchema = z.object({
   id: idOut("inv", "The invitation's id."),
   email: stringSchema("The invited email address.", "grace@example.com"),
   role: roleSchema.openapi({ description: "The role in the organization after joining.", example: "MEMBER" }),

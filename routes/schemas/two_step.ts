@@ -77,7 +77,7 @@ export const passkeyOptionsSchema = z.object({
   }),
 }).openapi("PasskeyOptions");
 
-export const passkeySchema = z.object({
+const passkeySchema = z.object({
   id: idOut("pas", "The passkey's id."),
   name: stringSchema("The passkey's name.", "My phone"),
   createdAt: timeOut("When the passkey was added."),

@@ -30,7 +30,7 @@ export function Meters({ meters }: { meters: readonly Meter[] }) {
 }
 
 /** @returns The meter of a limit of usage. @param now Milliseconds since 1970. */
-export function limitMeter(limit: LimitStanding, now: number): Meter {
+function limitMeter(limit: LimitStanding, now: number): Meter {
   const { used, quantity, mode, resetsAt } = limit;
   return {
     name: limitName(limit),

@@ -131,7 +131,7 @@ function backups({ backups: state, database }: SystemState, { now }: { now: numb
 const ok = { tone: "on", state: "OK", trouble: null } as const;
 
 /** @returns Such as `4 ms`, `12 seconds`, `31 hours`. */
-export function durationWords(seconds: number): string {
+function durationWords(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 120) return countOf(Math.round(seconds), "second");
   if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} minutes`;

@@ -202,7 +202,7 @@ function LastRequest(
 }
 
 /** Whether an organization may act, in a word. */
-export function OrganizationStatusBadge({ status }: { status: OrganizationStatus }) {
+function OrganizationStatusBadge({ status }: { status: OrganizationStatus }) {
   return status === "suspended" ? <Badge tone="soon">Suspended</Badge> : <Badge tone="on">Active</Badge>;
 }
 

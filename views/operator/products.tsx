@@ -22,7 +22,7 @@ const slugCharactersMax = 64;
 const newProductHref = `${list}/new`;
 
 /** @returns The address of a page about one product. */
-export function productHref(slug: string, action: "edit" | "delete"): string {
+function productHref(slug: string, action: "edit" | "delete"): string {
   return `${list}/${encodeURIComponent(slug)}/${action}`;
 }
 

@@ -41,7 +41,7 @@ const scopeWords: Readonly<Record<OperatorScope, string>> = {
 };
 
 /** @returns The address of the page that revokes a token. */
-export function revokeTokenHref(id: string): string {
+function revokeTokenHref(id: string): string {
   return `${list}/${encodeURIComponent(id)}/revoke`;
 }
 

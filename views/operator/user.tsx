@@ -23,7 +23,7 @@ const place = "operator/users";
 export type UserAction = "reset-password" | "sign-out" | "disable" | "enable";
 
 /** @returns The address of a page about a user. */
-export function userActionHref(id: string, action: UserAction): string {
+function userActionHref(id: string, action: UserAction): string {
   return `${userHref(id)}/${action}`;
 }
 

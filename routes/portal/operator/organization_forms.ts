@@ -29,7 +29,7 @@ import {
 import { mountForm } from "../form.ts";
 import { type PortalParts, redirect, sendPage } from "../page.ts";
 import { idOf } from "./organization.ts";
-import { type ConsoleActor, operatorForms, operatorFrame } from "./page.ts";
+import { type ConsoleActor, mountConfirmation, operatorForms, operatorFrame } from "./page.ts";
 
 const path = `${organizationsHref}/:id`;
 
@@ -117,8 +117,7 @@ function inviteRoutes(app: App, parts: PortalParts): void {
 
 function noteRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  const forms = operatorForms(app, parts);
-  mountForm(forms, {
+  mountForm(operatorForms(app, parts), {
     path: `${path}/notes/new`,
     async show(c, actor, { input, ...state }) {
       const organization = await resolveOrganization(services, idOf(c));
@@ -131,16 +130,15 @@ function noteRoutes(app: App, parts: PortalParts): void {
       return redirect(c, `${organizationHref(idOf(c))}?done=noted`);
     },
   });
-  mountForm(forms, {
+  mountConfirmation(app, parts, {
     path: `${path}/notes/:noteId/delete`,
-    async show(c, actor, { message, status }) {
+    async show(c, asked) {
       const organization = await resolveOrganization(services, idOf(c));
-      const frame = operatorFrame(parts, actor);
-      return await sendPage(c, deleteNotePage({ frame, organization, noteId: noteIdOf(c), message }), status);
+      return deleteNotePage({ ...asked, organization, noteId: noteIdOf(c) });
     },
-    async submit(c, actor) {
+    async act(c, actor) {
       await deleteNote(services, actor, { idText: idOf(c), noteId: noteIdOf(c) });
-      return redirect(c, `${organizationHref(idOf(c))}?done=note-deleted`);
+      return `${organizationHref(idOf(c))}?done=note-deleted`;
     },
   });
 }
@@ -154,14 +152,13 @@ function confirmRoutes(
     act: (actor: ConsoleActor, idText: string) => Promise<string>;
   },
 ): void {
-  mountForm(operatorForms(app, parts), {
+  mountConfirmation(app, parts, {
     path: `${path}/${action}`,
-    async show(c, actor, { message, status }) {
+    async show(c, asked) {
       const organization = await getOrganization(parts.services, idOf(c));
-      const frame = operatorFrame(parts, actor);
-      return await sendPage(c, confirmOrganizationPage({ frame, organization, action, message }), status);
+      return confirmOrganizationPage({ ...asked, organization, action });
     },
-    submit: async (c, actor) => redirect(c, await act(actor, idOf(c))),
+    act: (c, actor) => act(actor, idOf(c)),
   });
 }
 

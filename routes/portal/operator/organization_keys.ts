@@ -15,19 +15,18 @@ import type { App, AppContext } from "../../env.ts";
 import { checkedKey, choiceOf, typedChoice } from "../api_keys.ts";
 import { expiryOf } from "../expiry.ts";
 import { flashOf, mountForm, queryOf } from "../form.ts";
-import { type PortalParts, redirect, sendPage } from "../page.ts";
+import { type PortalParts, sendPage } from "../page.ts";
 import { idOf } from "./organization.ts";
-import { type ConsoleActor, operatorForms, operatorFrame, operatorPages } from "./page.ts";
+import { type ConsoleActor, mountConfirmation, operatorForms, operatorFrame, operatorPages } from "./page.ts";
 
 const path = `${organizationsHref}/:id/api-keys`;
 
 /** Mounts `/operator/organizations/:id/api-keys`. */
 export function operatorOrganizationKeyPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  const forms = operatorForms(app, parts);
   operatorPages(app, parts).get(path, (c, actor) => showList(c, parts, { actor, created: null }));
 
-  mountForm(forms, {
+  mountForm(operatorForms(app, parts), {
     path: `${path}/new`,
     async show(c, actor, { input, ...state }) {
       const page = newOrganizationKeyPage({
@@ -47,21 +46,17 @@ export function operatorOrganizationKeyPages(app: App, parts: PortalParts): void
     },
   });
 
-  mountForm(forms, {
+  mountConfirmation(app, parts, {
     path: `${path}/:keyId/revoke`,
-    async show(c, actor, { message, status }) {
-      const page = revokeOrganizationKeyPage({
-        frame: operatorFrame(parts, actor),
-        organization: await resolveOrganization(services, idOf(c)),
-        apiKey: await getApiKey(services, { idText: idOf(c), id: keyIdOf(c) }),
-        message,
-      });
-      return await sendPage(c, page, status);
+    async show(c, asked) {
+      const organization = await resolveOrganization(services, idOf(c));
+      const apiKey = await getApiKey(services, { idText: idOf(c), id: keyIdOf(c) });
+      return revokeOrganizationKeyPage({ ...asked, organization, apiKey });
     },
-    async submit(c, actor) {
+    async act(c, actor) {
       const { id } = await getApiKey(services, { idText: idOf(c), id: keyIdOf(c) });
       await revokeApiKey(services, actor, id);
-      return redirect(c, `${organizationActionHref(idOf(c), "api-keys")}?done=revoked`);
+      return `${organizationActionHref(idOf(c), "api-keys")}?done=revoked`;
     },
   });
 }

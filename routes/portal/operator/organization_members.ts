@@ -14,10 +14,10 @@ import {
   revokeInvitationPage,
 } from "../../../views/operator/organization_members.tsx";
 import type { App, AppContext } from "../../env.ts";
-import { flashOf, mountForm } from "../form.ts";
-import { type PortalParts, redirect, sendPage } from "../page.ts";
+import { flashOf } from "../form.ts";
+import { type PortalParts, sendPage } from "../page.ts";
 import { idOf } from "./organization.ts";
-import { operatorForms, operatorFrame, operatorPages } from "./page.ts";
+import { mountConfirmation, operatorFrame, operatorPages } from "./page.ts";
 
 const path = `${organizationsHref}/:id`;
 
@@ -42,18 +42,16 @@ export function operatorOrganizationMemberPages(app: App, parts: PortalParts): v
     return await sendPage(c, page);
   });
 
-  mountForm(operatorForms(app, parts), {
+  mountConfirmation(app, parts, {
     path: `${path}/invitations/:invitationId/revoke`,
-    async show(c, actor, { message, status }) {
+    async show(c, asked) {
       const organization = await resolveOrganization(services, idOf(c));
       const invitation = await getInvitation(services, { idText: idOf(c), id: invitationIdOf(c) });
-      const frame = operatorFrame(parts, actor);
-      const page = revokeInvitationPage({ frame, organization, invitation, message });
-      return await sendPage(c, page, status);
+      return revokeInvitationPage({ ...asked, organization, invitation });
     },
-    async submit(c, actor) {
+    async act(c, actor) {
       await revokeInvitation(services, actor, { idText: idOf(c), id: invitationIdOf(c) });
-      return redirect(c, `${organizationActionHref(idOf(c), "members")}?done=revoked`);
+      return `${organizationActionHref(idOf(c), "members")}?done=revoked`;
     },
   });
 }

@@ -5,16 +5,18 @@ import { searchCharactersMax } from "../../../domain/limits.ts";
 import { hasOperatorSignIn, requireOperatorAccount } from "../../../services/operator/operator_access.ts";
 import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
-import type { PortalFrame } from "../../../views/layout.tsx";
+import type { Page, PortalFrame } from "../../../views/layout.tsx";
 import { secondFactorPage } from "../../../views/operator/second_factor.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { findSession, sessionActor } from "../../session.ts";
+import { mountForm } from "../form.ts";
 import {
   askToReauthenticate,
   portalFrame,
   type PortalParts,
   type PortalRoutes,
   reauthenticationIfNeeded,
+  redirect,
   sendPage,
 } from "../page.ts";
 
@@ -50,6 +52,31 @@ export function operatorForms(app: App, parts: PortalParts): PortalRoutes<Consol
 /** @returns The frame of the console. */
 export function operatorFrame(parts: PortalParts, { credential }: ConsoleActor): PortalFrame {
   return { ...portalFrame(parts, credential.session), isConsole: true };
+}
+
+/**
+ * Mounts a page that asks before something is done.
+ *
+ * @param options `show` returns the page. `act` returns the address to continue at.
+ */
+export function mountConfirmation(
+  app: App,
+  parts: PortalParts,
+  { path, show, act }: {
+    readonly path: string;
+    readonly show: (
+      c: AppContext,
+      asked: { readonly frame: PortalFrame; readonly message: string | null },
+    ) => Promise<Page>;
+    readonly act: (c: AppContext, actor: ConsoleActor) => Promise<string>;
+  },
+): void {
+  mountForm(operatorForms(app, parts), {
+    path,
+    show: async (c, actor, { message, status }) =>
+      await sendPage(c, await show(c, { frame: operatorFrame(parts, actor), message }), status),
+    submit: async (c, actor) => redirect(c, await act(c, actor)),
+  });
 }
 
 /** @returns What is searched for in a list; "" for everything. */

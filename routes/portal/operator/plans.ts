@@ -21,7 +21,7 @@ import { createPlanSchema } from "../../schemas/plans.ts";
 import { flashOf, mountForm } from "../form.ts";
 import { limitInput, limitsOf, numberOf, typedLimits } from "../limit_input.ts";
 import { type PortalParts, redirect, sendPage } from "../page.ts";
-import { type ConsoleActor, operatorForms, operatorFrame, operatorPages } from "./page.ts";
+import { type ConsoleActor, mountConfirmation, operatorForms, operatorFrame, operatorPages } from "./page.ts";
 import { catalogueSlugs } from "./limit_suggestions.ts";
 
 const path = `${plansHref}/:id`;
@@ -135,16 +135,7 @@ function editRoutes(app: App, parts: PortalParts): void {
       if (changes.length > 0 && before.organizationCount > 0 && form["confirmed"] === undefined) {
         const below = await planLimitsBelowUse(services, { id: before.id, ...values });
         const frame = operatorFrame(parts, actor);
-        return await sendPage(
-          c,
-          changePlanPage({
-            frame,
-            plan: before,
-            changes,
-            below,
-            input: form,
-          }),
-        );
+        return await sendPage(c, changePlanPage({ frame, plan: before, changes, below, input: form }));
       }
       await changePlan(services, actor, { id: before.id, ...values });
       return redirect(c, `${planHref(before.id)}?done=saved`);
@@ -161,14 +152,11 @@ function confirmRoutes(
     act: (actor: ConsoleActor, id: string) => Promise<string>;
   },
 ): void {
-  mountForm(operatorForms(app, parts), {
+  mountConfirmation(app, parts, {
     path: `${path}/${action}`,
-    async show(c, actor, { message, status }) {
-      const plan = await getPlan(parts.services, idOf(c));
-      const frame = operatorFrame(parts, actor);
-      return await sendPage(c, confirmPlanPage({ frame, plan, action, message }), status);
-    },
-    submit: async (c, actor) => redirect(c, await act(actor, idOf(c))),
+    show: async (c, asked) =>
+      confirmPlanPage({ ...asked, action, plan: await getPlan(parts.services, idOf(c)) }),
+    act: (c, actor) => act(actor, idOf(c)),
   });
 }
 

@@ -14,7 +14,7 @@ import { check } from "../../schemas/check.ts";
 import { changeProductSchema, createProductSchema } from "../../schemas/products.ts";
 import { flashOf, mountForm } from "../form.ts";
 import { type PortalParts, redirect, sendPage } from "../page.ts";
-import { operatorForms, operatorFrame, operatorPages } from "./page.ts";
+import { mountConfirmation, operatorForms, operatorFrame, operatorPages } from "./page.ts";
 
 const path = "/operator/products";
 
@@ -91,16 +91,12 @@ function editRoutes(app: App, parts: PortalParts): void {
 
 function deleteRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(operatorForms(app, parts), {
+  mountConfirmation(app, parts, {
     path: `${path}/:slug/delete`,
-    async show(c, actor, { message, status }) {
-      const product = await getProduct(services, slugOf(c));
-      const frame = operatorFrame(parts, actor);
-      return await sendPage(c, deleteProductPage({ frame, product, message }), status);
-    },
-    async submit(c, actor) {
+    show: async (c, asked) => deleteProductPage({ ...asked, product: await getProduct(services, slugOf(c)) }),
+    async act(c, actor) {
       await deleteProduct(services, actor, slugOf(c));
-      return redirect(c, `${path}?done=deleted`);
+      return `${path}?done=deleted`;
     },
   });
 }

@@ -19,8 +19,8 @@ import { check } from "../../schemas/check.ts";
 import { createOperatorTokenSchema } from "../../schemas/operator_tokens.ts";
 import { expiryOf } from "../expiry.ts";
 import { flashOf, mountForm, queryOf } from "../form.ts";
-import { type PortalParts, redirect, sendPage } from "../page.ts";
-import { type ConsoleActor, operatorForms, operatorFrame, operatorPages } from "./page.ts";
+import { type PortalParts, sendPage } from "../page.ts";
+import { type ConsoleActor, mountConfirmation, operatorForms, operatorFrame, operatorPages } from "./page.ts";
 
 const path = "/operator/tokens";
 
@@ -46,19 +46,12 @@ export function operatorTokenPages(app: App, parts: PortalParts): void {
     },
   });
 
-  mountForm(operatorForms(app, parts), {
+  mountConfirmation(app, parts, {
     path: `${path}/:id/revoke`,
-    async show(c, actor, { message, status }) {
-      const token = await getOperatorToken(services, idOf(c));
-      return await sendPage(
-        c,
-        revokeTokenPage({ frame: operatorFrame(parts, actor), token, message }),
-        status,
-      );
-    },
-    async submit(c, actor) {
+    show: async (c, asked) => revokeTokenPage({ ...asked, token: await getOperatorToken(services, idOf(c)) }),
+    async act(c, actor) {
       await revokeOperatorToken(services, actor, idOf(c));
-      return redirect(c, `${path}?done=revoked`);
+      return `${path}?done=revoked`;
     },
   });
 }
