@@ -7,6 +7,9 @@ import type { AppContext, AppParts } from "./env.ts";
 /** @returns The error for the caller. Anything unexpected is logged with its cause and becomes `internal`. */
 export function toAppError(error: unknown, c: AppContext, parts: AppParts): AppError {
   if (error instanceof AppError) return error;
+  // The client has gone, and won't read the response.
+  const { signal } = c.req.raw;
+  if (signal.aborted && error === signal.reason) return unavailableError("The connection was closed.");
   const values = { requestId: c.get("requestId"), method: c.req.method, path: c.req.path, error };
   if (error instanceof DatabaseError && error.kind === "unavailable") {
     parts.log.warn("database unavailable", values);

@@ -1,5 +1,5 @@
 // Opens a new, migrated database for each test, embedded or remote.
-import type { Database, MainDatabase } from "../../db/engine/database.ts";
+import { type Database, type MainDatabase, sql } from "../../db/engine/database.ts";
 import { openEmbedded } from "../../db/engine/embedded.ts";
 import { migrate } from "../../db/engine/migrate.ts";
 import { openRemote } from "../../db/engine/remote.ts";
@@ -22,6 +22,8 @@ export async function embeddedTestDatabase(): Promise<TestDatabase<MainDatabase>
   const place = `${folder}/gatehouse.db`;
   await Deno.writeFile(place, await (migratedFile ??= migrateFile()), { mode: 0o600 });
   const database = await openFile(place);
+  // Each database has its own, made by a migration.
+  await database.write([sql`UPDATE record_id_key SET key = lower(hex(randomblob(12)))`]);
   return {
     database,
     place,
