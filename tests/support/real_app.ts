@@ -7,6 +7,8 @@ export async function onRealPort(test: TestApp, act: (baseUrl: string) => Promis
   const listener = new Listener((request, info) => test.app.fetch(request, info), {
     hostname: "127.0.0.1",
     port: 0,
+    // Those of the process are mostly not its connections, but the files of other tests.
+    descriptorsMax: Infinity,
     log: { info: () => {}, warn: () => {}, error: () => {} },
   });
   try {
