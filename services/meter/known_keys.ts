@@ -4,7 +4,7 @@ import { findActiveApiKey } from "../../db/api_keys.ts";
 import { findRatesVersion, type KeyRate, type RateOfKey } from "../../db/meter/key_rates.ts";
 import { rememberedApiKeysMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
-import { SharedRead } from "../shared_read.ts";
+import { GatheredReads } from "../gathered_reads.ts";
 
 /** What is remembered of a key. */
 export interface KnownKey {
@@ -22,11 +22,11 @@ export class KnownKeys {
   readonly #known = new Map<string, KnownKey>();
   /** Lookups in progress: requests that arrive meanwhile share the result. */
   readonly #lookups = new Map<string, Promise<KnownKey | undefined>>();
-  readonly #version: SharedRead<number>;
+  readonly #version: GatheredReads<never, number>;
 
   constructor(context: BaseContext) {
     this.#context = context;
-    this.#version = new SharedRead(() => findRatesVersion(context.database));
+    this.#version = new GatheredReads(() => findRatesVersion(context.database), Infinity);
   }
 
   /** @returns What is remembered of a key, if anything. */
@@ -41,7 +41,7 @@ export class KnownKeys {
 
   /** @returns A key with its rate as of now, or undefined when it is invalid. @throws {DatabaseError} */
   async current(keyHash: string): Promise<KnownKey | undefined> {
-    const version = await this.#version.get();
+    const version = await this.#version.find([]);
     let key = this.#known.get(keyHash);
     // A lookup that began before this call may have an earlier version.
     while (key === undefined || key.rate.version < version) {
@@ -53,7 +53,7 @@ export class KnownKeys {
 
   /** @returns Whether one of the rates may have changed since it was read. @throws {DatabaseError} */
   async isAnyOutdated(rates: readonly RateOfKey[]): Promise<boolean> {
-    const version = await this.#version.get();
+    const version = await this.#version.find([]);
     return rates.some(({ rate }) => rate.version < version);
   }
 
