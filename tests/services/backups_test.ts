@@ -73,9 +73,10 @@ Deno.test("a stopped backup leaves nothing behind and releases the data file", a
     BackupStopped,
   );
   assert.deepEqual(namesIn(folder), []);
-  // The final checkpoint truncates the log only if it isn't being read.
+  // The final checkpoint truncates or removes the log only if it isn't being read.
   await database.close();
-  assert.equal((await Deno.stat(`${path}-wal`)).size, 0);
+  const log = await Deno.stat(`${path}-wal`).catch(() => null);
+  assert.equal(log?.size ?? 0, 0);
   await Deno.remove(folder, { recursive: true });
   await dispose().catch(() => {});
 });
