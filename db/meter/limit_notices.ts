@@ -1,4 +1,4 @@
-// The SQL that notes what people are told about limits, in the transaction that records.
+// The SQL that writes notices about limits, in the transaction that records usage. Emails are made from them later.
 import { lowBits } from "../../domain/meter/quantity.ts";
 import { integer, sql } from "../engine/database.ts";
 import { ahead, windowNumber } from "./limit_windows.ts";

@@ -10,12 +10,12 @@ import { limitPeriods, type LimitScope, type UsageLimit } from "./usage_limit.ts
  *
  * @example
  * ```ts
- * import { limitBelow } from "./budget.ts";
- *
+ * import assert from "node:assert/strict";
  * const scope = { productSlug: null, metric: "requests" } as const;
  * const limits = [{ id: "lim_1", ...scope, per: "month", quantity: 1_000, mode: "hard" }] as const;
- * console.log(limitBelow({ ...scope, productSlug: "tiles", per: "day", quantity: 2_000 }, limits)?.id); // "lim_1"
- * console.log(limitBelow({ ...scope, productSlug: "tiles", per: "day", quantity: 1_000 }, limits)); // undefined
+ * const tiles = { ...scope, productSlug: "tiles", per: "day" } as const;
+ * assert.equal(limitBelow({ ...tiles, quantity: 2_000 }, limits)?.id, "lim_1");
+ * assert.equal(limitBelow({ ...tiles, quantity: 1_000 }, limits), undefined);
  * ```
  */
 export function limitBelow(

@@ -267,7 +267,7 @@ function nextMonth(
     : billingMonth(shiftPeriod(newest.period, 1), { timezone, before: newest });
 }
 
-/** Writes the remaining lines and closes the statement. Safe to interrupt and repeat, even on several servers at once. */
+/** Writes the remaining lines and closes the statement. Can be interrupted and repeated, also by several servers at once. */
 async function completeStatement(
   { database, reports, clock }: Pick<SessionContext, "database" | "reports" | "clock">,
   id: string,
