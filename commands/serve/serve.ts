@@ -162,9 +162,19 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     deleteOldData(services, { log, signal }),
     parts.mailWorker.run(signal),
     backups?.run(signal),
-    closeStatements(services, { log, signal }),
+    repeat(() => closeStatement(services, log), {
+      what: "statement",
+      pauseMs: statementIntervalMs,
+      log,
+      signal,
+    }),
     keepTimezones(services, { log, signal }),
-    mailLimits(services, { log, signal }),
+    repeat(() => mailLimitNotices(services), {
+      what: "emails about limits",
+      pauseMs: limitNoticesIntervalMs,
+      log,
+      signal,
+    }),
   ];
   return async function stop() {
     server.drain();
@@ -222,38 +232,27 @@ async function deleteOldData(
   }
 }
 
-/** Completes statements and closes those that are due, until the signal. */
-async function closeStatements(
-  services: Services,
-  { log, signal }: { log: ProgramLog; signal: AbortSignal },
+/** Runs a step until the signal: again at once while it returns that there is more, otherwise and after errors after a pause. */
+async function repeat(
+  step: () => Promise<boolean>,
+  { what, pauseMs, log, signal }: { what: string; pauseMs: number; log: ProgramLog; signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
     let isMore = false;
     try {
-      const statement = await closeDueStatement(services);
-      isMore = statement !== null;
-      if (isMore) log.info("statement closed", { period: statement?.period });
+      isMore = await step();
     } catch (error) {
-      if (!signal.aborted) log.warn("retrying failed statement", { error });
+      if (!signal.aborted) log.warn(`retrying failed ${what}`, { error });
     }
-    if (!isMore) await sleep(statementIntervalMs, signal);
+    if (!isMore) await sleep(pauseMs, signal);
   }
 }
 
-/** Writes emails about limits, until the signal. */
-async function mailLimits(
-  services: Services,
-  { log, signal }: { log: ProgramLog; signal: AbortSignal },
-): Promise<void> {
-  while (!signal.aborted) {
-    let isMore = false;
-    try {
-      isMore = await mailLimitNotices(services);
-    } catch (error) {
-      if (!signal.aborted) log.warn("retrying failed emails about limits", { error });
-    }
-    if (!isMore) await sleep(limitNoticesIntervalMs, signal);
-  }
+/** Completes a statement, or closes one that is due. @returns Whether there was one. */
+async function closeStatement(services: Services, log: ProgramLog): Promise<boolean> {
+  const statement = await closeDueStatement(services);
+  if (statement !== null) log.info("statement closed", { period: statement.period });
+  return statement !== null;
 }
 
 /** Keeps the offsets of time zones up to date, until the signal. */
