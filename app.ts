@@ -6,6 +6,7 @@ import { browserClientRoutes } from "./routes/browser_client.ts";
 import { noteDenied } from "./routes/permission_denials.ts";
 import type { App, AppContext, AppEnv, AppParts } from "./routes/env.ts";
 import { jsonError, toAppError } from "./routes/errors.ts";
+import { noteKeyRequest } from "./routes/key_requests.ts";
 import { knownRoutes } from "./routes/known_routes.ts";
 import { requestLifecycle, requestSize, wellFormedHost } from "./routes/middleware/request_lifecycle.ts";
 import { cors, preflight } from "./routes/middleware/cors.ts";
@@ -35,7 +36,10 @@ export function createApp(parts: AppParts, options: { version: string }): App {
       crossSite(config, (c) => known.isKnown(c)),
     ],
     errorResponse,
-    onResponse: parts.metrics.countResponse,
+    onResponse: (c, startedAt) => {
+      parts.metrics.countResponse(c, startedAt);
+      noteKeyRequest(c, parts.services.lastRequests);
+    },
   }));
   app.use("/api/auth/*", preflight(config));
 

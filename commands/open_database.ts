@@ -14,6 +14,9 @@ export interface OpenedDatabase {
   readonly database: MainDatabase;
   /** The numbers of the migrations that were just applied. */
   readonly applied: readonly number[];
+  /** Warns when the data file alone doesn't have all of the data, as after a close that takes too long. */
+  warnOfLog(): void;
+  /** Closes the database, and warns in the same way. */
   close(): Promise<void>;
 }
 
@@ -56,12 +59,16 @@ export async function openForCommand(config: Config, options: OpenOptions = {}):
       unlock?.();
       unlock = null;
     }
+    const warn = () => {
+      if (target.kind === "file" && unlock !== null) warnOfLog(target.path);
+    };
     return {
       database: opened,
       applied,
+      warnOfLog: warn,
       close: async () => {
         await opened.close();
-        if (target.kind === "file" && unlock !== null) warnOfLog(target.path);
+        warn();
         unlock?.();
       },
     };

@@ -18,6 +18,8 @@ export interface NewApiKey {
   readonly permissions: readonly string[];
   readonly now: number;
   readonly expiresAt: number | null;
+  /** The one-time token of the form. If a key of the organization has it, nothing is inserted. */
+  readonly formToken: string | null;
 }
 
 /** A key as stored, with its creator's name. */
@@ -59,15 +61,24 @@ export function keyMay(permission: UsagePermission): Statement {
   return mays[permission];
 }
 
+/** When a key `k` ended or will end: milliseconds since 1970, far in the future if it never expires. As the index `api_keys_end` has it. */
+export const endOfKey = sql`coalesce(k.revoked_at, k.expires_at, 9007199254740991)`;
+
+/** A condition: the key `k` of an organization works at `now`. Keys that ended are not read. */
+export const isActiveIn = (organizationId: string, now: number): Statement =>
+  sql`k.organization_id = ${organizationId} AND ${endOfKey} > ${now} AND ${activeApiKey(now)}`;
+
 /** A condition: the organization `o` is suspended, so its keys don't work. */
 export const isSuspended = sql`o.suspended_at IS NOT NULL`;
 
-const inScope = ({ organizationId, createdBy }: ApiKeyScope): Statement =>
+/** @returns A condition: the key `k` is in a scope. */
+export const inScope = ({ organizationId, createdBy }: ApiKeyScope): Statement =>
   createdBy === undefined
     ? sql`k.organization_id = ${organizationId}`
     : sql`k.organization_id = ${organizationId} AND k.created_by = ${createdBy}`;
 
-const selectApiKeys = sql`
+/** Reads keys `k` with their creators. */
+export const selectApiKeys = sql`
   SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.created_at AS createdAt, u.id AS createdById,
     u.name AS createdByName, k.created_by_operator AS createdByOperator, k.permissions,
     ${limitsJson({ column: "lineage", number: sql`k.lineage` })} AS budget,
@@ -75,7 +86,7 @@ const selectApiKeys = sql`
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
 
 /**
- * Inserts a key and returns its id, unless the organization has as many active keys as it may.
+ * Inserts a key and returns its id, unless the organization has as many active keys as it may, or the form was already sent.
  *
  * @param replaced A key that must still be active, and have the same permissions. The new key continues its lineage. `isKept`: whether
  *   it stays active for a while; otherwise the new key takes its place.
@@ -83,7 +94,7 @@ const selectApiKeys = sql`
 export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: boolean }): Statement {
   const { organizationId, createdBy, now } = key;
   const permissions = JSON.stringify(key.permissions);
-  const active = sql`FROM api_keys k WHERE k.organization_id = ${organizationId} AND ${activeApiKey(now)}`;
+  const active = sql`FROM api_keys k WHERE ${isActiveIn(organizationId, now)}`;
   const isReplaceable = replaced === undefined
     ? sql`true`
     : sql`EXISTS (SELECT 1 ${active} AND k.id = ${replaced.id} AND k.permissions = ${permissions})`;
@@ -93,12 +104,23 @@ export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: bo
   const lineage = sql`(SELECT k.lineage FROM api_keys k WHERE k.id = ${replaced?.id ?? null})`;
   return sql`
     INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_by_operator,
-      permissions, created_at, expires_at, lineage)
+      permissions, created_at, expires_at, lineage, form_token)
     SELECT ${key.id}, o.id, ${key.keyHash}, ${key.keyPrefix}, ${key.name}, ${createdBy}, ${createdBy} IS NULL,
-      ${permissions}, ${now}, ${key.expiresAt}, ${lineage}
+      ${permissions}, ${now}, ${key.expiresAt}, ${lineage}, ${key.formToken}
     FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL
       AND ${hasRoom} AND ${isReplaceable}
+      AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.organization_id = o.id AND k.form_token = ${key.formToken})
     RETURNING id`;
+}
+
+/** @returns The id of the key that a form created, or undefined. */
+export async function findApiKeyOfForm(
+  database: DatabaseReader,
+  { organizationId, formToken }: { organizationId: string; formToken: string },
+): Promise<string | undefined> {
+  const row = await database.readFirst<{ id: string }>(sql`
+    SELECT k.id FROM api_keys k WHERE k.organization_id = ${organizationId} AND k.form_token = ${formToken}`);
+  return row?.id;
 }
 
 /** @returns Keys newest first, from after the id `before`. */
@@ -111,18 +133,54 @@ export function findApiKeys(
     WHERE ${inScope(scope)} AND (${before} IS NULL OR k.id < ${before}) ORDER BY k.id DESC LIMIT ${limit}`);
 }
 
-/** @returns How many keys are active at `now`, and how many are not. */
-export async function findApiKeyCounts(database: DatabaseReader, scope: ApiKeyScope, now: number) {
-  const row = await database.readFirst<{ total: number; active: number }>(sql`
-    SELECT count(*) AS total, count(*) FILTER (WHERE ${activeApiKey(now)}) AS active
-    FROM api_keys k WHERE ${inScope(scope)}`);
-  const { total = 0, active = 0 } = row ?? {};
-  return { active, inactive: total - active };
+/** @returns The number of a lineage's current key at `now`: the newest that works, else the newest. @param lineage A number. */
+export const currentKeyNumber = (lineage: Statement, now: number): Statement =>
+  sql`coalesce(
+    (SELECT k.number FROM api_keys k WHERE k.lineage = ${lineage} AND ${
+    activeApiKey(now)
+  } ORDER BY k.number DESC LIMIT 1),
+    (SELECT max(k.number) FROM api_keys k WHERE k.lineage = ${lineage}))`;
+
+/** @returns The current key of each of some lineages, by the lineage's number. @throws {DatabaseError} */
+export async function findCurrentKeys(
+  database: DatabaseReader,
+  { lineages, now }: { lineages: readonly string[]; now: number },
+): Promise<Map<string, { id: string; name: string }>> {
+  const rows = await database.read<{ lineage: string; id: string; name: string }>(sql`
+    SELECT l.value AS lineage, c.id, c.name FROM json_each(${JSON.stringify(lineages)}) l
+    JOIN api_keys c ON c.number = ${currentKeyNumber(sql`CAST(l.value AS INTEGER)`, now)}`);
+  return new Map(rows.map(({ lineage, ...key }) => [lineage, key]));
+}
+
+/** @returns How many keys of an organization are active at `now`. */
+export async function countActiveKeys(database: DatabaseReader, organizationId: string, now: number) {
+  const row = await database.readFirst<{ active: number }>(sql`
+    SELECT count(*) AS active FROM api_keys k WHERE ${isActiveIn(organizationId, now)}`);
+  return row?.active ?? 0;
 }
 
 /** @returns One key, or undefined when it is not in the scope. */
 export function findApiKey(database: DatabaseReader, scope: ApiKeyScope, id: string) {
   return database.readFirst<ApiKeyRow>(sql`${selectApiKeys} WHERE ${inScope(scope)} AND k.id = ${id}`);
+}
+
+/** A key can be rotated any number of times: only its newest generations are read, and no other keys of the organization. */
+const generationsReadMax = 500;
+
+/**
+ * @param now Milliseconds since 1970.
+ * @returns The keys of a key's lineage that are in the scope: the current one, then the others, newest first, at most `limit`.
+ */
+export function findGenerations(
+  database: DatabaseReader,
+  scope: ApiKeyScope,
+  { id, now, limit }: { id: string; now: number; limit: number },
+): Promise<ApiKeyRow[]> {
+  return database.read(sql`${selectApiKeys}
+    WHERE k.number IN (SELECT k.number FROM (SELECT g.* FROM api_keys g
+      WHERE g.lineage = (SELECT l.lineage FROM api_keys l WHERE l.id = ${id})
+      ORDER BY g.number DESC LIMIT ${generationsReadMax}) k WHERE ${inScope(scope)})
+    ORDER BY (${activeApiKey(now)}) DESC, k.number DESC LIMIT ${limit}`);
 }
 
 /** @returns The id of the organization of a key, or undefined if there is no such key, or the organization was deleted. */
@@ -169,16 +227,25 @@ export function updateApiKeyUsed(id: string, now: number) {
 /**
  * Changes a key in the scope.
  *
- * @param change The key's new name and permissions. `from`: the permissions that it must have, as stored.
+ * @param change The key's new name, permissions and expiry, which only changes while the key is active. `from`: what it must
+ *   have, as stored. Times in milliseconds since 1970.
  */
 export function updateApiKey(
   scope: ApiKeyScope,
   id: string,
-  change: { name: string; permissions: readonly string[]; from: string },
+  change: {
+    name: string;
+    permissions: readonly string[];
+    expiresAt: number | null;
+    from: Pick<ApiKeyRow, "permissions" | "expiresAt">;
+    now: number;
+  },
 ) {
-  const { name, permissions, from } = change;
-  return sql`UPDATE api_keys AS k SET name = ${name}, permissions = ${JSON.stringify(permissions)}
-    WHERE ${inScope(scope)} AND k.id = ${id} AND k.permissions = ${from}`;
+  const { name, permissions, expiresAt, from, now } = change;
+  return sql`UPDATE api_keys AS k
+    SET name = ${name}, permissions = ${JSON.stringify(permissions)}, expires_at = ${expiresAt}
+    WHERE ${inScope(scope)} AND k.id = ${id} AND k.permissions = ${from.permissions}
+      AND k.expires_at IS ${from.expiresAt} AND (k.expires_at IS ${expiresAt} OR ${activeApiKey(now)})`;
 }
 
 /** The owner of a key's budget: its lineage. */

@@ -89,6 +89,8 @@ export interface AuditQuery {
   /** All actions by default. */
   readonly actions?: readonly AuditAction[] | undefined;
   readonly actorId?: string | undefined;
+  /** Only entries about these; `actorId` is ignored. */
+  readonly targetIds?: readonly string[] | undefined;
   /** The earliest time, in milliseconds since 1970. */
   readonly from: number;
   /** The position in the list after which to read; older entries follow. */
@@ -121,14 +123,14 @@ const columns =
 
 /** @returns Entries newest first. */
 export function findAuditEvents(database: DatabaseReader, query: AuditQuery): Promise<AuditEventRow[]> {
-  const { organizationId, isForOperators = false, actions, actorId, from, before, limit } = query;
+  const { organizationId, isForOperators = false, actions, actorId, targetIds, from, before, limit } = query;
   const isInLog = organizationId === null
     ? sql`e.actor_type = 'operator'`
     : sql`e.organization_id = ${organizationId}`;
   const isInRange = sql`${isInLog}
     AND (e.at, e.id) < (${before.at}, ${before.id}) AND e.at >= ${from}`;
   const newest = sql`ORDER BY e.at DESC, e.id DESC LIMIT ${limit}`;
-  if (actions === undefined && actorId === undefined) {
+  if (actions === undefined && actorId === undefined && targetIds === undefined) {
     return database.read(sql`SELECT ${columns} FROM audit_events e WHERE ${isInRange} ${newest}`);
   }
   const names = JSON.stringify(actions ?? Object.keys(auditActions));
@@ -139,6 +141,14 @@ export function findAuditEvents(database: DatabaseReader, query: AuditQuery): Pr
     : sql`e.actor_id = ${actorId} AND e.actor_type <> 'operator'`;
   // Among a million entries three may match. So the newest of each action are read from an index in the order of the list, and
   // merged: no other entries are read, however many there are.
+  if (targetIds !== undefined) {
+    return database.read(sql`
+      SELECT ${columns} FROM json_each(${JSON.stringify(targetIds)}) t CROSS JOIN json_each(${names}) a
+      CROSS JOIN audit_events e ON e.id IN (
+        SELECT e.id FROM audit_events e WHERE ${isInRange} AND e.target_id = t.value AND e.action = a.value
+        ${newest})
+      ${newest}`);
+  }
   return database.read(sql`
     SELECT ${columns} FROM json_each(${names}) a CROSS JOIN audit_events e ON e.id IN (
       SELECT e.id FROM audit_events e WHERE ${isInRange} AND e.action = a.value AND ${isActor} ${newest})

@@ -29,6 +29,19 @@ export interface ApiKey {
   readonly status: ApiKeyStatus;
 }
 
+/** The last request with a key, also a rejected one. */
+export interface LastRequest {
+  /** ISO 8601. */
+  readonly at: string;
+  /** Of the client's address, such as `203.0.113.0/24`. */
+  readonly network: string;
+  readonly userAgent: string;
+  /** Of the response. */
+  readonly status: number;
+  /** What the response says was wrong; null for an accepted request. */
+  readonly error: string | null;
+}
+
 /** @returns A new key, and the prefix that may be shown later. */
 export function generateApiKey(): { fullKey: string; keyPrefix: string } {
   const { token, prefix } = generateSecretToken(apiKeyTag);

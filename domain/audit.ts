@@ -59,6 +59,7 @@ export const auditActions = {
   "api_key.renamed": "API key renamed",
   "api_key.permissions_changed": "API key permissions changed",
   "api_key.budget_changed": "API key budget changed",
+  "api_key.expiry_changed": "API key expiry changed",
   "api_key.rotated": "API key rotated",
   "api_key.revoked": "API key revoked",
   "api_key.limited": "API key rate limited",

@@ -8,11 +8,27 @@ import geistMono from "@fontsource-variable/geist-mono/files/geist-mono-latin-wg
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
 import favicon from "../static/favicon.svg" with { type: "text" };
 import passkeys from "../static/passkeys.js" with { type: "text" };
-import css from "../static/portal.css" with { type: "text" };
+import base from "../static/styles/base.css" with { type: "text" };
+import charts from "../static/styles/charts.css" with { type: "text" };
+import components from "../static/styles/components.css" with { type: "text" };
+import docs from "../static/styles/docs.css" with { type: "text" };
+import frame from "../static/styles/frame.css" with { type: "text" };
+import gate from "../static/styles/gate.css" with { type: "text" };
+import keys from "../static/styles/keys.css" with { type: "text" };
+import overview from "../static/styles/overview.css" with { type: "text" };
+import operator from "../static/styles/operator.css" with { type: "text" };
+import responsive from "../static/styles/responsive.css" with { type: "text" };
+import tables from "../static/styles/tables.css" with { type: "text" };
+import usage from "../static/styles/usage.css" with { type: "text" };
 import script from "../static/portal.js" with { type: "text" };
 import type { Assets } from "../views/layout.tsx";
 import type { AppEnv } from "./env.ts";
 
+/** The style sheet. Later rules override earlier ones. */
+const css = [base, frame, components, tables, charts, usage, keys, overview, operator, docs, gate, responsive]
+  .join(
+    "\n",
+  );
 const yearSeconds = 365 * 24 * 3600;
 
 /** An embedded file and how it is sent. */

@@ -1,7 +1,7 @@
 // Serves the browser client to every origin. What it may request is decided by CORS on `/api/auth/*`, not here.
 import type { Hono } from "hono";
 import script from "../static/gatehouse.js" with { type: "text" };
-import types from "../static/gatehouse.d.ts" with { type: "text" };
+import types from "../packages/client/src/browser.d.ts" with { type: "text" };
 import type { AppEnv } from "./env.ts";
 import { serveFile } from "./assets.ts";
 

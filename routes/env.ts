@@ -2,7 +2,7 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import type { Config } from "../config.ts";
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
-import type { ErrorCode } from "../domain/errors.ts";
+import type { AppError } from "../domain/errors.ts";
 import type { Deadlines } from "../services/deadlines.ts";
 import type { RecountedCall } from "../services/meter/key_calls.ts";
 import type { Services } from "../services/services.ts";
@@ -32,8 +32,8 @@ export interface AppEnv {
     unfinishedBody: Promise<unknown> | undefined;
     /** Headers of the response, which replace default ones. Hono's `c.header` takes five times as long before a response exists. */
     responseHeaders: readonly (readonly [name: string, value: string])[] | undefined;
-    /** The response's error code, for the metrics. */
-    errorCode: ErrorCode | undefined;
+    /** The error that the response says. */
+    error: AppError | undefined;
   };
   Bindings: {
     /** The TCP peer; missing in tests. */

@@ -1,4 +1,5 @@
 // Turns errors into JSON responses. routes/portal/errors.ts turns them into pages.
+import { STATUS_CODES } from "node:http";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { DatabaseError } from "../db/engine/database.ts";
 import { AppError, unavailableError } from "../domain/errors.ts";
@@ -19,9 +20,9 @@ export function toAppError(error: unknown, c: AppContext, parts: AppParts): AppE
   return new AppError("internal", "Something went wrong on our side. The error has been logged.");
 }
 
-/** Sets the headers of an error response and records its code for the metrics. Every error response passes here. */
+/** Sets the headers of an error response and records it for the metrics. Every error response passes here. */
 export function setErrorHeaders(c: AppContext, error: AppError): void {
-  c.set("errorCode", error.code);
+  c.set("error", error);
   if (error.retryAfterSeconds !== undefined) c.header("Retry-After", String(error.retryAfterSeconds));
   if (error.allow !== undefined) c.header("Allow", error.allow.join(", "));
   if (error.code === "invalid_api_key" || error.code === "invalid_operator_token") {
@@ -31,15 +32,25 @@ export function setErrorHeaders(c: AppContext, error: AppError): void {
   }
 }
 
+/** OpenMeter's SDKs call this path, and show only the `detail` of problem details (RFC 9457) to their users. */
+const problemsPath = "/api/v1/events";
+
 /** @returns The error as a JSON response. */
 export function jsonError(c: AppContext, error: AppError): Response {
   setErrorHeaders(c, error);
   const { code, message, details = error.limits } = error;
-  return c.json(
-    {
-      error: { code, message, ...(details === undefined ? {} : { details }) },
-      requestId: c.get("requestId"),
-    },
-    error.status as ContentfulStatusCode,
-  );
+  const status = error.status as ContentfulStatusCode;
+  const body = {
+    error: { code, message, ...(details === undefined ? {} : { details }) },
+    requestId: c.get("requestId"),
+  };
+  if (c.req.path !== problemsPath) return c.json(body, status);
+  const problem = { type: "about:blank", title: STATUS_CODES[status], status, detail: detailOf(error) };
+  return c.json({ ...problem, ...body }, status, { "Content-Type": "application/problem+json" });
+}
+
+/** @returns The message of an error, and the first fault if there are several. */
+function detailOf({ message, details = [] }: AppError): string {
+  const [first] = details;
+  return details.length > 1 && first ? `${message} “${first.path}”: ${first.message}` : message;
 }

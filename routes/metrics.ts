@@ -67,7 +67,7 @@ function addRequestMetrics(set: MetricSet, thread: string): Metrics["countRespon
     const { status } = c.res;
     counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1);
     counts.seconds.observe((performance.now() - startedAt) / 1000);
-    const code = c.get("errorCode");
+    const code = c.get("error")?.code;
     if (code !== undefined) errors.set(code, (errors.get(code) ?? 0) + 1);
   };
 }

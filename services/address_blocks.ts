@@ -13,6 +13,15 @@ export function parseAddress(text: string): Address | null {
   return isAddress ? ipaddr.process(text) : null;
 }
 
+/** @returns The network of an address, such as `203.0.113.0/24` or `2001:db8::/48`; empty for anything but an address. */
+export function networkOf(text: string): string {
+  const address = parseAddress(text);
+  if (address === null) return "";
+  return address.kind() === "ipv4"
+    ? `${ipaddr.IPv4.networkAddressFromCIDR(`${address}/24`)}/24`
+    : `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/48`)}/48`;
+}
+
 /** @returns Whether an address is in one of the blocks. */
 export function isInBlocks(address: Address, blocks: readonly AddressBlock[]): boolean {
   return blocks.some(([block, bits]) => block.kind() === address.kind() && address.match(block, bits));

@@ -1,36 +1,22 @@
-// API keys: create, list, change, revoke, rotate. Verbs act in the session's active organization; members see and manage their
-// own keys only. The full key leaves this file once and is never stored.
+// API keys: list, change, revoke. Verbs act in the session's active organization; members see and manage their own keys only.
 import {
   type ApiKeyRow,
   type ApiKeyScope,
-  endRotatedApiKey,
+  countActiveKeys,
   findApiKey,
-  findApiKeyCounts,
   findApiKeys,
-  insertApiKey,
   lineageOf,
   markApiKeyRevoked,
   updateApiKey,
 } from "../db/api_keys.ts";
 import { insertAuditEvent } from "../db/audit.ts";
 import { replaceLimits } from "../db/meter/limit_rows.ts";
-import { findEffectiveNumber } from "../db/organization/plan_numbers.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain/api_key.ts";
+import { type ApiKey, apiKeyStatus } from "../domain/api_key.ts";
 import type { AuditEntry } from "../domain/audit.ts";
-import {
-  apiKeyLimitError,
-  AppError,
-  notFoundError,
-  unavailableError,
-  validationError,
-} from "../domain/errors.ts";
-import { isId, newId } from "../domain/id.ts";
-import {
-  defaultKeyPermissions,
-  operatorsKeyPermission,
-  sortedPermissions,
-} from "../domain/key_permissions.ts";
+import { AppError, notFoundError, unavailableError, validationError } from "../domain/errors.ts";
+import { isId } from "../domain/id.ts";
+import { operatorsKeyPermission, sortedPermissions } from "../domain/key_permissions.ts";
 import { limitsText } from "../domain/meter/usage_limit.ts";
 import { isoTime } from "../domain/time.ts";
 import { hasPermission } from "../domain/permissions.ts";
@@ -42,26 +28,13 @@ import { type Permit, requireActiveOrganization, requireActivePermit } from "./o
 import { type PageInput, readPage, requireIdCursor } from "./pages.ts";
 import { actorOf, type Writer } from "./sign_in/session_writes.ts";
 
-/** A new key, with the full key that is never available again. */
-export interface CreatedApiKey {
-  readonly apiKey: ApiKey;
-  readonly fullKey: string;
-}
-
-/** What the creator of a key chooses. */
-export interface ApiKeyInput {
-  readonly name: string;
-  /** Milliseconds since 1970, in the future; null for never. */
-  readonly expiresAt: number | null;
-  /** Those of {@linkcode defaultKeyPermissions} unless given. */
-  readonly permissions?: readonly string[] | undefined;
-}
-
 /** What to change about a key. */
 export interface ApiKeyChange {
   readonly id: string;
   readonly name?: string | undefined;
   readonly permissions?: readonly string[] | undefined;
+  /** A future time in milliseconds since 1970, or null for never. Only active keys can get another one. */
+  readonly expiresAt?: number | null | undefined;
   /** Replaces the whole budget. Limits with the scope of an existing one keep what counts against them. */
   readonly budget?: readonly BudgetLimit[] | undefined;
 }
@@ -70,55 +43,6 @@ export interface ApiKeyChange {
 export interface ApiKeyManager {
   readonly by: Writer;
   readonly scope: ApiKeyScope;
-}
-
-/**
- * Creates a key.
- *
- * @throws {AppError} `validation_failed`, `key_limit_reached`; `forbidden` also for a permission that only operators grant.
- */
-export async function createApiKey(
-  context: SessionContext,
-  actor: SessionActor,
-  input: ApiKeyInput,
-): Promise<CreatedApiKey> {
-  const by = requireActivePermit(actor, "apiKeys.createOwn");
-  return await addApiKey(context, { by, scope: by }, input);
-}
-
-/**
- * Creates a key in an organization.
- *
- * @throws {AppError} `validation_failed`, `key_limit_reached`, `forbidden`, and as `writeAs`.
- */
-export async function addApiKey(
-  context: SessionContext,
-  { by, scope: { organizationId } }: ApiKeyManager,
-  { name, expiresAt, permissions: chosen = defaultKeyPermissions }: ApiKeyInput,
-): Promise<CreatedApiKey> {
-  const now = context.clock();
-  if (expiresAt !== null && expiresAt <= now) throw notInFutureError("expiresAt");
-  const permissions = sortedPermissions(chosen);
-  requireGrantable(by, permissions, []);
-  const { id, row, created } = newApiKey(by, {
-    organizationId,
-    name,
-    expiresAt,
-    permissions,
-    budget: "[]",
-    now,
-  });
-  const isInserted = await writeChange(context, by, {
-    statement: insertApiKey(row),
-    entry: {
-      action: "api_key.created",
-      organizationId,
-      target: { id, name },
-      details: { permissions: permissionsText(permissions) },
-    },
-  });
-  if (!isInserted) throw await keyLimitError(context, organizationId);
-  return created;
 }
 
 /** Lists keys, newest first, including inactive ones. @throws {AppError} `forbidden`, `validation_failed`. */
@@ -141,25 +65,13 @@ export async function readApiKeys(
   return { apiKeys: rows.map((row) => toApiKey(row, now)), nextCursor };
 }
 
-/** How many keys there are. */
-export interface ApiKeyCounts {
-  readonly active: number;
-  readonly inactive: number;
-  /** How many the organization may have active; null for members, who see their own only. */
-  readonly activeMax: number | null;
-}
-
-/** Counts keys. @throws {AppError} `forbidden`. */
-export async function countApiKeys(
+/** @returns How many keys of the active organization are active. @throws {AppError} `forbidden`. */
+export async function countActiveApiKeys(
   { database, clock }: SessionContext,
   session: Session,
-): Promise<ApiKeyCounts> {
-  const scope = readScope(session);
-  const [counts, activeMax] = await Promise.all([
-    findApiKeyCounts(database, scope, clock()),
-    scope.createdBy === undefined ? findEffectiveNumber(database, scope.organizationId, "apiKeysMax") : null,
-  ]);
-  return { ...counts, activeMax: activeMax ?? null };
+): Promise<number> {
+  const { organizationId } = requireActiveOrganization(session, "apiKeys.manageAll");
+  return await countActiveKeys(database, organizationId, clock());
 }
 
 /** @throws {AppError} `not_found`, `forbidden`. */
@@ -173,10 +85,10 @@ export async function readApiKey(context: SessionContext, scope: ApiKeyScope, id
 }
 
 /**
- * Changes a key's name, permissions or budget. Owners and admins set budgets.
+ * Changes a key's name, permissions, expiry or budget. Owners and admins set budgets.
  *
- * @throws {AppError} `not_found`, `unavailable`; `forbidden` also for adding a permission that only operators grant;
- *   `validation_failed` for a budget above a limit of the organization.
+ * @throws {AppError} `not_found`, `unavailable`; `forbidden` also for adding a permission that only operators grant, and for having
+ *   it for longer; `validation_failed` for a budget above a limit of the organization, a time that has passed, and the expiry of an inactive key.
  */
 export async function changeApiKey(context: SessionContext, actor: SessionActor, change: ApiKeyChange) {
   if (change.budget !== undefined) requireActivePermit(actor, "apiKeys.manageAll");
@@ -190,17 +102,23 @@ export async function updateApiKeyOf(
   { id, ...change }: ApiKeyChange,
 ): Promise<ApiKey> {
   const row = await findRow(context, scope, id);
-  const { name = row.name } = change;
-  const { permissions: from } = row;
-  const stored: readonly string[] = JSON.parse(from);
+  const now = context.clock();
+  const { name = row.name, expiresAt = row.expiresAt } = change;
+  const stored: readonly string[] = JSON.parse(row.permissions);
   const permissions = sortedPermissions(change.permissions ?? stored);
   requireGrantable(by, permissions, stored);
   const about = { organizationId: scope.organizationId, target: { id, name } };
   const entries: AuditEntry[] = [];
   if (name !== row.name) entries.push({ ...about, action: "api_key.renamed" });
-  if (JSON.stringify(permissions) !== from) {
+  if (JSON.stringify(permissions) !== row.permissions) {
     const details = { from: permissionsText(stored), to: permissionsText(permissions) };
     entries.push({ ...about, action: "api_key.permissions_changed", details });
+  }
+  if (expiresAt !== row.expiresAt) {
+    requireNewExpiry(row, expiresAt, now);
+    requireExtensible(by, permissions, { from: row.expiresAt, to: expiresAt });
+    const details = { from: timeOf(row.expiresAt) ?? "never", to: timeOf(expiresAt) ?? "never" };
+    entries.push({ ...about, action: "api_key.expiry_changed", details });
   }
   const storedBudget = limitsText(budgetOf(row.budget));
   const { budget = budgetOf(row.budget) } = change;
@@ -210,9 +128,9 @@ export async function updateApiKeyOf(
     entries.push({ ...about, action: "api_key.budget_changed", details });
   }
   const [entry, ...more] = entries;
-  if (entry === undefined) return toApiKey(row, context.clock());
+  if (entry === undefined) return toApiKey(row, now);
   const isChanged = await writeChange(context, by, {
-    statement: updateApiKey(scope, id, { name, permissions, from }),
+    statement: updateApiKey(scope, id, { name, permissions, expiresAt, from: row, now }),
     entry,
     after: (audited) => [
       ...more.map((other) => insertAuditEvent(actorOf(by), other, audited).statement),
@@ -222,6 +140,27 @@ export async function updateApiKeyOf(
   const changed = await findRow(context, scope, id);
   if (!isChanged) throw changedMeanwhileError();
   return toApiKey(changed, context.clock());
+}
+
+function requireNewExpiry(row: ApiKeyRow, expiresAt: number | null, now: number): void {
+  const message = apiKeyStatus(row, now) !== "active"
+    ? "can't be changed: the key is no longer active."
+    : expiresAt !== null && expiresAt <= now
+    ? "must be in the future."
+    : null;
+  if (message !== null) throw validationError([{ path: "expiresAt", message }]);
+}
+
+/** What only operators grant lasts no longer than they said. Times in milliseconds since 1970; null: forever. */
+function requireExtensible(
+  by: Writer,
+  permissions: readonly string[],
+  { from, to }: { from: number | null; to: number | null },
+): void {
+  if (actorOf(by).type === "operator" || !permissions.includes(operatorsKeyPermission)) return;
+  if ((to ?? Infinity) <= (from ?? Infinity)) return;
+  const message = `Only the operator of this service can extend keys with ${operatorsKeyPermission}.`;
+  throw new AppError("forbidden", message);
 }
 
 /** Revokes a key, effective immediately. Revoking it again changes nothing. @throws {AppError} `not_found`, `forbidden`. */
@@ -247,98 +186,27 @@ export async function endApiKey(
   return toApiKey(await findRow(context, scope, id), context.clock());
 }
 
-/**
- * Replaces an active key with a new one of the same name, permissions, budget and expiry time.
- *
- * @param input `expireOldAt`: when the old key ends (milliseconds since 1970); null for immediately.
- * @throws {AppError} `not_found`, `forbidden`, `key_limit_reached`, `unavailable`; `validation_failed` if the old key is not
- *   active.
- */
-export async function rotateApiKey(
-  context: SessionContext,
-  actor: SessionActor,
-  { id, expireOldAt }: { id: string; expireOldAt: number | null },
-): Promise<CreatedApiKey> {
-  const { scope, by } = manageScope(actor);
-  const now = context.clock();
-  const old = await findRow(context, scope, id);
-  const notActive = validationError([{ path: "id", message: "only active keys can be rotated." }]);
-  if (apiKeyStatus(old, now) !== "active") throw notActive;
-  if (expireOldAt !== null && expireOldAt <= now) throw notInFutureError("expireOldAt");
-  const { organizationId } = scope;
-  const { name, expiresAt, budget } = old;
-  const permissions: readonly string[] = JSON.parse(old.permissions);
-  const next = newApiKey(by, { organizationId, name, expiresAt, permissions, budget, now });
-  const oldEnds = expireOldAt === null ? { revokedAt: now } : { expiresAt: expireOldAt };
-  const isRotated = await writeChange(context, by, {
-    // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
-    statement: insertApiKey(next.row, { id, isKept: expireOldAt !== null }),
-    entry: { action: "api_key.rotated", target: { id, name }, details: { replacedBy: next.id } },
-    after: () => [endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds })],
-  });
-  if (isRotated) return next.created;
-  const current = await findRow(context, scope, id);
-  if (apiKeyStatus(current, now) !== "active") throw notActive;
-  throw current.permissions === old.permissions
-    ? await keyLimitError(context, organizationId)
-    : changedMeanwhileError();
-}
-
-/** Generates a key. @returns What to insert, and what to return: reading it back could fail and lose the only copy. */
-function newApiKey(
-  by: Writer,
-  input: {
-    organizationId: string;
-    name: string;
-    expiresAt: number | null;
-    permissions: readonly string[];
-    /** As stored. */
-    budget: string;
-    now: number;
-  },
-) {
-  const { organizationId, name, expiresAt, permissions, budget, now } = input;
-  const { fullKey, keyPrefix } = generateApiKey();
-  const id = newId("key");
-  const actor = actorOf(by);
-  const creator = actor.type === "operator" ? null : actor.user;
-  const createdBy = creator?.id ?? null;
-  const key = { id, name, keyPrefix, expiresAt };
-  const row = { ...key, organizationId, keyHash: hashApiKey(fullKey), createdBy, permissions, now };
-  const apiKey = toApiKey({
-    ...key,
-    permissions: JSON.stringify(permissions),
-    budget,
-    createdAt: now,
-    createdById: createdBy,
-    createdByName: creator?.name ?? null,
-    createdByOperator: creator === null ? 1 : 0,
-    lastUsedAt: null,
-    revokedAt: null,
-  }, now);
-  return { id, row, created: { apiKey, fullKey } };
-}
-
 /** @param from The permissions that the key has. @throws {AppError} `forbidden` for adding one that only operators grant. */
-function requireGrantable(by: Writer, permissions: readonly string[], from: readonly string[]): void {
+export function requireGrantable(by: Writer, permissions: readonly string[], from: readonly string[]): void {
   if (actorOf(by).type === "operator") return;
   if (!permissions.includes(operatorsKeyPermission) || from.includes(operatorsKeyPermission)) return;
   throw new AppError("forbidden", `Only the operator of this service can grant ${operatorsKeyPermission}.`);
 }
 
 /** @returns Permissions as the audit log has them. */
-function permissionsText(permissions: readonly string[]): string {
+export function permissionsText(permissions: readonly string[]): string {
   return permissions.join(", ") || "none";
 }
 
-async function findRow(context: SessionContext, scope: ApiKeyScope, id: string): Promise<ApiKeyRow> {
+/** @returns A key as stored. @throws {AppError} `not_found`. */
+export async function findRow(context: SessionContext, scope: ApiKeyScope, id: string): Promise<ApiKeyRow> {
   const row = isId("key", id) ? await findApiKey(context.database, scope, id) : undefined;
   if (row === undefined) throw notFoundError();
   return row;
 }
 
-/** Keys that this user can see. */
-function readScope(session: Session): ApiKeyScope {
+/** @returns The keys that this user can see. @throws {AppError} `forbidden`. */
+export function readScope(session: Session): ApiKeyScope {
   const { organizationId, role } = requireActiveOrganization(session, "apiKeys.createOwn");
   return hasPermission(role, "apiKeys.manageAll")
     ? { organizationId }
@@ -346,27 +214,19 @@ function readScope(session: Session): ApiKeyScope {
 }
 
 /** Keys that this user can manage, and the permit to do so. */
-function manageScope(actor: SessionActor): { scope: ApiKeyScope; by: Permit } {
+export function manageScope(actor: SessionActor): { scope: ApiKeyScope; by: Permit } {
   const scope = readScope(actor);
   const permission = scope.createdBy === undefined ? "apiKeys.manageAll" : "apiKeys.createOwn";
   return { scope, by: requireActivePermit(actor, permission) };
 }
 
-function changedMeanwhileError(): AppError {
+/** @returns The error for a change to something that someone else has changed in the meantime. */
+export function changedMeanwhileError(): AppError {
   return unavailableError("Someone else just changed the key. Try again.");
 }
 
-function notInFutureError(path: string): AppError {
-  return validationError([{ path, message: "must be in the future." }]);
-}
-
-async function keyLimitError({ database }: SessionContext, organizationId: string): Promise<AppError> {
-  const max = await findEffectiveNumber(database, organizationId, "apiKeysMax");
-  return max === undefined ? notFoundError() : apiKeyLimitError(max);
-}
-
-function toApiKey(row: ApiKeyRow, now: number): ApiKey {
-  const time = (ms: number | null) => ms === null ? null : isoTime(ms);
+/** @returns A key as callers see it. @param now Milliseconds since 1970. */
+export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
   return {
     id: row.id,
     name: row.name,
@@ -376,9 +236,13 @@ function toApiKey(row: ApiKeyRow, now: number): ApiKey {
     createdByOperator: row.createdByOperator === 1,
     permissions: JSON.parse(row.permissions),
     budget: budgetOf(row.budget),
-    lastUsedAt: time(row.lastUsedAt),
-    expiresAt: time(row.expiresAt),
-    revokedAt: time(row.revokedAt),
+    lastUsedAt: timeOf(row.lastUsedAt),
+    expiresAt: timeOf(row.expiresAt),
+    revokedAt: timeOf(row.revokedAt),
     status: apiKeyStatus(row, now),
   };
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms);
 }

@@ -31,6 +31,8 @@ export interface AuditFilter {
   readonly actions?: readonly AuditAction[] | undefined;
   /** Of a user or a key. */
   readonly actorId?: string | undefined;
+  /** Only entries about these; `actorId` is ignored. */
+  readonly targetIds?: readonly string[] | undefined;
   /** Inclusive. */
   readonly from?: number | undefined;
   /** Exclusive. */
@@ -145,14 +147,14 @@ export function readAuditPage(database: DatabaseReader, query: AuditQuery) {
 
 /** @returns The query of a filter. @throws {AppError} `validation_failed` for an invalid cursor or range. */
 export function rangeOf(filter: AuditFilter & { readonly cursor?: string | undefined }) {
-  const { actions, actorId, from = 0, to, cursor } = filter;
+  const { actions, actorId, targetIds, from = 0, to, cursor } = filter;
   if (to !== undefined && to <= from) {
     throw validationError([{ path: "to", message: "must be after “from”." }]);
   }
   const end = to === undefined ? newest : { at: to, id: "" };
   const position = cursor === undefined ? newest : parseAuditCursor(cursor);
   if (position === null) throw invalidCursorError();
-  return { actions, actorId, from, before: position.at < end.at ? position : end };
+  return { actions, actorId, targetIds, from, before: position.at < end.at ? position : end };
 }
 
 async function insertDenied(context: Context, actor: SessionActor, request: DeniedRequest): Promise<void> {

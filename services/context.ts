@@ -4,6 +4,7 @@ import type { BaseContext } from "./base_context.ts";
 import type { Mail } from "./mail/mail.ts";
 import type { MailBudgets } from "./mail/mail_budgets.ts";
 import type { CredentialSearch } from "./meter/credential_search.ts";
+import type { LastRequests } from "./meter/last_requests.ts";
 import type { Recorder } from "./meter/recorder.ts";
 import type { RateLimits } from "./rate_limits.ts";
 import type { Reports } from "./reports/reports.ts";
@@ -22,6 +23,7 @@ export interface Context extends BaseContext {
   readonly mail: Mail;
   readonly mailBudgets: MailBudgets;
   readonly recorder: Recorder;
+  readonly lastRequests: LastRequests;
   readonly reports: Reports;
   readonly credentialSearch: CredentialSearch;
   /** Receives errors that no request waits for. */

@@ -6,6 +6,7 @@ import { Deadlines } from "./deadlines.ts";
 import { Mail } from "./mail/mail.ts";
 import { MailBudgets } from "./mail/mail_budgets.ts";
 import { CredentialSearch } from "./meter/credential_search.ts";
+import { LastRequests } from "./meter/last_requests.ts";
 import { Recorder } from "./meter/recorder.ts";
 import type { ProcessParts } from "./process_parts.ts";
 import { Reports } from "./reports/reports.ts";
@@ -56,6 +57,7 @@ export function createServices(
     mail,
     mailBudgets: new MailBudgets(base, rateLimits),
     recorder,
+    lastRequests: new LastRequests(base, { onBackgroundError }),
     reports,
     credentialSearch: new CredentialSearch(base),
     onBackgroundError,
@@ -73,6 +75,7 @@ export function createServices(
       reports.drain();
     },
     close: async () => {
+      context.lastRequests.close();
       await Promise.all([recorder.close(), reports.close()]);
     },
   };

@@ -1,4 +1,3 @@
-// @ts-self-types="./gatehouse.d.ts"
 // Single sign-on for pages of products: the current user, signing in and out, and changes elsewhere. Has no dependencies, does
 // nothing until it is called, and uses the service that it was loaded from.
 

@@ -53,7 +53,7 @@ addEventListener("pageshow", () => {
 document.addEventListener("htmx:before:swap", (event) => {
   const { ctx, tasks } = event.detail;
   const content = tasks.find((task) => task.type === "main")?.fragment;
-  if (!ctx.select || (content?.firstElementChild && !content.querySelector("main.gate"))) return;
+  if (!ctx.select || (content?.firstElementChild && !content.querySelector("main.gate, .doc"))) return;
   event.preventDefault();
   if (isRefresh(ctx)) return;
   if (ctx.request.method === "GET" || ctx.response.raw.redirected) location.assign(ctx.response.raw.url);
@@ -68,23 +68,99 @@ document.addEventListener("htmx:config:request", (event) => {
 document.addEventListener("htmx:before:request", () => say(""));
 document.addEventListener("htmx:error", () => say("Connection failed. Try again."));
 
-// Announces a new page and moves the focus to its start, or scrolls to the error, which htmx may have scrolled past.
+// A submitted form is replaced in the history, so that Back leads to the page before it: the form's own address is not a page.
+document.addEventListener("htmx:before:history:update", (event) => {
+  const { history, response, sourceElement } = event.detail;
+  if (sourceElement.method !== "post") return;
+  if (response.raw.redirected || response.raw.headers.has("HX-Push-Url")) history.type = "replace";
+  else event.preventDefault();
+});
+
+// The control that was used, and whether the response is the same page.
+let used = null;
+
+document.addEventListener("htmx:config:request", ({ detail: { ctx } }) => {
+  if (!isRefresh(ctx)) used = { ...keyOf(document.activeElement), isSamePage: false };
+});
+
+// The same page keeps its place, except at the start of another part of a list.
+document.addEventListener("htmx:before:swap", ({ detail: { ctx, tasks } }) => {
+  const main = tasks.find((task) => task.type === "main");
+  if (!used || !main || isRefresh(ctx)) return;
+  const { raw } = ctx.response;
+  const isSameAddress = new URL(raw.url).pathname === location.pathname;
+  used.isSamePage = !used.isPageLink && (isForm(ctx) && !raw.redirected ? !raw.ok : isSameAddress);
+  if (used.isSamePage) main.swapSpec.show = null;
+});
+
+// Announces the news, or the page, or its new number. The focus stays on the control that was used, or moves to the start of
+// another page. Then scrolls to the news, which htmx may have scrolled past.
 document.addEventListener("htmx:after:swap", (event) => {
   const { ctx } = event.detail;
   if (ctx.select !== "#main" || isRefresh(ctx)) return;
   const main = document.getElementById("main");
   const news = [...main.querySelectorAll("[role=alert], [role=status], .refusal")]
     .find(({ textContent }) => textContent.trim() !== "");
+  const total = used?.isSamePage && main.querySelector("[data-announce]")?.dataset.announce;
   // Screen readers read a focused field with its error. The document still has the previous page's title.
   const isRead = document.activeElement.matches("[aria-invalid]");
-  document.getElementById("announcer").textContent = isRead ? "" : news?.textContent ?? ctx.title;
-  if (document.activeElement === document.body) main.focus({ preventScroll: true });
+  document.getElementById("announcer").textContent = isRead ? "" : news?.textContent ?? (total || ctx.title);
+  if (document.activeElement === document.body) {
+    (used?.isSamePage && findUsed(used) || main).focus({ preventScroll: true });
+  }
   const wanted = document.activeElement.autofocus ? document.activeElement : news;
-  if (ctx.request.method !== "GET") wanted?.scrollIntoView({ block: "nearest" });
+  if (isForm(ctx)) wanted?.scrollIntoView({ block: "nearest" });
 });
+
+// Shows or hides what is typed as a password. Browsers must not remember it as text.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-show]");
+  if (button) show(button, document.getElementById(button.dataset.show).type === "password");
+});
+document.addEventListener("submit", (event) => {
+  for (const button of event.target.querySelectorAll("[data-show]")) show(button, false);
+}, true);
 
 forgetMessage();
 document.addEventListener("htmx:after:swap", forgetMessage);
+
+function isForm(ctx) {
+  return ctx.request.method !== "GET";
+}
+
+function show(button, isShown) {
+  document.getElementById(button.dataset.show).type = isShown ? "text" : "password";
+  button.firstElementChild.textContent = isShown ? "Hide" : "Show";
+}
+
+// Where a control is: the labelled part of the page, its kind and name, and its number there. A menu stands for what is in it.
+function keyOf(element) {
+  const control = element.closest("details.menu")?.querySelector("summary") ?? element;
+  const box = boxOf(control);
+  const peers = [...box.querySelectorAll(control.localName)];
+  return {
+    box: box.id === "main" ? null : box.getAttribute("aria-label"),
+    kind: control.localName,
+    name: nameOf(control),
+    index: peers.indexOf(control),
+    isPageLink: control.closest("nav.pages") !== null,
+  };
+}
+
+function findUsed({ box, kind, name, index }) {
+  const main = document.getElementById("main");
+  const place = box === null ? main : main.querySelector(`[aria-label="${CSS.escape(box)}"]`);
+  const peers = [...place?.querySelectorAll(kind) ?? []];
+  return peers.find((peer) => nameOf(peer) === name) ?? peers[index];
+}
+
+function boxOf(control) {
+  return control.parentElement?.closest("#main [aria-label]") ?? document.getElementById("main");
+}
+
+function nameOf(control) {
+  return control.id || control.dataset.key || control.name || control.ariaLabel || control.textContent.trim();
+}
 
 async function copy(button, source) {
   const words = button.querySelector("[data-copy-words]");
@@ -97,7 +173,8 @@ async function copy(button, source) {
 // Pages without https can't use the clipboard, so the text is selected instead.
 async function isCopied(source) {
   try {
-    await navigator.clipboard.writeText(source.textContent);
+    // Without the languages that aren't shown.
+    await navigator.clipboard.writeText(source.innerText);
     return true;
   } catch {
     getSelection().selectAllChildren(source);
@@ -107,14 +184,16 @@ async function isCopied(source) {
 
 // Lists the browser's own time zone first, after UTC.
 function offerOwnTimezone() {
-  const select = document.querySelector("select[name=timezone]:not([data-own])");
   const own = browserName(undefined);
-  if (!select || !own || own === browserName("UTC")) return;
-  select.dataset.own = own;
-  // Browsers use older names than the page for some zones.
-  const zone = [...select.options].map(({ value }) => value).find((name) => browserName(name) === own) ?? own;
-  const place = zone.split("/").at(-1).replaceAll("_", " ");
-  select.options[0].after(new Option(`${place} (this browser)`, zone, false, select.value === zone));
+  if (!own || own === browserName("UTC")) return;
+  for (const select of document.querySelectorAll("select[name=timezone]:not([data-own])")) {
+    select.dataset.own = own;
+    // Browsers use older names than the page for some zones.
+    const zone = [...select.options].map(({ value }) => value).find((name) => browserName(name) === own) ??
+      own;
+    const place = zone.split("/").at(-1).replaceAll("_", " ");
+    select.options[0].after(new Option(`${place} (this browser)`, zone, false, select.value === zone));
+  }
 }
 
 // Loads the passkey script only on pages with a passkey form.
@@ -136,6 +215,7 @@ function forgetMessage() {
   const url = new URL(location.href);
   if (!url.searchParams.has("done")) return;
   url.searchParams.delete("done");
+  url.searchParams.delete("id");
   history.replaceState(history.state, "", url);
 }
 
@@ -147,3 +227,77 @@ function say(text) {
   const trouble = document.getElementById("trouble");
   if (trouble) trouble.textContent = text;
 }
+
+// The documentation was one page: old addresses, such as /docs#recordUsage, lead to the page that has the text now.
+if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) {
+  location.replace(`/docs/find?id=${location.hash.slice(1)}`);
+}
+
+// Shows the current page's entry and what is below it, however long the navigation is.
+const docsPlace = document.querySelector(".docs-side > .places [aria-current]");
+if (docsPlace) {
+  const places = docsPlace.closest(".places");
+  const top = docsPlace.getBoundingClientRect().top - places.getBoundingClientRect().top;
+  if (top > places.clientHeight * 0.6) places.scrollTop = top - places.clientHeight / 3;
+}
+
+// Examples: chooses a language everywhere on the page, and remembers it.
+document.addEventListener("change", ({ target }) => {
+  if (!target.closest(".langs")) return;
+  chooseLanguage(target.value);
+  localStorage.setItem("language", target.value);
+});
+if (document.querySelector(".langs")) chooseLanguage(localStorage.getItem("language"));
+
+function chooseLanguage(language) {
+  for (const input of document.querySelectorAll(".langs input")) {
+    if (input.value === language) input.checked = true;
+  }
+}
+
+// The bars of a chart are one tab stop. Arrow keys, Home and End move between them, and Escape hides the box of numbers.
+function joinBars() {
+  for (const hits of document.querySelectorAll(".hits")) {
+    const bars = [...hits.querySelectorAll("[aria-label]")];
+    const stop = bars.includes(document.activeElement) ? document.activeElement : bars.at(-1);
+    for (const bar of bars) bar.tabIndex = bar === stop ? 0 : -1;
+  }
+}
+joinBars();
+document.addEventListener("htmx:after:swap", joinBars);
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    for (const hits of document.querySelectorAll(".hits:is(:hover, :focus-within)")) {
+      hits.classList.add("quiet");
+    }
+  }
+  const hits = event.target.closest(".hits");
+  if (!hits) return;
+  const bars = [...hits.querySelectorAll("[aria-label]")];
+  const at = bars.indexOf(event.target);
+  const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: bars.length - 1 }[event.key];
+  if (next === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  (bars[next] ?? event.target).focus();
+});
+
+for (const type of ["focusin", "pointerover"]) {
+  document.addEventListener(type, (event) => {
+    const hits = event.target.closest(".hits");
+    hits?.classList.remove("quiet");
+    if (hits && type === "focusin") joinBars();
+  });
+}
+
+// The first tap on a bar shows its numbers, the second follows the link.
+let tapped = null;
+document.addEventListener("click", (event) => {
+  const bar = event.target.closest(".hit > a");
+  if (bar && bar !== tapped && event.pointerType === "touch") {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    bar.focus();
+  }
+  tapped = bar;
+}, true);

@@ -29,7 +29,7 @@ export function errorPage(props: ErrorPageProps): Page {
             ? <ButtonLink href="/operator">Go to the overview</ButtonLink>
             : frame.session.organization === null
             ? <ButtonLink href="/portal/organizations">Go to your organizations</ButtonLink>
-            : <ButtonLink href="/portal/api-keys">Go to API keys</ButtonLink>}
+            : <ButtonLink href="/portal">Go to the overview</ButtonLink>}
           <Help {...props} />
         </div>
       </PortalPage>

@@ -19,7 +19,7 @@ export interface Assets {
   /** Loaded by `script` when a form needs it. */
   readonly passkeys: string;
   readonly favicon: string;
-  /** The fonts, at the address in portal.css (`/static/geist.woff2`); another address would load them twice. */
+  /** The fonts, at the address in the style sheet (`/static/geist.woff2`); another address would load them twice. */
   readonly geist: string;
   readonly geistMono: string;
 }
@@ -46,11 +46,13 @@ export interface PortalFrame {
 /** A whole page, ready for `c.html()`. */
 export type Page = ReturnType<typeof html>;
 
-/** The policy forbids htmx's own style; ignoring `open` keeps menus open or closed across swaps. */
-const htmxConfig = `{"includeIndicatorCSS":false,"morphIgnore":["data-htmx-powered","open"]}`;
+/**
+ * The policy forbids htmx's own style, and style attributes, which htmx would copy to new elements while they settle. Ignoring
+ * `open` keeps menus open or closed across swaps.
+ */
+const htmxConfig =
+  `{"includeIndicatorCSS":false,"defaultSettleDelay":0,"morphIgnore":["data-htmx-powered","open"]}`;
 const boost = "swap:outerHTML target:#main select:#main selectOOB:'#side'";
-/** A rejected form shows its error without a new history entry. */
-const refusedForms = { "hx-status:409:inherited": "push:false", "hx-status:422:inherited": "push:false" };
 
 /** A signed-out page: one card, one task. With `goOnTo`, a whole address, the browser continues there. */
 export function GatePage(
@@ -95,7 +97,6 @@ export function PortalPage({ title, frame, place, children }: {
         hx-boost:inherited={boost}
         hx-sync:inherited="drop"
         hx-indicator:inherited="#progress"
-        {...refusedForms}
       >
         <SkipLink />
         <div id="progress" aria-hidden="true"></div>

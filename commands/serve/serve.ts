@@ -191,7 +191,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
       if (!isClean) await delay(shutdownFlushMs);
       await opened.close();
     };
-    await settlesWithin(shutdownHalfMs, close());
+    if (!await settlesWithin(shutdownHalfMs, close())) opened.warnOfLog();
   };
 }
 
@@ -232,7 +232,7 @@ async function deleteOldData(
   }
 }
 
-/** Runs a step until the signal: again at once while it returns that there is more, otherwise and after errors after a pause. */
+/** Repeats a step until the signal: immediately while it returns that there is more, otherwise, and after an error, after a pause. */
 async function repeat(
   step: () => Promise<boolean>,
   { what, pauseMs, log, signal }: { what: string; pauseMs: number; log: ProgramLog; signal: AbortSignal },

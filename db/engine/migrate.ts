@@ -14,6 +14,7 @@ import usageTotals from "./migrations/0009_usage_totals.sql" with { type: "text"
 import billingStatements from "./migrations/0010_statements.sql" with { type: "text" };
 import products from "./migrations/0011_products.sql" with { type: "text" };
 import plans from "./migrations/0013_plans.sql" with { type: "text" };
+import portal from "./migrations/0014_portal.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -36,6 +37,7 @@ export const migrations: readonly Migration[] = [
   { number: 11, name: "products", text: products },
   { number: 12, name: "operator_lists", text: operatorLists },
   { number: 13, name: "plans", text: plans },
+  { number: 14, name: "portal", text: portal },
 ];
 
 /** Thrown for a database with another schema than this program's. */

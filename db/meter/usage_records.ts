@@ -21,8 +21,9 @@ export interface OrganizationUsageRecord extends StoredUsageRecord {
 /** A record in a list, with what the list is ordered by. */
 export interface ListedUsageRecordRow extends StoredUsageRecord {
   readonly series: number;
-  /** The name of the key; null for a record without one. */
+  /** The name of the key, and the id of the user who created it; null for a record without a key. */
   readonly apiKeyName: string | null;
+  readonly apiKeyCreatedBy: string | null;
   /** The name of the key that voided it. */
   readonly voidedByName: string | null;
 }
@@ -34,11 +35,18 @@ export interface UsageRecordPosition {
   readonly seq: number;
 }
 
+/** Records that count, or voided ones. */
+export type UsageRecordStatus = "counted" | "voided";
+
 /** Which records to read: those of an organization from a position on and before another one. */
 export interface UsageRecordScan {
   readonly organizationId: string;
   readonly from: UsageRecordPosition;
   readonly before: UsageRecordPosition;
+  /** All by default. */
+  readonly status?: UsageRecordStatus | undefined;
+  /** Reads the oldest first, instead of the newest. */
+  readonly isUpward?: boolean | undefined;
 }
 
 /** The columns of {@linkcode StoredUsageRecord} of a record `r`, with {@linkcode recordJoins}. */
@@ -52,20 +60,30 @@ export const recordJoins =
   sql`JOIN usage_series s ON s.id = r.series LEFT JOIN api_keys k ON k.number = s.api_key
   LEFT JOIN usage_voids v ON v.seq = r.seq`;
 /** What a {@linkcode ListedUsageRecordRow} has besides, with {@linkcode listedJoins}. */
-const listedColumns = sql`r.series, k.name AS apiKeyName, vk.name AS voidedByName, ${recordColumns}`;
+const listedColumns =
+  sql`r.series, k.name AS apiKeyName, k.created_by AS apiKeyCreatedBy, vk.name AS voidedByName,
+  ${recordColumns}`;
 const listedJoins = sql`${recordJoins} LEFT JOIN api_keys vk ON vk.id = v.voided_by`;
 
 /**
  * @param condition A further condition on `n`.
- * @returns The positions of the records in a scan, newest first.
+ * @returns The positions of the records in a scan, in its order.
  */
 export function positionsIn(scan: UsageRecordScan, condition: Statement = sql``): Statement {
+  const { status } = scan;
+  const counted = sql`AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = n.seq)`;
   const ranges = rangesOf(scan).map((range) =>
-    sql`SELECT n.timestamp, n.series, n.seq FROM usage_records n
-      WHERE n.organization = ${numberOf(scan.organizationId)} AND ${range} ${condition}`
+    sql`SELECT n.timestamp, n.series, n.seq FROM ${
+      status === "voided" ? sql`usage_voids` : sql`usage_records`
+    } n
+      WHERE n.organization = ${numberOf(scan.organizationId)} AND ${range} ${condition}
+        ${status === "counted" ? counted : sql``}`
   );
-  return sql`${joinSql(ranges, " UNION ALL ")} ORDER BY timestamp DESC, series DESC, seq DESC`;
+  const order = orderOf(scan);
+  return sql`${joinSql(ranges, " UNION ALL ")} ORDER BY timestamp ${order}, series ${order}, seq ${order}`;
 }
+
+const orderOf = ({ isUpward = false }: UsageRecordScan) => isUpward ? sql`ASC` : sql`DESC`;
 
 /**
  * Very many records may have one timestamp, and SQLite compares rows of several values one record at a time. So a scan is
@@ -96,7 +114,7 @@ function rangesOf({ from, before }: UsageRecordScan): Statement[] {
 
 /**
  * @param scan The range to search. With a filter it bounds the work; see {@linkcode endOfScan}.
- * @returns The newest `limit` records that match, newest first. @throws {DatabaseError}
+ * @returns The first `limit` records that match, in the scan's order. @throws {DatabaseError}
  */
 export function scanUsageRecords(
   database: DatabaseReader,
@@ -106,11 +124,12 @@ export function scanUsageRecords(
   // The plus sign makes SQLite use the index for the order of the list.
   const matches = filter.sql === "" ? sql`` : sql`AND +n.series IN (
     SELECT s.id FROM usage_series s WHERE s.organization = ${numberOf(scan.organizationId)} ${filter})`;
+  const order = orderOf(scan);
   return database.read(sql`
     SELECT ${listedColumns}
     FROM (${positionsIn(scan, matches)} LIMIT ${scan.limit}) n
     CROSS JOIN usage_records r ON r.seq = n.seq ${listedJoins}
-    ORDER BY n.timestamp DESC, n.series DESC, n.seq DESC`);
+    ORDER BY n.timestamp ${order}, n.series ${order}, n.seq ${order}`);
 }
 
 /**
@@ -166,7 +185,7 @@ export async function findOrganizationsWith(
   return rows.map(({ id }) => id);
 }
 
-/** @returns The position of the last of the newest `recordsMax` records, or undefined if there are fewer. */
+/** @returns The position of the last of the first `recordsMax` records in a scan, or undefined if there are fewer. */
 export function endOfScan(database: DatabaseReader, scan: UsageRecordScan & { readonly recordsMax: number }) {
   return database.readFirst<UsageRecordPosition>(
     sql`${positionsIn(scan)} LIMIT 1 OFFSET ${scan.recordsMax - 1}`,
@@ -214,9 +233,9 @@ const recordWith = ({ organizationId, seq, recordedAt }: UsageRecordKey) =>
 
 /** @returns A record, or undefined when there is none, or not in the organization. @throws {DatabaseError} */
 export function findUsageRecord(database: DatabaseReader, key: UsageRecordKey) {
-  return database.readFirst<OrganizationUsageRecord>(sql`
-    SELECT ${recordColumns}, r.organizationId
-    FROM (SELECT r.*, o.id AS organizationId FROM ${recordWith(key)}) AS r ${recordJoins}`);
+  return database.readFirst<OrganizationUsageRecord & ListedUsageRecordRow>(sql`
+    SELECT ${listedColumns}, r.organizationId
+    FROM (SELECT r.*, o.id AS organizationId FROM ${recordWith(key)}) AS r ${listedJoins}`);
 }
 
 /** @returns A record's position in lists, or undefined when there is none, or not in the organization. */
@@ -236,13 +255,48 @@ export async function lastUsageBefore(
   database: DatabaseReader,
   { organizationId, filter, before }: { organizationId: string; filter: UsageFilter; before: number },
 ): Promise<number | null> {
-  const quarterBefore = Math.ceil(before / rollupQuarterMs);
-  const row = await database.readFirst<{ quarter: number | null }>(sql`
-    SELECT max((SELECT max(r.quarter) FROM usage_rollups r
-      WHERE r.series = s.id AND r.quarter < ${quarterBefore})) AS quarter
-    FROM usage_series s WHERE s.organization = ${numberOf(organizationId)} ${seriesFilter(filter)}`);
-  const quarter = row?.quarter ?? null;
+  const quarter = await findQuarter(database, {
+    organizationId,
+    filter,
+    extreme: sql`max`,
+    isInRange: sql`r.quarter < ${Math.ceil(before / rollupQuarterMs)}`,
+  });
   return quarter === null ? null : (quarter + 1) * rollupQuarterMs;
+}
+
+/**
+ * The same for a scan from the oldest record on.
+ *
+ * @returns The start of the first 15 minutes that end after `from` and have a matching record, in milliseconds since 1970; null
+ *   when there are none.
+ */
+export async function firstUsageFrom(
+  database: DatabaseReader,
+  { organizationId, filter, from }: { organizationId: string; filter: UsageFilter; from: number },
+): Promise<number | null> {
+  const quarter = await findQuarter(database, {
+    organizationId,
+    filter,
+    extreme: sql`min`,
+    isInRange: sql`r.quarter >= ${Math.floor(from / rollupQuarterMs)}`,
+  });
+  return quarter === null ? null : quarter * rollupQuarterMs;
+}
+
+async function findQuarter(
+  database: DatabaseReader,
+  { organizationId, filter, extreme, isInRange }: {
+    organizationId: string;
+    filter: UsageFilter;
+    extreme: Statement;
+    isInRange: Statement;
+  },
+): Promise<number | null> {
+  const row = await database.readFirst<{ quarter: number | null }>(sql`
+    SELECT ${extreme}((SELECT ${extreme}(r.quarter) FROM usage_rollups r
+      WHERE r.series = s.id AND ${isInRange})) AS quarter
+    FROM usage_series s WHERE s.organization = ${numberOf(organizationId)} ${seriesFilter(filter)}`);
+  return row?.quarter ?? null;
 }
 
 /** @returns When the oldest record was recorded, or undefined when there is none. */

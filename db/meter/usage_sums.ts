@@ -6,6 +6,7 @@ import {
   rollupStart,
   type RollupUnit,
 } from "../../domain/meter/rollup_unit.ts";
+import { currentKeyNumber } from "../api_keys.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 
 /** What a usage query can be grouped by. */
@@ -23,6 +24,8 @@ export interface UsageFilter {
   readonly metric?: readonly string[] | undefined;
   /** Ids of keys. */
   readonly apiKey?: readonly string[] | undefined;
+  /** Whether a key and those that it replaced or that replaced it are one: its lineage. */
+  readonly mergeRotations?: boolean | undefined;
 }
 
 /** A part of a window, with a number by which the window's sums are recognized. */
@@ -46,7 +49,7 @@ export interface RollupSumRow {
   readonly organization: number | null;
   readonly productSlug: string | null;
   readonly metric: string | null;
-  /** Also null for usage without a key. */
+  /** Also null for usage without a key. The number of the lineage, without a name, if rotations are merged. */
   readonly apiKey: string | null;
   readonly apiKeyName: string | null;
   readonly count: number;
@@ -62,6 +65,8 @@ const groupColumns = {
   metric: { select: [[sql`s.metric`, sql`metric`]], groupBy: sql`s.metric` },
   apiKey: { select: [[sql`k.id`, sql`apiKey`], [sql`k.name`, sql`apiKeyName`]], groupBy: sql`s.api_key` },
 } as const;
+
+const lineageColumns = [[sql`CAST(k.lineage AS TEXT)`, sql`apiKey`], [sql`NULL`, sql`apiKeyName`]] as const;
 
 /** The number by which tables of usage name an organization. */
 export const numberOf = (organizationId: string) =>
@@ -102,11 +107,12 @@ export async function sumRollups(database: DatabaseReader, query: RollupQuery): 
   const groups = operatorUsageGroups.filter((group) => query.groupBy.includes(group));
   const groupBy = groups.map((group) => groupColumns[group].groupBy);
   if (windows.length > 1 || groups.length === 0) groupBy.push(sql`w.position`);
-  const names = operatorUsageGroups.flatMap((group) =>
-    groupColumns[group].select.map(([column, name]) =>
+  const names = operatorUsageGroups.flatMap((group) => {
+    const isMerged = group === "apiKey" && query.mergeRotations;
+    return (isMerged ? lineageColumns : groupColumns[group].select).map(([column, name]) =>
       groups.includes(group) ? sql`${column} AS ${name}` : sql`NULL AS ${name}`
-    )
-  );
+    );
+  });
   const joinKeys = groups.includes("apiKey") ? sql`LEFT JOIN api_keys k ON k.number = s.api_key` : sql``;
   const row = await database.readFirst<{ json: string }>(sql`
     WITH w AS MATERIALIZED (
@@ -240,15 +246,21 @@ export async function findUsageExtent(database: DatabaseReader, organizations: r
 }
 
 /** @returns Further conditions on a series `s`, each beginning with `AND`. */
-export function seriesFilter({ productSlug, metric, apiKey }: UsageFilter): Statement {
+export function seriesFilter({ productSlug, metric, apiKey, mergeRotations }: UsageFilter): Statement {
   const isIn = (values: readonly string[]) =>
     sql`IN (SELECT value FROM json_each(${JSON.stringify(values)}))`;
   const conditions = [
     productSlug && sql`AND s.product_slug ${isIn(productSlug)}`,
     metric && sql`AND s.metric ${isIn(metric)}`,
-    apiKey && sql`AND s.api_key IN (SELECT number FROM api_keys WHERE id ${isIn(apiKey)})`,
+    apiKey && sql`AND s.api_key IN (${keyNumbers(isIn(apiKey), mergeRotations)})`,
   ];
   return joinSql(conditions.filter((condition) => condition !== undefined), " ");
+}
+
+function keyNumbers(areIds: Statement, mergeRotations = false): Statement {
+  return mergeRotations
+    ? sql`SELECT number FROM api_keys WHERE lineage IN (SELECT lineage FROM api_keys WHERE id ${areIds})`
+    : sql`SELECT number FROM api_keys WHERE id ${areIds}`;
 }
 
 /**
@@ -271,18 +283,41 @@ export async function listUsageNames(
   return rows.map(({ name }) => name);
 }
 
+/** A key that recorded usage. Times are milliseconds since 1970. */
+interface UsageKey {
+  readonly id: string;
+  readonly name: string;
+  readonly keyPrefix: string;
+  /** The id of the user who created it. */
+  readonly createdBy: string | null;
+  readonly revokedAt: number | null;
+  readonly expiresAt: number | null;
+  readonly hasAlso: 0 | 1;
+}
+
 /**
- * @param options `alsoId`: a key of the organization to list even if it has recorded nothing. `limit`: the maximum number of
- *   keys, newest first.
- * @returns The keys that an organization has recorded with. @throws {DatabaseError}
+ * @param options `alsoId`: a key of the organization whose lineage to list even if it has recorded nothing. `limit`: the maximum
+ *   number of lineages, newest first. `now`: milliseconds since 1970.
+ * @returns The current key of each lineage that an organization has recorded with. `hasAlso`: whether it is that of `alsoId`.
+ * @throws {DatabaseError}
  */
 export function listUsageKeys(
   database: DatabaseReader,
-  { organizationId, alsoId, limit }: { organizationId: string; alsoId: string | null; limit: number },
-): Promise<{ id: string; name: string; keyPrefix: string }[]> {
+  { organizationId, alsoId, limit, now }: {
+    organizationId: string;
+    alsoId: string | null;
+    limit: number;
+    now: number;
+  },
+): Promise<UsageKey[]> {
+  const also = sql`SELECT lineage FROM api_keys WHERE organization_id = ${organizationId} AND id = ${alsoId}`;
   return database.read(sql`
-    SELECT k.id, k.name, k.key_prefix AS keyPrefix FROM api_keys k
-    WHERE k.organization_id = ${organizationId} AND (k.id = ${alsoId} OR k.number IN (
-      SELECT DISTINCT s.api_key FROM usage_series s WHERE s.organization = ${numberOf(organizationId)}))
-    ORDER BY k.id = ${alsoId} DESC, k.id DESC LIMIT ${limit}`);
+    WITH used AS (
+      SELECT DISTINCT k.lineage FROM usage_series s JOIN api_keys k ON k.number = s.api_key
+      WHERE s.organization = ${numberOf(organizationId)} ORDER BY 1 DESC LIMIT ${limit}
+    ), l AS MATERIALIZED (SELECT lineage FROM used UNION ${also})
+    SELECT c.id, c.name, c.key_prefix AS keyPrefix, c.created_by AS createdBy, c.revoked_at AS revokedAt,
+      c.expires_at AS expiresAt, l.lineage IN (${also}) AS hasAlso
+    FROM l JOIN api_keys c ON c.number = ${currentKeyNumber(sql`l.lineage`, now)}
+    ORDER BY c.id DESC`);
 }

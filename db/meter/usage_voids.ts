@@ -197,8 +197,9 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
     ...(["series", "total"] as const).flatMap((
       of,
     ) => [subtractFromHour(which, of), subtractFromMonth(which, of)]),
-    sql`INSERT INTO usage_voids (seq, voided_at, voided_by, reason)
-      SELECT r.seq, ${which.now}, ${which.voidedBy}, ${which.reason} FROM ${recordOf(which)} AND changes() > 0
+    sql`INSERT INTO usage_voids (seq, organization, timestamp, series, voided_at, voided_by, reason)
+      SELECT r.seq, r.organization, r.timestamp, r.series, ${which.now}, ${which.voidedBy}, ${which.reason}
+      FROM ${recordOf(which)} AND changes() > 0
       ON CONFLICT DO NOTHING`,
     audit,
     subtractFromCounters(which.seq),

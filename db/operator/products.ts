@@ -13,7 +13,14 @@ export interface ProductRow {
   readonly metrics: string;
 }
 
-const selectProducts = sql`
+/** @returns The metrics of a row. */
+export function productMetrics(json: string): ProductMetric[] {
+  const list = JSON.parse(json) as [slug: string, name: string, unit: string | null][];
+  return list.map(([slug, name, unit]) => ({ slug, name, unit }));
+}
+
+/** Products with their metrics, without an order. */
+export const selectProducts = sql`
   SELECT p.slug, p.name, p.created_at AS createdAt,
     (SELECT json_group_array(json_array(m.slug, m.name, m.unit))
       FROM (SELECT slug, name, unit FROM product_metrics WHERE product = p.slug ORDER BY position) m) AS metrics

@@ -68,7 +68,9 @@ export function endOrganizationAccess(id: string, { now, audited }: Audited): St
   const ofOrganization = sql`organization_id = ${id} AND ${ifAudited(audited)}`;
   const isInvitation = sql`IN (SELECT id FROM invitations WHERE ${ofOrganization})`;
   return [
-    sql`UPDATE api_keys SET revoked_at = ${now} WHERE revoked_at IS NULL AND ${ofOrganization}`,
+    sql`UPDATE api_keys SET revoked_at = coalesce(revoked_at, ${now}), last_request_at = NULL,
+        last_request_network = NULL, last_request_agent = NULL, last_request_status = NULL, last_request_error = NULL
+      WHERE (revoked_at IS NULL OR last_request_at IS NOT NULL) AND ${ofOrganization}`,
     sql`UPDATE sessions SET organization_id = NULL WHERE ${ofOrganization}`,
     sql`UPDATE users SET last_organization_id = NULL
       WHERE last_organization_id = ${id} AND id IN (SELECT user_id FROM memberships WHERE ${ofOrganization})`,

@@ -2,6 +2,9 @@
 import { hash } from "node:crypto";
 import { slugForm } from "./usage_record.ts";
 
+/** The source of events for which a user of OpenMeter's SDK sets none. It names no product. */
+export const openMeterSource = "@openmeter/sdk";
+
 /**
  * Finds the product of an event: the last segment of its source's path. `/products/tiles`, `https://example.com/tiles` and
  * `tiles` all mean `tiles`. A host alone isn't a product.

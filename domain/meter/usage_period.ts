@@ -5,7 +5,7 @@ import { zonedTime } from "../time.ts";
 import { usageRange, type UsageWindow, type WindowUnit, windowUnits } from "./usage_window.ts";
 
 /** The ranges to choose from; `custom` is from one day to another. */
-export const reportRanges = ["24h", "7d", "month", "last-month", "90d", "custom"] as const;
+export const reportRanges = ["24h", "7d", "month", "last-month", "30d", "90d", "custom"] as const;
 export type ReportRange = (typeof reportRanges)[number];
 
 /** The part of the page's URL about the period. */
@@ -91,6 +91,8 @@ function daysOf(range: ReportRange, today: Temporal.PlainDate): DaySpan {
   switch (range) {
     case "7d":
       return { first: today.subtract({ days: 6 }), last: today };
+    case "30d":
+      return { first: today.subtract({ days: 29 }), last: today };
     case "90d":
       return { first: today.subtract({ days: 89 }), last: today };
     case "month":
@@ -174,7 +176,7 @@ function wholeDays(
   const after = last.add({ days: 1 });
   const { days } = first.until(after);
   const { months } = first.until(after, { largestUnit: "months" });
-  const isMonths = range !== "7d" && range !== "90d" && first.day === 1 && after.day === 1;
+  const isMonths = !["7d", "30d", "90d"].includes(range) && first.day === 1 && after.day === 1;
   return {
     start: dayStart(first),
     end: dayStart(after),

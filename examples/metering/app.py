@@ -1,32 +1,24 @@
-# An application that meters the requests it serves and shows its own usage at /usage.
-import json
+# An application that meters the requests it serves.
 import os
 import signal
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from meter import Meter
+from gatehouse import Meter
 
-meter = Meter(os.environ.get("GATEHOUSE_URL", "http://localhost:8000"), os.environ["GATEHOUSE_KEY"])
+meter = Meter(spool="./usage.spool")  # GATEHOUSE_URL and GATEHOUSE_KEY are in the environment.
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        status = 200
-        if self.path != "/usage":
-            meter.record("tiles", "requests")
-            body = b"Here is your tile.\n"
-        else:
-            try:
-                body = json.dumps(meter.sums()).encode()
-            except Exception as error:
-                status, body = 503, f"{error}\n".encode()
-        self.send_response(status)
+        meter.record("tiles", "requests")
+        body = b"Here is your tile.\n"
+        self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
 
-# A signal alone doesn't run what atexit registered; sys.exit does.
+# The end of the interpreter closes the meter. A signal alone doesn't end it that way; sys.exit does.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "3000"))), Handler).serve_forever()

@@ -2,38 +2,42 @@
 //
 //   deno run --allow-net --allow-read=. server.ts http://localhost:8000 8001
 
+import { Gatehouse, GatehouseError } from "../../packages/client/src/index.ts";
+
 const files = { "/": "index.html", "/product.js": "product.js", "/product.css": "product.css" };
 const types = { html: "text/html", js: "text/javascript", css: "text/css" };
 
 /**
  * Responds to a request to the product.
  *
- * @param gatehouse Gatehouse's origin, such as `https://auth.example.com`.
- * @param ask Sends a request to Gatehouse.
+ * @param gatehouse The client of Gatehouse.
  */
-export async function respond(request: Request, gatehouse: string, ask = fetch): Promise<Response> {
+export async function respond(request: Request, gatehouse: Gatehouse): Promise<Response> {
   const { pathname } = new URL(request.url);
   const policy =
-    `default-src 'none'; script-src 'self' ${gatehouse}; style-src 'self'; connect-src ${gatehouse}; ` +
+    `default-src 'none'; script-src 'self' ${gatehouse.url}; style-src 'self'; connect-src ${gatehouse.url}; ` +
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
   const headers = { "Content-Security-Policy": policy, "Cache-Control": "no-store" };
   if (pathname === "/server") {
-    const cookie = request.headers.get("Cookie") ?? "";
-    const who = await ask(`${gatehouse}/api/auth/me`, { headers: { Cookie: cookie } }).catch(() => null);
-    // If Gatehouse can't be asked, deny access.
-    if (who?.ok !== true) return new Response("Try again shortly.", { status: 503, headers });
-    return Response.json(await who.json(), { headers });
+    try {
+      return Response.json(await gatehouse.me(request), { headers });
+    } catch (error) {
+      if (!(error instanceof GatehouseError)) throw error;
+      // If Gatehouse can't be asked, deny access.
+      return new Response("Try again shortly.", { status: 503, headers });
+    }
   }
   const name = files[pathname as keyof typeof files];
   if (name === undefined) return new Response("Page not found.", { status: 404, headers });
   const text = await Deno.readTextFile(new URL(name, import.meta.url));
   const type = types[name.split(".")[1] as keyof typeof types];
-  return new Response(text.replace("GATEHOUSE", gatehouse), {
+  return new Response(text.replace("GATEHOUSE", gatehouse.url), {
     headers: { ...headers, "Content-Type": `${type}; charset=utf-8` },
   });
 }
 
 if (import.meta.main) {
-  const [gatehouse = "http://localhost:8000", port = "8001"] = Deno.args;
+  const [url = "http://localhost:8000", port = "8001"] = Deno.args;
+  const gatehouse = new Gatehouse({ url });
   Deno.serve({ port: Number(port), hostname: "127.0.0.1" }, (request) => respond(request, gatehouse));
 }

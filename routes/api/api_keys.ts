@@ -1,12 +1,7 @@
 // The API of API keys.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import {
-  changeApiKey,
-  createApiKey,
-  listApiKeys,
-  revokeApiKey,
-  rotateApiKey,
-} from "../../services/api_keys.ts";
+import { changeApiKey, listApiKeys, revokeApiKey } from "../../services/api_keys.ts";
+import { createApiKey, rotateApiKey } from "../../services/new_api_keys.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import * as schemas from "../schemas/api_keys.ts";
 import { pageQuerySchema } from "../schemas/common.ts";
@@ -58,9 +53,9 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   route({
     route: `PATCH ${path}/{id}`,
     operationId: "changeApiKey",
-    summary: "Change a key's name, permissions or budget",
+    summary: "Change a key's name, permissions, expiry or budget",
     description:
-      "What is left out stays as it is. New permissions take effect immediately. Only owners and admins set `budget`, which replaces the whole budget. No limit in it can be above a limit of the organization that counts the same usage in the same window or a longer one.",
+      "What is left out stays as it is. Changes take effect immediately. Only owners and admins set `budget`, which replaces the whole budget. No limit in it can be above a limit of the organization that counts the same usage in the same window or a longer one.",
     params,
     body: schemas.changeApiKeySchema,
     responses: one,

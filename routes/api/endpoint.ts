@@ -37,7 +37,7 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
   readonly description?: string;
   readonly security: Security;
   readonly body?: Body;
-  /** Alternative bodies, by content type. {@linkcode OtherBody} chooses between them. */
+  /** Alternative bodies, by content type. {@linkcode OtherBody} chooses between them, or the handler if there is no `body`. */
   readonly otherBodies?: Readonly<Record<string, z.ZodType>>;
   readonly bodyBytesMax?: number;
   /** A missing body means an empty object. */
@@ -48,6 +48,8 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
   readonly responses: Readonly<Record<number, EndpointResponse>>;
   /** Its own errors, in addition to those that follow from its input. */
   readonly errors?: readonly ErrorCode[];
+  /** Its errors are also problem details (RFC 9457). See routes/errors.ts. */
+  readonly hasProblems?: boolean;
 }
 
 /** The checked input of a handler. */
@@ -194,7 +196,7 @@ export function describe(
       : undefined;
     return [status, { description, headers: headersOf({ security, own }), content }] as const;
   });
-  const bodies = Object.entries({ "application/json": body, ...otherBodies });
+  const bodies = Object.entries({ ...(body && { "application/json": body }), ...otherBodies });
   return {
     ...splitRoute(endpoint),
     tags: [endpoint.tag],
@@ -203,7 +205,7 @@ export function describe(
     description: endpoint.description,
     security: [...securityRequirements[security]],
     request: {
-      body: body === undefined ? undefined : {
+      body: bodies.length === 0 ? undefined : {
         required: !endpoint.bodyOptional,
         content: Object.fromEntries(bodies.map(([type, schema]) => [type, { schema }])),
       },
@@ -211,7 +213,7 @@ export function describe(
       params,
       headers,
     },
-    responses: { ...Object.fromEntries(responses), ...errorResponses(errors) },
+    responses: { ...Object.fromEntries(responses), ...errorResponses(errors, endpoint.hasProblems) },
   } as RouteConfig;
 }
 
@@ -224,7 +226,8 @@ function endpointErrors(endpoint: Endpoint<Schema, Schema, Schema>): ErrorCode[]
     "validation_failed",
     "unavailable",
   ];
-  if (endpoint.body !== undefined) codes.push("request_timeout", "body_too_large", "unsupported_media_type");
+  const hasBody = endpoint.body !== undefined || endpoint.otherBodies !== undefined;
+  if (hasBody) codes.push("request_timeout", "body_too_large", "unsupported_media_type");
   if (endpoint.params !== undefined) codes.push("not_found");
   if (requiresScheme(endpoint.security, "session")) codes.push("unauthenticated");
   // A change that depends on a role is a change in an organization.

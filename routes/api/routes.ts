@@ -5,6 +5,7 @@ import { accountRoutes } from "./account/account.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
 import { auditRoutes } from "./audit.ts";
 import { authRoutes, ownSessionRoutes } from "./sign_in/auth.ts";
+import { eventRoutes } from "./meter/events.ts";
 import { forwardRoutes } from "./meter/forward_auth.ts";
 import { keyVerificationRoutes } from "./meter/key_verification.ts";
 import { invitationRoutes } from "./organization/invitations.ts";
@@ -48,6 +49,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   auditRoutes(app, parts);
   apiKeyRoutes(app, parts);
   usageRoutes(app, parts);
+  eventRoutes(app, parts);
   limitRoutes(app, parts);
   usageRecordRoutes(app, parts);
   keyVerificationRoutes(app, parts);

@@ -40,7 +40,7 @@ export interface RequestLifecycleOptions {
   readonly guards: readonly Guard[];
   /** Turns an error into a response. */
   readonly errorResponse: (error: unknown, c: AppContext) => Response | Promise<Response>;
-  /** Counts a response. `startedAt`: when its request arrived, by `performance.now()`. */
+  /** Counts and notes a response. `startedAt`: when its request arrived, by `performance.now()`. */
   readonly onResponse: (c: AppContext, startedAt: number) => void;
 }
 

@@ -3,8 +3,7 @@ import { forbiddenError } from "../../domain/errors.ts";
 import { budgetLimitsMax } from "../../domain/limits.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import { changeApiKey, getApiKey } from "../../services/api_keys.ts";
-import { readUsageOverview } from "../../services/meter/usage.ts";
-import { apiKeyHref } from "../../views/api_keys/api_key_table.tsx";
+import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { budgetPage } from "../../views/api_keys/budget.tsx";
 import type { App } from "../env.ts";
 import { changeApiKeySchema } from "../schemas/api_keys.ts";
@@ -47,8 +46,9 @@ export function portalBudgetRoutes(app: App, parts: PortalParts): void {
 
 /** @returns What the organization's usage names: suggestions, which the form does without if they are not available. */
 async function namesInUse({ services }: PortalParts, session: MemberActor) {
-  const filters = { productSlug: null, metric: null, apiKey: null };
-  const query = { period: null, unit: "day", timezone: "UTC", filters } as const;
-  const usage = await inTime((signal) => readUsageOverview(services, session, { query, signal }));
-  return { productSlugs: usage?.choices.products ?? [], metrics: usage?.choices.metrics ?? [] };
+  const { organizationId } = session.organization;
+  const names = await inTime((signal) =>
+    services.reports.read("readUsageNames", { organizationId, now: services.clock() }, signal)
+  );
+  return names ?? { productSlugs: [], metrics: [] };
 }

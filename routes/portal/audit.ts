@@ -1,8 +1,8 @@
 // The page of the audit log. Any address shows a page.
 import { auditActionsOf, type AuditEvent } from "../../domain/audit.ts";
+import type { SessionActor } from "../../domain/actor.ts";
+import { AppError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
-import { pageItemsDefault } from "../../domain/limits.ts";
-import { parseDay, periodFaults } from "../../domain/meter/usage_period.ts";
 import { isoTime } from "../../domain/time.ts";
 import {
   type AuditFilter,
@@ -10,12 +10,19 @@ import {
   listAuditEvents,
   parseAuditCursor,
 } from "../../services/audit.ts";
+import { getApiKeyLineage } from "../../services/api_key_lineage.ts";
+import { requireActiveOrganization } from "../../services/organization/membership.ts";
+import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { auditPage } from "../../views/audit/audit.tsx";
 import type { AuditAddress, AuditErrors } from "../../views/audit/audit_filters.tsx";
 import type { AuditRow } from "../../views/audit/audit_table.tsx";
 import type { App, AppContext } from "../env.ts";
+import { dayRange } from "./day_range.ts";
 import { deviceNames } from "./sign_in/device_name.ts";
 import { portalFrame, type PortalParts, sendPage, signedInRoutes } from "./page.ts";
+
+/** How many entries a page of the audit log has. */
+export const auditPageEntries = 25;
 
 /** Mounts `/portal/audit`. */
 export function portalAuditRoutes(app: App, parts: PortalParts): void {
@@ -23,11 +30,16 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
 
   get("/portal/audit", async (c, actor) => {
-    const people = await listAuditActors(services, actor);
-    const { address, filter, errors } = auditChoice(c);
+    requireActiveOrganization(actor, "audit.read");
+    const { address: chosen, filter: given, errors } = auditChoice(c);
+    const lineage = await keyOf(parts, actor, c.req.query("targetId"));
+    // Entries about a key are read by another index than those of a person.
+    const address = { ...chosen, ...lineage && { targetId: lineage.current.id, actorId: null } };
+    const filter = given && { ...given, targetIds: lineage?.generations.map(({ id }) => id) };
+    const people = lineage === null ? await listAuditActors(services, actor) : [];
     const { events, nextCursor } = filter === null ? nothing : await listAuditEvents(services, actor, {
       ...filter,
-      limit: pageItemsDefault,
+      limit: auditPageEntries,
       cursor: address.cursor ?? undefined,
     });
     return sendPage(
@@ -40,14 +52,29 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
         errors,
         events: await withDevices(events),
         nextCursor,
-        csvHref: filter === null ? null : auditCsvHref("/api/portal/audit.csv", address, filter),
+        about: lineage === null
+          ? undefined
+          : { name: lineage.current.name, href: apiKeyHref(lineage.current.id) },
+        csvHref: filter === null || lineage !== null
+          ? null
+          : auditCsvHref("/api/portal/audit.csv", address, filter),
       }),
     );
   });
 }
 
+/** @returns The key that entries should be about, with its rotations; null without one that the reader can see. */
+async function keyOf({ services }: PortalParts, actor: SessionActor, id: string | undefined) {
+  if (id === undefined) return null;
+  try {
+    return await getApiKeyLineage(services, actor, id);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return null;
+    throw error;
+  }
+}
+
 const nothing = { events: [], nextCursor: null };
-const dayMs = 24 * 3_600_000;
 
 /** @returns The choices in the address, and what is wrong with them. Without a filter, nothing can be shown. */
 export function auditChoice(
@@ -59,14 +86,11 @@ export function auditChoice(
   const isAction = actions === undefined || actions.length > 0;
   const actorId = given("actorId");
   const isActor = actorId === null || isId("usr", actorId) || isId("key", actorId) || isId("opt", actorId);
-  const [from, to] = [dayOf(given("from")), dayOf(given("to"))];
-  const isReversed = from.start !== undefined && to.start !== undefined && from.start > to.start;
-  const toError = to.error ?? (isReversed ? periodFaults.dayOrder : undefined);
+  const days = dayRange({ from: given("from"), to: given("to") }, "UTC");
   const errors: AuditErrors = {
     ...(isAction ? {} : { action: "Unknown action. All actions are shown." }),
     ...(isActor ? {} : { actorId: "Unknown actor. All actors are shown." }),
-    ...(from.error === undefined ? {} : { from: from.error }),
-    ...(toError === undefined ? {} : { to: toError }),
+    ...days.errors,
   };
   const cursor = given("cursor");
   return {
@@ -78,20 +102,14 @@ export function auditChoice(
       to: given("to"),
       cursor: cursor !== null && parseAuditCursor(cursor) !== null ? cursor : null,
     },
-    filter: from.error !== undefined || toError !== undefined ? null : {
+    filter: Object.keys(days.errors).length > 0 ? null : {
       actions: isAction ? actions : undefined,
       actorId: isActor ? actorId ?? undefined : undefined,
-      from: from.start,
-      to: to.start === undefined ? undefined : to.start + dayMs,
+      from: days.from,
+      to: days.to,
     },
     errors,
   };
-}
-
-function dayOf(text: string | null): { start?: number; error?: string } {
-  if (text === null) return {};
-  const day = parseDay(text);
-  return typeof day === "string" ? { error: day } : { start: day.toZonedDateTime("UTC").epochMilliseconds };
 }
 
 /** @returns The address of the same entries as a file. */

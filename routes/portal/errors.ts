@@ -27,7 +27,7 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
 /** @returns The error as a page, in the portal's frame for people who are signed in. */
 export async function pageError(c: AppContext, error: AppError, parts: PortalParts): Promise<Response> {
   // The session ended after it was looked up.
-  if (error.code === "unauthenticated") return toSignIn(c);
+  if (error.code === "unauthenticated") return toSignIn(c, parts);
   // The page must also come when the database is unavailable.
   const session = await findSession(c, parts).catch(() => null);
   const isConsole = session?.isOperator === true && isConsolePath(c.req.path);
@@ -84,8 +84,6 @@ export interface FormError extends FormErrors {
 export function formError(c: AppContext, error: unknown): FormError {
   if (!(error instanceof AppError) || !shownBesideForms.has(error.code)) throw error;
   setErrorHeaders(c, error);
-  // A rejected form adds no entry to the history.
-  c.header("HX-Push-Url", "false");
   const fields = fieldErrors(error);
   return {
     code: error.code,

@@ -1,5 +1,7 @@
 // Times that forms name by how far ahead they are.
 import { validationError } from "../../domain/errors.ts";
+import { parseDay } from "../../domain/meter/usage_period.ts";
+import { expiryValue } from "../../views/components/expiry_field.tsx";
 
 const dayMs = 24 * 3_600_000;
 
@@ -12,9 +14,21 @@ const lifetimes: ReadonlyMap<string, number | null> = new Map([
   ["365d", 365 * dayMs],
 ]);
 
-/** @returns When something expires, as chosen in the field `expires`; null for never. @throws {AppError} `validation_failed`. */
+/**
+ * @param now Milliseconds since 1970.
+ * @returns When something expires, as chosen in an `ExpiryField`: the time, or null for never.
+ * @throws {AppError} `validation_failed`.
+ */
 export function expiryOf(input: Readonly<Record<string, string>>, now: number): number | null {
-  return timeAfter(now, lifetimes, { expires: input["expires"] ?? "never" });
+  const { expires, expiresOn } = expiryValue(input);
+  if (expires !== "date") return timeAfter(now, lifetimes, { expires });
+  const day = parseDay(expiresOn);
+  const time = typeof day === "string" ? 0 : day.toZonedDateTime("UTC").epochMilliseconds;
+  if (time > now) return time;
+  throw validationError([{
+    path: "expiresOn",
+    message: typeof day === "string" ? "must be a date such as 2026-11-01." : "must be in the future.",
+  }]);
 }
 
 /**

@@ -82,6 +82,26 @@ export function flashOf(c: AppContext, flashes: Readonly<Record<string, string>>
   return Object.hasOwn(flashes, done) ? flashes[done] ?? null : null;
 }
 
+/**
+ * The same about an object, whose id is in the address instead of its name, so that links can't put arbitrary text into a page.
+ *
+ * @param flashes Texts by `?done=`, of the object with the id; null without one.
+ * @returns Null also if the viewer can't see the object.
+ */
+export async function flashAbout(
+  c: AppContext,
+  flashes: Readonly<Record<string, (id: string) => string | null | Promise<string | null>>>,
+): Promise<string | null> {
+  const done = queryOf(c, "done") ?? "";
+  if (!Object.hasOwn(flashes, done)) return null;
+  try {
+    return await flashes[done]?.(queryOf(c, "id") ?? "") ?? null;
+  } catch (error) {
+    if (error instanceof AppError && ["not_found", "forbidden"].includes(error.code)) return null;
+    throw error;
+  }
+}
+
 /** @returns A query parameter of a page. A form's own address may have parameters, too: these are ignored. */
 export function queryOf(c: AppContext, name: string): string | undefined {
   return c.req.method === "GET" ? c.req.query(name) : undefined;

@@ -3,9 +3,11 @@ import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-s
 import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
+import { portalReturnTo, withReturnTo } from "../../domain/sign_in/return_to.ts";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
 import { hasRecentAuthentication } from "../../services/sign_in/recent_authentication.ts";
 import { readFormBody } from "../body.ts";
+import { sessionTokens } from "../cookies.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { findSession, sessionActor } from "../session.ts";
 
@@ -13,7 +15,7 @@ import { findSession, sessionActor } from "../session.ts";
 export type PortalParts = AppParts & { readonly assets: Assets };
 
 /** The page after signing in. */
-export const home = "/portal/api-keys";
+export const home = "/portal";
 /** The page after signing in for people without an organization. */
 export const organizationsHome = "/portal/organizations";
 
@@ -64,7 +66,7 @@ export type PortalHandler<Actor = SessionActor> = (
 export function signedIn(parts: PortalParts, handler: PortalHandler): (c: AppContext) => Promise<Response> {
   return async (c) => {
     const session = await findSession(c, parts);
-    return session === null ? toSignIn(c) : await handler(c, sessionActor(c, session));
+    return session === null ? toSignIn(c, parts) : await handler(c, sessionActor(c, session));
   };
 }
 
@@ -111,12 +113,29 @@ function filteredRoutes<Actor extends SessionActor>(
   };
 }
 
-/** Redirects to the sign-in page, and back afterwards. */
-export function toSignIn(c: AppContext): Response {
+/** Redirects to the sign-in page, and back afterwards. It says when a session has expired. */
+export function toSignIn(c: AppContext, { config }: PortalParts): Response {
+  const headers = c.get("headers");
+  const isPage = c.req.method === "GET";
+  const hadSession = !isPage || headers["hx-request"] === "true" ||
+    sessionTokens(headers["cookie"]).length > 0;
   const { pathname, search } = new URL(c.req.url);
-  // A form isn't submitted again after signing in.
-  const back = c.req.method === "GET" ? pathname + search : home;
-  return redirect(c, `/sign-in?return_to=${encodeURIComponent(back)}`, { frameChanges: true });
+  const back = isPage ? pathname + search : pageOfForm(headers, config.baseUrl) ?? home;
+  const path = withReturnTo("/sign-in", back);
+  return redirect(c, hadSession ? `${path}&expired=1` : path, { frameChanges: true });
+}
+
+/** @returns The page that a form was sent from, without its last notice, or null: the form isn't sent again after signing in. */
+function pageOfForm(
+  { "hx-current-url": current, referer }: Readonly<Record<string, string | undefined>>,
+  base: URL,
+): string | null {
+  const page = portalReturnTo(current ?? referer, base);
+  if (page === null) return null;
+  const { pathname, search, searchParams } = new URL(page, base);
+  if (!searchParams.has("done")) return pathname + search;
+  searchParams.delete("done");
+  return searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`;
 }
 
 /** Redirects to a page that asks for the password, and back afterwards. @returns Null after a recent authentication. */

@@ -6,15 +6,17 @@ import type { AppEnv, AppParts } from "../env.ts";
 import { portalAccessRoutes } from "./meter/access.ts";
 import { portalAccountRoutes } from "./account/account.ts";
 import { portalAcceptInvitationRoutes } from "./organization/accept_invitation.ts";
-import { portalApiKeyRoutes } from "./api_keys.ts";
+import { portalApiKeyRoutes } from "./api_key.ts";
+import { portalApiKeyListRoutes } from "./api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./sign_in/confirm_password.ts";
 import { browserRequestRoutes } from "./browser_request.ts";
 import { devMailRoutes } from "./dev_mail.ts";
-import { docsRoutes } from "./docs.ts";
+import { docsRoutes } from "./docs/docs.ts";
 import { portalAuditRoutes } from "./audit.ts";
 import { portalPasswordRoutes } from "./account/passwords.ts";
 import { portalSecurityRoutes } from "./sign_in/security.ts";
 import { portalInvitationRoutes } from "./organization/invitations.ts";
+import { portalNewApiKeyRoutes } from "./new_api_key.ts";
 import { portalMemberRoutes } from "./organization/members.ts";
 import { operatorConsoleRoutes } from "./operator/routes.ts";
 import { portalOrganizationRoutes } from "./organization/organizations.ts";
@@ -22,6 +24,8 @@ import { portalSignInRoutes } from "./sign_in/sign_in.ts";
 import { portalPasskeyRoutes } from "./sign_in/passkeys.ts";
 import { portalSecondStepRoutes } from "./sign_in/second_step.ts";
 import { portalTwoStepRoutes } from "./sign_in/two_step.ts";
+import { portalRecordRoutes } from "./meter/records.ts";
+import { portalOverviewRoutes } from "./overview.ts";
 import { portalUsageRoutes } from "./meter/usage.ts";
 import { portalVerifyEmailRoutes } from "./account/verify_email.ts";
 
@@ -40,8 +44,12 @@ export function portalRoutes(
   portalSecondStepRoutes(app, parts);
   portalTwoStepRoutes(app, parts);
   portalPasskeyRoutes(app, parts);
+  portalApiKeyListRoutes(app, parts);
+  portalNewApiKeyRoutes(app, parts);
+  portalOverviewRoutes(app, parts);
   portalApiKeyRoutes(app, parts);
   portalUsageRoutes(app, parts);
+  portalRecordRoutes(app, parts);
   portalPasswordRoutes(app, parts);
   portalVerifyEmailRoutes(app, parts);
   portalConfirmPasswordRoutes(app, parts);
@@ -58,5 +66,5 @@ export function portalRoutes(
   operatorConsoleRoutes(app, parts);
 
   const openApi = { baseUrl: parts.config.baseUrl.origin, version };
-  docsRoutes(app, { assets, document: () => openApiDocument(app, openApi) });
+  docsRoutes(app, parts, { document: () => openApiDocument(app, openApi), version });
 }

@@ -97,6 +97,9 @@ export const createApiKeySchema = z.strictObject({
 export const changeApiKeySchema = z.strictObject({
   name: keyName.optional(),
   permissions: keyPermissionsSchema,
+  expiresAt: optionalEnd(
+    "When the key expires, in the future. Null: it doesn't. Only active keys can get another expiry.",
+  ),
   budget: limitsInSchema(budgetLimitsMax).optional(),
 }).openapi("ChangeApiKey");
 

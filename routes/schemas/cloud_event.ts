@@ -1,7 +1,12 @@
 // The shapes of CloudEvents 1.0 in JSON, and how an event becomes a usage record. Unknown parts are rejected if they could
 // affect the quantity, and ignored if the specification allows extensions there.
 import { z } from "@hono/zod-openapi";
-import { cloudEventKey, jsonContentTypeForm, productOfSource } from "../../domain/meter/cloud_event.ts";
+import {
+  cloudEventKey,
+  jsonContentTypeForm,
+  openMeterSource,
+  productOfSource,
+} from "../../domain/meter/cloud_event.ts";
 import * as limits from "../../domain/limits.ts";
 import { decimalForm, parseQuantity, type Quantity, splitQuantity } from "../../domain/meter/quantity.ts";
 import { slugForm, type UsageInput } from "../../domain/meter/usage_record.ts";
@@ -22,12 +27,16 @@ export const cloudEventBatchType = "application/cloudevents-batch+json";
 
 const one: Quantity = { whole: 1, micro: 0 };
 
-const text = z.string({
-  error: ({ input }) => input === undefined || input === null ? required : mustBe("string"),
-}).min(1, "must not be empty.");
+/** @param remedy What to do about a text that is missing. */
+const textOr = (remedy: string) =>
+  z.string({
+    error: ({ input }) => input === undefined || input === null ? required + remedy : mustBe("string"),
+  }).min(1, `must not be empty.${remedy}`);
+const text = textOr("");
+const sourceRemedy = " Set it to your product, such as /products/tiles.";
 
 const data = z.record(z.string(), z.unknown(), { error: mustBe("object") })
-  .transform((members, context): { quantity: Quantity; properties: Map<string, string> } => {
+  .transform((members, context): EventData => {
     const fault = (name: string, message: string) =>
       context.addIssue({ code: "custom", path: [shortName(name)], message });
     const properties = new Map<string, string>();
@@ -43,29 +52,36 @@ const data = z.record(z.string(), z.unknown(), { error: mustBe("object") })
       }
     }
     return quantity === null ? z.NEVER : { quantity, properties };
-  })
-  .openapi({
-    type: ["object", "null"],
-    description:
-      "`quantity` is from 0 to 2^53−1 with at most 6 decimal places, as a number or a string of decimal digits, and " +
-      "defaults to 1. Every other string, number or boolean is stored as a property: at most " +
-      `${limits.usagePropertiesMax} including the subject, with ${propertyLimitWords}. Objects and arrays are rejected.`,
-    properties: {
-      quantity: {
-        oneOf: [
-          { type: "number", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-          { type: "string", pattern: decimalForm.source },
-        ],
-        default: 1,
-      },
-    },
+  });
+
+/** The data of an event, for the OpenAPI document. */
+export const cloudEventDataSchema = {
+  type: "object",
+  description: "Every string, number or boolean except `quantity` is stored as a property: at most " +
+    `${limits.usagePropertiesMax} including the subject, with ${propertyLimitWords}. Objects and arrays are rejected.`,
+  // In two parts, because in TypeScript an optional field must have the type of all unnamed fields.
+  allOf: [{
+    type: "object",
     additionalProperties: {
       type: ["string", "number", "boolean", "null"],
       maxLength: limits.usagePropertyValueCharactersMax,
     },
     ...propertyNameLimits,
-    example: { quantity: 2.5, region: "eu-central" },
-  });
+  }, {
+    type: "object",
+    properties: {
+      quantity: {
+        type: ["number", "string"],
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        pattern: decimalForm.source,
+        description:
+          "From 0 to 2^53−1 with at most 6 decimal places, as a number or a string of decimal digits. Defaults to 1.",
+      },
+    },
+  }],
+  example: { quantity: 2.5, region: "eu-central" },
+} as const;
 
 /** @returns The quantity, or null if invalid. */
 function quantityOf(value: unknown): Quantity | null {
@@ -74,7 +90,7 @@ function quantityOf(value: unknown): Quantity | null {
 }
 
 /** @returns What is wrong with a property, or null. */
-function propertyFault(name: string, value: unknown): string | null {
+export function propertyFault(name: string, value: unknown): string | null {
   if (name === "" || name.length > limits.usagePropertyNameCharactersMax) return propertyFaults.name;
   // Parsing the JSON has already lost digits beyond these.
   if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
@@ -94,7 +110,8 @@ const rejectedNames: Readonly<Record<string, string>> = {
 const subjectWords =
   `Stored as the property \`subject\`, at most ${limits.usagePropertyValueCharactersMax} characters.`;
 
-const attributes = z.looseObject({
+/** The attributes of an event and its data. */
+export const eventAttributes = z.looseObject({
   specversion: z.literal("1.0", { error: 'must be "1.0".' }).openapi({
     description: "The version of the CloudEvents specification.",
   }),
@@ -102,9 +119,12 @@ const attributes = z.looseObject({
     description: "Identifies the event together with `source`. Repeated events have no effect.",
     example: "4711",
   }),
-  source: text.refine(
+  source: textOr(sourceRemedy).refine(
+    (source) => source !== openMeterSource,
+    `is the default of OpenMeter's SDK, which names no product.${sourceRemedy}`,
+  ).refine(
     (source) => source === "" || productOfSource(source) !== null,
-    `must have a product as its last path segment: ${slugWords}.`,
+    `must have a product as its last path segment, such as /products/tiles: ${slugWords}.`,
   ).openapi({
     description: `A URI reference. The last path segment is the product: ${slugWords}.`,
     example: "https://app.example.com/products/tiles",
@@ -129,22 +149,42 @@ const attributes = z.looseObject({
       description: "The content type of the data. Only JSON is supported.",
       example: "application/json",
     }),
-  data: data.nullish(),
+  // Without a type of its own, which generators of clients would add to the reference's.
+  data: z.unknown().optional().pipe(data.nullish()).openapi({
+    anyOf: [{ $ref: "#/components/schemas/CloudEventData" }, { type: "null" }],
+    description: "The quantity, and properties to store.",
+    example: cloudEventDataSchema.example,
+  }),
 });
 
-/** One event. @returns The usage to record. */
-export const cloudEventSchema = attributes.transform((event, context): UsageInput => {
-  const fault = (path: string[], message: string) => context.addIssue({ code: "custom", path, message });
+/** What is recorded of an event's data. */
+export interface EventData {
+  readonly quantity: Quantity;
+  readonly properties: Map<string, string>;
+}
+
+/** Reports a fault of an event. */
+export type EventFault = (path: string[], message: string) => void;
+
+/** Reports attributes that are rejected. */
+export function checkAttributes(event: Readonly<Record<string, unknown>>, fault: EventFault): void {
   for (const name of Object.keys(event)) {
     // Null means that the attribute is absent (JSON format, 2.2).
-    if (event[name] === null || Object.hasOwn(attributes.shape, name)) continue;
+    if (event[name] === null || Object.hasOwn(eventAttributes.shape, name)) continue;
     const rejected = Object.hasOwn(rejectedNames, name) ? rejectedNames[name] : undefined;
     if (rejected !== undefined) fault([name], rejected);
     else if (!/^[a-z0-9]+$/.test(name)) {
       fault([shortName(name)], "is not a valid attribute name: use lowercase letters and digits.");
     }
   }
-  const { quantity, properties } = event.data ?? { quantity: one, properties: new Map<string, string>() };
+}
+
+/** @returns The usage of an event. Reports its subject or the number of its properties if they are invalid. */
+export function usageOfEvent(
+  event: Pick<z.output<typeof eventAttributes>, "id" | "source" | "type" | "time" | "subject">,
+  { quantity, properties }: EventData,
+  fault: EventFault,
+): UsageInput {
   const subject = event.subject ?? null;
   if (subject !== null) {
     if ((properties.get("subject") ?? subject) !== subject) {
@@ -163,6 +203,13 @@ export const cloudEventSchema = attributes.transform((event, context): UsageInpu
     idempotencyKey: cloudEventKey(event),
     properties: Object.fromEntries(properties),
   };
+}
+
+/** One event. @returns The usage to record. */
+export const cloudEventSchema = eventAttributes.transform((event, context): UsageInput => {
+  const fault: EventFault = (path, message) => context.addIssue({ code: "custom", path, message });
+  checkAttributes(event, fault);
+  return usageOfEvent(event, event.data ?? { quantity: one, properties: new Map() }, fault);
 }).openapi("CloudEvent", {
   description: "A CloudEvent, version 1.0. Extension attributes are ignored.",
 });
@@ -207,6 +254,6 @@ export const cloudEventSchemas = {
 } as const;
 
 /** Shortens a name from the request, for an error message. */
-function shortName(name: string): string {
+export function shortName(name: string): string {
   return name.slice(0, 100).toWellFormed();
 }

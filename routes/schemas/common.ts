@@ -70,7 +70,7 @@ export function rangeEnd(description: string) {
   });
 }
 
-/** When something expires. Null means the same as leaving it out. */
+/** When something expires, or null. */
 export function optionalEnd(description: string) {
   return timeOrDateSchema.nullish().openapi({
     type: ["string", "null"],

@@ -89,9 +89,12 @@ export const operatorUsageQuerySchema = usageQuerySchema.extend({
   groupBy: groupBySchema(operatorUsageGroups),
 });
 
-export const operatorUsageSumsSchema = usageSumsOf(usageSumSchema.extend({
-  organizationId: stringSchema("The organization, if grouped by organization.", exampleId("org")).optional(),
-  organizationName: stringSchema("Its name, if grouped by organization.", "Northwind Maps").optional(),
-  externalId: stringSchema("Its external id, if grouped by organization.", "customer-4711").nullable()
-    .optional(),
-})).openapi("OperatorUsageSums");
+export const operatorUsageSumsSchema = usageSumsOf(
+  usageSumSchema.extend({
+    organizationId: stringSchema("The organization, if grouped by organization.", exampleId("org"))
+      .optional(),
+    organizationName: stringSchema("Its name, if grouped by organization.", "Northwind Maps").optional(),
+    externalId: stringSchema("Its external id, if grouped by organization.", "customer-4711").nullable()
+      .optional(),
+  }).openapi("OperatorUsageSum"),
+).openapi("OperatorUsageSums");

@@ -32,6 +32,14 @@ const limitIn = {
   per,
   mode: mode.default("hard"),
 };
+const limitInSchema = z.strictObject({ ...limitIn, quantity: quantityIn }).openapi("UsageLimitInput");
+const overrideLimitInSchema = z.strictObject({
+  ...limitIn,
+  quantity: quantityIn.nullable().openapi({
+    type: ["number", "null"],
+    description: "How much may be used in one window, with at most 6 decimal places. Null for no limit.",
+  }),
+}).openapi("OverrideLimitInput");
 
 function limitList<T extends z.ZodType<LimitScope>>(limit: T, limitsMax: number) {
   return z.array(limit).max(limitsMax, atMost(limitsMax, "limits")).superRefine(requireDistinct);
@@ -39,21 +47,16 @@ function limitList<T extends z.ZodType<LimitScope>>(limit: T, limitsMax: number)
 
 /** A list of limits, at most that many. */
 export const limitsInSchema = (limitsMax: number) =>
-  limitList(z.strictObject({ ...limitIn, quantity: quantityIn }), limitsMax).openapi({
+  limitList(limitInSchema, limitsMax).openapi({
     description: `Up to ${limitsMax} limits, with different products, metrics or windows.`,
   });
 
 /** A list of limits that replace those of a plan, at most that many. */
-export const overrideLimitsInSchema = (limitsMax: number) => {
-  const quantity = quantityIn.nullable().openapi({
-    type: ["number", "null"],
-    description: "How much may be used in one window, with at most 6 decimal places. Null for no limit.",
-  });
-  return limitList(z.strictObject({ ...limitIn, quantity }), limitsMax).openapi({
+export const overrideLimitsInSchema = (limitsMax: number) =>
+  limitList(overrideLimitInSchema, limitsMax).openapi({
     description:
       `Up to ${limitsMax} limits. Each replaces the plan's limit with the same product, metric and window, if there is one.`,
   });
-};
 
 const limitOut = {
   id: idOut("lim", "The limit's id."),

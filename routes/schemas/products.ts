@@ -33,11 +33,13 @@ const unit = z.string().trim().min(1, unitFault).refine(
   });
 const name = nameSchema("The product's name", { example: "Map tiles" });
 
-const metrics = z.array(z.strictObject({
-  slug: metricSlug,
-  name: nameSchema("The metric's name", { example: "Requests" }),
-  unit,
-})).max(productMetricsMax, atMost(productMetricsMax, "metrics")).superRefine(requireDistinct).openapi({
+const metrics = z.array(
+  z.strictObject({
+    slug: metricSlug,
+    name: nameSchema("The metric's name", { example: "Requests" }),
+    unit,
+  }).openapi("ProductMetricInput"),
+).max(productMetricsMax, atMost(productMetricsMax, "metrics")).superRefine(requireDistinct).openapi({
   description: `Up to ${productMetricsMax} metrics, in the order in which they are shown.`,
 });
 
@@ -54,11 +56,13 @@ export const changeProductSchema = z.strictObject({
 const productSchema = z.object({
   slug: stringSchema("The product in usage records.", "tiles"),
   name: stringSchema("The product's name.", "Map tiles"),
-  metrics: z.array(z.object({
-    slug: stringSchema("The metric in usage records.", "requests"),
-    name: stringSchema("The metric's name.", "Requests"),
-    unit: stringSchema("What its quantities count.", "GB").nullable(),
-  })).openapi({ description: "In the order in which they are shown." }),
+  metrics: z.array(
+    z.object({
+      slug: stringSchema("The metric in usage records.", "requests"),
+      name: stringSchema("The metric's name.", "Requests"),
+      unit: stringSchema("What its quantities count.", "GB").nullable(),
+    }).openapi("ProductMetric"),
+  ).openapi({ description: "In the order in which they are shown." }),
   createdAt: timeOut("When the product was added."),
 }).openapi("Product");
 export const productResponseSchema = z.object({ product: productSchema });

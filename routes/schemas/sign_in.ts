@@ -65,23 +65,27 @@ export const signInSchema = z.strictObject({ email: emailInSchema, password: pre
   "SignIn",
 );
 
+const userSchema = z.object({
+  id: idOut("usr", "The user's id."),
+  name: personNameSchema,
+  email: addressSchema,
+  emailVerified: z.boolean().openapi({ description: "Whether the email address is confirmed." }),
+}).openapi("User");
+const membershipSchema = z.object({
+  organizationId: idOut("org", "The organization's id."),
+  name: stringSchema("The organization's name.", "Analytical Engines"),
+  role: roleSchema,
+}).openapi("Membership");
+
 export const sessionUserSchema = z.object({
   authenticated: z.boolean().openapi({
     description: "Whether the request has a valid session. If not, the other fields are null or empty.",
   }),
-  user: z.object({
-    id: idOut("usr", "The user's id."),
-    name: personNameSchema,
-    email: addressSchema,
-    emailVerified: z.boolean().openapi({ description: "Whether the email address is confirmed." }),
-  }).nullable().openapi({ description: "The signed-in user." }),
+  // A nullable() schema with a name would be documented as one that is never null.
+  user: z.union([userSchema, z.null()]).openapi({ description: "The signed-in user." }),
   organizationId: idOut("org", "The id of the active organization. Null if the user has none.").nullable(),
   role: roleSchema.nullable().openapi({ description: "The user's role in the active organization." }),
-  memberships: z.array(z.object({
-    organizationId: idOut("org", "The organization's id."),
-    name: stringSchema("The organization's name.", "Analytical Engines"),
-    role: roleSchema,
-  })).openapi({ description: "All organizations the user belongs to." }),
+  memberships: z.array(membershipSchema).openapi({ description: "All organizations the user belongs to." }),
 }).openapi("SessionUser");
 
 export const signInResponseSchema = sessionUserSchema.extend({

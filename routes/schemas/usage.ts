@@ -259,6 +259,14 @@ export const usageQuerySchema = z.strictObject({
     }),
   ...filters,
   groupBy: groupBySchema(usageGroups),
+  mergeRotations: z.enum(["true", "false"], { error: "must be true or false." }).optional()
+    .transform((text) => text === "true").openapi({
+      type: "boolean",
+      description:
+        "`true` counts a key and the keys that it replaced or that replaced it as one: that of the newest that works. " +
+        "`apiKey` then includes all of them.",
+      default: false,
+    }),
   timezone: z.string().max(64).optional().openapi({
     description: "The IANA name of the time zone of the windows, at most 64 characters.",
     default: "UTC",
@@ -304,6 +312,6 @@ export const usageSumSchema = z.object({
   count: z.number().int().openapi({ description: "The number of records." }),
   min: z.number().nullable().openapi({ description: `The smallest quantity. ${unknownExtreme}` }),
   max: z.number().nullable().openapi({ description: `The largest quantity. ${unknownExtreme}` }),
-});
+}).openapi("UsageSum");
 
 export const usageSumsSchema = usageSumsOf(usageSumSchema).openapi("UsageSums");

@@ -1,9 +1,14 @@
 // Reading usage: sums, the usage page and the small charts of keys, all read by the reports thread.
 import type { UsageGroup } from "../../db/meter/usage_sums.ts";
+import type { KeyReport } from "../../domain/meter/key_report.ts";
+import type { KeyUsage } from "../../domain/meter/key_usage.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
 import type { ReportBytes } from "../reports/reports.ts";
+import type { KeyReportQuery } from "./key_report.ts";
+import type { KeyUsageQuery } from "./key_usage.ts";
 import { type UsageReader, usageScope } from "./usage_access.ts";
+import type { MetricTotal, MetricTotalsQuery } from "./metric_totals.ts";
 import type { UsageOverview, UsageOverviewQuery } from "./usage_overview.ts";
 import type { UsageQuery } from "./usage_sums.ts";
 
@@ -34,6 +39,16 @@ export async function sumUsage(
   return await context.reports.bytes(report, { ...query, ...scope }, signal);
 }
 
+/** @returns The totals of each metric of the active organization. @throws {AppError} `forbidden`, `range_too_long`, `unavailable`. */
+export async function readMetricTotals(
+  context: Context,
+  session: Session,
+  { query, signal }: { query: MetricTotalsQuery; signal: AbortSignal },
+): Promise<MetricTotal[]> {
+  const scope = await usageScope(context, session);
+  return await context.reports.read("readMetricTotals", { ...query, ...scope }, signal);
+}
+
 /** @returns What the usage page shows of the active organization. @throws {AppError} `forbidden`, `unavailable`. */
 export async function readUsageOverview(
   context: Context,
@@ -44,12 +59,25 @@ export async function readUsageOverview(
   return await context.reports.read("readUsageOverview", { ...query, ...scope }, signal);
 }
 
-/** @returns How many records keys of the active organization have, by window. @throws {AppError} As {@linkcode sumUsage}. */
-export async function countUsageOfApiKeys(
+/**
+ * @returns The usage of keys of the active organization by id, without keys that have none.
+ * @throws {AppError} `forbidden`, `validation_failed`, `unavailable`.
+ */
+export async function readKeyUsage(
   context: Context,
   session: Session,
-  { query, signal }: { query: UsageQuery & { readonly apiKeyIds: readonly string[] }; signal: AbortSignal },
-) {
+  { query, signal }: { query: KeyUsageQuery; signal: AbortSignal },
+): Promise<Map<string, KeyUsage>> {
   const scope = await usageScope(context, session);
-  return await context.reports.read("countUsage", { ...query, ...scope }, signal);
+  return await context.reports.read("readKeyUsage", { ...query, ...scope }, signal);
+}
+
+/** @returns The usage of one key of the active organization. @throws {AppError} `forbidden`, `unavailable`. */
+export async function readKeyReport(
+  context: Context,
+  session: Session,
+  { query, signal }: { query: KeyReportQuery; signal: AbortSignal },
+): Promise<KeyReport> {
+  const scope = await usageScope(context, session);
+  return await context.reports.read("readKeyReport", { ...query, ...scope }, signal);
 }

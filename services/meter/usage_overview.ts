@@ -1,17 +1,16 @@
-// The numbers of the usage page, read by the reports thread: choices for the filters, totals, the chart, the most active
-// keys and the latest records.
+// The numbers of the usage page, read by the reports thread: the report, choices for the filters and the latest records.
 import { listUsageKeys, listUsageNames, type UsageFilter } from "../../db/meter/usage_sums.ts";
-import { AppError } from "../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../domain/limits.ts";
-import { reportChart, reportKeys, reportTotals } from "../../domain/meter/usage_report.ts";
-import { type UsageWindow, type WindowUnit, windowUnits } from "../../domain/meter/usage_window.ts";
+import { keyUsagePeriod } from "../../domain/meter/key_usage.ts";
+import { microsToNumber } from "../../domain/meter/quantity.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+import { readCatalogue } from "./catalogue.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
-import { readUsageSums, type UsageQuery, type UsageScope } from "./usage_sums.ts";
+import { readUsageReport, type ReportStack, type UsageReportQuery } from "./usage_report.ts";
+import { readUsageSums } from "./usage_sums.ts";
 
-const activeKeysMax = 5;
-const latestRecordsMax = 10;
+const latestRecordsMax = 5;
 
 /** Slugs and ids to filter by; null for all. */
 export interface OverviewFilters {
@@ -21,12 +20,13 @@ export interface OverviewFilters {
 }
 
 /** What the page requests. */
-export interface UsageOverviewQuery {
+export interface UsageOverviewQuery extends Pick<UsageReportQuery, "unit" | "timezone" | "pages"> {
   /** Null: no numbers. */
-  readonly period: (UsageWindow & { readonly compared: UsageWindow }) | null;
-  readonly unit: WindowUnit;
-  readonly timezone: string;
+  readonly period: UsageReportQuery["period"] | null;
   readonly filters: OverviewFilters;
+  /** The metric to show if the filters have none; null: the one with the most records. */
+  readonly usualMetric: string | null;
+  readonly stack: ReportStack;
 }
 
 /** What the page shows. */
@@ -34,147 +34,129 @@ export type UsageOverview = Awaited<ReturnType<typeof readUsageOverview>>;
 
 /** Reads what the page shows. */
 export async function readUsageOverview(context: ReportContext, input: ReportScope & UsageOverviewQuery) {
-  const { organizationId, now } = input;
-  const { filters, choices } = await selectFilters(context, input);
-  const { report, ...read } = await readReport(context, { ...input, filters }, "apiKey");
+  const { database } = context;
+  const { organizationId, now, filters: requested, period, timezone } = input;
+  const limit = usagePageChoicesMax;
+  const keys = await listUsageKeys(database, { organizationId, alsoId: requested.apiKey, limit, now });
+  const apiKey = keys.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
+  const selected = { productSlug: requested.productSlug, apiKey };
+  const products = await listUsageNames(database, {
+    organizationId,
+    column: "productSlug",
+    filter: {},
+    limit,
+  });
+  const { metric, ...read } = period === null
+    ? await withoutReport(context, { ...input, selected })
+    : await readUsageReport(context, {
+      ...input,
+      period,
+      group: "apiKey",
+      filter: toUsageFilter(selected),
+      pickMetric: (metrics) => pickMetric(context, { ...input, selected }, metrics),
+    });
+  const filters: OverviewFilters = { ...selected, metric };
   const { usageRecords: records } = await readUsageRecordPage(context, {
     organizationId,
     now,
     ...toUsageFilter(filters),
     limit: latestRecordsMax,
   });
+  const ids = read.report?.groups.lines.map(({ id }) => id).filter((id) => id !== null) ?? [];
   return {
+    metric,
     /** Whether anything was ever recorded. */
-    hasUsage: choices.products.length > 0,
+    hasUsage: products.length > 0,
     /** The filters in effect: without a key or metric that the organization doesn't have. */
     filters,
-    choices,
+    choices: { products, apiKeys: withDistinctNames(keys) },
     records,
     ...read,
-    report: report && withKeys(report),
+    /** The last 30 days of the keys on the page, by id. */
+    trends: metric === null
+      ? new Map<string, number[]>()
+      : await readTrends(context, { organizationId, now, timezone, metric, ids }),
   };
 }
 
-function withKeys({ groups, products: _products, ...report }: UsageReport) {
-  return { ...report, keys: reportKeys(groups, activeKeysMax) };
+/** @returns The names of the products and metrics that an organization has recorded, some of each. */
+export async function readUsageNames({ database }: ReportContext, { organizationId }: ReportScope) {
+  const names = (column: "productSlug" | "metric") =>
+    listUsageNames(database, { organizationId, column, filter: {}, limit: usagePageChoicesMax });
+  return { productSlugs: await names("productSlug"), metrics: await names("metric") };
 }
 
-/** Different metrics cannot be added up: without a valid choice, the metric with the most records is selected. */
-async function selectFilters(context: ReportContext, input: ReportScope & UsageOverviewQuery) {
-  const { database } = context;
-  const { organizationId, filters: requested, period } = input;
-  const limit = usagePageChoicesMax;
-  const keys = await listUsageKeys(database, { organizationId, alsoId: requested.apiKey, limit });
-  const isKey = keys.some(({ id }) => id === requested.apiKey);
-  const selected = {
-    productSlug: requested.productSlug,
-    apiKey: isKey ? requested.apiKey : null,
-    metric: null,
-  };
-  const names = (column: "productSlug" | "metric", filters: OverviewFilters, max = limit) =>
-    listUsageNames(database, { organizationId, column, filter: toUsageFilter(filters), limit: max });
-  const noFilters = { productSlug: null, metric: null, apiKey: null };
-  const products = await names("productSlug", noFilters);
-  const metrics = await names("metric", selected);
-  const isMetric = requested.metric !== null &&
-    (metrics.length === 0 ||
-      (await names("metric", { ...selected, metric: requested.metric }, 1)).length > 0);
-  let { metric } = requested;
-  if (!isMetric) {
-    const byMetric = period && await sumsOrProblem(context, { ...input, filters: selected }, {
-      period,
-      window: "total",
-      groupBy: ["metric"],
-    });
-    const sums = byMetric === null || byMetric instanceof AppError ? [] : byMetric.data;
-    const [busiest] = sums.toSorted((a, b) => b.count - a.count);
-    metric = busiest?.metric ?? metrics[0] ?? (await names("metric", noFilters, 1))[0] ?? null;
-  }
-  return {
-    filters: { ...selected, metric } satisfies OverviewFilters,
-    /** Metrics are those of the selected product and key. */
-    choices: { products, metrics, apiKeys: withDistinctNames(keys) },
-  };
+async function withoutReport(context: ReportContext, input: Picking) {
+  const { unit, organizationId } = input;
+  const catalogue = await readCatalogue(context, { organizationId });
+  const metric = await pickMetric(context, input, []);
+  return { unit, catalogue, metrics: [], metric, report: null, problem: null };
 }
 
-/** What {@linkcode readReport} reads. */
-export type UsageReport = NonNullable<Awaited<ReturnType<typeof readReport>>["report"]>;
+/** With the product and the key in effect. */
+type Picking = ReportScope & UsageOverviewQuery & { readonly selected: Omit<OverviewFilters, "metric"> };
 
-/**
- * Reads by the requested windows or, if there are too many, by the next longer ones.
- *
- * @param group What the report names the largest of.
- */
-export async function readReport(
+/** Different metrics can't be added up: without a valid choice, it is the person's usual one or the one with the most records. */
+async function pickMetric(
+  { database }: ReportContext,
+  { organizationId, filters: { metric }, usualMetric, selected }: Picking,
+  metrics: readonly string[],
+): Promise<string | null> {
+  const [busiest] = metrics;
+  if (metric !== null && metrics.includes(metric)) return metric;
+  const ever = (filters: OverviewFilters) =>
+    listUsageNames(database, { organizationId, column: "metric", filter: toUsageFilter(filters), limit: 1 });
+  if (metric !== null && (await ever({ ...selected, metric })).length > 0) return metric;
+  if (usualMetric !== null && metrics.includes(usualMetric)) return usualMetric;
+  const [any] = busiest === undefined ? await ever({ ...selected, metric: null }) : [busiest];
+  return any ?? metric ?? (await ever({ productSlug: null, apiKey: null, metric: null }))[0] ?? null;
+}
+
+/** @returns The quantities of the last 30 days of some keys, today last. */
+async function readTrends(
   context: ReportContext,
-  input: UsageScope & UsageOverviewQuery,
-  group: "apiKey" | "organization",
-) {
-  const { period, unit: requested } = input;
-  if (period === null) return { unit: requested, report: null, problem: null };
-  const failed = ({ message }: AppError) => ({ unit: requested, report: null, problem: message });
-  let unit = requested;
-  const read = (query: Omit<SumsQuery, "period">) => sumsOrProblem(context, input, { period, ...query });
-  let byProduct = await read({ window: unit, groupBy: ["productSlug"] });
-  for (const longer of windowUnits.slice(windowUnits.indexOf(requested) + 1)) {
-    if (!(byProduct instanceof AppError)) break;
-    unit = longer;
-    byProduct = await read({ window: unit, groupBy: ["productSlug"] });
-  }
-  if (byProduct instanceof AppError) return failed(byProduct);
-  const byGroup = await read({ window: "total", groupBy: [group] });
-  if (byGroup instanceof AppError) return failed(byGroup);
-  const before = await sumsOrProblem(context, input, {
-    period: period.compared,
-    window: "total",
-    groupBy: [],
+  { timezone, metric, ids, ...scope }: ReportScope & {
+    timezone: string;
+    metric: string;
+    ids: readonly string[];
+  },
+): Promise<Map<string, number[]>> {
+  const trends = new Map<string, number[]>();
+  if (ids.length === 0) return trends;
+  const { start, end } = keyUsagePeriod(scope.now, timezone);
+  const { data, range } = await readUsageSums(context, {
+    ...scope,
+    timezone,
+    from: isoTime(start),
+    to: isoTime(end),
+    window: "day",
+    groupBy: ["apiKey"],
+    metric: [metric],
+    apiKey: ids,
+    mergeRotations: true,
   });
-  if (before instanceof AppError) return failed(before);
-  const { range, data: productSums } = byProduct;
-  return {
-    unit,
-    problem: null,
-    report: {
-      range,
-      totals: reportTotals(productSums),
-      /** The sum of the period to compare with, in millionths. */
-      before: reportTotals(before.data).micros,
-      chart: reportChart(productSums, range.windows.length),
-      products: productSums,
-      groups: byGroup.data,
-    },
-  };
-}
-
-type SumsQuery = Required<Pick<UsageQuery, "window" | "groupBy">> & { readonly period: UsageWindow };
-
-/** @returns The sums of a period, or the error that there are too many. */
-async function sumsOrProblem(
-  context: ReportContext,
-  { period: _period, unit: _unit, filters, ...input }: UsageScope & UsageOverviewQuery,
-  { period, window, groupBy }: SumsQuery,
-) {
-  const [from, to] = [isoTime(period.start), isoTime(period.end)];
-  const query = { from, to, window, groupBy, ...toUsageFilter(filters) };
-  try {
-    return await readUsageSums(context, { ...input, ...query });
-  } catch (error) {
-    if (error instanceof AppError && error.code === "range_too_long") return error;
-    throw error;
+  for (const { apiKey, position, micros } of data) {
+    if (!apiKey) continue;
+    const values = trends.get(apiKey) ?? range.windows.map(() => 0);
+    values[position] = microsToNumber(micros);
+    trends.set(apiKey, values);
   }
+  return trends;
 }
 
 /** @returns Keys by name; keys of the same name have their prefix added. */
-function withDistinctNames(keys: readonly { id: string; name: string; keyPrefix: string }[]) {
+export function withDistinctNames<Key extends { name: string; keyPrefix: string }>(keys: readonly Key[]) {
   const counts = new Map<string, number>();
   for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return keys.map(({ id, name, keyPrefix }) => ({
-    id,
-    name: counts.get(name) === 1 ? name : `${name} (${keyPrefix.replace("service_live_", "")})`,
+  return keys.map((key) => ({
+    ...key,
+    name: counts.get(key.name) === 1
+      ? key.name
+      : `${key.name} (${key.keyPrefix.replace("service_live_", "")})`,
   })).sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-function toUsageFilter({ productSlug, metric, apiKey }: OverviewFilters): UsageFilter {
-  const only = (value: string | null) => value === null ? undefined : [value];
-  return { productSlug: only(productSlug), metric: only(metric), apiKey: only(apiKey) };
+function toUsageFilter({ productSlug, metric = null, apiKey }: Partial<OverviewFilters>): UsageFilter {
+  const only = (value: string | null = null) => value === null ? undefined : [value];
+  return { productSlug: only(productSlug), metric: only(metric), apiKey: only(apiKey), mergeRotations: true };
 }

@@ -1,15 +1,19 @@
 // A page of usage records, read by the reports thread: of very many records few may match a filter.
 import { idempotencyKeyHash, toUsageRecord } from "../../domain/meter/usage_record.ts";
+import type { DatabaseReader } from "../../db/engine/database.ts";
 import type { UsageFilter } from "../../db/meter/usage_sums.ts";
 import {
   endOfScan,
   findRecordIdKey,
   findUsageRecordPosition,
   findUsageRecordsByKey,
+  firstUsageFrom,
   lastUsageBefore,
   type ListedUsageRecordRow,
   scanUsageRecords,
   type UsageRecordPosition,
+  type UsageRecordScan,
+  type UsageRecordStatus,
 } from "../../db/meter/usage_records.ts";
 import { validationError } from "../../domain/errors.ts";
 import { usageRecordScanMax } from "../../domain/limits.ts";
@@ -21,6 +25,8 @@ export interface UsageRecordQuery extends UsageFilter {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly limit: number;
+  /** Only those that count, or that were voided. */
+  readonly status?: UsageRecordStatus | undefined;
   /** Only the record with this key; there is no next page then. */
   readonly idempotencyKey?: string | undefined;
   /** The id of the last record of the previous page. */
@@ -30,66 +36,141 @@ export interface UsageRecordQuery extends UsageFilter {
 /** After every position that a record can have. */
 export const newestPosition: UsageRecordPosition = { timestamp: Number.MAX_SAFE_INTEGER, series: 0, seq: 0 };
 
-/**
- * Reads a page of records with the names of their keys, newest first.
- *
- * @returns The page and the cursor of the next one, null at the end.
- * @throws {AppError} `validation_failed` for a cursor whose record doesn't exist.
- */
-export async function readUsageRecordPage(context: ReportContext, query: ReportScope & UsageRecordQuery) {
-  const ids = createUsageRecordIds(await findRecordIdKey(context.database));
-  const before = await startOf(context, query, ids);
-  const rows = await findUsageRecordRows(context, { ...query, before });
-  const usageRecords = rows.slice(0, query.limit).map((row) => ({
-    ...toUsageRecord(row, ids),
-    apiKeyName: row.apiKeyName,
-    voidedByName: row.voidedByName,
-  }));
-  const nextCursor = rows.length > query.limit ? usageRecords.at(-1)?.id ?? null : null;
-  return { usageRecords, nextCursor };
+/** A record with the names of its keys. */
+export type NamedUsageRecord = ReturnType<typeof toNamedUsageRecord>;
+
+/** @returns A stored record as its organization sees it, with the names of its keys. */
+export function toNamedUsageRecord(row: ListedUsageRecordRow, ids: UsageRecordIds) {
+  const { apiKeyName, apiKeyCreatedBy, voidedByName } = row;
+  return { ...toUsageRecord(row, ids), apiKeyName, apiKeyCreatedBy, voidedByName };
 }
 
 /**
- * @param query `before`: the position of the last record of the previous page.
- * @returns The rows of the page, and one more if there is a next page.
+ * Reads a page of records with the names of their keys, newest first.
+ *
+ * @param query `newerThan`: the id of the first record of the page after the one to read; without as many records, the newest
+ *   page is read.
+ * @returns The page, the cursor of the next one and the `newerThan` of the previous one; null at the ends.
+ * @throws {AppError} `validation_failed` for a cursor whose record doesn't exist.
+ */
+export async function readUsageRecordPage(
+  context: ReportContext,
+  { newerThan, ...query }: ReportScope & UsageRecordQuery & { readonly newerThan?: string | undefined },
+) {
+  const ids = createUsageRecordIds(await findRecordIdKey(context.database));
+  const { organizationId, cursor, limit } = query;
+  const after = newerThan && await startOf(context, { organizationId, cursor: newerThan }, ids);
+  const newer = after ? await findUsageRecordRows(context, { ...query, after }) : [];
+  const isUpward = newer.length > limit;
+  const start = isUpward ? undefined : await startOf(context, query, ids);
+  const rows = start === undefined
+    ? newer.slice(0, limit).reverse()
+    : await findUsageRecordRows(context, { ...query, before: start });
+  const usageRecords = rows.slice(0, limit).map((row) => toNamedUsageRecord(row, ids));
+  return {
+    usageRecords,
+    nextCursor: isUpward || rows.length > limit ? usageRecords.at(-1)?.id ?? null : null,
+    previousCursor: isUpward || cursor !== undefined ? usageRecords[0]?.id ?? null : null,
+  };
+}
+
+/**
+ * @param query `before`: the position of the last record of the previous page. `after`: that of the first record of the next
+ *   page; then the rows are in the order from the oldest to the newest.
+ * @returns The rows of the page, and one more if there is a page after it.
  */
 export async function findUsageRecordRows(
   context: ReportContext,
-  query: Omit<ReportScope & UsageRecordQuery, "cursor" | "now"> & { readonly before: UsageRecordPosition },
+  query:
+    & Omit<ReportScope & UsageRecordQuery, "cursor" | "now">
+    & ({ readonly before: UsageRecordPosition } | { readonly after: UsageRecordPosition }),
 ): Promise<ListedUsageRecordRow[]> {
   const { database } = context;
   const { organizationId, productSlug, metric, apiKey, from = 0, to = newestPosition.timestamp } = query;
-  const { idempotencyKey } = query;
-  const filter = { productSlug, metric, apiKey };
+  const { idempotencyKey, status, limit, mergeRotations } = query;
+  const filter = { productSlug, metric, apiKey, ...(apiKey && { mergeRotations }) };
   if (idempotencyKey !== undefined) {
     const hash = idempotencyKeyHash(idempotencyKey);
-    return await findUsageRecordsByKey(database, { organizationId, idempotencyKey, hash, from, to, filter });
+    const found = await findUsageRecordsByKey(database, {
+      organizationId,
+      idempotencyKey,
+      hash,
+      from,
+      to,
+      filter,
+    });
+    return found.filter(({ voidedAt }) =>
+      status === undefined || (status === "voided") === (voidedAt !== null)
+    );
   }
-  const isFiltered = Object.values(filter).some((value) => value !== undefined);
-  const oldest: UsageRecordPosition = { timestamp: from, series: 0, seq: 0 };
+  const isUpward = "after" in query;
+  const range = {
+    from: isUpward && query.after.timestamp >= from ? following(query.after) : startOfTime(from),
+    before: !isUpward && query.before.timestamp < to ? query.before : startOfTime(to),
+  };
+  const scan = { organizationId, status, isUpward, filter };
+  const isFiltered = status === "counted" || Object.values(filter).some((value) => value !== undefined);
+  return isFiltered
+    ? await findInSteps(context, { ...scan, ...range, limit: limit + 1 })
+    : await scanUsageRecords(database, { ...scan, ...range, limit: limit + 1 });
+}
+
+type FilteredScan = UsageRecordScan & { readonly filter: UsageFilter; readonly limit: number };
+
+/** Skips time without matching records, and scans the rest in bounded steps. */
+async function findInSteps(
+  context: ReportContext,
+  { limit, ...scan }: FilteredScan,
+): Promise<ListedUsageRecordRow[]> {
+  const { database } = context;
   const found: ListedUsageRecordRow[] = [];
-  let before: UsageRecordPosition | undefined = query.before.timestamp < to
-    ? query.before
-    : { timestamp: to, series: 0, seq: 0 };
-  if (!isFiltered) {
-    const scan = { organizationId, from: oldest, before };
-    return await scanUsageRecords(database, { ...scan, filter, limit: query.limit + 1 });
-  }
-  while (before !== undefined && found.length <= query.limit) {
-    // Skips time without matching records, and scans the rest in bounded steps.
-    const end = await lastUsageBefore(database, { organizationId, filter, before: before.timestamp + 1 });
-    if (end === null || end <= from) break;
-    if (end <= before.timestamp) before = { timestamp: end, series: 0, seq: 0 };
+  let rest: UsageRecordScan | null = scan;
+  while (rest !== null && found.length < limit) {
+    if (rest !== scan) await context.pause();
+    const narrowed: UsageRecordScan | null = await withoutEmptyTime(database, {
+      ...rest,
+      filter: scan.filter,
+    });
+    if (narrowed === null) break;
     // The end of a step is fixed before it is read, so that records that are added or deleted meanwhile do not move it.
-    const scan = { organizationId, from: oldest, before };
-    const last = await endOfScan(database, { ...scan, recordsMax: usageRecordScanMax });
-    const limit = query.limit + 1 - found.length;
-    found.push(...await scanUsageRecords(database, { ...scan, from: last ?? oldest, filter, limit }));
-    before = last;
-    if (before !== undefined && found.length <= query.limit) await context.pause();
+    const last = await endOfScan(database, { ...narrowed, recordsMax: usageRecordScanMax });
+    const edge: UsageRecordPosition | undefined = last && (scan.isUpward ? following(last) : last);
+    const step = edge === undefined
+      ? narrowed
+      : { ...narrowed, ...(scan.isUpward ? { before: edge } : { from: edge }) };
+    const stepLimit = limit - found.length;
+    found.push(...await scanUsageRecords(database, { ...step, filter: scan.filter, limit: stepLimit }));
+    rest = edge === undefined
+      ? null
+      : { ...narrowed, ...(scan.isUpward ? { from: edge } : { before: edge }) };
   }
   return found;
 }
+
+/** @returns A scan that begins at the first 15 minutes with matching usage, or null without any. */
+async function withoutEmptyTime(
+  database: DatabaseReader,
+  { filter, ...scan }: UsageRecordScan & { readonly filter: UsageFilter },
+): Promise<UsageRecordScan | null> {
+  const { organizationId, from, before } = scan;
+  if (scan.isUpward) {
+    const start = await firstUsageFrom(database, { organizationId, filter, from: from.timestamp });
+    if (start === null || start >= before.timestamp) return null;
+    return start > from.timestamp ? { ...scan, from: startOfTime(start) } : scan;
+  }
+  const end = await lastUsageBefore(database, { organizationId, filter, before: before.timestamp + 1 });
+  if (end === null || end <= from.timestamp) return null;
+  return end <= before.timestamp ? { ...scan, before: startOfTime(end) } : scan;
+}
+
+/** @returns The position before all records of a timestamp. */
+const startOfTime = (timestamp: number): UsageRecordPosition => ({ timestamp, series: 0, seq: 0 });
+
+/** @returns The position directly after a record, in the order from the oldest to the newest. */
+const following = (position: UsageRecordPosition): UsageRecordPosition => ({
+  ...position,
+  seq: position.seq + 1,
+});
 
 /**
  * @param query The cursor of a page, and the only organization whose records it may name.

@@ -9,11 +9,13 @@ import type { ClientInfo } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { retentionStepRecordsMax } from "../../domain/limits.ts";
 import { toUsageRecord, type UsageInput, type UsageRecord } from "../../domain/meter/usage_record.ts";
+import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
 import type { RecordedUsage } from "./commit_group.ts";
 import { recordAtRate, type RecountedCall } from "./key_calls.ts";
-import { requireApiKey, usageScope } from "./usage_access.ts";
-import type { UsageRecordQuery } from "./usage_record_list.ts";
+import { requireApiKey, type UsageReader, usageScope } from "./usage_access.ts";
+import { type NamedUsageRecord, toNamedUsageRecord, type UsageRecordQuery } from "./usage_record_list.ts";
+import type { UsageRecordView, UsageRecordViewQuery } from "./usage_record_view.ts";
 import { type VoidInput, voidRecordAs } from "./usage_voids.ts";
 
 const dayMs = 24 * 3_600_000;
@@ -47,23 +49,55 @@ export async function listUsageRecords(
   { query, signal }: { query: UsageRecordQuery; signal: AbortSignal },
 ): Promise<{ usageRecords: UsageRecord[]; nextCursor: string | null }> {
   const scope = await usageScope(context, keyHash);
-  const page = await context.reports.read("readUsageRecordPage", { ...query, ...scope }, signal);
+  const { usageRecords, nextCursor } = await context.reports.read("readUsageRecordPage", {
+    ...query,
+    ...scope,
+  }, signal);
   return {
-    ...page,
-    usageRecords: page.usageRecords.map(({ apiKeyName: _key, voidedByName: _by, ...record }) => record),
+    nextCursor,
+    usageRecords: usageRecords.map(withoutNames),
   };
+}
+
+/**
+ * Lists records of the active organization, with the choices of the page's filters.
+ *
+ * @throws {AppError} `forbidden`, `unavailable`.
+ */
+export async function viewUsageRecords(
+  context: Context,
+  session: Session,
+  { query, signal }: { query: UsageRecordViewQuery; signal: AbortSignal },
+): Promise<UsageRecordView> {
+  const scope = await usageScope(context, session);
+  return await context.reports.read("readUsageRecordView", { ...query, ...scope }, signal);
 }
 
 /** @returns A record of the key's organization. @throws {AppError} As {@linkcode usageScope}; `not_found`. */
 export async function readUsageRecord(context: Context, keyHash: string, id: string): Promise<UsageRecord> {
-  const { organizationId } = await usageScope(context, keyHash);
+  return withoutNames(await readNamedUsageRecord(context, keyHash, id));
+}
+
+/** @returns The same with the names of its keys, also for a member. @throws {AppError} As {@linkcode readUsageRecord}. */
+export async function readNamedUsageRecord(
+  context: Context,
+  reader: UsageReader,
+  id: string,
+): Promise<NamedUsageRecord> {
+  const { organizationId } = await usageScope(context, reader);
   const ids = await context.recorder.recordIds();
   const reference = ids.parse(id);
   const row = reference === null
     ? undefined
     : await findUsageRecord(context.database, { organizationId, ...reference });
   if (row === undefined) throw notFoundError();
-  return toUsageRecord(row, ids);
+  return toNamedUsageRecord(row, ids);
+}
+
+function withoutNames(
+  { apiKeyName: _name, apiKeyCreatedBy: _createdBy, voidedByName: _by, ...record }: NamedUsageRecord,
+): UsageRecord {
+  return record;
 }
 
 /**

@@ -1,4 +1,5 @@
 // Sums of usage by window and group, added up from rollups by the reports thread.
+import { findCurrentKeys } from "../../db/api_keys.ts";
 import {
   countSeries,
   findMeteredOrganizations,
@@ -20,6 +21,9 @@ import { type UsageRange, usageRange, type UsageRangeInput } from "../../domain/
 import { isoTimeIn } from "../../domain/time.ts";
 import type { OperatorReportScope, ReportContext, ReportScope } from "../reports/report_context.ts";
 import { type UsageStep, usageSteps } from "./usage_steps.ts";
+
+/** Lineages of keys whose current key one step looks up. */
+const lineagesPerReadMax = 500;
 
 /** Whose usage to add up: that of one organization or, for operators, of several. */
 export type UsageScope =
@@ -44,8 +48,7 @@ export interface UsageSum {
   readonly externalId?: string | null | undefined;
   readonly productSlug?: string | undefined;
   readonly metric?: string | undefined;
-  /** The key's id. */
-  /** Null for usage without a key. */
+  /** The key's id, or that of the current key of its lineage if rotations are merged. Null for usage without a key. */
   readonly apiKey?: string | null | undefined;
   readonly apiKeyName?: string | null | undefined;
   readonly micros: bigint;
@@ -58,8 +61,8 @@ export interface UsageSum {
 /** Starts adding up usage. @returns Sums that are produced while they are read. @throws {AppError} As {@linkcode usageRange}. */
 export async function streamUsageSums(context: ReportContext, input: UsageScope & UsageQuery) {
   const range = usageRange(input, input.now);
-  const { productSlug, metric, apiKey, groupBy = [] } = input;
-  const filter = { productSlug, metric, apiKey };
+  const { productSlug, metric, apiKey, mergeRotations, groupBy = [] } = input;
+  const filter = { productSlug, metric, apiKey, mergeRotations };
   const organizations = await findOrganizations(context, input);
   const series = organizations.reduce((sum, { series }) => sum + series, 0);
   return {
@@ -67,7 +70,7 @@ export async function streamUsageSums(context: ReportContext, input: UsageScope 
     /** An upper bound of the number of sums. */
     sumsMax: range.windows.length * (groupBy.length === 0 ? 1 : series),
     /** Adds up some windows at a time, from the first on with each call. */
-    batches: () => addUp(context, { organizations, filter, groupBy, range }),
+    batches: () => addUp(context, { organizations, filter, groupBy, range, now: input.now }),
   };
 }
 
@@ -115,30 +118,6 @@ export async function readUsageSums(
   return { range, data };
 }
 
-/** @returns How many records each of some keys has, by window. @throws {AppError} As {@linkcode usageRange}. */
-export async function countUsage(
-  context: ReportContext,
-  { apiKeyIds, ...input }: ReportScope & UsageQuery & { readonly apiKeyIds: readonly string[] },
-) {
-  const { range, batches } = await streamUsageSums(context, { ...input, groupBy: ["apiKey"] });
-  const wanted = new Set(apiKeyIds);
-  const counts = new Map<string, number[]>();
-  for await (const batch of batches()) {
-    for (const { apiKey, position, count } of batch) {
-      if (!apiKey || !wanted.has(apiKey)) continue;
-      const ofKey = counts.get(apiKey) ?? range.windows.map(() => 0);
-      ofKey[position] = count;
-      counts.set(apiKey, ofKey);
-    }
-  }
-  return {
-    /** The first moment of each window, in milliseconds since 1970. */
-    starts: range.windows.map(({ start }) => start),
-    /** By key; without keys that recorded nothing. */
-    counts,
-  };
-}
-
 /** @returns The error for more sums than one response may have. */
 export function tooManySumsError(): AppError {
   return new AppError(
@@ -153,6 +132,7 @@ interface Adding {
   readonly filter: UsageFilter;
   readonly groupBy: readonly UsageGroup[];
   readonly range: UsageRange;
+  readonly now: number;
 }
 
 /**
@@ -170,6 +150,7 @@ async function* addUp(context: ReportContext, adding: Adding): AsyncGenerator<It
     end: Math.min(end, extent.end),
   })).filter(({ start, end }) => start < end);
   const isByOrganization = groupBy.includes("organization");
+  const toKeys = adding.filter.mergeRotations ? mergedKeys(context, adding) : null;
   let merged = new Map<string, RollupSumRow>();
   let isFirst = true;
   for (const step of usageSteps(windows, { organizations, groupBy })) {
@@ -180,9 +161,30 @@ async function* addUp(context: ReportContext, adding: Adding): AsyncGenerator<It
     const names = isByOrganization
       ? await findOrganizationNames(context.database, step.organizations)
       : new Map<number, OrganizationNames>();
-    yield toUsageSums([...merged.values()].sort(inOrder(groupBy)), { range, groupBy, names });
+    const sums = toKeys === null ? [...merged.values()] : await toKeys([...merged.values()]);
+    yield toUsageSums(sums.sort(inOrder(groupBy)), { range, groupBy, names });
     merged = new Map();
   }
+}
+
+/** @returns A function that names the current keys of sums by lineage. */
+function mergedKeys(context: ReportContext, { now }: Adding) {
+  const known = new Map<string, { id: string; name: string }>();
+  return async (sums: readonly RollupSumRow[]): Promise<RollupSumRow[]> => {
+    const lineages = new Set(sums.map(({ apiKey }) => apiKey).filter((lineage) => lineage !== null));
+    const unknown = [...lineages].filter((lineage) => !known.has(lineage));
+    for (let at = 0; at < unknown.length; at += lineagesPerReadMax) {
+      if (at > 0) await context.pause();
+      const some = unknown.slice(at, at + lineagesPerReadMax);
+      for (const [lineage, key] of await findCurrentKeys(context.database, { lineages: some, now })) {
+        known.set(lineage, key);
+      }
+    }
+    return sums.map((sum) => {
+      const key = sum.apiKey === null ? undefined : known.get(sum.apiKey);
+      return key === undefined ? sum : { ...sum, apiKey: key.id, apiKeyName: key.name };
+    });
+  };
 }
 
 async function addStep(

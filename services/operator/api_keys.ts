@@ -4,17 +4,15 @@ import type { OperatorActor } from "../../domain/actor.ts";
 import type { ApiKey } from "../../domain/api_key.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import {
-  addApiKey,
   type ApiKeyChange,
-  type ApiKeyInput,
   type ApiKeyManager,
-  type CreatedApiKey,
   endApiKey,
   readApiKey,
   readApiKeys,
   updateApiKeyOf,
 } from "../api_keys.ts";
 import type { SessionContext } from "../context.ts";
+import { addApiKey, type ApiKeyInput, type CreatedApiKey } from "../new_api_keys.ts";
 import type { PageInput } from "../pages.ts";
 import { resolveOrganization } from "./organizations.ts";
 

@@ -21,14 +21,15 @@ import {
 } from "../../domain/limits.ts";
 import { microsToDecimal, sumMicros } from "../../domain/meter/quantity.ts";
 import { rollupNumber, rollupStart } from "../../domain/meter/rollup_unit.ts";
-import { percentChange, reportChart } from "../../domain/meter/usage_report.ts";
+import { type Catalogue, coloredProducts } from "../../domain/meter/catalogue.ts";
+import { percentChange, percentOf, reportStack, type UsageStack } from "../../domain/meter/usage_report.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
+import { readCatalogue } from "../meter/catalogue.ts";
 import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
 
 const dayMs = 86_400_000;
 const topCustomersMax = 10;
 const customerSeriesMax = 100;
-const chartSeriesMax = 6;
 const suspendedSendersMax = 100;
 const reachedLimitsMax = 100;
 
@@ -61,7 +62,8 @@ export interface OperatorOverview {
   }[];
   /** The days of this month so far, and their usage by product. */
   readonly days: readonly UsageWindow[];
-  readonly chart: ReturnType<typeof reportChart>;
+  readonly chart: UsageStack;
+  readonly catalogue: Catalogue;
   /** Whether there are more products and metrics than these sums include. */
   readonly isPartial: boolean;
   readonly organizations: ActiveOrganizations;
@@ -134,6 +136,7 @@ async function readAnew(
     before: Math.floor(times.monthBeforeEnd / rollupQuarterMs),
   });
   await context.pause();
+  const catalogue = await readCatalogue(context, {});
   const products = new Map(ofMetric.map(({ series, productSlug }) => [series, productSlug]));
   return {
     updatedAt: now,
@@ -142,16 +145,15 @@ async function readAnew(
     products: figures.by(({ productSlug }) => productSlug, (one) => one.metric === metric)
       .map(([productSlug, values]) => ({ productSlug, ...values })),
     days: times.days,
-    chart: reportChart(
+    chart: reportStack(
       days.map((row) => ({
         position: row.position,
-        productSlug: products.get(row.series),
+        part: products.get(row.series) ?? "",
         micros: sumMicros(row),
-        count: row.count,
       })),
-      times.days.length,
-      chartSeriesMax,
+      { windows: times.days.length, named: coloredProducts(catalogue) },
     ),
+    catalogue,
     isPartial: found.length > totals.length,
     organizations,
     customers: metric === null
@@ -279,7 +281,7 @@ async function readCustomers(
       sum: microsToDecimal(micros),
       records: count,
       change: percentChange(micros, before.reduce((sum, row) => sum + sumMicros(row), 0n)),
-      share: total === 0n ? null : Number((micros * 1000n + total / 2n) / total) / 10,
+      share: percentOf(micros, total),
     });
   }
   return customers;

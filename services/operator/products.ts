@@ -4,6 +4,7 @@ import {
   findProduct,
   findProducts,
   insertProduct,
+  productMetrics,
   type ProductRow,
   replaceProductMetrics,
   updateProductName,
@@ -93,12 +94,6 @@ function metricsText(metrics: readonly ProductMetric[]): string {
   return JSON.stringify(metrics.map(({ slug, name, unit }) => [slug, name, unit]));
 }
 
-function toProduct({ slug, name, createdAt, metrics }: ProductRow): Product {
-  const list = JSON.parse(metrics) as [slug: string, name: string, unit: string | null][];
-  return {
-    slug,
-    name,
-    metrics: list.map(([slug, name, unit]) => ({ slug, name, unit })),
-    createdAt: isoTime(createdAt),
-  };
+function toProduct({ createdAt, metrics, ...product }: ProductRow): Product {
+  return { ...product, metrics: productMetrics(metrics), createdAt: isoTime(createdAt) };
 }

@@ -267,7 +267,7 @@ function nextMonth(
     : billingMonth(shiftPeriod(newest.period, 1), { timezone, before: newest });
 }
 
-/** Writes the remaining lines and closes the statement. Can be interrupted and repeated, also by several servers at once. */
+/** Writes the remaining lines and closes the statement. It can be interrupted and repeated, even by several servers at the same time. */
 async function completeStatement(
   { database, reports, clock }: Pick<SessionContext, "database" | "reports" | "clock">,
   id: string,

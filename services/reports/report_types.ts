@@ -1,27 +1,43 @@
 // The reports that the reports thread runs, by name.
 import { auditCsv, operatorAuditCsv } from "../audit_csv.ts";
+import { readKeyList, readUnusedKeys } from "../api_key_list.ts";
 import type { ReportContext } from "./report_context.ts";
+import { readKeyUsage } from "../meter/key_usage.ts";
 import { sumLimitCells, sumLimits } from "../meter/limit_sums.ts";
 import { findRemainingExtremes } from "../meter/remaining_extremes.ts";
 import { readOrganization, readOrganizationPage } from "../operator/organization_list.ts";
 import { searchLimitsBelowUse } from "../operator/limit_use.ts";
 import { readPlan, readPlans } from "../operator/plan_list.ts";
+import { readCatalogue } from "../meter/catalogue.ts";
 import { usageCsv, usageJson } from "../meter/usage_export.ts";
-import { readUsageOverview } from "../meter/usage_overview.ts";
+import { readKeyReport } from "../meter/key_report.ts";
+import { readMetricTotals } from "../meter/metric_totals.ts";
+import { readUsageNames, readUsageOverview } from "../meter/usage_overview.ts";
 import { readUsageRecordPage } from "../meter/usage_record_list.ts";
+import { readUsageRecordView } from "../meter/usage_record_view.ts";
 import { readStatementLines, readStatementStep, statementCsv } from "../operator/statement_lines.ts";
-import { countUsage } from "../meter/usage_sums.ts";
+import { readUsageSums } from "../meter/usage_sums.ts";
 import { readOperatorRecordPage } from "../operator/usage_record_page.ts";
 import { readUserPage } from "../operator/user_page.ts";
 import { readOperatorUsage } from "../operator/usage_overview.ts";
 import { readOverview } from "../operator/overview.ts";
+import { readPortalOverview } from "../overview_report.ts";
 
 const reports = {
+  readPortalOverview,
   usageJson,
   usageCsv,
-  countUsage,
+  readKeyUsage,
+  readUsageSums,
+  readMetricTotals,
+  readKeyReport,
+  readCatalogue,
+  readKeyList,
+  readUnusedKeys,
+  readUsageNames,
   readUsageOverview,
   readUsageRecordPage,
+  readUsageRecordView,
   findRemainingExtremes,
   sumLimitCells,
   sumLimits,

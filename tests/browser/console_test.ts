@@ -1,14 +1,14 @@
 // The operator console in a real browser: accessible on phones and desktops, light and dark, and without scripts.
 import assert from "node:assert/strict";
-import { browserMissing, problemsOnScreens, watchedPage } from "../support/browser.ts";
+import { browserMissing, openMenu, problemsOnScreens, watchedPage } from "../support/browser.ts";
 import { withApp } from "../support/browser_app.ts";
 import { newOperator } from "../support/console.ts";
 import { fillConsole } from "../support/console_data.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const host = "console.example";
-/** From the smallest phone to a very wide screen. */
-const widths = [320, 360, 768, 1024, 1440, 1920, 2560];
+/** From the smallest phone to a very wide screen, without those that every page is checked with. */
+const widths = [320, 768, 1024, 1920, 2560];
 
 Deno.test({
   ...options,
@@ -38,7 +38,6 @@ Deno.test({
         `/organizations/${organizationId}/api-keys/new`,
         `/organizations/${organizationId}/notes/new`,
         `/organizations/${organizationId}/suspend`,
-        `/organizations/${organizationId}`,
         "/users",
         `/users/${mara.userId}`,
         `/users/${mara.userId}/disable`,
@@ -87,11 +86,12 @@ for (const scripts of [true, false]) {
         await context.addCookies([{ name, value, url: origin }]);
         const { page, errors } = await watchedPage(context);
         await page.goto(`${origin}/portal/api-keys`);
+        await openMenu(page);
         await page.getByRole("link", { name: "Operator console" }).click();
         await page.getByRole("heading", { name: "Top customers this month" }).waitFor();
         await page.locator("header.operator").waitFor();
-        await page.getByRole("link", { name: "bytes", exact: true }).click();
-        await page.getByRole("heading", { name: "bytes per day, this month" }).waitFor();
+        await page.getByRole("link", { name: "Bytes", exact: true }).click();
+        await page.getByRole("heading", { name: "Bytes per day" }).waitFor();
 
         await page.getByRole("link", { name: "Organizations", exact: true }).click();
         await page.getByLabel("Search").fill("cus_8842");
@@ -113,7 +113,7 @@ for (const scripts of [true, false]) {
         await page.locator("#main").getByText("Product added.").waitFor();
         await page.getByText("More", { exact: true }).click();
         await page.getByRole("link", { name: "Portal", exact: true }).click();
-        await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
+        await page.getByRole("heading", { name: /^Welcome to/, level: 1 }).waitFor();
         assert.equal(await page.locator("header.operator").count(), 0);
         assert.deepEqual(errors, []);
       }),

@@ -1,64 +1,148 @@
-// The API reference in a real browser: accessible on phones and desktops, light and dark, with and without scripts.
+// The documentation in a real browser: accessible on phones and desktops, light and dark, with and without scripts; readers choose
+// the language of examples, and old addresses lead to the page that has their text now.
 import assert from "node:assert/strict";
 import { startTestApp } from "../support/app.ts";
-import { browserMissing, launchBrowser, problemsOnScreens, watchedPage } from "../support/browser.ts";
+import {
+  browserMissing,
+  launchBrowser,
+  type Page,
+  problemsOnScreens,
+  watchedPage,
+} from "../support/browser.ts";
 import { freePort } from "../support/sqld.ts";
+
+const paths = [
+  "/docs",
+  "/docs/settings",
+  "/docs/guarantees",
+  "/docs/proxy-configuration",
+  "/docs/errors",
+  "/docs/search?q=idempotency",
+  "/docs/reference/operators",
+  "/docs/reference/usage/recordUsage",
+];
 
 Deno.test({
   name:
-    "/docs passes axe on phones and desktops, light and dark, with and without scripts, and loads nothing from other servers",
+    "the documentation passes axe on phones and desktops, scrolls nowhere sideways, and loads nothing from other servers",
   ignore: browserMissing(),
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {
-    const port = freePort();
-    const origin = `http://localhost:${port}`;
-    const test = await startTestApp({ PORT: String(port), BASE_URL: origin });
-    const server = Deno.serve(
-      { port, hostname: "127.0.0.1", onListen() {} },
-      (request) => test.app.fetch(request),
-    );
-    const browser = await launchBrowser();
+    const { origin, close, browser } = await startDocs();
     try {
-      for (
-        const { width, colorScheme, javaScriptEnabled } of [
-          { width: 360, colorScheme: "light", javaScriptEnabled: true },
-          { width: 360, colorScheme: "dark", javaScriptEnabled: false },
-          { width: 1440, colorScheme: "dark", javaScriptEnabled: true },
-        ] as const
-      ) {
+      for (const { width, colorScheme, javaScriptEnabled } of screens) {
         const context = await browser.newContext({
           viewport: { width, height: 900 },
           colorScheme,
           javaScriptEnabled,
         });
         const { page, errors } = await watchedPage(context);
-        const asked: string[] = [];
-        page.on("request", (request) => asked.push(new URL(request.url()).origin));
-        await page.goto(`${origin}/docs`);
-        const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-        assert.ok(Number(wide) <= 0, `scrolls horizontally by ${wide} px`);
-        const operation = page.locator("#recordUsage");
-        await operation.locator("summary").first().click();
-        await operation.getByText("usageRecord.voidedAt", { exact: true }).first().waitFor();
-        await operation.getByRole("link", { name: "idempotency_conflict" }).click();
-        await page.locator("#error-idempotency_conflict").waitFor();
-        assert.equal(new URL(page.url()).hash, "#error-idempotency_conflict");
-        // axe needs seconds for all operations, so on the phone it checks only one of each group.
-        if (width === 360) {
-          await page.evaluate(
-            `for (const one of document.querySelectorAll("article + article")) one.remove()`,
-          );
+        const asked = new Set<string>();
+        page.on("request", (request) => asked.add(new URL(request.url()).origin));
+        for (const path of paths) {
+          await page.goto(origin + path);
+          const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+          assert.ok(Number(wide) <= 0, `${path} scrolls horizontally by ${wide} px at ${width}`);
+          const height = await page.evaluate("document.querySelector('main').scrollHeight");
+          if (width === 1440) assert.ok(Number(height) <= 6_000, `${path} is ${height} px high`);
+          if (javaScriptEnabled) {
+            assert.deepEqual(await problemsOnScreens(page, [{ colorScheme, width }]), [], path);
+          }
         }
-        if (javaScriptEnabled) assert.deepEqual(await problemsOnScreens(page, [{ colorScheme, width }]), []);
-        assert.deepEqual([...new Set(asked)], [origin]);
+        await chooses(page, { origin, isRemembered: javaScriptEnabled });
+        assert.deepEqual([...asked], [origin]);
         assert.deepEqual(errors, []);
         await context.close();
       }
     } finally {
-      await browser.close();
-      await server.shutdown();
-      await test.dispose();
+      await close();
     }
   },
 });
+
+Deno.test({
+  name: "old addresses of the reference lead to its pages, and the navigation and the search to each other",
+  ignore: browserMissing(),
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    const { test, origin, close, browser } = await startDocs();
+    try {
+      const permissions = ["clipboard-read", "clipboard-write"];
+      const context = await browser.newContext({ viewport: { width: 1440, height: 500 }, permissions });
+      const { page, errors } = await watchedPage(context);
+      await page.goto(`${origin}/docs#recordUsage`);
+      await page.waitForURL(`${origin}/docs/reference/usage/recordUsage`);
+      await page.getByLabel("Python").first().check();
+      await page.getByRole("button", { name: "Copy" }).first().click();
+      await page.getByText("Copied").first().waitFor();
+      const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+      assert.match(copied, /^import os\nimport requests\n\nresponse = requests\.post\(\n/);
+      assert.doesNotMatch(copied, /curl|fetch/);
+      const current = page.locator(".docs-side > .places [aria-current]");
+      assert.equal(await current.innerText(), "Record usage");
+      // However long the navigation is.
+      await current.waitFor();
+      const { y = -1 } = await current.boundingBox() ?? {};
+      assert.ok(y > 0 && y < 500, `the current entry is at ${y}`);
+      await page.getByRole("link", { name: "idempotency_conflict" }).click();
+      await page.waitForURL(`${origin}/docs/errors#error-idempotency_conflict`);
+      await page.getByLabel("Search the documentation").fill("retry safely");
+      await page.keyboard.press("Enter");
+      await page.getByRole("link", { name: "Record usage › Retry safely" }).click();
+      await page.waitForURL(`${origin}/docs/record-usage#retry-safely`);
+      // The portal doesn't swap the documentation into its own frame.
+      const { cookie } = await test.signUp();
+      const [name = "", value = ""] = cookie.split("=");
+      await context.addCookies([{ name, value, url: origin }]);
+      await page.goto(`${origin}/portal`);
+      await page.getByRole("link", { name: "Quick start" }).click();
+      await page.getByText("You are signed in to").waitFor();
+      assert.equal(await page.locator("#side").count(), 0);
+      await page.getByRole("link", { name: "Back to the portal" }).click();
+      await page.waitForURL(`${origin}/portal`);
+      assert.deepEqual(errors, []);
+    } finally {
+      await close();
+    }
+  },
+});
+
+const screens = [
+  { width: 320, colorScheme: "light", javaScriptEnabled: false },
+  { width: 360, colorScheme: "dark", javaScriptEnabled: true },
+  { width: 1440, colorScheme: "light", javaScriptEnabled: true },
+] as const;
+
+async function startDocs() {
+  const port = freePort();
+  const origin = `http://localhost:${port}`;
+  const test = await startTestApp({ PORT: String(port), BASE_URL: origin });
+  const server = Deno.serve(
+    { port, hostname: "127.0.0.1", onListen() {} },
+    (request) => test.app.fetch(request),
+  );
+  const browser = await launchBrowser();
+  const close = async () => {
+    await browser.close();
+    await server.shutdown();
+    await test.dispose();
+  };
+  return { test, origin, browser, close };
+}
+
+/** Chooses Python in one example. With scripts, all others on this page and the next one follow. */
+async function chooses(
+  page: Page,
+  { origin, isRemembered }: { origin: string; isRemembered: boolean },
+): Promise<void> {
+  await page.goto(`${origin}/docs`);
+  const shown = page.locator(".code-scroll:visible", { hasText: "import requests" });
+  assert.equal(await shown.count(), 0);
+  await page.getByLabel("Python").first().check();
+  await shown.first().waitFor();
+  assert.equal(await shown.count(), isRemembered ? 2 : 1);
+  await page.goto(`${origin}/docs/reference/usage/recordUsage`);
+  assert.equal(await shown.count(), isRemembered ? 1 : 0);
+}

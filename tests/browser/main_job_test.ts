@@ -7,6 +7,7 @@ import {
   browserMissing,
   type Page,
   problemsOnScreens,
+  signOut,
   watchedPage,
 } from "../support/browser.ts";
 import { withProgram } from "../support/browser_app.ts";
@@ -22,7 +23,7 @@ async function signUp(page: Page, baseUrl: string, email: string): Promise<void>
   await page.locator("#email").fill(email);
   await page.getByLabel("Password").fill(testPassword);
   await page.getByRole("button", { name: "Create account" }).click();
-  await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: /^Welcome to/, level: 1 }).waitFor();
 }
 
 /** Runs the command on the page. */
@@ -54,9 +55,10 @@ for (const scripts of [true, false]) {
           if (request.isNavigationRequest()) loads++;
         });
         await signUp(page, baseUrl, "ada@example.com");
-        assert.equal(await page.title(), "API keys · Gatehouse");
+        assert.equal(await page.title(), "Overview · Gatehouse");
 
         const loadsBefore = loads;
+        await page.getByRole("link", { name: "Create key" }).click();
         await page.getByLabel("Name", { exact: true }).fill("Production");
         await page.getByRole("button", { name: "Create key" }).click();
         await page.getByText(apiKeyWords.shownOnce).first().waitFor();
@@ -68,13 +70,18 @@ for (const scripts of [true, false]) {
           await page.getByText("Copied").first().waitFor();
           assert.equal(await page.evaluate("navigator.clipboard.readText()"), key);
         } else assert.equal(await copy.isVisible(), false);
+        await page.getByText("Waiting for the first request").waitFor();
         await pasteCurl(page);
+        // With scripts, the page waits for the request.
+        if (scripts) await page.clock.fastForward(3_000);
+        else await page.getByRole("link", { name: "Check again" }).click();
+        await page.getByText("First request received").waitFor();
 
         // The usage goes up.
-        await page.getByRole("link", { name: "Usage" }).click();
+        await page.getByRole("link", { name: "Usage", exact: true }).click();
         await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
         assert.match(await page.locator("#main").innerText(), /my-product/);
-        const count = async () => Number(await page.locator(".figures dd.value").first().innerText());
+        const count = async () => Number(await page.locator(".figure[aria-current] .value").innerText());
         assert.equal(await count(), 1);
         const json = { productSlug: "tiles", metric: "requests", quantity: 41 };
         await fetch(`${baseUrl}/api/v1/usage`, {
@@ -85,16 +92,18 @@ for (const scripts of [true, false]) {
         // With scripts, the page refreshes itself.
         if (scripts) await page.clock.fastForward(15_000);
         else await page.reload();
-        await page.locator(".figures dd.value", { hasText: "42" }).first().waitFor();
+        await page.locator(".figure[aria-current] .value", { hasText: "42" }).waitFor();
 
         await page.getByRole("link", { name: "API keys" }).first().click();
         await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
         assert.doesNotMatch(await page.content(), new RegExp(key));
+        await page.locator("summary[aria-label='Actions for Production']").click();
         await page.getByRole("link", { name: /Revoke/ }).click();
         await page.getByText(apiKeyWords.revocation).first().waitFor();
         await page.getByRole("button", { name: "Revoke key" }).click();
         await page.getByText(apiKeyWords.revoked("Production")).first().waitFor();
-        assert.match(await page.locator("table").innerText(), /Revoked/);
+        await page.getByRole("link", { name: /^Inactive/ }).click();
+        await page.locator("table").getByText(/Revoked/).first().waitFor();
         const refused = await fetch(`${baseUrl}/api/v1/usage`, {
           headers: { authorization: `Bearer ${key}` },
         });
@@ -105,8 +114,7 @@ for (const scripts of [true, false]) {
 
         await page.goBack();
         await page.goto(`${baseUrl}/portal/api-keys`);
-        await page.getByRole("button", { name: "Sign out" }).first().click();
-        await page.getByRole("heading", { name: "Sign in" }).waitFor();
+        await signOut(page);
         await page.goto(`${baseUrl}/portal/usage`);
         await page.locator("#email").fill("ADA@example.com");
         await page.getByLabel("Password").fill(testPassword);
@@ -127,17 +135,28 @@ Deno.test({
       await signUp(page, baseUrl, "ada@example.com");
       const longName = `“${"Wörld<wide>".repeat(8)}” 🗝`;
       for (const name of ["Production", longName, "Old website"]) {
+        await page.goto(`${baseUrl}/portal/api-keys/new`);
         await page.getByLabel("Name", { exact: true }).fill(name);
         await page.getByRole("button", { name: "Create key" }).click();
         await page.getByText(apiKeyWords.shownOnce).first().waitFor();
       }
-      const emptyUsage = await visit(await first.newPage(), `${baseUrl}/portal/usage`);
-      assert.deepEqual(emptyUsage, []);
+      for (const path of ["/portal", "/portal/usage", "/portal/usage/records"]) {
+        assert.deepEqual(await visit(await first.newPage(), baseUrl + path), [], `${path} without usage`);
+      }
       await pasteCurl(page);
-      const id = /api-keys\/(key_[0-9a-f]+)\/revoke/.exec(await page.content())?.[1];
+      const id = /api-keys\/(key_[0-9a-f]+)"/.exec(await page.content())?.[1];
+      await page.goto(`${baseUrl}/portal/usage/records`);
+      const record = await page.locator("td.title a").first().getAttribute("href");
       const cookies = await first.cookies();
       const signedIn = [
+        "/portal",
+        "/portal/usage/records",
+        "/portal/usage/records?from=2026-11-22&to=2026-11-21",
+        record ?? "",
         "/portal/api-keys",
+        "/portal/api-keys/new",
+        `/portal/api-keys/${id}`,
+        `/portal/api-keys/${id}/first-request`,
         "/portal/usage",
         "/portal/usage?range=24h",
         "/portal/audit",
@@ -181,10 +200,10 @@ async function failedFormsLookWell(
   assert.equal(await page.locator("#email").inputValue(), "grace@example.com");
   assert.deepEqual(await problemsOnScreens(page), []);
   const keys = await member.newPage();
-  await keys.goto(`${baseUrl}/portal/api-keys`);
+  await keys.goto(`${baseUrl}/portal/api-keys/new`);
   await keys.getByLabel("Name", { exact: true }).fill("   ");
   await keys.getByRole("button", { name: "Create key" }).click();
   await keys.getByText(enterName).waitFor();
-  assert.equal(new URL(keys.url()).pathname, "/portal/api-keys");
+  assert.equal(new URL(keys.url()).pathname, "/portal/api-keys/new");
   assert.deepEqual(await problemsOnScreens(keys), []);
 }

@@ -7,6 +7,7 @@ import {
   browserMissing,
   type Page,
   problemsOnScreens,
+  signOut,
   watchedPage,
 } from "../support/browser.ts";
 import { withProgram } from "../support/browser_app.ts";
@@ -45,12 +46,7 @@ async function signUp(page: Page, baseUrl: string): Promise<void> {
   await page.locator("#email").fill(email);
   await page.getByLabel("Password").fill(testPassword);
   await page.getByRole("button", { name: "Create account" }).click();
-  await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
-}
-
-async function signOut(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Sign out" }).first().click();
-  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await page.getByRole("heading", { name: /^Welcome to/, level: 1 }).waitFor();
 }
 
 async function givePassword(page: Page): Promise<void> {
@@ -119,7 +115,7 @@ Deno.test({
       await page.getByText(signInWords.passkeyCanceled).waitFor();
       await device.setVerified(true);
       await page.getByRole("button", { name: "Use a passkey" }).click();
-      await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
+      await page.getByRole("heading", { name: /^Welcome to/, level: 1 }).waitFor();
 
       await page.goto(`${baseUrl}/portal/account/passkeys`);
       await page.getByRole("link", { name: /Remove/ }).click();

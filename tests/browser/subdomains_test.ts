@@ -9,6 +9,7 @@ import {
   watchedPage,
 } from "../support/browser.ts";
 import { respond as answerOfProduct } from "../../examples/product/server.ts";
+import { Gatehouse } from "../../packages/client/src/index.ts";
 import { signInAgain } from "../support/people.ts";
 import { poll } from "../support/poll.ts";
 import { codeOf, turnOnTwoStep } from "../support/second_step.ts";
@@ -150,7 +151,7 @@ Deno.test({
       await page.goto(`${auth}/sign-in?return_to=${encodeURIComponent(`${other}/`)}`);
       await signIn(page, ada.email);
       // Sign-in doesn't redirect there either.
-      await page.waitForURL(`${auth}/portal/api-keys`);
+      await page.waitForURL(`${auth}/portal`);
       for (const origin of [other, evil]) {
         await page.goto(`${origin}/`);
         // The client script loads on any origin, but can't read anything.
@@ -238,7 +239,7 @@ Deno.test({
         const page = await context.newPage();
         await page.goto(`${auth}/sign-in`);
         await signIn(page, ada.email);
-        await page.waitForURL(`${auth}/portal/api-keys`);
+        await page.waitForURL(`${auth}/portal`);
         assert.deepEqual(await cookieDomains(context), ["auth.example.test"]);
         assert.deepEqual(await askServer(context, app), nobody);
         profiles.push(context);
@@ -359,9 +360,10 @@ Deno.test({
     });
     const serve = (port: number, response: (request: Request) => Response | Promise<Response>) =>
       Deno.serve({ port, hostname: "127.0.0.1", onListen() {} }, response);
+    const gatehouse = new Gatehouse({ url: auth });
     const servers = [
       serve(port, (request) => test.app.fetch(request)),
-      ...products.map((one) => serve(one, (request) => answerOfProduct(request, auth))),
+      ...products.map((one) => serve(one, (request) => answerOfProduct(request, gatehouse))),
     ];
     const browser = await launchBrowser();
     try {

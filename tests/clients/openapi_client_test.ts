@@ -1,13 +1,13 @@
 // Generates a TypeScript client from the OpenAPI document with openapi-typescript and openapi-fetch, type-checks its use,
 // and records usage with it.
 import assert from "node:assert/strict";
+// Adds the generator and the imports of the program below to the lock file and the cache.
 // deno-lint-ignore no-import-prefix
-import openapiTS, { astToString } from "npm:openapi-typescript@7.13.0";
-// Adds the imports of the program below to the lock file and the cache.
+import type {} from "npm:openapi-typescript@7.13.0";
 // deno-lint-ignore no-import-prefix
 import type {} from "npm:openapi-fetch@0.17.0";
-import { startTestApp } from "../support/app.ts";
-import { freePort } from "../support/sqld.ts";
+import { withWorkshop } from "../support/generators.ts";
+import { readGuide } from "../support/guides.ts";
 
 /** A program with valid and invalid uses. The type check fails if an invalid use is allowed. */
 const program = `
@@ -81,40 +81,10 @@ console.log(JSON.stringify({
 }));
 `;
 
-Deno.test("a client generated from the OpenAPI document type-checks, rejects invalid uses and records usage", async () => {
-  const port = freePort();
-  const baseUrl = `http://localhost:${port}`;
-  const test = await startTestApp({ PORT: String(port), BASE_URL: baseUrl });
-  const server = Deno.serve(
-    { port, hostname: "127.0.0.1", onListen() {} },
-    (request) => test.app.fetch(request),
-  );
-  const folder = await Deno.makeTempDir();
-  try {
-    const document = await (await fetch(`${baseUrl}/api/openapi.json`)).text();
-    await Deno.writeTextFile(`${folder}/gatehouse.d.ts`, astToString(await openapiTS(document)));
-    await Deno.writeTextFile(`${folder}/program.ts`, program);
-    await Deno.writeTextFile(
-      `${folder}/deno.json`,
-      JSON.stringify({
-        imports: { "openapi-fetch": "npm:openapi-fetch@0.17.0" },
-        compilerOptions: { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
-      }),
-    );
-    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: [
-        "run",
-        "--check",
-        "--no-lock",
-        "--no-prompt",
-        "--allow-net=localhost",
-        "program.ts",
-        baseUrl,
-      ],
-      cwd: folder,
-    }).output();
-    assert.ok(success, new TextDecoder().decode(stderr));
-    assert.deepEqual(JSON.parse(new TextDecoder().decode(stdout)), {
+Deno.test("a client of openapi-typescript type-checks, rejects invalid uses and records usage", () =>
+  withWorkshop(async ({ baseUrl, generate, run }) => {
+    await generate((await readGuide("api.md"))("openapi-typescript"));
+    assert.deepEqual(await run("program", program, [baseUrl]), {
       role: "OWNER",
       // Keys may void only if an operator has granted it.
       statuses: [201, 200, 409, 200, 401, 403],
@@ -125,9 +95,4 @@ Deno.test("a client generated from the OpenAPI document type-checks, rejects inv
       code: "invalid_api_key",
       voidedAt: "undefined",
     });
-  } finally {
-    await server.shutdown();
-    await test.dispose();
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  }, { exactOptionalPropertyTypes: true }));

@@ -233,7 +233,10 @@ diskTest(
     }
     // The log now has space for the rejected record, but the index doesn't.
     leavePages = 0;
-    for (let n = 0; n < 5; n++) assert.equal(await sendInLittleRoom(), false);
+    let answered = 0;
+    for (let n = 0; n < 5; n++) answered += await sendInLittleRoom() ? 1 : 0;
+    // Every ten seconds, the server notes the last request with the key, which may make the index grow in between.
+    assert(answered <= 2, `${answered} of 5 were answered`);
     await situation.assertReadsWork();
     assert.equal(situation.program.pid, pid);
     if (situation.random.chance(0.5)) {

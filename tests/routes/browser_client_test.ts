@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { respond as answerOfProduct } from "../../examples/product/server.ts";
+import { Gatehouse } from "../../packages/client/src/index.ts";
 import { returnToCharactersMax } from "../../domain/limits.ts";
 import { startTestApp, testApp } from "../support/app.ts";
 import { clientTest } from "../support/client_stage.ts";
@@ -111,9 +112,8 @@ Deno.test("the types of /gatehouse.js accept correct code and reject errors", as
 Deno.test("the example product's server returns a 503 while the service is unavailable", async () => {
   const asked = (ask: () => Promise<Response>) =>
     answerOfProduct(
-      new Request("https://app.example.com/server"),
-      "https://auth.example.com",
-      ask as typeof fetch,
+      new Request("https://app.example.com/server", { headers: { Cookie: "access_token=t" } }),
+      new Gatehouse({ url: "https://auth.example.com", fetch: ask as typeof fetch }),
     );
   const unavailable = await asked(() =>
     Promise.resolve(Response.json({ error: { code: "unavailable" } }, { status: 503 }))

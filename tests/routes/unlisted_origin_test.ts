@@ -59,7 +59,7 @@ testApp(
     }
     const forward = await test.send("/api/auth/forward", { headers: { origin: "https://wiki.example.com" } });
     await assertError(forward, 401, "unauthenticated");
-    const portal = await test.send("/portal/api-keys", {
+    const portal = await test.send("/portal/api-keys/new", {
       form: { name: "A" },
       headers: { origin: "https://wiki.example.com" },
     });

@@ -19,8 +19,27 @@ import { assertDocumented } from "./documented.ts";
 export const testStart = Date.UTC(2026, 10, 21, 14, 3, 11, 250);
 export const testPassword = "correct horse 9 battery";
 
+/** Hashes a password once and remembers the results, because hashing takes longer than the rest of many tests. */
+class RememberingHasher extends PasswordHasher {
+  readonly #hashes = new Map<string, string>();
+  readonly #matches = new Map<string, boolean>();
+
+  override async hash(password: string): Promise<string> {
+    const phc = this.#hashes.get(password) ?? await super.hash(password);
+    this.#hashes.set(password, phc);
+    return phc;
+  }
+
+  override async verify(phc: string | undefined, password: string): Promise<boolean> {
+    const key = JSON.stringify([phc, password]);
+    const matches = this.#matches.get(key) ?? await super.verify(phc, password);
+    this.#matches.set(key, matches);
+    return matches;
+  }
+}
+
 /** Shared and started up front, because its threads take longer to start than most tests take to run. */
-const passwordHasher = new PasswordHasher(navigator.hardwareConcurrency);
+const passwordHasher = new RememberingHasher(navigator.hardwareConcurrency);
 await Promise.all(Array.from({ length: navigator.hardwareConcurrency }, () => passwordHasher.hash("")));
 
 /** A running app and its test controls. */

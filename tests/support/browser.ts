@@ -11,12 +11,15 @@ const executablePath = "/usr/bin/chromium";
 
 /** @returns Whether no browser is installed. @throws When `CI=true`, where one is required. */
 export function browserMissing(): boolean {
+  return programMissing(executablePath);
+}
+
+/** @returns Whether a program is not installed. @throws When `CI=true`, where it is required. */
+export function programMissing(path: string): boolean {
   try {
-    return !Deno.statSync(executablePath).isFile;
+    return !Deno.statSync(path).isFile;
   } catch {
-    if (Deno.env.get("CI") === "true") {
-      throw new Error(`CI requires these tests, but ${executablePath} is missing`);
-    }
+    if (Deno.env.get("CI") === "true") throw new Error(`CI requires these tests, but ${path} is missing`);
     return true;
   }
 }
@@ -39,6 +42,32 @@ export function launchBrowser(hosts: Readonly<Record<string, string>> = {}): Pro
   });
 }
 
+let shared: { browser: Browser; hosts: string } | undefined;
+
+/**
+ * Runs a test with a browser that the file's tests share, and closes what the test opened.
+ *
+ * @param hosts See {@linkcode launchBrowser}.
+ */
+export async function withBrowser(
+  run: (browser: Browser) => Promise<void>,
+  hosts: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const key = JSON.stringify(hosts);
+  if (shared?.hosts !== key) {
+    await shared?.browser.close();
+    shared = { browser: await launchBrowser(hosts), hosts: key };
+  }
+  const { browser } = shared;
+  try {
+    await run(browser);
+  } finally {
+    await Promise.all(browser.contexts().map((context) => context.close()));
+  }
+}
+
+Deno.test.afterAll(async () => await shared?.browser.close());
+
 /** Opens a page and collects its script errors and content security policy violations. */
 export async function watchedPage(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {
   const page = await context.newPage();
@@ -53,6 +82,18 @@ export async function watchedPage(context: BrowserContext): Promise<{ page: Page
   return { page, errors };
 }
 
+/** Opens the menu of the sidebar, which has the organizations and the account. */
+export async function openMenu(page: Page): Promise<void> {
+  await page.locator("#side summary:visible").last().click();
+}
+
+/** Signs out of the portal. */
+export async function signOut(page: Page): Promise<void> {
+  await openMenu(page);
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+}
+
 /** Opens a browser window with the cookie of a session. @param cookie As the `Cookie` header has it. */
 export async function signedInContext(
   browser: Browser,
@@ -65,22 +106,30 @@ export async function signedInContext(
   return context;
 }
 
-/** The color schemes and widths that every page is checked with. */
-export const screens: readonly { readonly colorScheme: "light" | "dark"; readonly width: number }[] = [
-  { colorScheme: "light", width: 360 },
-  { colorScheme: "light", width: 1440 },
-  { colorScheme: "dark", width: 1440 },
-  { colorScheme: "dark", width: 360 },
+/** What a page is looked at with. */
+export interface Screen {
+  readonly colorScheme: "light" | "dark";
+  readonly width: number;
+}
+
+/** Both color schemes and both widths. The other two combinations show the same colors and layouts. */
+const diagonals: readonly (readonly Screen[])[] = [
+  [{ colorScheme: "light", width: 360 }, { colorScheme: "dark", width: 1440 }],
+  [{ colorScheme: "dark", width: 360 }, { colorScheme: "light", width: 1440 }],
 ];
+let looks = 0;
 
 /**
  * Checks a loaded page on each screen without reloading it.
  *
  * @param page Works with JavaScript disabled too.
- * @param on The screens. Default: phone and desktop, light and dark.
+ * @param on The screens. Default: phone and desktop, one light and the other dark, swapped from call to call.
  * @returns One line per problem: axe-core violations (frames excluded), horizontal scrolling, or not exactly one `h1`.
  */
-export async function problemsOnScreens(page: Page, on = screens): Promise<string[]> {
+export async function problemsOnScreens(
+  page: Page,
+  on = diagonals[looks++ % 2] as readonly Screen[],
+): Promise<string[]> {
   // axe-core is half a megabyte, so inject it once per page.
   if (await page.evaluate("globalThis.axe === undefined")) await page.evaluate(`(() => { ${axe} })()`);
   const findings: string[] = [];

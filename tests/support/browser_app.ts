@@ -1,7 +1,7 @@
 // Opens the app in a real browser: either in this process, with the test's clock and emails, or as the real program.
 import assert from "node:assert/strict";
 import { startTestApp, type TestApp } from "./app.ts";
-import { type Browser, launchBrowser } from "./browser.ts";
+import { type Browser, withBrowser } from "./browser.ts";
 import { isReady, startProgram } from "./program.ts";
 import { freePort } from "./sqld.ts";
 
@@ -16,26 +16,27 @@ export async function withApp(
     { port, hostname: "127.0.0.1", onListen() {} },
     (request) => test.app.fetch(request),
   );
-  const browser = await launchBrowser({ [host]: "127.0.0.1" });
   try {
-    await run(test, browser);
+    await withBrowser((browser) => run(test, browser), { [host]: "127.0.0.1" });
   } finally {
-    await browser.close();
     await server.shutdown();
     await test.dispose();
   }
 }
 
+/** Runs a test with the program in its own process and folder, and a browser. */
+export function withProgram(run: (baseUrl: string, browser: Browser) => Promise<void>): Promise<void> {
+  return withRunningProgram((baseUrl) => withBrowser((browser) => run(baseUrl, browser)));
+}
+
 /** Runs a test with the program in its own process and folder, and asserts that it exits cleanly. */
-export async function withProgram(run: (baseUrl: string, browser: Browser) => Promise<void>): Promise<void> {
+export async function withRunningProgram(run: (baseUrl: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-browser-" });
   const program = startProgram({ folder });
-  await isReady(program);
-  const browser = await launchBrowser();
   try {
-    await run(program.baseUrl, browser);
+    await isReady(program);
+    await run(program.baseUrl);
   } finally {
-    await browser.close();
     program.kill("SIGTERM");
     assert.equal(await program.ended(), 0);
     await Deno.remove(folder, { recursive: true });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 
 /** A fake page with the client loaded, and a fake service. */
 export interface Stage {
-  readonly client: typeof import("../../static/gatehouse.d.ts");
+  readonly client: typeof import("../../packages/client/src/browser.d.ts");
   /** Pending requests, as method and path. */
   readonly waiting: string[];
   /** Responds to the oldest pending request, or to the oldest one that matches `to`. */

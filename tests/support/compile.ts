@@ -19,6 +19,7 @@ const duplicates: Readonly<Record<string, RegExp>> = {
   "bowser": /^(bundled|es5)\.js$|^src$/,
   "hono": /^dist\/cjs$/,
   "htmx.org": /^dist\/(?!htmx\.min\.js$)/,
+  "marked": /^(bin|man)$|^lib\/marked\.umd\.js$/,
   "nodemailer": /^dist\/cjs$/,
   "otpauth": /^dist\/otpauth\.(?!esm\.js$)/,
   "tldts": /^dist\/(es6$|index\.)/,

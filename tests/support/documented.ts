@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 // deno-lint-ignore no-import-prefix
 import { Ajv2020, type ValidateFunction } from "npm:ajv@8.20.0/dist/2020.js";
+import { errorComponent } from "../../routes/api/openapi/error_responses.ts";
 import type { JsonSchema, JsonSchemas } from "../../routes/api/openapi/examples.ts";
 import { resolved } from "../../routes/api/openapi/examples.ts";
 import {
@@ -100,11 +101,12 @@ async function assertUnmatched(
   const statuses = [isPath ? 405 : 404, 414, 431, 500];
   assert.ok(statuses.includes(response.status), `undocumented path: ${what}`);
   const schema: JsonSchema = { $ref: "#/components/schemas/Error" };
+  const { component } = errorComponent("#/components/responses/problem_method_not_allowed");
   await assertBody(check, {
     what,
     request,
     response,
-    documented: { description: "", content: { "application/json": { schema } } },
+    documented: { description: "", content: { "application/json": { schema }, ...component.content } },
   });
 }
 
@@ -130,7 +132,7 @@ async function assertBody(
   const given = Object.keys(content).find((one) => type === one || type?.startsWith(`${one};`));
   assert.ok(given, `undocumented content type ${type}: ${what}`);
   const schema = content[given]?.schema;
-  if (given !== "application/json" || schema === undefined || request.method === "HEAD") return;
+  if (!given.endsWith("json") || schema === undefined || request.method === "HEAD") return;
   const key = shared ?? JSON.stringify(schema);
   let validate = check.validators.get(key);
   if (validate === undefined) {
@@ -150,7 +152,7 @@ async function assertBody(
 export function strict(given: JsonSchema, schemas: JsonSchemas): JsonSchema {
   const { allOf, ...schema } = resolved(given, schemas);
   if (allOf !== undefined) {
-    return strict(allOf.map((part) => resolved(part, schemas)).reduce(merged, schema), schemas);
+    return strict(allOf.reduce((one, part) => merged(one, part, schemas), schema), schemas);
   }
   const each = (list: readonly JsonSchema[]) => list.map((one) => strict(one, schemas));
   return {
@@ -168,11 +170,12 @@ export function strict(given: JsonSchema, schemas: JsonSchemas): JsonSchema {
 }
 
 /** @returns Both schemas in one, with their properties merged by name. */
-function merged(one: JsonSchema, other: JsonSchema): JsonSchema {
+function merged(first: JsonSchema, second: JsonSchema, schemas: JsonSchemas): JsonSchema {
+  const [one, other] = [resolved(first, schemas), resolved(second, schemas)];
   const properties: Record<string, JsonSchema> = { ...one.properties };
   for (const [name, property] of Object.entries(other.properties ?? {})) {
     const known = properties[name];
-    properties[name] = known === undefined ? property : merged(known, property);
+    properties[name] = known === undefined ? property : merged(known, property, schemas);
   }
   const required = [...one.required ?? [], ...other.required ?? []];
   return {

@@ -6,9 +6,21 @@
  * @throws When one is missing and `CI=true`, where all are required.
  */
 export function programsMissing(...names: readonly string[]): boolean {
-  const missing = names.filter((name) =>
-    !new Deno.Command("sh", { args: ["-c", `command -v ${name}`], stdout: "null" }).outputSync().success
-  );
+  return areMissing(names.filter((name) => !succeeds(`command -v ${name}`)));
+}
+
+/** @returns The same for a package of Python. */
+export function pythonPackageMissing(name: string): boolean {
+  return areMissing(succeeds(`python3 -c 'import ${name}'`) ? [] : [`${name} for python3`]);
+}
+
+function succeeds(command: string): boolean {
+  const { success } = new Deno.Command("sh", { args: ["-c", command], stdout: "null", stderr: "null" })
+    .outputSync();
+  return success;
+}
+
+function areMissing(missing: readonly string[]): boolean {
   if (missing.length > 0 && Deno.env.get("CI") === "true") {
     throw new Error(`CI requires these tests, but these programs are missing: ${missing.join(", ")}`);
   }

@@ -1,5 +1,6 @@
 // Serves Gatehouse at auth.example.test and the example product at sibling domains, over TLS on one port.
 import { respond as answerOfProduct } from "../../examples/product/server.ts";
+import { Gatehouse } from "../../packages/client/src/index.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { type Browser, type BrowserContext, launchBrowser } from "./browser.ts";
 import { testAuthority } from "./smtp_tls.ts";
@@ -71,7 +72,7 @@ export async function withSubdomains(
     if (pathname === "/moved") return Response.redirect(`${origin("docs.example.test")}/?moved=1`, 302);
     const ask = (...given: Parameters<typeof fetch>) =>
       Promise.resolve(current.app.fetch(new Request(...given)));
-    return await answerOfProduct(request, auth, ask);
+    return await answerOfProduct(request, new Gatehouse({ url: auth, fetch: ask }));
   }
 
   const server = Deno.serve(

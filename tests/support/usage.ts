@@ -41,7 +41,7 @@ export interface ReadSum {
 export const unlimited = { API_KEY_REQUESTS_PER_SECOND: "0" } as const;
 
 /** Defines a test with its own app on each kind of database. */
-export function onEveryDatabase(promise: string, run: (test: TestApp) => Promise<void>): void {
+export function onEveryDatabase(promise: string, run: (test: TestApp) => Promise<void> | void): void {
   for (const kind of databaseKinds) {
     Deno.test({
       name: `${kind.name} database: ${promise}`,

@@ -84,6 +84,16 @@ export async function newPerson(
       now,
     );
   }
+  const organizationId = membership?.organizationId ?? "";
+  return { email, cookie: await newSession(test, { userId, organizationId }), userId, organizationId };
+}
+
+/** Creates a session of a user. @param more `organizationId`: the active organization; "" for none. @returns The `Cookie` header. */
+export async function newSession(
+  test: TestApp,
+  { userId, organizationId }: Pick<TestPerson, "userId" | "organizationId">,
+): Promise<string> {
+  const now = test.now();
   const token = randomBytes(32).toString("base64url");
   await run(
     test,
@@ -92,12 +102,12 @@ export async function newPerson(
     hash("sha256", token, "hex"),
     newId("ses"),
     userId,
-    membership?.organizationId ?? null,
+    organizationId || null,
     now,
     now,
     now,
   );
-  return { email, cookie: `access_token=${token}`, userId, organizationId: membership?.organizationId ?? "" };
+  return `access_token=${token}`;
 }
 
 /** Creates a new world for one attempt. */

@@ -8,12 +8,12 @@ const unguarded = ["services/sign_in/session_writes.ts", "services/audit.ts"];
 const isNamed = (node: ts.Node, ...names: string[]) => ts.isIdentifier(node) && names.includes(node.text);
 
 export const codeRules: Rules = {
-  "only main.ts uses arguments and exits, only commands/ reads the environment": nodeRule(
+  "only main.ts uses arguments and exits, only commands/ and packages/ read the environment": nodeRule(
     program,
     (node, { path }) => {
       const name = ts.isPropertyAccessExpression(node) ? node.getText() : "";
       const isProcess = /^(Deno\.(args|exit)|process\.(argv|exit))$/.test(name) && path !== "main.ts";
-      const isEnvironment = /^(Deno|process)\.env$/.test(name) && !path.startsWith("commands/");
+      const isEnvironment = /^(Deno|process)\.env$/.test(name) && !/^(commands|packages)\//.test(path);
       return isProcess || isEnvironment ? `uses ${name}` : null;
     },
   ),

@@ -15,13 +15,14 @@ const mayImport: Readonly<Record<string, string>> = {
   "main.ts": "commands/ app.ts routes/ services/ views/ db/ domain/ config.ts deno.json",
   "commands/": "commands/ app.ts routes/ services/ views/ db/ domain/ config.ts deno.json",
   "app.ts": "routes/ services/ views/ db/ domain/ config.ts deno.json",
-  "routes/": "routes/ services/ views/ db/ domain/ config.ts static/ deno.json",
+  "routes/": "routes/ services/ views/ db/ domain/ config.ts static/ docs/ examples/ packages/ deno.json",
   "services/": "services/ db/ domain/ config.ts deno.json",
   "views/": "views/ domain/",
   "db/": "db/ domain/ config.ts",
   "domain/": "domain/",
   "config.ts": "no file of this repository",
   "static/": "static/",
+  "packages/": "packages/ deno.json",
 };
 
 const layerOf = (path: string): string => /^[^/]+\/?/.exec(path)?.[0] ?? "";
@@ -38,6 +39,14 @@ export const importRules: Rules = {
   "services, queries and the domain do not use Hono": nodeRule(/^(services|db|domain)\/.*\.tsx?$/, (node) => {
     const specifier = specifierOf(node) ?? "";
     return /^(npm:)?(@hono\/|hono(\/|@|$))/.test(specifier) ? `imports ${specifier}` : null;
+  }),
+  // Hono's types are those of an optional peer.
+  "the client has no dependencies": nodeRule(/^packages\/client\/src\//, (node) => {
+    const specifier = specifierOf(node) ?? "./";
+    const isOwn = /^(\.{1,2}\/|node:)/.test(specifier) || node.getSourceFile().fileName.endsWith(".d.ts");
+    const isType = ts.isImportDeclaration(node) && node.importClause?.isTypeOnly === true &&
+      specifier === "hono";
+    return isOwn || isType ? null : `imports ${specifier}`;
   }),
   "no import closes a circle": importCircles,
 };

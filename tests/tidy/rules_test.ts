@@ -61,16 +61,21 @@ const cases = `
 1 db/a.ts: import "@hono/zod-openapi"; import "honor"; import "./hono.ts";
 1 domain/a.ts: import "npm:hono@4";
 0 routes/a.ts: import "hono";
+# the client has no dependencies
+2 packages/client/src/a.ts: import "hono"; import { Hono } from "hono";
+1 packages/client/src/a.ts: import "npm:hono@4"; import "./b.ts"; import "node:fs"; import type { Context } from "hono";
+0 packages/client/build.ts: import ts from "npm:typescript";
 # no import closes a circle
 1 a.ts: import "./b.ts";⏎== b.ts: import "./c.ts";⏎== c.ts: import "node:fs"; import "./a.ts";
 1 a.ts: import type { B } from "./b.ts";⏎== b.ts: import type { A } from "./a.ts";
 1 a.ts: import "./a.ts";
 0 a.ts: import "./b.ts"; import "./c.ts";⏎== b.ts: import "./c.ts";⏎== c.ts: import "./d.ts";
-# only main.ts uses arguments and exits, only commands/ reads the environment
+# only main.ts uses arguments and exits, only commands/ and packages/ read the environment
 6 app.ts: Deno.args; Deno.exit(1); process.argv; process.exit(); Deno.env.get("A"); process.env;
 0 app.ts: /["'\`]/; "Deno.exit"; \`\${a} Deno.exit\`; Deno.exitCode; // Deno.exit
 1 views/a.tsx: <p>Don't</p>; Deno.env;
 1 main.ts: Deno.args; Deno.exit(1); Deno.env;
+1 packages/client/src/a.ts: process.exit(); process.env;
 1 commands/serve.ts: Deno.env.toObject(); Deno.exit(1);
 0 tests/a_test.ts: Deno.args; Deno.env;
 # all SQL is in db/

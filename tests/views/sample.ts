@@ -3,19 +3,18 @@ import { exampleCurl } from "../../views/components/code.tsx";
 import { auditPage, type AuditPageProps } from "../../views/audit/audit.tsx";
 import { wholeAuditLog } from "../../views/audit/audit_filters.tsx";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import { apiKeyPage } from "../../views/api_keys/api_key_page.tsx";
-import { budgetPage } from "../../views/api_keys/budget.tsx";
-import { apiKeysPage, type ApiKeysPageProps } from "../../views/api_keys/api_keys.tsx";
 import { devMailPage, devMailsPage } from "../../views/mail/dev_mail.tsx";
 import { errorPage } from "../../views/error.tsx";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { editApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
 import { operatorPages } from "./operator_sample.ts";
 import { peoplePages } from "./sample_people.ts";
 import { continuePage, signInPage } from "../../views/sign_in/sign_in.tsx";
 import { signUpPage } from "../../views/account/sign_up.tsx";
+import { overviewPages } from "./overview_sample.ts";
+import type { ChartProps } from "../../views/components/chart_props.ts";
 import { usagePage, type UsagePageProps, type UsageReport } from "../../views/meter/usage.tsx";
 import { accountPages } from "./account_sample.ts";
+import { apiKeyPages } from "./api_keys_sample.ts";
 import { twoStepPages } from "./two_step_sample.ts";
 
 export const now = Date.parse("2026-11-21T14:05:11Z");
@@ -51,57 +50,10 @@ export function portalFrame(text: string): PortalFrame {
   };
 }
 
-/** @returns The same for a suspended organization. */
 function suspendedFrame(text: string): PortalFrame {
   const frame = portalFrame(text);
   const organization = { organizationId: "org_1", name: text, role: "OWNER", suspended: true } as const;
   return { ...frame, session: { ...frame.session, organization } };
-}
-
-/** @returns The props of the API keys page with an active, an expiring, a revoked and an expired key. */
-export function apiKeysProps(text: string): ApiKeysPageProps {
-  const key = {
-    name: text,
-    keyPrefix: "service_live_7Kq2mXfB…",
-    createdAt: "2026-08-23T14:05:11.000Z",
-    createdBy: { id: "usr_2", name: text },
-    createdByOperator: false,
-    permissions: ["maps:render", "usage:read", "usage:write"],
-    budget: [],
-    lastUsedAt: "2026-11-21T14:03:11.000Z",
-    expiresAt: null,
-    revokedAt: null,
-    status: "active",
-    createdByYou: false,
-    dailyRecords: [1, 2],
-  } as const;
-  return {
-    frame: portalFrame(text),
-    apiKeys: [
-      { ...key, id: "key_1" },
-      { ...key, id: `key_2/${text}`, expiresAt: "2026-11-27T20:00:00.000Z", createdByYou: true },
-      { ...key, id: "key_3", status: "revoked", revokedAt: "2026-08-24T00:00:00.000Z" },
-      { ...key, id: "key_4", status: "expired", expiresAt: "2026-10-04T00:00:00.000Z", createdBy: null },
-    ],
-    counts: { active: 2, inactive: 2, activeMax: 100 },
-    nextCursor: text,
-    newKey: {
-      name: text,
-      fullKey: "service_live_1",
-      replaced: { endsAt: "2026-11-22T14:05:11.000Z" },
-    },
-    form: {
-      values: {
-        name: text,
-        expires: "30d",
-        permissions: { usage: new Set(["usage:write"]), own: text },
-      },
-      fields: { name: text, expires: text, permissions: text },
-      message: text,
-    },
-    usageUrl: "https://auth.example.com/api/v1/usage",
-    flash: text,
-  };
 }
 
 /** @returns Limits of which nothing, most and everything is used, and a soft one that is exceeded. */
@@ -126,8 +78,12 @@ export function limitStandings(text: string): LimitStanding[] {
 }
 
 /** @returns The props of the usage page with two days, two series, two keys and a voided record. */
-export function usageProps(text: string): UsagePageProps & { readonly report: UsageReport } {
-  const key = { sum: "1500", share: 66.7, count: 4 };
+export function usageProps(
+  text: string,
+): UsagePageProps & { readonly report: UsageReport & { readonly chart: ChartProps } } {
+  const measure = { slug: text, name: text, unit: null };
+  const line = { name: text, sum: "1500", share: 66.7, change: 12.4 };
+  const lines = { measure, period: text, all: 60, newerHref: "/portal/usage", olderHref: "/portal/usage" };
   const name = { label: text, name: text, startsDay: false };
   return {
     frame: portalFrame(text),
@@ -138,52 +94,77 @@ export function usageProps(text: string): UsagePageProps & { readonly report: Us
       window: "day",
       timezone: "Europe/Berlin",
       filters: { productSlug: text, metric: text, apiKey: text },
+      stack: "key",
+      pages: { products: null, keys: 2 },
     },
     label: text,
+    rangeWords: text,
     unit: "day",
+    timezone: "Europe/Berlin",
+    metric: text,
     choices: {
-      products: ["tiles"],
-      metrics: ["requests"],
-      apiKeys: [{ id: "key_1", name: text }],
+      products: [{ value: "tiles", label: text }],
+      metrics: [{ value: "requests", label: text }],
+      apiKeys: [{ value: "key_1", label: text }],
       timezones: ["Europe/Berlin", "America/Argentina/Buenos_Aires"],
     },
     faults: { from: text, to: text, window: text, metric: text, apiKey: text, timezone: text },
     report: {
-      figures: {
-        sum: "517370",
-        metricLabel: text,
-        recordCount: 88_214,
-        busiest: { label: text, value: "18902" },
-        activeKeys: 3,
-        change: { percent: 12.4, period: text },
+      strip: {
+        metrics: [{ metric: measure, total: "517370", change: 12.4, href: "/portal/usage", isChosen: true }],
+        period: text,
       },
       chart: {
-        title: text,
-        description: text,
+        measure: { name: text, unit: null },
+        by: "day",
+        period: text,
         windows: [
-          { ...name, values: [1000, 200], sums: ["1000", "200"], total: "1200" },
+          {
+            ...name,
+            values: [1000, 200],
+            sums: ["1000", "200"],
+            total: "1200",
+            href: "/portal/usage?range=custom",
+          },
           { ...name, values: [0, 300.5], sums: ["0", "300.5"], total: "300.5" },
         ],
-        series: [text, "2 others"],
-        unit: text,
-        by: "day",
+        series: [{ name: text, color: 1, href: "/portal/usage?productSlug=a" }],
+        others: { count: 2, largest: [{ name: text, total: "200", href: "/portal/usage?productSlug=b" }] },
+        current: { position: 1, elapsed: "5 h 12 min" },
+      },
+      products: {
+        ...lines,
+        title: "Products",
+        column: "Product",
+        lines: [{ ...line, color: 1, href: `/portal/usage?productSlug=${encodeURIComponent(text)}` }],
       },
       keys: {
-        keys: [{ ...key, name: text, href: `/portal/usage?apiKey=${encodeURIComponent(text)}` }],
-        others: { ...key, keys: 12 },
-        unit: text,
+        ...lines,
+        title: "API keys",
+        column: "Key",
+        lines: [
+          { ...line, trend: [0, 5, 3], href: "/portal/api-keys/key_1" },
+          { ...line, change: null, href: null },
+        ],
       },
       csvHref: `/api/portal/usage.csv?metric=${encodeURIComponent(text)}`,
     },
     problem: null,
     limits: limitStandings(text),
+    catalogue: { products: new Map(), metrics: new Map() },
     records: [{
       id: "use_1",
       timestamp: "2026-11-21T14:03:11.000Z",
       productSlug: text,
       metric: text,
       quantity: "9007199254740991.000001",
+      recordedAt: "2026-11-21T14:03:12.000Z",
+      idempotencyKey: text,
+      properties: { [text]: text },
+      apiKeyId: "key_1",
       apiKeyName: text,
+      apiKeyCreatedBy: "usr_1",
+      voidedBy: "key_1",
       voidedAt: "2026-11-21T14:04:00.000Z",
       voidedByName: text,
       voidReason: text,
@@ -241,16 +222,12 @@ export function auditProps(text: string): AuditPageProps {
 
 /** @returns Every page by name, with `text` wherever user text can appear. */
 export function everyPage(text: string): Readonly<Record<string, Page>> {
-  const keys = apiKeysProps(text);
-  const [apiKey] = keys.apiKeys;
-  if (apiKey === undefined) throw new Error("the sample has no key");
   const frame = portalFrame(text);
   const signIn = { email: text, returnTo: text };
   const signUp = { name: text, email: text, organizationName: text, returnTo: text };
   const signUpErrors = { name: text, email: text, password: text, organizationName: text };
   const fault = { status: 404, title: text, message: text, requestId: text, returnTo: `/${text}` };
   const usage = usageProps(text);
-  const limits = limitStandings(text);
   const mail = {
     id: `mail_1/${text}`,
     to: text,
@@ -283,50 +260,19 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     }),
     ...accountPages(text, { frame, gateFrame }),
     ...twoStepPages(text, { frame, gateFrame }),
-    "API keys": apiKeysPage(keys),
-    "API keys, suspended": apiKeysPage({ ...keys, frame: suspendedFrame(text) }),
-    "API keys, none": apiKeysPage({ ...keys, apiKeys: [], newKey: null, flash: null, nextCursor: null }),
-    "API key": apiKeyPage({
-      frame,
-      apiKey: { ...apiKey, budget: limits.slice(1, 3).map((limit) => ({ ...limit, id: limit.limitId })) },
-      limits,
-      canSetBudget: true,
-      flash: text,
-    }),
-    "API key, ended": apiKeyPage({
-      frame,
-      apiKey: { ...apiKey, status: "revoked", permissions: [], dailyRecords: null },
-      limits: null,
-      canSetBudget: true,
-      flash: null,
-    }),
-    "budget": budgetPage({
-      frame,
-      apiKey,
-      limits: [{ productSlug: text, metric: text, per: text, quantity: text, mode: text }],
-      productSlugs: [text],
-      metrics: [text],
-      fields: { "limits": text, "limits[0]": text, "limits[0].quantity": text },
-      message: text,
-    }),
-    "edit": editApiKeyPage({
-      frame,
-      apiKey: { ...apiKey, permissions: ["usage:void"] },
-      name: text,
-      permissions: { usage: new Set(["usage:void"]), own: text },
-      fields: { name: text, permissions: text },
-      message: text,
-    }),
-    "revoke": revokeApiKeyPage({ frame, apiKey }),
-    "rotate": rotateApiKeyPage({ frame, apiKey, value: text, fields: { expireOld: text } }),
+    ...apiKeyPages(text, { frame, limits: limitStandings(text), suspendedFrame: suspendedFrame(text) }),
     "usage": usagePage(usage),
+    ...overviewPages(text, usage, auditProps(text).events),
     "usage, none here": usagePage({
       ...usage,
       limits: null,
-      report: { ...usage.report, figures: { ...usage.report.figures, recordCount: 0, busiest: null } },
+      report: { ...usage.report, chart: null },
     }),
     "usage, no days": usagePage({ ...usage, label: null, report: null, problem: text }),
-    "usage, none ever": usagePage({ ...usage, example: { curl: exampleCurl(text, null) } }),
+    "usage, none ever": usagePage({
+      ...usage,
+      example: { curl: exampleCurl("https://api.example.com/usage", null) },
+    }),
     "mails, in development": devMailsPage({ frame: gateFrame, mails: [mail, mail], now }),
     "mails, none yet": devMailsPage({ frame: gateFrame, mails: [], now }),
     "mail, in development": devMailPage({ frame: gateFrame, mail, home: "http://localhost:8000", now }),

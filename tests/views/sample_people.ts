@@ -12,16 +12,11 @@ import {
   transferOrganizationPage,
 } from "../../views/organization/organization_danger_zone.tsx";
 import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import {
-  leaveOrganizationPage,
-  memberRolePage,
-  removeMemberPage,
-  transferToMemberPage,
-} from "../../views/organization/member.tsx";
+import { leaveOrganizationPage, memberRolePage, removeMemberPage } from "../../views/organization/member.tsx";
 import { membersPage, type MembersPageProps } from "../../views/organization/members.tsx";
 import { organizationPage } from "../../views/organization/organization.tsx";
 import { organizationsPage } from "../../views/organization/organizations.tsx";
-import { revokeInvitationPage } from "../../views/organization/invitation_table.tsx";
+import { invitationActions, revokeInvitationPage } from "../../views/organization/invitation_table.tsx";
 
 function browserRequestFacts(text: string, form: { origin: string; site: null } | null = null) {
   return requestFacts({
@@ -38,7 +33,7 @@ function browserRequestFacts(text: string, form: { origin: string; site: null } 
   }, new URL("https://auth.example.com"));
 }
 
-/** @returns The members page with one member and invitation of each status. */
+/** @returns The members page with members and open invitations. */
 export function membersProps(text: string, frame: PortalFrame): MembersPageProps {
   const member = {
     role: "OWNER",
@@ -55,10 +50,9 @@ export function membersProps(text: string, frame: PortalFrame): MembersPageProps
     sentAt: "2026-11-20T14:05:11.000Z",
     expiresAt: "2026-11-27T14:05:11.000Z",
     acceptedAt: null,
-    invitedByYou: false,
-    canRevoke: true,
-    canResend: true,
+    inviter: text,
   } as const;
+  const actionsOf = (id: string) => invitationActions(id, { canResend: true, query: `?open=${id}` });
   return {
     frame,
     members: [
@@ -69,7 +63,7 @@ export function membersProps(text: string, frame: PortalFrame): MembersPageProps
         role: "MEMBER",
         twoStep: false,
         isYou: false,
-        actions: ["role", "owner", "remove"],
+        actions: ["role", "remove"],
       },
     ],
     counts: { OWNER: 1, ADMIN: 0, MEMBER: 1 },
@@ -78,19 +72,12 @@ export function membersProps(text: string, frame: PortalFrame): MembersPageProps
       roles: ["MEMBER", "ADMIN", "OWNER"],
       form: { values: { email: text, role: "ADMIN" }, fields: { email: text, role: text }, message: text },
       invitations: [
-        { ...invitation, id: `inv_1/${text}`, status: "pending" },
-        { ...invitation, id: "inv_2", status: "expired", invitedBy: null, canResend: false },
-        { ...invitation, id: "inv_3", status: "revoked", invitedByYou: true, canRevoke: false },
-        {
-          ...invitation,
-          id: "inv_4",
-          status: "accepted",
-          acceptedAt: "2026-11-21T10:00:00.000Z",
-          canRevoke: false,
-        },
+        { ...invitation, id: "inv_1", status: "pending", actions: actionsOf(text) },
+        { ...invitation, id: "inv_2", status: "expired", invitedBy: null, actions: [] },
       ],
-      nextHref: `/portal/members?ended=${encodeURIComponent(text)}`,
+      nextHref: `/portal/members?open=${encodeURIComponent(text)}`,
       isContinued: true,
+      flash: text,
     },
     flash: text,
     error: text,
@@ -164,6 +151,7 @@ export function peoplePages(
     "member's role": memberRolePage({
       frame,
       member,
+      owners: 1,
       isYou: false,
       value: text,
       fields: { role: text },
@@ -183,7 +171,6 @@ export function peoplePages(
       fields: {},
       message: null,
     }),
-    "transfer to a member": transferToMemberPage({ frame, member, message: text }),
     "leaving": leaveOrganizationPage({ frame, member, message: null }),
     "leaving, not possible": leaveOrganizationPage({ frame, member, message: text }),
     "revoking an invitation": revokeInvitationPage({ frame, invitation }),
@@ -204,10 +191,19 @@ export function peoplePages(
     "transfer": transferOrganizationPage({
       frame,
       members: [member],
-      hasMore: true,
+      nextHref: `/portal/organization/transfer?cursor=${encodeURIComponent(text)}`,
+      value: text,
       fields: { userId: text },
+      message: text,
     }),
-    "transfer, alone": transferOrganizationPage({ frame, members: [], hasMore: false, fields: {} }),
+    "transfer, alone": transferOrganizationPage({
+      frame,
+      members: [],
+      nextHref: null,
+      value: "",
+      fields: {},
+      message: null,
+    }),
     "check": browserRequestPage({ frame, facts: browserRequestFacts(text), isForm: false }),
     "check, with a form": browserRequestPage({
       frame,

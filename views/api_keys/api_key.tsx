@@ -5,9 +5,12 @@ import { operatorsKeyPermission } from "../../domain/key_permissions.ts";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { type Choice, NameField, RadioGroup } from "../components/field.tsx";
 import type { FormErrors } from "../components/form.tsx";
+import { ExpiryField, type ExpiryValue } from "../components/expiry_field.tsx";
+import { type ApiKeyAction, apiKeyHref } from "../components/key_name.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import type { Page, PortalFrame } from "../layout.tsx";
-import { type ApiKeyAction, apiKeyHref } from "./api_key_table.tsx";
+import { exactTime } from "../text/time.ts";
+import { revokeWarning, type UsageToday } from "./use_text.ts";
 import { type PermissionChoice, PermissionFields } from "./permission_fields.tsx";
 
 /** The key that a page is about. */
@@ -20,25 +23,32 @@ interface ApiKeyPageProps {
 type ApiKeyFormProps = ApiKeyPageProps & Pick<FormErrors, "fields"> & { readonly value: string };
 
 const graceChoices: readonly Choice[] = [
-  { value: "now", label: "Immediately", hint: "If it may have leaked. Requests with the old key will fail." },
-  { value: "1h", label: "In 1 hour" },
   { value: "24h", label: "In 24 hours", hint: "Leaves time to update your programs." },
+  { value: "1h", label: "In 1 hour" },
   { value: "7d", label: "In 7 days" },
+  {
+    value: "now",
+    label: "Immediately",
+    hint: "Only if it may have leaked. Requests fail until every program has the new key.",
+    isDanger: true,
+  },
 ];
 
-/** @returns The page that changes a key's name and permissions. */
+/** @returns The page that changes a key's name, permissions and expiry. */
 export function editApiKeyPage(
-  { name, permissions, fields, message, ...props }: ApiKeyPageProps & FormErrors & {
+  { name, permissions, expiry, fields, message, ...props }: ApiKeyPageProps & FormErrors & {
     readonly name: string;
     readonly permissions: PermissionChoice;
+    readonly expiry: ExpiryValue;
   },
 ): Page {
+  const { frame: { now }, apiKey: { status, expiresAt } } = props;
   return (
     <ConfirmPage
       {...pageProps("edit", props)}
       title="Edit key"
       heading="Edit “{name}”"
-      text="The key itself stays the same. New permissions take effect immediately."
+      text="The key itself stays the same. Changes take effect immediately."
       submit="Save changes"
       error={message}
       tone="primary"
@@ -51,6 +61,14 @@ export function editApiKeyPage(
         charactersMax={apiKeyNameCharactersMax}
         autofocus
       />
+      {status === "active" && (
+        <ExpiryField
+          value={expiry}
+          fields={fields}
+          now={now}
+          kept={expiresAt === null ? null : exactTime(Date.parse(expiresAt))}
+        />
+      )}
       <PermissionFields
         chosen={permissions}
         error={fields["permissions"]}
@@ -61,10 +79,13 @@ export function editApiKeyPage(
 }
 
 /** @returns The page that replaces a key and asks when the old one should stop working. */
-export function rotateApiKeyPage({ value, fields, ...props }: ApiKeyFormProps): Page {
+export function rotateApiKeyPage(
+  { value, fields, formToken, ...props }: ApiKeyFormProps & { readonly formToken: string },
+): Page {
   return (
     <ConfirmPage
       {...pageProps("rotate", props)}
+      hidden={{ formToken }}
       title="Rotate key"
       heading="Rotate “{name}”"
       text="Creates a new key with the same name and permissions. The old one keeps working until the time you choose."
@@ -83,13 +104,13 @@ export function rotateApiKeyPage({ value, fields, ...props }: ApiKeyFormProps): 
 }
 
 /** @returns The page that asks whether to revoke a key. */
-export function revokeApiKeyPage(props: ApiKeyPageProps): Page {
+export function revokeApiKeyPage({ today, ...props }: ApiKeyPageProps & { today: UsageToday | null }): Page {
   return (
     <ConfirmPage
       {...pageProps("revoke", props)}
       title="Revoke key"
       heading="Revoke “{name}”?"
-      text="Requests with this key will fail immediately. This can't be undone."
+      text={revokeWarning(props.apiKey, { now: props.frame.now, today })}
       submit="Revoke key"
     />
   );
@@ -108,6 +129,6 @@ function pageProps(action: ApiKeyAction, { frame, apiKey }: ApiKeyPageProps) {
       { label: "Last used", value: <RelativeTime at={lastUsedAt} now={now} /> },
     ],
     action: apiKeyHref(apiKey.id, action),
-    back: { href: "/portal/api-keys", label: "API keys" },
+    back: { href: apiKeyHref(apiKey.id), label: name },
   } as const;
 }

@@ -1,30 +1,43 @@
-// The page of one API key: what it is, what it may use, and what can be done with it.
+// The page of one API key with its rotations: what it uses, what it may use, and what can be done with it.
+import type { ApiKey, LastRequest } from "../../domain/api_key.ts";
+import type { AuditEvent } from "../../domain/audit.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import type { KeyReport } from "../../domain/meter/key_report.ts";
+import { AuditSentence } from "../audit/audit_table.tsx";
+import { auditActorName } from "../audit/audit_text.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { type Fact, Facts } from "../components/facts.tsx";
+import { apiKeyHref } from "../components/key_name.tsx";
 import { LimitMeters } from "../components/limit_meters.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
-import { DayTime, RelativeTime } from "../components/relative_time.tsx";
+import { DayTime, MomentTime } from "../components/relative_time.tsx";
+import { RowMenu } from "../components/row_menu.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import {
-  apiKeyHref,
-  type ApiKeyRow,
-  ApiKeyStatus,
-  creatorText,
-  ExpiryText,
-  permissionsText,
-  RecordsText,
-} from "./api_key_table.tsx";
+import { ApiKeyStatus } from "./api_key_table.tsx";
+import { type FirstRequest, FirstRequestCard, statusText } from "./first_request.tsx";
+import { KeyFacts, KeyUsage } from "./key_usage.tsx";
+import { PermissionList } from "./permission_fields.tsx";
+import { revokeWarning } from "./use_text.ts";
 
 /** What the page shows. */
 export interface ApiKeyPageProps {
   readonly frame: PortalFrame;
-  readonly apiKey: ApiKeyRow;
+  /** The current key of the lineage. */
+  readonly apiKey: ApiKey;
+  readonly isCreatedByYou: boolean;
+  /** With the current one first, then newest first. */
+  readonly generations: readonly ApiKey[];
+  /** Null if it is not available. */
+  readonly report: KeyReport | null;
   /** Of the organization, then of the budget; null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
+  /** With any key of the lineage. */
+  readonly lastRequest: LastRequest | null;
+  readonly firstRequest: FirstRequest;
+  /** The latest entries about the key; null for readers who may not see them. */
+  readonly events: readonly AuditEvent[] | null;
   readonly canSetBudget: boolean;
   /** What was just done. */
   readonly flash: string | null;
@@ -32,84 +45,232 @@ export interface ApiKeyPageProps {
 
 /** @returns The page of a key. */
 export function apiKeyPage(props: ApiKeyPageProps): Page {
-  const { frame, apiKey, limits, flash } = props;
-  const { id, name, status } = apiKey;
-  const ofBudget = new Set(apiKey.budget.map(({ id }) => id));
-  const others = limits?.filter(({ limitId }) => !ofBudget.has(limitId)) ?? [];
+  const { frame, apiKey, generations, report, flash, events } = props;
+  const { id, name } = apiKey;
+  const isActive = apiKey.status === "active";
+  const isNew = isActive && generations.every(({ lastUsedAt }) => lastUsedAt === null);
   return (
     <PortalPage title={name} frame={frame} place="api-keys">
       <PageHead
         back={{ href: "/portal/api-keys", label: "API keys" }}
         title="{name}"
         name={name}
-        text={<ApiKeyStatus apiKey={apiKey} now={frame.now} />}
+        text={<Origin {...props} />}
       >
-        <span class="buttons">
-          <ButtonLink href={`/portal/usage?apiKey=${encodeURIComponent(id)}`}>View usage</ButtonLink>
-          {status === "active" && (
-            <>
-              <ButtonLink href={apiKeyHref(id, "edit")}>Edit</ButtonLink>
-              <ButtonLink href={apiKeyHref(id, "rotate")}>Rotate</ButtonLink>
-              <ButtonLink tone="plain-destroy" href={apiKeyHref(id, "revoke")}>Revoke</ButtonLink>
-            </>
-          )}
-        </span>
+        {isActive && <Actions {...props} />}
       </PageHead>
       <Notice tone="done" text={flash} />
-      <div class="card">
-        <Facts facts={factsOf(apiKey, frame.now)} />
+      <KeyFacts apiKey={apiKey} report={report} now={frame.now} />
+      <div class="columns aside">
+        <div class="stacked">
+          {isNew
+            ? <FirstRequestCard apiKeyId={id} request={props.firstRequest} />
+            : <KeyUsage apiKeyId={id} report={report} now={frame.now} />}
+          {events && <Events {...props} events={events} />}
+        </div>
+        <div class="stacked">
+          {isActive && <Budget {...props} />}
+          <LastUse {...props} />
+          <Card title="Permissions" aside={isActive && <a href={apiKeyHref(id, "edit")}>Change</a>}>
+            <PermissionList permissions={apiKey.permissions} />
+          </Card>
+          {generations.length > 1 && <Rotations {...props} />}
+        </div>
       </div>
-      <Budget {...props} />
-      {others.length > 0 && (
-        <Card title="Organization limits" aside={<span class="tiny muted">All keys added up</span>}>
-          <LimitMeters limits={others} now={frame.now} />
-        </Card>
-      )}
+      {isActive && <DangerZone {...props} />}
     </PortalPage>
   );
 }
 
-function factsOf(apiKey: ApiKeyRow, now: number): Fact[] {
-  return [
-    { label: "Key", value: <code class="key">{apiKey.keyPrefix}</code> },
-    { label: "Records, 30 days", value: <RecordsText apiKey={apiKey} /> },
-    { label: "Last used", value: <RelativeTime at={apiKey.lastUsedAt} now={now} /> },
-    { label: "Expires", value: <ExpiryText apiKey={apiKey} now={now} /> },
-    {
-      label: "Created",
-      value: (
-        <>
-          <DayTime at={apiKey.createdAt} now={now} />
-          {` ${creatorText(apiKey)}`}
-        </>
-      ),
-    },
-    { label: "Permissions", value: permissionsText(apiKey.permissions) },
-  ];
+function Origin({ apiKey, isCreatedByYou, frame: { now } }: ApiKeyPageProps) {
+  return (
+    <span class="origin small">
+      <ApiKeyStatus apiKey={apiKey} now={now} />
+      <code>{apiKey.keyPrefix}</code>
+      <span>
+        {"Created "}
+        <DayTime at={apiKey.createdAt} now={now} />
+        {" by "}
+        {isCreatedByYou ? "you" : <bdi>{creatorName(apiKey)}</bdi>}
+      </span>
+    </span>
+  );
 }
 
-function Budget({ frame, apiKey, limits, canSetBudget }: ApiKeyPageProps) {
-  const ofBudget = new Set(apiKey.budget.map(({ id }) => id));
-  const isEmpty = ofBudget.size === 0;
-  const canChange = canSetBudget && apiKey.status === "active";
+function creatorName({ createdBy, createdByOperator }: ApiKey): string {
+  if (createdByOperator) return "the operator";
+  return createdBy === null ? "a former member" : createdBy.name;
+}
+
+function Actions({ apiKey: { id, name }, canSetBudget }: ApiKeyPageProps) {
+  return (
+    <>
+      <ButtonLink href={apiKeyHref(id, "rotate")}>Rotate</ButtonLink>
+      <ButtonLink href={apiKeyHref(id, "edit")}>Edit</ButtonLink>
+      <RowMenu
+        about={name}
+        actions={[
+          ...(canSetBudget
+            ? [{ href: apiKeyHref(id, "budget"), label: "Change budget", icon: "gauge" } as const]
+            : []),
+          { href: usageOf(id), label: "View in usage", icon: "usage" },
+          { href: apiKeyHref(id, "revoke"), label: "Revoke", icon: "trash", isDanger: true },
+        ]}
+      />
+    </>
+  );
+}
+
+function usageOf(id: string): string {
+  return `/portal/usage?apiKey=${encodeURIComponent(id)}`;
+}
+
+function Events(
+  { apiKey, events, frame: { now } }: ApiKeyPageProps & { events: readonly AuditEvent[] },
+) {
   return (
     <Card
-      title="Budget"
-      aside={canChange && !isEmpty && <a class="small" href={apiKeyHref(apiKey.id, "budget")}>Change</a>}
-      flush={isEmpty}
+      title="Audit log"
+      aside={<a href={`/portal/audit?targetId=${encodeURIComponent(apiKey.id)}`}>All entries</a>}
+      flush
     >
-      {isEmpty
-        ? (
-          <EmptyState
-            title="No budget"
-            text="A budget limits what this key can use, within the limits of your organization."
-          >
-            {canChange && <ButtonLink href={apiKeyHref(apiKey.id, "budget")}>Set budget</ButtonLink>}
-          </EmptyState>
-        )
-        : limits === null
-        ? <p class="muted">Not available right now</p>
-        : <LimitMeters limits={limits.filter(({ limitId }) => ofBudget.has(limitId))} now={frame.now} />}
+      {events.length === 0
+        ? <EmptyState title="No entries" text="Changes to this key appear here." />
+        : (
+          <ul class="items plain">
+            {events.map((event) => (
+              <li>
+                <div>
+                  <AuditSentence {...event} isConsole={false} />
+                  <span class="second">
+                    <bdi>{auditActorName(event)}</bdi>
+                  </span>
+                </div>
+                <MomentTime at={event.at} now={now} timezone="UTC" />
+              </li>
+            ))}
+          </ul>
+        )}
     </Card>
+  );
+}
+
+function Budget({ frame, apiKey, limits, report, canSetBudget }: ApiKeyPageProps) {
+  const ofBudget = new Set(apiKey.budget.map(({ id }) => id));
+  const isEmpty = ofBudget.size === 0;
+  const own = limits?.filter(({ limitId }) => ofBudget.has(limitId));
+  const others = limits?.filter(({ limitId }) => !ofBudget.has(limitId)) ?? [];
+  return (
+    <>
+      <Card
+        title="Budget"
+        aside={canSetBudget && !isEmpty && <a href={apiKeyHref(apiKey.id, "budget")}>Change</a>}
+      >
+        {isEmpty
+          ? (
+            <>
+              <p class="muted small">
+                No budget. A budget limits what this key can use, within your organization's limits.
+              </p>
+              {canSetBudget && (
+                <p>
+                  <ButtonLink href={apiKeyHref(apiKey.id, "budget")}>Set budget</ButtonLink>
+                </p>
+              )}
+            </>
+          )
+          : own === undefined
+          ? <p class="muted">Not available right now</p>
+          : <LimitMeters limits={own} now={frame.now} catalogue={report?.catalogue} />}
+      </Card>
+      {others.length > 0 && (
+        <Card title="Organization limits" aside={<span class="tiny muted">All keys added up</span>}>
+          <LimitMeters limits={others} now={frame.now} catalogue={report?.catalogue} />
+        </Card>
+      )}
+    </>
+  );
+}
+
+function LastUse({ lastRequest, report, frame: { now } }: ApiKeyPageProps) {
+  if (lastRequest === null) return null;
+  const { at, network, userAgent, status, error } = lastRequest;
+  return (
+    <Card title="Last request">
+      <dl class="details">
+        <dt>Time</dt>
+        <dd>
+          <MomentTime at={at} now={now} timezone="UTC" />
+        </dd>
+        {report?.lastRecord && (
+          <>
+            <dt>Last recorded</dt>
+            <dd>
+              <bdi>{report.lastRecord.product}</bdi>
+              {" · "}
+              <bdi>{report.lastRecord.metric}</bdi>
+            </dd>
+          </>
+        )}
+        <dt>Network</dt>
+        <dd>
+          <code>{network || "Unknown"}</code>
+        </dd>
+        <dt>Client</dt>
+        <dd>{userAgent === "" ? "Unknown" : <bdi>{userAgent}</bdi>}</dd>
+        <dt>Response</dt>
+        <dd>
+          {statusText(status)}
+          {error && <span class="muted tiny block">{error}</span>}
+        </dd>
+      </dl>
+      <p class="muted tiny">We keep the network and client of the last request only.</p>
+    </Card>
+  );
+}
+
+function Rotations({ generations, frame: { now } }: ApiKeyPageProps) {
+  return (
+    <Card title="Rotations" aside={<span class="muted tiny">Usage combined</span>} flush>
+      <ul class="items plain">
+        {generations.map((apiKey, index) => (
+          <li>
+            <div>
+              <code>{apiKey.keyPrefix}</code>
+              <span class="second">
+                {"Created "}
+                <DayTime at={apiKey.createdAt} now={now} />
+                {index > 0 && apiKey.status === "active" && apiKey.expiresAt && (
+                  <>
+                    {" · works until "}
+                    <MomentTime at={apiKey.expiresAt} now={now} timezone="UTC" />
+                  </>
+                )}
+              </span>
+            </div>
+            {index === 0 && apiKey.status === "active"
+              ? <span class="badge on">Current</span>
+              : <ApiKeyStatus apiKey={apiKey} now={now} />}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function DangerZone({ apiKey, report, frame: { now } }: ApiKeyPageProps) {
+  return (
+    <section class="card danger-zone" id="danger">
+      <header>
+        <h2>Danger zone</h2>
+      </header>
+      <div class="split">
+        <div>
+          <strong>Revoke this key</strong>
+          <p>{revokeWarning(apiKey, { now, today: report?.chart ?? null })}</p>
+        </div>
+        <ButtonLink tone="plain-destroy" href={apiKeyHref(apiKey.id, "revoke")}>Revoke key</ButtonLink>
+      </div>
+    </section>
   );
 }

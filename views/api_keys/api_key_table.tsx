@@ -1,44 +1,206 @@
-// The list of API keys, with their usage, status and actions.
-import type { ApiKey } from "../../domain/api_key.ts";
+// The table of API keys: one line for a key and those that it replaced, with a menu of its actions.
+import { type ApiKey, apiKeyTag } from "../../domain/api_key.ts";
+import { expiresSoon, type KeyLine, type KeyOrder } from "../../domain/key_list.ts";
 import { isOwnPermission } from "../../domain/key_permissions.ts";
-import { groupDigits } from "../../domain/number_text.ts";
+import { type KeyUsage, keyUsageDays } from "../../domain/meter/key_usage.ts";
+import { microsToDecimal } from "../../domain/meter/quantity.ts";
 import { Badge } from "../components/badge.tsx";
-import { ButtonLink } from "../components/button.tsx";
+import { apiKeyHref } from "../components/key_name.tsx";
+import { Quantity } from "../components/quantity.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
+import { type MenuAction, RowMenu } from "../components/row_menu.tsx";
 import { Sparkline } from "../components/sparkline.tsx";
-import { actionsColumn, Cell, LinkedName, Row, Table } from "../components/table.tsx";
+import {
+  actionsColumn,
+  Cell,
+  type Column,
+  LinkedName,
+  Row,
+  type SortDirection,
+  Table,
+  Words,
+} from "../components/table.tsx";
+import { measureNoun } from "../text/quantity.ts";
+import { exactTime, relativeTime } from "../text/time.ts";
 
-/** What can be done with a key. Owners and admins set the budget; everyone who sees a key can do the rest. */
-export type ApiKeyAction = "edit" | "rotate" | "revoke" | "budget";
-
-/** A key in the list. */
-export type ApiKeyRow = ApiKey & {
+/** A key and what it used. */
+export interface UsedKey {
   readonly createdByYou: boolean;
-  /** Records on each of the last 30 days, oldest first; null when they are not available. */
-  readonly dailyRecords: readonly number[] | null;
-};
+  /** Null without usage in the last 30 days. */
+  readonly usage: KeyUsage | "unavailable" | null;
+}
 
-/** Keys that expire within this time are marked. */
-const soonMs = 7 * 24 * 3_600_000;
-/** The rest is in the title, and on the page that changes them. */
+/** A line of the table. */
+export type KeyLineRow = KeyLine & UsedKey;
+
+/** The rest is in the title, and on the key's page. */
 const permissionsShownMax = 4;
-/** From here on, the number is below its line. */
-const longTotal = 1e9;
-const columns = ["Name", "Key", "Records, 30 days", "Last used", "Expires", "Status", actionsColumn];
+const permissionWords: ReadonlyMap<string, string> = new Map([
+  ["usage:write", "record"],
+  ["usage:read", "read"],
+  ["usage:void", "void"],
+]);
 
-/** The keys as a table, newest first as given. */
-export function ApiKeyTable({ apiKeys, now }: { apiKeys: readonly ApiKeyRow[]; now: number }) {
+/** What the table shows. */
+export interface ApiKeyTableProps {
+  readonly lines: readonly KeyLineRow[];
+  readonly now: number;
+  /** Whether they are inactive. */
+  readonly areInactive: boolean;
+  /** How they are sorted, and the address that sorts them by something else; undefined if they can't be sorted. */
+  readonly sorting: { readonly order: KeyOrder; readonly hrefOf: (order: KeyOrder) => string } | undefined;
+  readonly canSetBudget: boolean;
+}
+
+/** The lines as a table, in the given order. */
+export function ApiKeyTable({ lines, now, areInactive, sorting, canSetBudget }: ApiKeyTableProps) {
+  const sortBy = (order: KeyOrder, direction: SortDirection): Pick<Column, "sort"> => ({
+    sort: sorting &&
+      { href: sorting.hrefOf(order), direction: sorting.order === order ? direction : null },
+  });
+  const metric = commonMetric(lines);
+  const columns: readonly (string | Column)[] = [
+    { title: "Name", ...sortBy("name", "ascending") },
+    "Key",
+    { title: "Permissions", drop: 2 },
+    {
+      title: `${metric?.name ?? "Usage"}, 30 days`,
+      isNumber: true,
+      place: "total",
+      ...sortBy("usage", "descending"),
+    },
+    { title: "Last used", ...sortBy("used", "descending") },
+    { title: "Created", drop: 1, ...sortBy("created", "descending") },
+    areInactive
+      ? { title: "Ended", ...sortBy("end", "descending") }
+      : { title: "Expires", ...sortBy("end", "ascending") },
+    ...(areInactive ? [] : [actionsColumn]),
+  ];
   return (
-    <Table label="API keys" columns={columns}>
-      {apiKeys.map((apiKey) => <ApiKeyRowView apiKey={apiKey} now={now} />)}
+    <Table label="API keys" columns={columns} kind="cards">
+      {lines.map((line) => (
+        <Row>
+          <Cell place="title">
+            <LinkedName href={apiKeyHref(line.id)} name={line.name} />
+            {line.oldKeyEndsAt && (
+              <span class="second">
+                Old key stops <RelativeTime at={line.oldKeyEndsAt} now={now} />
+              </span>
+            )}
+          </Cell>
+          <Cell place="start" value={<KeyPrefix prefix={line.keyPrefix} />} />
+          <Cell place="end" drop={2} isQuiet value={<PermissionsText permissions={line.permissions} />} />
+          <Cell place="total">
+            <KeyUsageText usage={line.usage} isMixed={metric === null} />
+          </Cell>
+          <Cell place="start" value={<UseTime at={line.lastUsedAt} now={now} />} />
+          <Cell drop={1} isOffCard isQuiet>
+            <DayTime at={line.createdAt} now={now} />
+            <span class="by">
+              <CreatorName apiKey={line} />
+            </span>
+          </Cell>
+          <Cell
+            place="end"
+            isQuiet
+            value={areInactive ? <EndText line={line} now={now} /> : <ExpiryCell line={line} now={now} />}
+          />
+          {!areInactive && (
+            <Cell place="actions">
+              <RowMenu about={line.name} actions={actionsOf(line.id, canSetBudget)} />
+            </Cell>
+          )}
+        </Row>
+      ))}
     </Table>
   );
 }
 
-/** @returns The address of a key's page, or of a page about one action. */
-export function apiKeyHref(id: string, action?: ApiKeyAction): string {
-  const href = `/portal/api-keys/${encodeURIComponent(id)}`;
-  return action === undefined ? href : `${href}/${action}`;
+/** @returns The metric that the numbers of all lines have; null if they differ. */
+function commonMetric(lines: readonly KeyLineRow[]) {
+  const metrics = lines.flatMap(({ usage }) =>
+    usage === null || usage === "unavailable" ? [] : [usage.metric]
+  );
+  const [first] = metrics;
+  return first !== undefined && metrics.every(({ slug }) => slug === first.slug) ? first : null;
+}
+
+function actionsOf(id: string, canSetBudget: boolean): MenuAction[] {
+  return [
+    { href: apiKeyHref(id), label: "Open", icon: "key" },
+    { href: apiKeyHref(id, "edit"), label: "Edit", icon: "edit" },
+    ...(canSetBudget
+      ? [{ href: apiKeyHref(id, "budget"), label: "Set a budget", icon: "gauge" } as const]
+      : []),
+    { href: apiKeyHref(id, "rotate"), label: "Rotate", icon: "rotate" },
+    { href: apiKeyHref(id, "revoke"), label: "Revoke", icon: "trash", isDanger: true },
+  ];
+}
+
+/** The first characters of a key, without those that all keys have. */
+export function KeyPrefix({ prefix }: { prefix: string }) {
+  return <code class="prefix">{prefix.replace(apiKeyTag, "")}</code>;
+}
+
+/** What a key used in the last 30 days, of its main metric. `isMixed`: there are numbers of other metrics next to it. */
+function KeyUsageText({ usage, isMixed = false }: { usage: UsedKey["usage"]; isMixed?: boolean }) {
+  if (usage === "unavailable") return <span class="muted">Not available right now</span>;
+  return (
+    <span class="course">
+      <Sparkline values={usage?.values ?? []} />
+      <span class="num">
+        {usage === null ? "0" : <Quantity value={microsToDecimal(usage.micros)} measure={usage.metric} />}
+        {usage && isMixed && usage.metric.unit === null && (
+          <span class="muted tiny">{` ${measureNoun(usage.metric)}`}</span>
+        )}
+        <span class="muted tiny">
+          <Words onCard={` in ${keyUsageDays} days`} />
+        </span>
+      </span>
+    </span>
+  );
+}
+
+/** When something was last used, which says so on a card. */
+function UseTime({ at, now }: { at: string | null; now: number }) {
+  if (at === null) {
+    return (
+      <span class="muted">
+        <Words onCard="Never used" offCard="Never" />
+      </span>
+    );
+  }
+  const atMs = Date.parse(at);
+  const words = relativeTime(atMs, now);
+  const inSentence = words.replace(/^(Just|Yesterday)/, (word) => word.toLowerCase());
+  return (
+    <time datetime={at} title={exactTime(atMs)}>
+      <Words onCard={`Used ${inSentence}`} offCard={words} />
+    </time>
+  );
+}
+
+function ExpiryCell({ line: { expiresAt, expiresSoon }, now }: { line: KeyLineRow; now: number }) {
+  if (expiresAt === null) return <Words onCard="Never expires" offCard="Never" />;
+  if (!expiresSoon) {
+    return (
+      <>
+        <Words onCard="Expires " />
+        <DayTime at={expiresAt} now={now} />
+      </>
+    );
+  }
+  return (
+    <Badge tone="soon">
+      <Words onCard="Expires " />
+      <RelativeTime at={expiresAt} now={now} />
+    </Badge>
+  );
+}
+
+function EndText({ line: { revokedAt, expiresAt }, now }: { line: KeyLineRow; now: number }) {
+  const at = revokedAt ?? expiresAt;
+  return <>{revokedAt === null ? "Expired " : "Revoked "}{at && <DayTime at={at} now={now} />}</>;
 }
 
 /** Whether a key works. */
@@ -49,93 +211,35 @@ export function ApiKeyStatus({ apiKey, now }: { apiKey: ApiKey; now: number }) {
     );
   }
   if (apiKey.status === "expired") return <Badge tone="off">Expired</Badge>;
-  const endsSoon = apiKey.expiresAt !== null && Date.parse(apiKey.expiresAt) - now < soonMs;
-  return endsSoon ? <Badge tone="soon">Expires soon</Badge> : <Badge tone="on">Active</Badge>;
+  const endsAt = apiKey.expiresAt === null ? null : Date.parse(apiKey.expiresAt);
+  return expiresSoon({ endsAt }, now)
+    ? <Badge tone="soon">Expires soon</Badge>
+    : <Badge tone="on">Active</Badge>;
 }
 
-/** How many records a key had on the last 30 days. */
-export function RecordsText({ apiKey: { dailyRecords: values } }: { apiKey: ApiKeyRow }) {
-  if (values === null) return <span class="muted small">Not available right now</span>;
-  const total = values.reduce((sum, value) => sum + value, 0);
-  return (
-    <span class={total >= longTotal ? "course long" : "course"}>
-      <Sparkline values={values} />
-      <span class="num small">{groupDigits(total)}</span>
-    </span>
-  );
-}
-
-function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
-  const isActive = apiKey.status === "active";
-  return (
-    <Row over={!isActive}>
-      <Cell place="title">
-        <LinkedName href={apiKeyHref(apiKey.id)} name={apiKey.name} note={creatorText(apiKey)} />
-        <PermissionsText permissions={apiKey.permissions} />
-      </Cell>
-      <Cell label="Key" value={<code class="key">{apiKey.keyPrefix}</code>} />
-      <Cell label="Records, 30 days">
-        <RecordsText apiKey={apiKey} />
-      </Cell>
-      <Cell label="Last used">
-        <span class="small">
-          <RelativeTime at={apiKey.lastUsedAt} now={now} />
-        </span>
-      </Cell>
-      <Cell label="Expires">
-        <span class="small">
-          <ExpiryText apiKey={apiKey} now={now} />
-        </span>
-      </Cell>
-      <Cell place="state" value={<ApiKeyStatus apiKey={apiKey} now={now} />} />
-      <Cell place="actions">{isActive ? <Actions apiKey={apiKey} /> : null}</Cell>
-    </Row>
-  );
-}
-
-/** Some of the permissions, below a key's name. */
+/** Some of the permissions as quiet text: `Record, read`. */
 export function PermissionsText({ permissions }: { permissions: readonly string[] }) {
-  if (permissions.length === 0) return <div class="muted tiny">No permissions</div>;
+  if (permissions.length === 0) return <>None</>;
   const all = ownLast(permissions);
   const more = all.length - permissionsShownMax;
-  const shown = all.slice(0, permissionsShownMax).join(", ");
-  return (
-    <div class="muted tiny" title={all.join(", ")}>
-      {more > 0 ? `${shown} and ${more} more` : shown}
-    </div>
-  );
-}
-
-/** @returns All permissions in words. */
-export function permissionsText(permissions: readonly string[]): string {
-  return ownLast(permissions).join(", ") || "None";
+  const shown = all.slice(0, permissionsShownMax).map((name) => permissionWords.get(name) ?? name).join(", ");
+  const text = shown.replace(/^(record|read|void)/, (word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return <span title={all.join(", ")}>{more > 0 ? `${text} and ${more} more` : text}</span>;
 }
 
 function ownLast(permissions: readonly string[]): string[] {
-  return [...permissions.filter((name) => !isOwnPermission(name)), ...permissions.filter(isOwnPermission)];
-}
-
-function Actions({ apiKey }: { apiKey: ApiKeyRow }) {
-  return (
-    <div class="actions-row">
-      <ButtonLink tone="quiet" href={apiKeyHref(apiKey.id, "edit")} about={apiKey.name}>Edit</ButtonLink>
-      <ButtonLink tone="quiet" href={apiKeyHref(apiKey.id, "rotate")} about={apiKey.name}>Rotate</ButtonLink>
-      <ButtonLink tone="quiet-destroy" href={apiKeyHref(apiKey.id, "revoke")} about={apiKey.name}>
-        Revoke
-      </ButtonLink>
-    </div>
-  );
+  const known = [...permissionWords.keys()].filter((name) => permissions.includes(name));
+  return [...known, ...permissions.filter((name) => isOwnPermission(name))];
 }
 
 /** When a key expires. */
-export function ExpiryText({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
+export function ExpiryText({ apiKey, now }: { apiKey: ApiKey; now: number }) {
   if (apiKey.status === "revoked") return <>—</>;
   return apiKey.expiresAt === null ? <>Never</> : <RelativeTime at={apiKey.expiresAt} now={now} />;
 }
 
-/** @returns Who created a key: `by Ada`. */
-export function creatorText(apiKey: ApiKeyRow): string {
-  if (apiKey.createdByYou) return "by you";
-  if (apiKey.createdByOperator) return "by the operator";
-  return apiKey.createdBy === null ? "by a former member" : `by ${apiKey.createdBy.name}`;
+function CreatorName({ apiKey }: { apiKey: KeyLineRow }) {
+  if (apiKey.createdByYou) return <>You</>;
+  if (apiKey.createdByOperator) return <>Operator</>;
+  return apiKey.createdBy === null ? <>Former member</> : <bdi>{apiKey.createdBy.name}</bdi>;
 }

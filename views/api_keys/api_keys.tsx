@@ -1,145 +1,274 @@
-// The page of an organization's API keys: a new key, shown once; the form that creates one; the list.
-import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
-import { groupDigits } from "../../domain/number_text.ts";
-import { SubmitButton } from "../components/button.tsx";
-import { Card } from "../components/card.tsx";
-import { CodeBlock, exampleCurl, NewSecret } from "../components/code.tsx";
+// The page of an organization's API keys: the list, or the form that creates the first one.
+import type { Child } from "hono/jsx";
+import { apiKeyTag } from "../../domain/api_key.ts";
+import {
+  keyListPageItems,
+  type KeyOrder,
+  type KeyState,
+  keyStates,
+  listedKeysMax,
+} from "../../domain/key_list.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { ButtonLink } from "../components/button.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { NameField } from "../components/field.tsx";
-import { ExpiryField } from "../components/expiry_field.tsx";
-import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
+import { Icon } from "../components/icon.tsx";
+import { HintLine, ListCard, SearchBox, SortMenu, Tabs } from "../components/list_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
-import { RelativeTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { type ApiKeyRow, ApiKeyTable } from "./api_key_table.tsx";
-import { type PermissionChoice, PermissionFields } from "./permission_fields.tsx";
+import { ApiKeyTable, type KeyLineRow } from "./api_key_table.tsx";
+import { NewApiKeyForm } from "./new_api_key.tsx";
+import type { NewKeyValues } from "./new_key_fields.tsx";
 
-/** A key that was just created. */
-export interface NewKey {
-  readonly name: string;
-  readonly fullKey: string;
-  /** After a rotation: when the old key expires (ISO 8601), null if it is revoked. */
-  readonly replaced: { readonly endsAt: string | null } | null;
+const keysHref = "/portal/api-keys";
+
+/** The list around the lines of a page. */
+export interface KeyListProps {
+  readonly state: KeyState;
+  readonly search: string;
+  readonly order: KeyOrder;
+  /** Whether the order was chosen. */
+  readonly isSorted: boolean;
+  readonly counts: Readonly<Record<KeyState, number>> & { readonly isCut: boolean };
+  /** Active keys that were not used for 90 days. */
+  readonly unused: number;
+  readonly page: number;
+  readonly pages: number;
+  /** How many keys work and may work at the same time, for those who see all keys. */
+  readonly limit: { readonly active: number; readonly max: number } | null;
 }
 
 /** What the page shows. */
 export interface ApiKeysPageProps {
   readonly frame: PortalFrame;
-  readonly apiKeys: readonly ApiKeyRow[];
-  /** Null when they are not available. `activeMax`: how many the plan allows, for those who see all keys. */
-  readonly counts:
-    | { readonly active: number; readonly inactive: number; readonly activeMax: number | null }
-    | null;
-  /** The cursor of the list's next page. */
-  readonly nextCursor: string | null;
-  readonly newKey: NewKey | null;
-  readonly form: FormErrors & {
-    readonly values: {
-      readonly name: string;
-      readonly expires: string;
-      readonly permissions: PermissionChoice;
-    };
-  };
-  /** The full address of `POST /api/v1/usage`. */
-  readonly usageUrl: string;
+  readonly lines: readonly KeyLineRow[];
+  /** Null when it is not available, and the lines are those of the newest keys. */
+  readonly list: KeyListProps | null;
+  /** Whether there are no keys at all. */
+  readonly isEmpty: boolean;
+  /** Whether the person sees the keys of others. */
+  readonly seesAll: boolean;
+  /** Of the form that creates a key. */
+  readonly newKey: NewKeyValues;
   /** What was just done. */
   readonly flash: string | null;
 }
 
 /** @returns The page of the organization's keys. */
 export function apiKeysPage(props: ApiKeysPageProps): Page {
-  const { frame, newKey, counts, nextCursor } = props;
+  const { frame, list, lines, isEmpty, seesAll } = props;
   return (
     <PortalPage title="API keys" frame={frame} place="api-keys">
       <PageHead
         title="API keys"
-        text={
-          <>
-            Use API keys to record usage. Each key is shown only once; we store just a hash. Revoked keys stop
-            working immediately. <a href="/docs" hx-boost="false">API reference</a>
-          </>
-        }
-      />
-      <Notice tone="done" text={props.flash} />
-      {newKey && (
-        <NewSecret
-          what="key"
-          name={newKey.name}
-          value={newKey.fullKey}
-          text={<OldKeyText replaced={newKey.replaced} now={frame.now} />}
-        >
-          <CodeBlock
-            id="new-key-curl"
-            label="Record usage"
-            code={exampleCurl(props.usageUrl, newKey.fullKey)}
-          />
-        </NewSecret>
-      )}
-      <Card title="New key">
-        <NewKeyForm form={props.form} frame={frame} />
-      </Card>
-      <Card
-        title="API keys"
-        aside={counts && <p class="muted small">{countsText(counts)}</p>}
-        flush
+        text={`${
+          seesAll ? "" : "Your keys. Admins can see everyone’s. "
+        }Use API keys to record and read usage. Each key is shown only once; revoked keys stop working immediately.`}
+        keepsActions
       >
-        {props.apiKeys.length === 0
-          ? <EmptyState title="No keys yet" text="Create your first key above." />
-          : <ApiKeyTable apiKeys={props.apiKeys} now={frame.now} />}
-      </Card>
-      <PageLinks
-        links={[{
-          href: nextCursor && `/portal/api-keys?cursor=${encodeURIComponent(nextCursor)}`,
-          label: "Older keys",
-        }]}
-      />
+        {!isEmpty && <CreateButton />}
+      </PageHead>
+      <Notice tone="done" text={props.flash} />
+      {isEmpty
+        ? <NewApiKeyForm frame={frame} values={props.newKey} fields={{}} message={null} />
+        : list === null
+        ? (
+          <ListCard label="Keys" footer={<ListFooter text={countOf(lines.length, "newest key")} />}>
+            <p class="hint-line">Search, counts and usage are not available right now.</p>
+            <ApiKeyTable
+              lines={lines}
+              now={frame.now}
+              areInactive={false}
+              sorting={undefined}
+              canSetBudget={seesAll}
+            />
+          </ListCard>
+        )
+        : <KeyListCard {...props} list={list} />}
     </PortalPage>
   );
 }
 
-function countsText({ active, inactive, activeMax }: NonNullable<ApiKeysPageProps["counts"]>): string {
-  const all = activeMax === null ? "" : ` of ${groupDigits(activeMax)}`;
-  return `${groupDigits(active)}${all} active · ${groupDigits(inactive)} inactive`;
-}
-
-function NewKeyForm({ form, frame }: Pick<ApiKeysPageProps, "form" | "frame">) {
-  const { values, fields, message } = form;
+function CreateButton() {
   return (
-    <Form
-      class="new-key"
-      action="/portal/api-keys"
-      error={message}
-      hidden={aboutOrganization(frame.session)}
-    >
-      <div class="row half">
-        <NameField
-          label="Name"
-          value={values.name}
-          placeholder="For example: Production"
-          error={fields["name"]}
-          autocomplete="off"
-          charactersMax={apiKeyNameCharactersMax}
-        />
-        <ExpiryField value={values.expires} error={fields["expires"]} />
-      </div>
-      <div class="row two">
-        <PermissionFields chosen={values.permissions} error={fields["permissions"]} />
-        <SubmitButton>Create key</SubmitButton>
-      </div>
-    </Form>
+    <ButtonLink tone="primary" href={`${keysHref}/new`}>
+      <Icon name="plus" />
+      Create key
+    </ButtonLink>
   );
 }
 
-function OldKeyText({ replaced, now }: { replaced: NewKey["replaced"]; now: number }) {
-  if (replaced === null) return null;
-  if (replaced.endsAt === null) return <>{" The old key no longer works."}</>;
+function KeyListCard({ frame, list, lines, seesAll }: ApiKeysPageProps & { list: KeyListProps }) {
+  const { state, search, order } = list;
+  const hrefOf = (order: KeyOrder) => hrefTo(list, { order });
+  return (
+    <ListCard
+      label="Keys"
+      tabs={
+        <Tabs
+          label="State"
+          tabs={keyStates.map((tab) => ({
+            href: hrefTo({ ...list, isSorted: false }, { state: tab }),
+            label: stateWords[tab],
+            count: list.counts[tab],
+            isAtLeast: tab === "inactive" && list.counts.isCut,
+            isCurrent: tab === state,
+          }))}
+        />
+      }
+      tools={
+        <>
+          <SearchBox
+            action={keysHref}
+            search={search}
+            searches="name or prefix"
+            hidden={{ ...state !== "active" && { status: state }, ...list.isSorted && { sort: order } }}
+          />
+          <SortMenu
+            orders={Object.entries(orderWords(state)).map(([name, label]) => ({
+              href: hrefOf(name as KeyOrder),
+              label,
+              isCurrent: name === order,
+            }))}
+          />
+        </>
+      }
+      footer={<ListFooter text={lines.length === 0 ? "" : countText(list)} pages={<Pages list={list} />} />}
+    >
+      <Hints list={list} />
+      {lines.length === 0 ? <NoLines list={list} /> : (
+        <ApiKeyTable
+          lines={lines}
+          now={frame.now}
+          areInactive={state === "inactive"}
+          sorting={{ order, hrefOf }}
+          canSetBudget={seesAll}
+        />
+      )}
+    </ListCard>
+  );
+}
+
+const stateWords: Readonly<Record<KeyState, string>> = {
+  active: "Active",
+  expiring: "Expiring",
+  inactive: "Inactive",
+};
+
+function orderWords(state: KeyState): Record<KeyOrder, string> {
+  return {
+    usage: "Usage, 30 days",
+    used: "Last used",
+    created: "Created",
+    name: "Name",
+    end: state === "inactive" ? "Ended" : "Expires",
+  };
+}
+
+/** @returns The address of the list with other choices; the first page unless one is given. */
+function hrefTo(
+  { state, search, order, isSorted }: Pick<KeyListProps, "state" | "search" | "order" | "isSorted">,
+  other: { state?: KeyState; order?: KeyOrder; search?: string; page?: number },
+): string {
+  const query = new URLSearchParams();
+  const status = other.state ?? state;
+  if (status !== "active") query.set("status", status);
+  if (other.search ?? search) query.set("search", other.search ?? search);
+  if (other.order !== undefined || isSorted) query.set("sort", other.order ?? order);
+  if (other.page !== undefined && other.page > 1) query.set("page", String(other.page));
+  return query.size === 0 ? keysHref : `${keysHref}?${query}`;
+}
+
+function Hints({ list }: { list: KeyListProps }) {
+  const { state, search, unused, limit } = list;
+  if (search !== "") {
+    return (
+      <HintLine
+        text={
+          <>
+            {`${countOf(list.counts[state], "key")} found for `}
+            “<bdi>{search}</bdi>”
+          </>
+        }
+        href={hrefTo(list, { search: "" })}
+        action="Clear search"
+      />
+    );
+  }
+  if (state !== "active") return null;
   return (
     <>
-      {" The old key stops working "}
-      <RelativeTime at={replaced.endsAt} now={now} />
-      {"."}
+      {limit !== null && limit.active >= limit.max && (
+        <p class="hint-line">
+          {`Limit reached: your organization can have ${
+            countOf(limit.max, "active key")
+          }. Revoke one to create another.`}
+        </p>
+      )}
+      {unused > 0 && (
+        <HintLine
+          text={`${countOf(unused, "key")} ${unused === 1 ? "has" : "have"} not been used for 90 days.`}
+          href={`${keysHref}/revoke-unused`}
+          action="Review and revoke"
+        />
+      )}
+    </>
+  );
+}
+
+function NoLines({ list: { state, search } }: { list: KeyListProps }) {
+  if (search !== "") {
+    return (
+      <EmptyState
+        title="No keys found"
+        text="Search by name or by the first characters of a key."
+      />
+    );
+  }
+  if (state === "expiring") {
+    return <EmptyState title="No keys expire soon" text="Keys that expire within 14 days appear here." />;
+  }
+  if (state === "inactive") {
+    return <EmptyState title="No inactive keys" text="Revoked and expired keys appear here." />;
+  }
+  return <EmptyState title="No active keys" text="Create a key to record usage again." />;
+}
+
+function countText({ state, counts, page, pages, limit, search }: KeyListProps): string {
+  const words = `${state} ${counts[state] === 1 ? "key" : "keys"}`;
+  const all = groupDigits(counts[state]);
+  const shown = pages === 1
+    ? all
+    : `${groupDigits((page - 1) * keyListPageItems + 1)}–${
+      groupDigits(Math.min(page * keyListPageItems, counts[state]))
+    } of ${all}`;
+  const isCut = state === "inactive" && counts.isCut;
+  if (isCut && search === "") return `${shown} of the ${groupDigits(listedKeysMax)} keys that ended last`;
+  const max = state === "active" && limit !== null ? ` · limit ${groupDigits(limit.max)}` : "";
+  return `${shown} ${words}${max}`;
+}
+
+function Pages({ list }: { list: KeyListProps }) {
+  const { page, pages } = list;
+  return (
+    <PageLinks
+      links={[
+        { href: page > 1 ? hrefTo(list, { page: page - 1 }) : null, label: "Previous" },
+        { href: page < pages ? hrefTo(list, { page: page + 1 }) : null, label: "Next" },
+      ]}
+    />
+  );
+}
+
+function ListFooter({ text, pages }: { text: string; pages?: Child }) {
+  return (
+    <>
+      <span data-announce={text || "No keys"}>{text}</span>
+      {pages ?? null}
+      <span>
+        Keys start with <code>{apiKeyTag}</code>
+      </span>
     </>
   );
 }

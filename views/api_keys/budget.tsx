@@ -3,11 +3,11 @@ import type { ApiKey } from "../../domain/api_key.ts";
 import { budgetLimitsMax } from "../../domain/limits.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
+import { apiKeyHref } from "../components/key_name.tsx";
 import { LimitFields, type LimitFieldsProps } from "../components/limit_fields.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { apiKeyHref } from "./api_key_table.tsx";
 
 /** What the page shows. */
 export interface BudgetPageProps

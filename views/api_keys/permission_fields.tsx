@@ -1,5 +1,5 @@
 // The fields of a form that choose what a key may do.
-import { operatorsKeyPermission } from "../../domain/key_permissions.ts";
+import { isOwnPermission, operatorsKeyPermission } from "../../domain/key_permissions.ts";
 import { keyPermissionCharactersMax, ownKeyPermissionsMax } from "../../domain/limits.ts";
 import { CheckboxGroup, type Choice, TextField } from "../components/field.tsx";
 
@@ -47,5 +47,22 @@ export function PermissionFields(
         maxlength={ownKeyPermissionsMax * (keyPermissionCharactersMax + 2)}
       />
     </>
+  );
+}
+
+/** What a key may do, in words: a list in a row of details. */
+export function PermissionList({ permissions }: { permissions: readonly string[] }) {
+  if (permissions.length === 0) return <span class="muted">None</span>;
+  return (
+    <ul>
+      {[...choices, voidChoice].filter(({ value }) => permissions.includes(value)).map(({ label }) => (
+        <li>{label}</li>
+      ))}
+      {permissions.filter(isOwnPermission).map((name) => (
+        <li>
+          <code>{name}</code>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,12 +1,18 @@
 // The page of an organization's audit log.
 import { auditRetentionMs } from "../../domain/limits.ts";
 import { ButtonLink } from "../components/button.tsx";
-import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
+import { ListCard } from "../components/list_card.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { AuditFilterBar, type AuditFilterProps, auditHref, wholeAuditLog } from "./audit_filters.tsx";
+import {
+  type AuditFilterProps,
+  AuditFilters,
+  auditHref,
+  ChosenAuditFilters,
+  wholeAuditLog,
+} from "./audit_filters.tsx";
 import { type AuditRow, AuditTable } from "./audit_table.tsx";
 
 /** What the page shows. */
@@ -17,22 +23,44 @@ export interface AuditPageProps extends AuditFilterProps {
   readonly nextCursor: string | null;
   /** The address of the file with all matching entries. Null if a field has an error. */
   readonly csvHref: string | null;
+  /** The key that all entries are about. */
+  readonly about?: { readonly name: string; readonly href: string } | undefined;
 }
 
 const retentionDays = auditRetentionMs / (24 * 3_600_000);
 
 /** @returns The page of the organization's audit log. */
 export function auditPage(props: AuditPageProps): Page {
-  const { frame, path, address, events, nextCursor, csvHref } = props;
+  const { frame, path, address, events, nextCursor, csvHref, about } = props;
   return (
     <PortalPage title="Audit log" frame={frame} place={frame.isConsole ? "operator/audit" : "audit"}>
-      <PageHead title="Audit log" text={`${aboutLog(props)} Entries are kept for ${retentionDays} days.`}>
+      <PageHead
+        title="Audit log"
+        text={`${aboutLog(props)} Entries are kept for ${retentionDays} days.`}
+        keepsActions
+      >
         {csvHref && <ButtonLink href={csvHref} isFile>Download CSV</ButtonLink>}
       </PageHead>
-      <AuditFilterBar {...props} />
-      <Card title={address.cursor === null ? "Newest first" : "Older entries"} flush>
-        {events.length === 0 ? <Nothing {...props} /> : <AuditTable events={events} now={frame.now} />}
-      </Card>
+      {about && (
+        <p class="small">
+          {"About the key "}
+          <a href={about.href}>
+            <bdi>{about.name}</bdi>
+          </a>
+          {" · "}
+          <a href={auditHref({ ...address, targetId: null, cursor: null }, path)}>Show all entries</a>
+        </p>
+      )}
+      <ListCard
+        label="Entries"
+        tabs={<h2>{address.cursor === null ? "Newest first" : "Older entries"}</h2>}
+        tools={<AuditFilters {...props} />}
+      >
+        <ChosenAuditFilters {...props} />
+        {events.length === 0
+          ? <Nothing {...props} />
+          : <AuditTable events={events} now={frame.now} isConsole={frame.isConsole} />}
+      </ListCard>
       <PageLinks
         links={[
           { href: address.cursor && auditHref({ ...address, cursor: null }, path), label: "Newest entries" },
@@ -50,9 +78,9 @@ function aboutLog({ frame, address }: AuditPageProps): string {
     : "Who did what in this organization, members and operators.";
 }
 
-function Nothing({ path, address, csvHref }: AuditPageProps) {
+function Nothing({ path, address, errors }: AuditPageProps) {
   const isFiltered = auditHref({ ...address, cursor: null }, path) !== auditHref(wholeAuditLog, path);
-  if (csvHref === null) {
+  if (Object.keys(errors).length > 0) {
     return <EmptyState title="Nothing to show" text="Fix the fields marked above." />;
   }
   if (!isFiltered) return <EmptyState title="No entries" text="No older entries." />;

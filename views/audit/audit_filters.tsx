@@ -8,6 +8,9 @@ import {
 } from "../../domain/audit.ts";
 import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
 import { SubmitButton } from "../components/button.tsx";
+import { HiddenFields } from "../components/form.tsx";
+import { HintLine } from "../components/list_card.tsx";
+import { Menu } from "../components/menu.tsx";
 import { type Choice, type ChoiceGroup, DateField, SelectField, TextField } from "../components/field.tsx";
 
 /** A person whose entries can be chosen. */
@@ -30,6 +33,8 @@ export interface AuditAddress {
   /** An action or a group of actions. */
   readonly action: string | null;
   readonly actorId: string | null;
+  /** A key that all entries are about. */
+  readonly targetId?: string | null;
   /** The first and the last day in UTC, such as `2026-11-01`, both inclusive; or what was typed. */
   readonly from: string | null;
   readonly to: string | null;
@@ -50,11 +55,11 @@ export const wholeAuditLog: AuditAddress = {
 /** @returns The page's address. @param path Of the portal's page or the console's. */
 export function auditHref(address: AuditAddress, path: string): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(address)) if (value !== null) query.set(name, value);
+  for (const [name, value] of Object.entries(address)) if (value) query.set(name, value);
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** What {@linkcode AuditFilterBar} needs. */
+/** What {@linkcode AuditFilters} needs. */
 export interface AuditFilterProps {
   readonly path: string;
   readonly address: AuditAddress;
@@ -66,11 +71,12 @@ export interface AuditFilterProps {
 const organizationIdCharactersMax = 300;
 const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
 
-/** With scripts, menus are sent at every choice. Days are sent by the button. */
-export function AuditFilterBar({ path, address, people, errors }: AuditFilterProps) {
+/** A menu with the form of all filters, open while a field has an error. */
+export function AuditFilters({ path, address, people, errors }: AuditFilterProps) {
   return (
-    <form class="filters" method="get" action={path} data-send-on-change>
-      <div class="selects">
+    <Menu label="Filters" icon="filter" isAtEnd isOpen={Object.keys(errors).length > 0}>
+      <form method="get" action={path}>
+        {address.targetId && <HiddenFields values={{ targetId: address.targetId }} />}
         <SelectField
           label="Action"
           name="action"
@@ -78,7 +84,7 @@ export function AuditFilterBar({ path, address, people, errors }: AuditFilterPro
           error={errors.action}
           choices={actionChoices()}
         />
-        {people === null
+        {address.targetId ? null : people === null
           ? (
             <TextField
               type="search"
@@ -110,12 +116,35 @@ export function AuditFilterBar({ path, address, people, errors }: AuditFilterPro
             {...years}
           />
         ))}
-        <div class="show">
-          <SubmitButton tone="plain">Apply</SubmitButton>
-        </div>
-      </div>
-    </form>
+        <SubmitButton tone="plain">Apply</SubmitButton>
+      </form>
+    </Menu>
   );
+}
+
+/** The chosen filters in words, and a link without them. */
+export function ChosenAuditFilters({ path, address, people, errors }: AuditFilterProps) {
+  const { action, actorId, organizationId, from, to } = address;
+  const words = [
+    errors.action ? null : actionName(action),
+    actorId && (people?.find(({ id }) => id === actorId)?.name ?? actorId),
+    organizationId,
+    from && `from ${from}`,
+    to && `to ${to}`,
+  ].filter((one) => one);
+  if (words.length === 0) return null;
+  return (
+    <HintLine
+      text={<bdi>{words.join(" · ")}</bdi>}
+      href={auditHref({ ...wholeAuditLog, targetId: address.targetId ?? null }, path)}
+      action="Clear filters"
+    />
+  );
+}
+
+function actionName(action: string | null): string | null {
+  const names: Readonly<Record<string, string>> = { ...auditActions, ...auditGroups };
+  return action === null ? null : names[action] ?? null;
 }
 
 /** The groups, then the actions of each. */

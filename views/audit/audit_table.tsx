@@ -1,10 +1,11 @@
 // The list of audit log entries.
 import type { AuditEvent } from "../../domain/audit.ts";
+import { objectHref } from "./audit_links.ts";
 import { auditActorName, auditDenial, auditSentence } from "./audit_text.ts";
 import { organizationHref } from "../operator/links.ts";
 import { Badge } from "../components/badge.tsx";
-import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
-import { Cell, Row, Table } from "../components/table.tsx";
+import { MomentTime } from "../components/relative_time.tsx";
+import { Cell, type Column, Row, Table } from "../components/table.tsx";
 
 /** An entry in the list. */
 export type AuditRow = AuditEvent & {
@@ -14,35 +15,34 @@ export type AuditRow = AuditEvent & {
   readonly organizationId?: string | null;
 };
 
-const columns = ["Time (UTC)", "Actor", "Action", "Source", "Request"];
+const columns: Column[] = [
+  { title: "Time (UTC)" },
+  { title: "Actor" },
+  { title: "Action" },
+  { title: "Source" },
+  { title: "Request", drop: 2 },
+];
 
 /** The entries as a table, in the given order. */
-export function AuditTable({ events, now }: { events: readonly AuditRow[]; now: number }) {
+export function AuditTable(
+  { events, now, isConsole }: { events: readonly AuditRow[]; now: number; isConsole: boolean },
+) {
   return (
-    <Table label="Audit log" columns={columns}>
+    <Table label="Audit log" columns={columns} kind="cards">
       {events.map((event) => (
         <Row>
-          <Cell label="Time (UTC)">
-            <span class="lines">
-              <RelativeTime at={event.at} now={now} />
-              <span class="muted tiny">
-                <MomentTime at={event.at} now={now} timezone="UTC" />
-              </span>
-            </span>
+          <Cell place="end">
+            <MomentTime at={event.at} now={now} timezone="UTC" />
           </Cell>
-          <Cell label="Actor">
-            <span class="actor">
-              <bdi>{auditActorName(event)}</bdi>
-            </span>
+          <Cell place="start">
+            <AuditName name={auditActorName(event)} id={event.actor.id ?? undefined} isConsole={isConsole} />
           </Cell>
-          <Cell place="title" value={<AuditSentence {...event} />} />
-          <Cell label="Source">
-            <span class="lines">
-              {event.address === "" ? "—" : event.address}
-              {event.device === null ? null : <span class="muted tiny">{event.device}</span>}
-            </span>
+          <Cell place="title" value={<AuditSentence {...event} isConsole={isConsole} />} />
+          <Cell place="source">
+            {event.address === "" ? <span class="off-only">—</span> : event.address}
+            {event.device === null ? null : <span class="second">{event.device}</span>}
           </Cell>
-          <Cell label="Request">
+          <Cell drop={2} isOffCard>
             {event.requestId === null ? "—" : <code class="request muted pick">{event.requestId}</code>}
           </Cell>
         </Row>
@@ -51,13 +51,26 @@ export function AuditTable({ events, now }: { events: readonly AuditRow[]; now: 
   );
 }
 
+/** A name, as a link if there is a page of what it names. */
+function AuditName({ name, id, isConsole }: { name: string; id?: string | undefined; isConsole: boolean }) {
+  const href = id === undefined ? null : objectHref(id, { isConsole });
+  if (href === null) return <bdi class="name">{name}</bdi>;
+  return (
+    <a class="name" href={href}>
+      <bdi>{name}</bdi>
+    </a>
+  );
+}
+
 /** What was done. */
-export function AuditSentence(event: Omit<AuditRow, "device">) {
+export function AuditSentence(
+  { isConsole, ...event }: Omit<AuditRow, "device"> & { isConsole: boolean },
+) {
   const denial = auditDenial(event.action);
   return (
     <div class="act">
       {auditSentence(event).map((part) =>
-        typeof part === "string" ? part : <bdi class="name">{part.name}</bdi>
+        typeof part === "string" ? part : <AuditName {...part} isConsole={isConsole} />
       )}
       {denial === null ? null : (
         <>

@@ -1,8 +1,8 @@
 // The sentences of the audit log. They begin with the action, because the actor has a column of its own.
 import { type AuditAction, auditActions, type AuditEvent } from "../../domain/audit.ts";
 
-/** A part of a sentence: our own words, or anyone's text, which the page sets apart. */
-export type AuditPart = string | { readonly name: string };
+/** A part of a sentence: our own words, or anyone's text, which the page sets apart. `id`: of the object that it names. */
+export type AuditPart = string | { readonly name: string; readonly id?: string };
 
 /** `{…}` is the target's name or a detail. A part in brackets is left out if one of its values is missing. */
 const sentences: Readonly<Record<AuditAction, string>> = {
@@ -63,6 +63,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "api_key.renamed": "Renamed a key to {target}",
   "api_key.permissions_changed": "Changed the permissions of the key {target}[ from {from}][ to {to}]",
   "api_key.budget_changed": "Changed the budget of the key {target}[ to {to}]",
+  "api_key.expiry_changed": "Changed the expiry of the key {target}[ from {from}][ to {to}]",
   "api_key.rotated": "Rotated the key {target}",
   "api_key.revoked": "Revoked the key {target}",
   "api_key.limited": "Exceeded its rate limit",
@@ -112,8 +113,14 @@ export function auditSentence({ action, actor, target, details }: AuditEvent): A
     const word = ownDetails.has(name) || action === "member.role_changed" ? valueWords.get(value) : undefined;
     values.set(name, word ?? { name: value });
   }
-  const name = target?.name ?? target?.id ?? null;
-  if (name !== null) values.set("target", { name });
+  const id = target?.id ?? null;
+  const object = id === null ? {} : { id };
+  const name = target?.name ?? id;
+  if (name !== null) values.set("target", { name, ...object });
+  const { quantity } = details;
+  if (action === "usage.voided" && quantity !== undefined) {
+    values.set("quantity", { name: quantity, ...object });
+  }
   const { method, path } = details;
   if (method !== undefined && path !== undefined) values.set("request", `${method} ${path}`);
   else if (method !== undefined) values.set("method", `a ${method.replaceAll(" and ", " and a ")}`);

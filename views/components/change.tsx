@@ -9,15 +9,19 @@ export interface ChangeProps {
   readonly period: string;
 }
 
+/** @returns A period with word joiners, which prevent line breaks within a range of days. */
+export function unbroken(period: string): string {
+  return period.replace(/(?<=\d)–(?=\d)/, "\u2060–\u2060");
+}
+
 /** The change in words: `12.4% more than October 1–22`. */
 export function Change({ percent, period }: ChangeProps) {
-  // Word joiners prevent line breaks within a range of days.
-  const than = period.replace(/(?<=\d)–(?=\d)/, "\u2060–\u2060");
+  const than = unbroken(period);
   if (percent === null) return <>{`No usage during ${than}`}</>;
   if (percent === 0) return <>{`Same as ${than}`}</>;
   return (
     <>
-      <span class={percent > 0 ? "change up" : "change"}>
+      <span class="change">
         <Icon name={percent > 0 ? "up" : "down"} />
         {`${percentText(percent)} ${percent > 0 ? "more" : "less"}`}
       </span>
@@ -26,6 +30,9 @@ export function Change({ percent, period }: ChangeProps) {
   );
 }
 
+/** What grew more than this grew from next to nothing. */
+const mostPercent = 999;
+
 /** The change in a cell: an arrow and `12.4%`; `New` if nothing was used before. */
 export function ShortChange({ percent }: { percent: number | null }) {
   if (percent === null) return <span class="muted">New</span>;
@@ -33,7 +40,7 @@ export function ShortChange({ percent }: { percent: number | null }) {
   return (
     <span class="change">
       <Icon name={percent > 0 ? "up" : "down"} />
-      {percentText(percent)}
+      {percent > mostPercent ? `>${mostPercent}%` : percentText(percent)}
       <span class="unseen">{percent > 0 ? " more" : " less"}</span>
     </span>
   );

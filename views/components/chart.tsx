@@ -1,31 +1,14 @@
-// Usage over time as stacked bars, and as a table below them. Positions are percentages and text is not scaled, so it is as
-// large on a phone as on a desktop.
+// Usage over time as stacked bars, with a legend and a table of the same numbers. Positions are percentages and text is not
+// scaled, so it is as large on a phone as on a desktop.
+import type { SeriesColor } from "../../domain/meter/catalogue.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
-import { groupDigits } from "../../domain/number_text.ts";
-import { chartGeometry, type ChartWindow } from "./chart_geometry.ts";
-
-/** A window of the chart and of the table. */
-export interface ChartRow extends ChartWindow {
-  /** The exact values and their sum, as decimal strings. */
-  readonly sums: readonly string[];
-  readonly total: string;
-}
-
-/** The data of a chart. */
-export interface ChartProps {
-  /** For screen readers. */
-  readonly title: string;
-  readonly description: string;
-  /** In order, without gaps. */
-  readonly windows: readonly ChartRow[];
-  /** The names of a window's values, at most six. */
-  readonly series: readonly string[];
-  /** Such as `requests`. */
-  readonly unit: string;
-  readonly by: WindowUnit;
-  /** The position of the window that isn't over yet: its bar is hatched. */
-  readonly current?: number;
-}
+import { countOf } from "../../domain/number_text.ts";
+import { perWindow } from "../text/quantity.ts";
+import { chartGeometry } from "./chart_geometry.ts";
+import { ChartHits } from "./chart_hits.tsx";
+import type { ChartOthers, ChartProps, ChartSeries } from "./chart_props.ts";
+import { Icon } from "./icon.tsx";
+import { Quantity } from "./quantity.tsx";
 
 export const unitNames: Readonly<Record<WindowUnit, string>> = {
   hour: "Hour",
@@ -34,113 +17,233 @@ export const unitNames: Readonly<Record<WindowUnit, string>> = {
   month: "Month",
 };
 
-/** The colors of the series, if there are several. */
-export function ChartLegend({ series }: { series: readonly string[] }) {
-  if (series.length < 2) return null;
-  return (
-    <ul class="legend">
-      {series.map((name, index) => (
-        <li>
-          <i class={`swatch series-${index + 1}`} aria-hidden="true"></i>
-          {name}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-/** The bars. */
+/** The bars, the legend and the table. */
 export function Chart(props: ChartProps) {
-  const { bars, lines, labels, isDense, hasLongNumbers } = chartGeometry(props.windows, props.by);
-  const classes = ["chart", isDense ? "dense" : "", hasLongNumbers ? "long-numbers" : ""];
+  const { series, others } = props;
+  const all = others === null ? series : [...series, otherSeries(others)];
   return (
-    <div class="chart-box">
-      <svg
-        class={classes.filter((one) => one !== "").join(" ")}
-        role="img"
-        aria-labelledby="chart-title chart-description"
-      >
-        <title id="chart-title">{props.title}</title>
-        <desc id="chart-description">{props.description}</desc>
-        <pattern id="so-far" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-          <rect class="hatch" width="3" height="6" />
-        </pattern>
-        {lines.map((line) => (
-          <>
-            <line class="grid" x1="0" x2="100%" y1={`${line.y}%`} y2={`${line.y}%`} />
-            <text x="-10" y={`${line.y}%`} dy="0.33em" text-anchor="end">{line.text}</text>
-          </>
-        ))}
-        {bars.map((bar, index) => (
-          <g class="bar">
-            <title>{tooltip(props, index)}</title>
-            <rect class="slot" x={`${bar.slotX}%`} width={`${bar.slotWidth}%`} y="0" height="100%" />
-            {bar.segments.map((part) => (
-              <rect
-                class={`series-${part.series + 1}`}
-                x={`${bar.x}%`}
-                width={`${bar.width}%`}
-                y={`${part.y}%`}
-                height={`${part.height}%`}
-                rx={isDense ? "0" : "2"}
-              />
-            ))}
-            {bar.segments.slice(1).map((part) => {
-              const foot = `${Math.round((part.y + part.height) * 100) / 100}%`;
-              return <line class="seam" x1={`${bar.x}%`} x2={`${bar.x + bar.width}%`} y1={foot} y2={foot} />;
-            })}
-            {index === props.current && <SoFar {...bar} />}
-          </g>
-        ))}
-        <line class="axis" x1="0" x2="100%" y1="100%" y2="100%" />
-        {labels.map((label) => (
-          <text
-            class={label.isWideOnly ? "wide-only" : undefined}
-            x={`${label.x}%`}
-            y="100%"
-            dy="20"
-            text-anchor="middle"
-          >
-            {label.text}
-          </text>
-        ))}
-      </svg>
+    <div class="chart">
+      <Plot {...props} series={all} />
+      <Legend series={series} others={others} measure={props.measure} />
+      <ChartTable {...props} series={all} />
     </div>
   );
 }
 
-/** Stripes over a bar that isn't complete. */
-function SoFar({ x, width, segments }: { x: number; width: number; segments: readonly { y: number }[] }) {
-  const top = segments.at(-1)?.y ?? 100;
+function otherSeries({ count }: ChartOthers): ChartSeries {
+  return { name: `${count} others`, color: "other" };
+}
+
+/** In percent: a label from here on would touch that of the last bar. */
+const clearOfNow = 92;
+
+function Plot(props: ChartProps) {
+  const { windows, series, measure, by, current, period, isSmall } = props;
+  const { bars, lines, labels, isDense, hasLongNumbers } = chartGeometry(windows, { by, measure });
+  const classes = [
+    "plot",
+    isSmall ? "small" : "",
+    isDense ? "dense" : "",
+    hasLongNumbers ? "long-numbers" : "",
+  ];
+  const nowName = current?.position === windows.length - 1 ? nowNames[by] : undefined;
+  return (
+    <div class={classes.filter((one) => one !== "").join(" ")}>
+      <svg
+        role="img"
+        aria-label={`${perWindow(measure, by)}, ${period}. The table below has the same numbers.`}
+      >
+        {current && <Hatches colors={series.map(({ color }) => color)} />}
+        {lines.map(({ y, text }, index) => (
+          <>
+            <line class={index === 0 ? "axis" : "grid"} x1="0" x2="100%" y1={`${y}%`} y2={`${y}%`} />
+            <text x="0" y={`${y}%`} dx="-10" dy="4" text-anchor="end">{text}</text>
+          </>
+        ))}
+        <Bars bars={bars} series={series} current={current?.position} />
+        {current && <SoFar bar={bars[current.position]} nowName={nowName} />}
+        {labels.map(({ x, text, isWideOnly }) =>
+          nowName !== undefined && x > clearOfNow
+            ? null
+            : (
+              <text class={isWideOnly ? "wide" : undefined} x={`${x}%`} y="100%" dy="19" text-anchor="middle">
+                {text}
+              </text>
+            )
+        )}
+      </svg>
+      <ChartHits {...props} />
+    </div>
+  );
+}
+
+type BarProps = ReturnType<typeof chartGeometry>["bars"][number];
+
+/** All bars, in one path for each series. The one that isn't complete is striped, which must not be stretched with the box. */
+function Bars(
+  { bars, series, current }: {
+    bars: readonly BarProps[];
+    series: readonly ChartSeries[];
+    current: number | undefined;
+  },
+) {
+  const open = current === undefined ? undefined : bars[current];
+  const parts = bars.flatMap((bar, index) => bar.segments.map((part) => ({ ...bar, ...part, index })));
+  const seams = parts.filter(({ segments, series }) => series !== segments[0]?.series)
+    .map(({ x, width, y, height }) => `M${x} ${rounded(y + height)}h${width}`);
+  const shape = (at: number) =>
+    parts.filter((part) => part.series === at && part.index !== current)
+      .map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h-${width}z`).join("");
   return (
     <>
-      <rect x={`${x}%`} width={`${width}%`} y={`${top}%`} height={`${100 - top}%`} fill="url(#so-far)" />
-      <text x={`${x + width / 2}%`} y={`${top}%`} dy="-8" text-anchor="middle">so far</text>
+      {open?.segments.map(({ series: at, y, height }) => (
+        <rect
+          class={`part series-${series[at]?.color}`}
+          fill={`url(#so-far-${series[at]?.color})`}
+          x={`${open.x}%`}
+          y={`${y}%`}
+          width={`${open.width}%`}
+          height={`${height}%`}
+        />
+      ))}
+      <svg width="100%" height="100%" viewBox="0 0 100 100" preserveAspectRatio="none">
+        {series.map(({ color }, at) => <path class={`part series-${color}`} d={shape(at)} />)}
+        <path class="seam" d={seams.join("")} />
+      </svg>
     </>
   );
 }
 
-/** The numbers of the chart. */
-export function ChartTable({ windows, series, by, unit }: ChartProps) {
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+/** Stripes in the colors of the series, for the bar that isn't complete. */
+function Hatches({ colors }: { colors: readonly SeriesColor[] }) {
+  return (
+    <defs>
+      {[...new Set(colors)].map((color) => (
+        <pattern
+          id={`so-far-${color}`}
+          class={`series-${color}`}
+          width="6"
+          height="6"
+          patternUnits="userSpaceOnUse"
+          patternTransform="rotate(45)"
+        >
+          <rect class="hatch-ground" width="6" height="6" />
+          <path class="hatch" d="M0 0v6" />
+        </pattern>
+      ))}
+    </defs>
+  );
+}
+
+/** What the axis says below the last bar if it isn't complete. Weeks and months say it above the bar. */
+const nowNames: Readonly<Partial<Record<WindowUnit, string>>> = { hour: "Now", day: "Today" };
+
+/** Says that a bar isn't complete. */
+function SoFar({ bar, nowName }: { bar: BarProps | undefined; nowName: string | undefined }) {
+  if (bar === undefined) return null;
+  const { x, width, segments } = bar;
+  if (nowName !== undefined) {
+    return <text class="now" x={`${x + width / 2}%`} y="100%" dy="19" text-anchor="middle">{nowName}</text>;
+  }
+  const isRight = x > 85;
+  return (
+    <text
+      class="far"
+      x={`${isRight ? x + width : x}%`}
+      y={`${segments.at(-1)?.y ?? 100}%`}
+      dy="-7"
+      text-anchor={isRight ? "end" : "start"}
+    >
+      so far
+    </text>
+  );
+}
+
+/** The colors of the series, if there are several. What the last one adds up can be opened. */
+function Legend({ series, others, measure }: Pick<ChartProps, "series" | "others" | "measure">) {
+  if (series.length + Number(others !== null) < 2) return null;
+  return (
+    <div class="legend">
+      <ul>
+        {series.map(({ name, color, href }) => (
+          <li>
+            <span class={`swatch series-${color}`} aria-hidden="true"></span>
+            <SeriesName name={name} href={href} />
+          </li>
+        ))}
+      </ul>
+      {others && (
+        <details>
+          <summary>
+            <span class="swatch series-other" aria-hidden="true"></span>
+            {otherSeries(others).name}
+            <Icon name="chevron" />
+          </summary>
+          <ul>
+            {others.largest.map(({ name, total, href }) => (
+              <li>
+                <SeriesName name={name} href={href} />
+                <span class="num">
+                  <Quantity value={total} measure={measure} />
+                </span>
+              </li>
+            ))}
+            {others.count > others.largest.length && (
+              <li class="muted">{`and ${countOf(others.count - others.largest.length, "smaller one")}`}</li>
+            )}
+          </ul>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function SeriesName({ name, href }: { name: string; href: string | undefined }) {
+  return href === undefined ? <bdi>{name}</bdi> : (
+    <a href={href}>
+      <bdi>{name}</bdi>
+    </a>
+  );
+}
+
+/** The numbers of the chart, the newest first. */
+function ChartTable({ windows, series, by, measure, current }: ChartProps) {
   const isStacked = series.length > 1;
+  const past = current === null ? windows : windows.slice(0, current.position + 1);
   return (
     <details class="numbers">
-      <summary>Show as table</summary>
-      <div class="scroll" tabindex={0} role="region" aria-label="Chart data">
+      <summary>
+        <Icon name="chevron" />
+        Show as table
+      </summary>
+      <div class="scroll" tabindex={0} role="region" aria-label="Numbers of the chart">
         <table>
           <thead>
             <tr>
               <th scope="col">{unitNames[by]}</th>
-              {isStacked ? series.map((name) => <th scope="col" class="num">{name}</th>) : null}
-              <th scope="col" class="num">{isStacked ? "Total" : unit}</th>
+              {isStacked
+                ? series.map(({ name }) => (
+                  <th scope="col" class="num">
+                    <bdi>{name}</bdi>
+                  </th>
+                ))
+                : null}
+              <th scope="col" class="num">{isStacked ? "Total" : measure.unit ?? measure.name}</th>
             </tr>
           </thead>
           <tbody>
-            {windows.map((window) => (
+            {past.toReversed().map(({ name, sums, total }, index) => (
               <tr>
-                <th scope="row">{window.name}</th>
-                {isStacked ? window.sums.map((sum) => <td class="num">{groupDigits(sum)}</td>) : null}
-                <td class="num">{groupDigits(window.total)}</td>
+                <th scope="row">{index === 0 && current !== null ? `${name}, so far` : name}</th>
+                {[...(isStacked ? sums : []), total].map((value) => (
+                  <td class="num">
+                    <Quantity value={value} measure={measure} />
+                  </td>
+                ))}
               </tr>
             ))}
           </tbody>
@@ -148,13 +251,4 @@ export function ChartTable({ windows, series, by, unit }: ChartProps) {
       </div>
     </details>
   );
-}
-
-/** The tooltip of a bar: `Nov 21: 1,902 requests (tiles 1,600, search 302)`. */
-function tooltip({ windows, series, unit }: ChartProps, index: number): string {
-  const window = windows[index];
-  if (window === undefined) return "";
-  const total = `${window.name}: ${groupDigits(window.total)} ${unit}`;
-  const parts = series.map((name, at) => `${name} ${groupDigits(window.sums[at] ?? "0")}`);
-  return parts.length < 2 ? total : `${total} (${parts.join(", ")})`;
 }

@@ -1,16 +1,16 @@
 // The layout of a bar chart, in percent of its width and height: it fits any box, and text keeps its size.
-// @ts-types="@types/d3-scale"
-import { scaleBand, scaleLinear } from "d3-scale";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
-import { axisNumber } from "../../domain/number_text.ts";
+import { axisText, axisUnit, type Measure } from "../text/quantity.ts";
 import type { WindowName } from "../text/zone.ts";
 
-/** A window with a value for each series. */
+/** A window with a value for each series, none negative. */
 export interface ChartWindow extends WindowName {
   readonly values: readonly number[];
 }
 
-const linesWanted = 4;
+/** The lines above zero. With the steps below, there are at least three, except for very small whole numbers. */
+const linesMax = 4;
+const lineSteps = [1, 2, 2.5, 5, 10];
 /** The number of labels that fit: without a year, and with one. */
 const labelsMax = { short: { wide: 12, narrow: 4 }, long: { wide: 7, narrow: 3 } } as const;
 const shortCharactersMax = 6;
@@ -18,12 +18,16 @@ const shortCharactersMax = 6;
 const axisCharactersMax = 5;
 /** More bars than this are narrow. */
 const wideBarsMax = 60;
+/** The part of its slot that a bar fills. */
+const barWidth = { wide: 0.7, dense: 0.84 } as const;
+/** The maximum width of a bar, in percent of the chart. */
+const barWidthMax = 12;
 /** Beyond this number of hours, labels are days. */
 const hourLabelsMax = 48;
 /** Natural steps between labels. */
 const steps = {
   hour: [1, 2, 3, 4, 6, 12, 24],
-  day: [1, 2, 5, 7, 10, 15, 30, 60, 90],
+  day: [1, 2, 4, 7, 14, 30, 60, 90],
   week: [1, 2, 4, 8, 13, 26, 52],
   month: [1, 2, 3, 6, 12, 24, 60, 120],
 } as const;
@@ -31,36 +35,33 @@ const steps = {
 /**
  * Lays out a chart of stacked bars.
  *
- * @param windows In order, without gaps. No value is negative.
- * @param by The length of a window.
+ * @param windows In order, without gaps.
+ * @param options `by`: the length of a window. `measure`: what is drawn.
  */
-export function chartGeometry(windows: readonly ChartWindow[], by: WindowUnit) {
-  const highest = Math.max(0, ...windows.map((window) => sum(window.values)));
-  const y = scaleLinear().domain([0, highest || 1]).range([100, 0]).nice(linesWanted);
-  const top = y.domain()[1] ?? 1;
+export function chartGeometry(
+  windows: readonly ChartWindow[],
+  { by, measure }: { by: WindowUnit; measure: Measure },
+) {
+  const lines = linesOf(windows, measure);
+  const top = lines.at(-1) ?? 1;
   const isDense = windows.length > wideBarsMax;
-  const slots = scaleBand<number>().domain(windows.keys()).range([0, 100]);
-  const bars = slots.copy().paddingInner(isDense ? 0.2 : 0.32).paddingOuter(0.16);
-  const lines = y.ticks(linesWanted).map((value) => ({ y: percent(y(value)), text: axisNumber(value, top) }));
+  const slot = 100 / windows.length;
+  const width = Math.min(slot * barWidth[isDense ? "dense" : "wide"], barWidthMax);
+  const texts = lines.map((value) => axisText(value, measure));
   return {
-    /** Bars are too narrow for rounded corners and wide gaps. */
+    /** Bars are too narrow for wide gaps. */
     isDense,
-    bars: windows.map((window, index) => ({
-      slotX: percent(slots(index) ?? 0),
-      slotWidth: percent(slots.bandwidth()),
-      x: percent(bars(index) ?? 0),
-      width: percent(bars.bandwidth()),
+    bars: windows.map(({ values }, index) => ({
+      x: percent((index + 0.5) * slot - width / 2),
+      width: percent(width),
       /** From the bottom up, without zeros. `series`: an index. */
-      segments: segmentsOf(window.values, y),
+      segments: segmentsOf(values, top),
     })),
-    lines,
+    lines: lines.map((value, index) => ({ y: percent(100 - value / top * 100), text: texts[index] ?? "" })),
     /** Numbers on the axis need more room. */
-    hasLongNumbers: lines.some(({ text }) => text.length > axisCharactersMax),
+    hasLongNumbers: texts.some((text) => text.length > axisCharactersMax),
     /** `isWideOnly`: hidden on narrow screens. */
-    labels: timeLabels(windows, by).map((label) => ({
-      ...label,
-      x: percent((bars(label.x) ?? 0) + bars.bandwidth() / 2),
-    })),
+    labels: timeLabels(windows, by).map((label) => ({ ...label, x: percent((label.index + 0.5) * slot) })),
   };
 }
 
@@ -69,23 +70,40 @@ export function sum(values: readonly number[]): number {
   return Number(values.reduce((all, value) => all + value, 0).toFixed(6));
 }
 
-function segmentsOf(values: readonly number[], y: (value: number) => number) {
+/** @returns Round numbers from zero to one that no bar exceeds: whole ones if all values are whole. */
+function linesOf(windows: readonly ChartWindow[], measure: Measure): number[] {
+  const highest = Math.max(0, ...windows.map(({ values }) => sum(values)));
+  const unit = axisUnit(highest, measure);
+  const isWhole = unit === 1 && windows.every(({ values }) => values.every(Number.isInteger));
+  const least = highest / unit / linesMax;
+  const magnitude = 10 ** Math.floor(Math.log10(least || 1));
+  const step = highest === 0
+    ? 1
+    : lineSteps.map((one) => Number((one * magnitude).toPrecision(2))).find((one) =>
+      one >= least && (!isWhole || Number.isInteger(one))
+    ) ?? 1;
+  const count = highest === 0 ? 1 : Math.max(2, Math.ceil(Number((highest / unit / step).toPrecision(12))));
+  return Array.from({ length: count + 1 }, (_, index) => Number((index * step * unit).toPrecision(12)));
+}
+
+function segmentsOf(values: readonly number[], top: number) {
   const segments = [];
   let below = 0;
   for (const [series, value] of values.entries()) {
     if (value <= 0) continue;
-    const from = y(below);
+    const from = below;
     below += value;
-    segments.push({ series, y: percent(y(below)), height: percent(from - y(below)) });
+    const y = 100 - Math.min(below / top, 1) * 100;
+    segments.push({ series, y: percent(y), height: percent(100 - from / top * 100 - y) });
   }
   return segments;
 }
 
-/** Chooses the labels that fit. Here, `x` is the index of the window. */
+/** Chooses the labels that fit. */
 function timeLabels(windows: readonly ChartWindow[], by: WindowUnit) {
   const isByDays = by === "hour" && windows.length > hourLabelsMax;
-  const candidates = windows.flatMap(({ label, startsDay }, x) =>
-    isByDays && !startsDay ? [] : [{ x, text: label, startsDay }]
+  const candidates = windows.flatMap(({ label, startsDay }, index) =>
+    isByDays && !startsDay ? [] : [{ index, text: label, startsDay }]
   );
   const isShort = candidates.every(({ text }) => text.length <= shortCharactersMax);
   const most = labelsMax[isShort ? "short" : "long"];
@@ -97,7 +115,7 @@ function timeLabels(windows: readonly ChartWindow[], by: WindowUnit) {
   return candidates
     .map((label, index) => ({ ...label, distance: Math.abs(index - midnight) }))
     .filter(({ distance }) => distance % wide === 0)
-    .map(({ x, text, distance }) => ({ x, text, isWideOnly: distance % narrow !== 0 }));
+    .map(({ index, text, distance }) => ({ index, text, isWideOnly: distance % narrow !== 0 }));
 }
 
 function stepFor(count: number, labelsMax: number, choices: readonly number[]): number {

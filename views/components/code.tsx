@@ -6,13 +6,13 @@ import { Icon } from "./icon.tsx";
  * Builds the command that records one unit of usage.
  *
  * @param usageUrl The full address of `POST /api/v1/usage`.
- * @param fullKey A key, which needs no quoting, or null for the shell's `$API_KEY`.
+ * @param fullKey A key, which needs no quoting, or null for the shell's `$GATEHOUSE_KEY`.
  * @returns Lines for a terminal.
  */
 export function exampleCurl(usageUrl: string, fullKey: string | null): string {
   return [
     `curl ${usageUrl} \\`,
-    `  -H "Authorization: Bearer ${fullKey ?? "$API_KEY"}" \\`,
+    `  -H "Authorization: Bearer ${fullKey ?? "$GATEHOUSE_KEY"}" \\`,
     `  -H "Content-Type: application/json" \\`,
     `  -d '{"productSlug": "my-product", "metric": "requests", "quantity": 1}'`,
   ].join("\n");
@@ -53,21 +53,6 @@ export function NewSecret(
       <Secret id={id} value={value} copy={`Copy ${what}`} />
       {children}
     </section>
-  );
-}
-
-/** Terminal commands with a button that copies them. */
-export function CodeBlock({ id, label, code }: { id: string; label: string; code: string }) {
-  return (
-    <figure class="code">
-      <figcaption>
-        <span id={`${id}-label`}>{label}</span>
-        <CopyButton target={id} tone="quiet">Copy command</CopyButton>
-      </figcaption>
-      <div class="code-scroll" tabindex={0} role="group" aria-labelledby={`${id}-label`}>
-        <pre id={id}>{code}</pre>
-      </div>
-    </figure>
   );
 }
 

@@ -1,5 +1,21 @@
-// The choice of when a key or token expires.
-import { type Choice, SelectField } from "./field.tsx";
+// The choice of when a key or token expires: after a while, on a date, or never.
+import { isoTime } from "../../domain/time.ts";
+import { type Choice, DateField, SelectField } from "./field.tsx";
+import type { FormErrors } from "./form.tsx";
+
+/** What the field has. */
+export interface ExpiryValue {
+  readonly expires: string;
+  /** A day such as `2026-11-01`, for the choice of a date. */
+  readonly expiresOn: string;
+}
+
+/** @returns What the field has in a form as sent, or in a new one. */
+export function expiryValue(
+  { expires = "never", expiresOn = "" }: Readonly<Record<string, string>> = {},
+): ExpiryValue {
+  return { expires, expiresOn: expiresOn.trim() };
+}
 
 const choices: readonly Choice[] = [
   { value: "never", label: "Never" },
@@ -7,9 +23,40 @@ const choices: readonly Choice[] = [
   { value: "30d", label: "In 30 days" },
   { value: "90d", label: "In 90 days" },
   { value: "365d", label: "In a year" },
+  { value: "date", label: "On a date…" },
 ];
+const dayMs = 24 * 3_600_000;
+const lastDay = "9999-12-31";
 
-/** The field `expires`. */
-export function ExpiryField({ value, error }: { value: string; error: string | undefined }) {
-  return <SelectField label="Expires" name="expires" value={value} choices={choices} error={error} />;
+/**
+ * The field `expires`, with `expiresOn` for the choice of a date. `now`: milliseconds since 1970.
+ *
+ * `kept`: the label of the choice `keep`, which changes nothing.
+ */
+export function ExpiryField(
+  { value, fields, now, kept = null }:
+    & { value: ExpiryValue; now: number; kept?: string | null }
+    & Pick<FormErrors, "fields">,
+) {
+  return (
+    <div class="expiry">
+      <SelectField
+        label="Expires"
+        name="expires"
+        value={value.expires}
+        choices={kept === null ? choices : [{ value: "keep", label: kept }, ...choices]}
+        error={fields["expires"]}
+      />
+      <DateField
+        label="Date"
+        name="expiresOn"
+        value={value.expiresOn}
+        min={isoTime(now + dayMs).slice(0, 10)}
+        max={lastDay}
+        isOptional
+        hint="Expires at 00:00 UTC on this day."
+        error={fields["expiresOn"]}
+      />
+    </div>
+  );
 }

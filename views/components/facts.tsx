@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 
 /** A detail. */
 export interface Fact {
-  readonly label: string;
+  readonly label: Child;
   readonly value: Child;
 }
 

@@ -11,8 +11,9 @@ import { Icon } from "./icon.tsx";
 /** What every field has. */
 export interface FieldProps {
   readonly label: string;
-  /** Also the id, so each name is unique on its page. */
+  /** Also the id, unless the page has several fields of this name. */
   readonly name: string;
+  readonly id?: string;
   readonly value: string;
   readonly hint?: string | undefined;
   /** One sentence, if the value was rejected. */
@@ -41,6 +42,10 @@ export interface Choice {
   readonly value: string;
   readonly label: string;
   readonly hint?: string;
+  /** Whether the label is a name that people gave. */
+  readonly isName?: boolean;
+  /** Marks a radio button whose choice does harm. */
+  readonly isDanger?: boolean;
 }
 
 /** Options under a heading. */
@@ -49,30 +54,46 @@ export interface ChoiceGroup {
   readonly choices: readonly Choice[];
 }
 
-/** A text, email or password input. A password's `value` is never sent back. */
+/** A text, email or password input. A password's `value` is never sent back, and scripts can show it. */
 export function TextField(props: TextFieldProps) {
-  const type = props.type ?? "text";
   return (
     <Field {...props}>
-      <input
-        type={type}
-        id={props.name}
-        name={props.name}
-        value={type === "password" ? undefined : props.value}
-        autocomplete={props.autocomplete}
-        inputmode={props.inputmode}
-        required={props.required ?? false}
-        minlength={props.minlength}
-        maxlength={props.maxlength}
-        placeholder={props.placeholder}
-        list={props.list}
-        autofocus={props.error !== undefined || (props.autofocus ?? false)}
-        readonly={props.readonly ?? false}
-        spellcheck={false}
-        autocapitalize={type === "text" ? undefined : "none"}
-        {...ariaAttributes(props)}
-      />
+      {props.type === "password"
+        ? (
+          <span class="password">
+            <Input {...props} />
+            <button type="button" class="button quiet with-scripts" data-show={idOf(props)}>
+              <span>Show</span>
+              <span class="unseen">{` ${props.label.toLowerCase()}`}</span>
+            </button>
+          </span>
+        )
+        : <Input {...props} />}
     </Field>
+  );
+}
+
+function Input(props: TextFieldProps) {
+  const type = props.type ?? "text";
+  return (
+    <input
+      type={type}
+      id={idOf(props)}
+      name={props.name}
+      value={type === "password" ? undefined : props.value}
+      autocomplete={props.autocomplete}
+      inputmode={props.inputmode}
+      required={props.required ?? false}
+      minlength={props.minlength}
+      maxlength={props.maxlength}
+      placeholder={props.placeholder}
+      list={props.list}
+      autofocus={props.error !== undefined || (props.autofocus ?? false)}
+      readonly={props.readonly ?? false}
+      spellcheck={false}
+      autocapitalize={type === "text" ? undefined : "none"}
+      {...ariaAttributes(props)}
+    />
   );
 }
 
@@ -128,7 +149,7 @@ export function DateField(props: FieldProps & { min: string; max: string; isOpti
     <Field {...props}>
       <input
         type="date"
-        id={props.name}
+        id={idOf(props)}
         name={props.name}
         value={props.value}
         min={props.min}
@@ -145,7 +166,7 @@ export function DateField(props: FieldProps & { min: string; max: string; isOpti
 export function SelectField(props: FieldProps & { readonly choices: readonly (Choice | ChoiceGroup)[] }) {
   return (
     <Field {...props}>
-      <select id={props.name} name={props.name} {...ariaAttributes(props)}>
+      <select id={idOf(props)} name={props.name} {...ariaAttributes(props)}>
         {props.choices.map((one) =>
           "choices" in one
             ? (
@@ -170,10 +191,10 @@ export function RadioGroup(props: FieldProps & { readonly choices: readonly Choi
     <fieldset class="radios" aria-describedby={describedBy(props)}>
       <legend>{props.label}</legend>
       {props.choices.map((choice) => (
-        <label class="radio">
+        <label class={choice.isDanger ? "radio danger" : "radio"}>
           <input
             type="radio"
-            id={`${props.name}-${choice.value}`}
+            id={`${idOf(props)}-${choice.value}`}
             name={props.name}
             value={choice.value}
             checked={choice.value === props.value}
@@ -208,10 +229,10 @@ export function CheckboxGroup(
   );
 }
 
-function ChoiceText({ choice: { label, hint } }: { choice: Choice }) {
+function ChoiceText({ choice: { label, hint, isName } }: { choice: Choice }) {
   return (
     <span>
-      {label}
+      {isName ? <bdi>{label}</bdi> : label}
       {hint === undefined ? null : <span class="hint">{hint}</span>}
     </span>
   );
@@ -220,23 +241,24 @@ function ChoiceText({ choice: { label, hint } }: { choice: Choice }) {
 function Field(props: FieldProps & { children: Child }) {
   return (
     <div class="field">
-      <label for={props.name}>{props.label}</label>
+      <label for={idOf(props)}>{props.label}</label>
       {props.children}
       <FieldNotes {...props} />
     </div>
   );
 }
 
-function FieldNotes({ name, hint, error }: Omit<FieldProps, "value">) {
+function FieldNotes({ hint, error, ...field }: Omit<FieldProps, "value">) {
+  const id = idOf(field);
   return (
     <>
       {error === undefined ? null : (
-        <p class="refusal" id={`${name}-error`}>
+        <p class="refusal" id={`${id}-error`}>
           <Icon name="alert" />
           <span>{error}</span>
         </p>
       )}
-      {hint === undefined ? null : <p class="hint" id={`${name}-hint`}>{hint}</p>}
+      {hint === undefined ? null : <p class="hint" id={`${id}-hint`}>{hint}</p>}
     </>
   );
 }
@@ -246,7 +268,12 @@ function ariaAttributes(props: FieldProps) {
   return { "aria-invalid": invalid, "aria-describedby": describedBy(props) } as const;
 }
 
-function describedBy({ name, hint, error }: Omit<FieldProps, "value">): string | undefined {
-  const ids = [error === undefined ? "" : `${name}-error`, hint === undefined ? "" : `${name}-hint`];
+function describedBy({ hint, error, ...field }: Omit<FieldProps, "value">): string | undefined {
+  const id = idOf(field);
+  const ids = [error === undefined ? "" : `${id}-error`, hint === undefined ? "" : `${id}-hint`];
   return ids.filter((id) => id !== "").join(" ") || undefined;
+}
+
+function idOf({ id, name }: Pick<FieldProps, "id" | "name">): string {
+  return id ?? name;
 }

@@ -1,12 +1,15 @@
 // A row of large numbers.
 import type { Child } from "hono/jsx";
-import { groupDigits } from "../../domain/number_text.ts";
+import { type Measure, quantityText } from "../text/quantity.ts";
+import { Quantity } from "./quantity.tsx";
 
 /** A number with its label. */
 export interface Figure {
   readonly label: string;
   /** A number or a decimal string; none if there is nothing to show. */
   readonly number: number | string | undefined;
+  /** Gives the number its unit. Default: none. */
+  readonly measure?: Measure;
   /** A few words below it. */
   readonly note?: Child;
 }
@@ -14,16 +17,18 @@ export interface Figure {
 /** Longer numbers are smaller. */
 const longCharacters = 11;
 
-/** The numbers in a card. `isEven`: the first one is as large as the others. */
-export function Figures({ figures, isEven = false }: { figures: readonly Figure[]; isEven?: boolean }) {
+/** The numbers in a card. */
+export function Figures({ figures }: { figures: readonly Figure[] }) {
   return (
-    <dl class={isEven ? "card figures even" : "card figures"}>
-      {figures.map(({ label, number, note }) => {
-        const value = number === undefined ? "–" : groupDigits(number);
+    <dl class="card figures">
+      {figures.map(({ label, number, measure = { name: label, unit: null }, note }) => {
+        const { number: text } = quantityText(number ?? "–", measure);
         return (
           <div>
             <dt>{label}</dt>
-            <dd class={value.length > longCharacters ? "value long" : "value"}>{value}</dd>
+            <dd class={text.length > longCharacters ? "value long" : "value"}>
+              <Quantity value={number ?? "–"} measure={measure} />
+            </dd>
             {note === undefined ? null : <dd class="tiny muted">{note}</dd>}
           </div>
         );

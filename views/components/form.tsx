@@ -22,7 +22,7 @@ export interface FormProps {
 /** A form with its own notice. Its buttons are off while it is sent. */
 export function Form({ hidden, error, children, ...attributes }: FormProps) {
   return (
-    <form method="post" hx-disable="find button" {...attributes}>
+    <form method="post" hx-disable="find [type=submit]" {...attributes}>
       <HiddenFields values={hidden} />
       <Notice tone="refused" text={error} />
       {children}

@@ -1,4 +1,5 @@
 // All icons, in the color of the surrounding text. They only accompany words.
+import type { Child } from "hono/jsx";
 
 const paths = {
   key: "M2 11a3 3 0 1 0 6 0a3 3 0 1 0-6 0m5.200-2.200 6-6M11 5l2 2M9 7l1.500 1.500",
@@ -27,9 +28,20 @@ const paths = {
     "M3.500 4.500h9A1.500 1.500 0 0 1 14 6v4a1.500 1.500 0 0 1-1.500 1.500h-9A1.500 1.500 0 0 1 2 10V6A1.500 1.500 0 0 1 3.500 4.500zM5 8h.01M8 8h.01M11 8h.01",
   disk:
     "M2.500 4a5.500 2 0 1 0 11 0a5.500 2 0 1 0-11 0v8c0 1.100 2.500 2 5.500 2s5.500-.9 5.500-2V4M2.500 8c0 1.100 2.500 2 5.500 2s5.500-.9 5.500-2",
-  pause: "M5.500 3.500v9M10.500 3.500v9",
+  clock: "M2.200 8a5.800 5.800 0 1 0 11.600 0a5.800 5.800 0 1 0-11.600 0M8 4.800V8l2.200 1.500",
   gauge: "M2.300 12a6.300 6.300 0 1 1 11.400 0M8 9.500l2.500-3.500",
+  info: "M2 8a6 6 0 1 0 12 0a6 6 0 1 0-12 0M8 7.300v3.500M8 5v.01",
   more: "M3.500 8h.01M8 8h.01M12.500 8h.01",
+  search: "M2.500 7a4.500 4.500 0 1 0 9 0a4.500 4.500 0 1 0-9 0m7.700 3.200 3.800 3.800",
+  plus: "M8 3v10M3 8h10",
+  edit: "m3 13 .600-2.800L11 2.800l2.200 2.200-7.400 7.400z",
+  rotate: "M13 8a5 5 0 1 1-1.600-3.700M13 2.500V5h-2.500",
+  trash: "M2.500 4.500h11M6 4.500v-2h4v2M4 4.500l.700 9h6.600l.700-9",
+  book:
+    "M8 4c-1.500-1-3.300-1.300-5.500-1.300v9.500c2.200 0 4 .3 5.500 1.300c1.500-1 3.300-1.300 5.500-1.300V2.700C11.300 2.700 9.500 3 8 4zM8 4v9.500",
+  out: "M6 2.500H2.500v11H6M10.500 5l3 3-3 3M13.500 8H6",
+  filter: "M2 4h12M4.500 8h7M7 12h2",
+  switch: "M3 5.500h10M10.500 3 13 5.500 10.500 8M13 10.500H3M5.500 8 3 10.500 5.500 13",
   shield: "M8 1.800 13 3.800v4c0 3-2 5.200-5 6.400c-3-1.200-5-3.400-5-6.400v-4z",
 } as const;
 
@@ -54,13 +66,14 @@ export function Icon({ name }: { name: IconName }) {
 }
 
 /** The product's logo and name, as a link. */
-export function Brand({ href }: { href: string }) {
+export function Brand({ href, children }: { href: string; children?: Child }) {
   return (
     <a class="brand" href={href}>
       <svg width="22" height="22" viewBox="0 0 24 24" stroke-width="2" {...strokes}>
         <path d="M3 21V4.500h4V7h3V4.500h4V7h3V4.500h4V21h-5.500v-4.500a3.500 3.500 0 0 0-7 0V21z" />
       </svg>
       Gatehouse
+      {children ?? null}
     </a>
   );
 }

@@ -1,8 +1,10 @@
 // What is used of limits: bars, with words that say the same.
 import type { Child } from "hono/jsx";
+import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import { limitName } from "../text/limit.ts";
+import { limitName, usedWords } from "../text/limit.ts";
+import { type Measure, quantityWords } from "../text/quantity.ts";
 import { RelativeTime } from "./relative_time.tsx";
 
 /** How much of something is used. */
@@ -10,6 +12,8 @@ export interface Meter {
   readonly name: string;
   readonly used: number;
   readonly max: number;
+  /** The name and unit of what is used, if they are known. */
+  readonly measure?: Measure | undefined;
   /** What happens from `max` on, in a sentence. */
   readonly atMax: string;
   /** When the limit resets, or where it comes from. */
@@ -17,11 +21,17 @@ export interface Meter {
 }
 
 /** From this share on, a meter stands out and says how much is left. */
-const nearShare = 0.8;
+export const nearShare = 0.8;
 
-/** Limits of usage, as meters. `now`: milliseconds since 1970. */
-export function LimitMeters({ limits, now }: { limits: readonly LimitStanding[]; now: number }) {
-  return <Meters meters={limits.map((limit) => limitMeter(limit, now))} />;
+/** Limits of usage, as meters. `now`: milliseconds since 1970. `catalogue`: gives them names and units. */
+export function LimitMeters(
+  { limits, now, catalogue }: {
+    limits: readonly LimitStanding[];
+    now: number;
+    catalogue?: Catalogue | undefined;
+  },
+) {
+  return <Meters meters={limits.map((limit) => limitMeter(limit, { now, catalogue }))} />;
 }
 
 /** A list of meters. */
@@ -29,11 +39,14 @@ export function Meters({ meters }: { meters: readonly Meter[] }) {
   return <ul class="meters">{meters.map((meter) => <MeterView meter={meter} />)}</ul>;
 }
 
-/** @returns The meter of a limit of usage. @param now Milliseconds since 1970. */
-function limitMeter(limit: LimitStanding, now: number): Meter {
-  const { used, quantity, mode, resetsAt } = limit;
+function limitMeter(
+  limit: LimitStanding,
+  { now, catalogue }: { now: number; catalogue?: Catalogue | undefined },
+): Meter {
+  const { used, quantity, mode, resetsAt, metric } = limit;
   return {
-    name: limitName(limit),
+    name: limitName(limit, catalogue),
+    measure: catalogue && metric !== null ? metricOf(catalogue, metric) : undefined,
     used,
     max: quantity,
     atMax: mode === "hard" ? "New requests are rejected." : "Usage is still recorded.",
@@ -42,14 +55,14 @@ function limitMeter(limit: LimitStanding, now: number): Meter {
 }
 
 function MeterView({ meter }: { meter: Meter }) {
-  const { name, used, max, note } = meter;
+  const { name, used, max, note, measure } = meter;
   const share = max === 0 ? 1 : used / max;
   const level = share >= 1 ? " full" : share >= nearShare ? " near" : "";
   return (
     <li class={`meter${level}`}>
       <p class="meter-line">
         <strong>{name}</strong>
-        <span class="what">{`${groupDigits(used)} of ${groupDigits(max)}`}</span>
+        <span class="what">{usedWords(used, max, measure)}</span>
       </p>
       <svg class="meter-bar" aria-hidden="true">
         {share > 0 && <rect width={`${Math.min(100 * share, 100).toFixed(1)}%`} height="100%" />}
@@ -63,14 +76,15 @@ function MeterView({ meter }: { meter: Meter }) {
 }
 
 /** @returns What the bar shows. It says 100% only when everything is used. */
-function meterText({ used, max, atMax }: Meter, share: number): string {
-  if (used > max) return `Over the limit by ${amount(used - max)}. ${atMax}`;
+function meterText({ used, max, atMax, measure }: Meter, share: number): string {
+  if (used > max) return `Over the limit by ${amount(used - max, measure)}. ${atMax}`;
   if (share >= 1) return `Limit reached. ${atMax}`;
   const percent = `${Math.floor(100 * share)}% used`;
-  return share < nearShare ? percent : `${percent}, ${amount(max - used)} left`;
+  return share < nearShare ? percent : `${percent}, ${amount(max - used, measure)} left`;
 }
 
 /** @returns A difference without the digits that binary fractions add: quantities have six decimals. */
-function amount(difference: number): string {
-  return groupDigits(Number(difference.toFixed(6)));
+function amount(difference: number, measure: Measure | undefined): string {
+  const exact = Number(difference.toFixed(6));
+  return measure === undefined ? groupDigits(exact) : quantityWords(exact, measure);
 }

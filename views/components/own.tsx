@@ -1,17 +1,19 @@
-// The signed-in person and the links of their account, in both sidebars.
+// The signed-in person and the links of their account, in the menus of both sidebars.
 import type { Session } from "../../domain/sign_in/session.ts";
+import { Icon, type IconName } from "./icon.tsx";
 
 /** A link of the account menu. */
 export interface OwnLink {
   readonly href: string;
   readonly label: string;
+  readonly icon: IconName;
   /** The name of its page in the sidebar. */
   readonly place: string;
 }
 
 const account: readonly OwnLink[] = [
-  { place: "account", href: "/portal/account", label: "Account" },
-  { place: "security", href: "/portal/account/security", label: "Security" },
+  { place: "account", href: "/portal/account", label: "Account", icon: "person" },
+  { place: "security", href: "/portal/account/security", label: "Security", icon: "shield" },
 ];
 
 /** The account menu. `place`: the current page. `first`: links before those of the account. */
@@ -23,23 +25,23 @@ export function Own(
   },
 ) {
   return (
-    <div class="own">
-      <div class="own-name">
-        <span class="cut">{session.user.name}</span>
-        <span class="cut muted tiny" title={session.user.email}>{session.user.email}</span>
-      </div>
-      <ul class="own-links">
-        {[...first, ...account].map((one) => (
-          <li>
-            <a href={one.href} aria-current={one.place === place ? "page" : undefined}>{one.label}</a>
-          </li>
-        ))}
-        <li>
-          <form method="post" action="/sign-out" hx-boost="false">
-            <button type="submit" class="as-link">Sign out</button>
-          </form>
-        </li>
-      </ul>
-    </div>
+    <>
+      <p class="label">
+        <bdi class="cut">{session.user.name}</bdi>
+        <span class="cut">{session.user.email}</span>
+      </p>
+      {[...first, ...account].map((one) => (
+        <a class="menu-item" href={one.href} aria-current={one.place === place ? "page" : undefined}>
+          <Icon name={one.icon} />
+          {one.label}
+        </a>
+      ))}
+      <form method="post" action="/sign-out" hx-boost="false">
+        <button type="submit" class="menu-item">
+          <Icon name="out" />
+          Sign out
+        </button>
+      </form>
+    </>
   );
 }

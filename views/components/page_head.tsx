@@ -15,14 +15,19 @@ export interface PageHeadProps {
   readonly name?: string | undefined;
   /** A sentence about the page. */
   readonly text?: Child;
+  /** On phones, the actions stay next to the title: for one short button. */
+  readonly keepsActions?: boolean;
+  /** Actions. */
   readonly children?: Child;
 }
 
 /** The heading with a sentence about the page. */
-export function PageHead({ back, title, name, text, children }: PageHeadProps) {
+export function PageHead(
+  { back, title, name, text, keepsActions = false, children }: PageHeadProps,
+) {
   const [before, after] = title.split("{name}");
   return (
-    <div class={children ? "head split" : "head"}>
+    <div class={keepsActions ? "head keep" : "head"}>
       <div>
         {back && (
           <a class="up-link" href={back.href}>
@@ -41,7 +46,7 @@ export function PageHead({ back, title, name, text, children }: PageHeadProps) {
         </h1>
         {text && <p class="muted">{text}</p>}
       </div>
-      {children}
+      {children ? <div class="head-acts">{children}</div> : null}
     </div>
   );
 }

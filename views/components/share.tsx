@@ -1,13 +1,20 @@
 // A share of a total, as a bar and in percent.
+import type { SeriesColor } from "../../domain/meter/catalogue.ts";
 
 /** From how many percent of a limit on the bar stands out. */
 const nearPercent = 80;
 
-/** @param props `percent`: of the total; null if the total is 0. `isUsed`: of a limit, which can be exceeded. */
-export function Share({ percent, isUsed = false }: { percent: number | null; isUsed?: boolean }) {
+/** @param props `percent`: of the total; null if the total is 0. `isUsed`: of a limit, which can be exceeded. `color`: a product's. */
+export function Share(
+  { percent, isUsed = false, color }: {
+    percent: number | null;
+    isUsed?: boolean;
+    color?: SeriesColor | undefined;
+  },
+) {
   const level = !isUsed || percent === null || percent < nearPercent ? "" : percent < 100 ? " near" : " full";
   return (
-    <span class={`share${level}`}>
+    <span class={`share${level}${color === undefined ? "" : ` series-${color}`}`}>
       <svg class="share-bar" aria-hidden="true">
         <rect class="share-all" width="100%" height="100%" rx="3" />
         {percent

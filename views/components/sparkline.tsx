@@ -1,36 +1,39 @@
 // A trend as a small line without axes, next to the number that it illustrates.
-// @ts-types="@types/d3-scale"
-import { scaleLinear } from "d3-scale";
-// @ts-types="@types/d3-shape"
-import { line } from "d3-shape";
-
-const width = 96;
+const width = 84;
 const height = 24;
 /** A little more than half the stroke, so that it isn't cut off at the edges. */
 const inset = 1.5;
 
 /**
  * @param values From the oldest to the newest, none negative.
- * @returns The path of the line in a box of 96 × 24; "" without values.
+ * @returns The points of the line in a box of 84 × 24, from zero at the bottom to the highest value at the top.
  */
-export function sparklinePath(values: readonly number[]): string {
-  const x = scaleLinear().domain([0, Math.max(1, values.length - 1)]).range([inset, width - inset]);
-  const y = scaleLinear().domain([0, Math.max(...values, 0) || 1]).range([height - inset, inset]);
-  return line<number>().x((_, index) => x(index)).y((value) => y(value)).digits(1)([...values]) ?? "";
+export function sparklinePoints(values: readonly number[]): { readonly x: number; readonly y: number }[] {
+  const highest = Math.max(...values, 0) || 1;
+  const step = (width - 2 * inset) / Math.max(1, values.length - 1);
+  const round = (value: number) => Math.round(value * 10) / 10;
+  return values.map((value, index) => ({
+    x: round(inset + index * step),
+    y: round(height - inset - value / highest * (height - 2 * inset)),
+  }));
 }
 
-/** The line, hidden from screen readers. */
+/** The line, hidden from screen readers. The newest value is that of a day which isn't over, so the way to it is dotted. */
 export function Sparkline({ values }: { values: readonly number[] }) {
-  const isFlat = values.every((value) => value === 0);
+  const points = sparklinePoints(values);
+  const isUnused = values.every((value) => value === 0);
   return (
-    <svg class={isFlat ? "spark flat" : "spark"} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
-      <path
-        d={sparklinePath(values)}
-        fill="none"
-        stroke-width="1.5"
-        stroke-linejoin="round"
-        stroke-linecap="round"
-      />
+    <svg class="spark" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+      {isUnused ? <path class="none" d={`M0 ${height - inset}H${width}`} /> : (
+        <>
+          <path d={pathOf(points.slice(0, -1))} />
+          <path class="today" d={pathOf(points.slice(-2))} />
+        </>
+      )}
     </svg>
   );
+}
+
+function pathOf(points: readonly { readonly x: number; readonly y: number }[]): string {
+  return points.map(({ x, y }, index) => `${index === 0 ? "M" : "L"}${x} ${y}`).join("");
 }

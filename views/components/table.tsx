@@ -1,5 +1,9 @@
 // Tables that turn into cards on a phone. Explicit roles keep them tables for screen readers when CSS changes the layout.
 import type { Child } from "hono/jsx";
+import { Icon } from "./icon.tsx";
+
+/** The order of rows by a column. */
+export type SortDirection = "ascending" | "descending";
 
 /** A column heading. */
 export interface Column {
@@ -10,43 +14,80 @@ export interface Column {
   readonly isUnseen?: boolean;
   /** Left out where there is little room, as are its cells. */
   readonly isOptional?: boolean;
+  /** Left out with its cells as the card gets narrower, 1 first. Cells that say themselves what they are return in the card of a row. */
+  readonly drop?: 1 | 2 | 3;
+  /** The place of its cells. */
+  readonly place?: "total";
+  /** Makes the heading a link that sorts the rows. `direction`: null unless they are sorted by this column. */
+  readonly sort?: { readonly href: string; readonly direction: SortDirection | null } | undefined;
 }
 
 /** The column of a row's actions. */
 export const actionsColumn = { title: "Actions", isUnseen: true };
 
-/** A table. Its children are {@linkcode Row}s. `isSmall`: its rows fit on a phone, and don't turn into cards. */
+/**
+ * What rows become on a phone: cards with the labels of their cells, cards whose cells say themselves what they are, rows that fit
+ * as they are, or two lines with the name and the total first.
+ */
+export type TableKind = "stack" | "cards" | "rows" | "breakdown";
+
+/** A table. Its children are {@linkcode Row}s. `isSmall`: its rows fit on a phone. */
 export function Table(
-  props: { label: string; columns: readonly (string | Column)[]; isSmall?: boolean; children: Child },
+  props: {
+    label: string;
+    columns: readonly (string | Column)[];
+    kind?: TableKind;
+    isSmall?: boolean;
+    children: Child;
+  },
 ) {
   const columns = props.columns.map((column) => typeof column === "string" ? { title: column } : column);
   return (
-    <table class={props.isSmall ? "rows" : "stack"} role="table" aria-label={props.label}>
+    <table class={props.kind ?? (props.isSmall ? "rows" : "stack")} role="table" aria-label={props.label}>
       <thead role="rowgroup">
-        <tr role="row">
-          {columns.map((column: Column) => (
-            <th role="columnheader" scope="col" class={classesOf(column)}>
-              {column.isUnseen ? <span class="unseen">{column.title}</span> : column.title}
-            </th>
-          ))}
-        </tr>
+        <tr role="row">{columns.map((column) => <Heading column={column} />)}</tr>
       </thead>
       <tbody role="rowgroup">{props.children}</tbody>
     </table>
   );
 }
 
-/** A row. `over`: it no longer counts. */
-export function Row({ over = false, children }: { over?: boolean; children: Child }) {
-  return <tr role="row" class={over ? "over" : undefined}>{children}</tr>;
+function Heading({ column }: { column: Column }) {
+  const { title, isUnseen, sort } = column;
+  return (
+    <th
+      role="columnheader"
+      scope="col"
+      class={classesOf(column)}
+      aria-sort={sort?.direction ?? undefined}
+    >
+      {isUnseen ? <span class="unseen">{title}</span> : sort === undefined ? title : (
+        <a href={sort.href}>
+          {title}
+          {sort.direction && <Icon name={sort.direction === "ascending" ? "up" : "down"} />}
+        </a>
+      )}
+    </th>
+  );
 }
 
-/** A cell with a `value`, or children. On a phone, `label` names it and `place` is its position in the card. A `line` is only there. */
+/** A row. `id`: that links lead to. `over`: it no longer counts. */
+export function Row({ id, over = false, children }: { id?: string; over?: boolean; children: Child }) {
+  return <tr role="row" id={id} class={over ? "over" : undefined}>{children}</tr>;
+}
+
+/**
+ * A cell with a `value`, or children. On a phone, `label` names it and `place` is its position in the card. A `line` is only there,
+ * and what is `isOffCard` is not.
+ */
 export function Cell(props: {
   label?: string;
-  place?: "title" | "state" | "actions" | "line";
+  place?: "title" | "state" | "actions" | "line" | "total" | "start" | "end" | "source";
   isNumber?: boolean;
   isOptional?: boolean;
+  drop?: 1 | 2 | 3;
+  isOffCard?: boolean;
+  isQuiet?: boolean;
   value?: Child;
   children?: Child;
 }) {
@@ -58,12 +99,34 @@ export function Cell(props: {
 }
 
 function classesOf(
-  { place, isNumber, isOptional }: { place?: string; isNumber?: boolean; isOptional?: boolean },
+  { place, isNumber, isOptional, drop, isOffCard, isQuiet }: {
+    place?: string;
+    isNumber?: boolean;
+    isOptional?: boolean;
+    drop?: number;
+    isOffCard?: boolean;
+    isQuiet?: boolean;
+  },
 ): string | undefined {
-  return [place ?? "", isNumber ? "num" : "", isOptional ? "drop" : ""].filter((one) => one !== "").join(
-    " ",
-  ) ||
-    undefined;
+  const classes = [
+    place,
+    isNumber && "num",
+    isOptional && "drop",
+    drop && `drop-${drop}`,
+    isOffCard && "off-card",
+    isQuiet && "quiet",
+  ];
+  return classes.filter((one) => one).join(" ") || undefined;
+}
+
+/** Words that are seen only in the card of a row, or only outside of it. */
+export function Words({ onCard, offCard }: { onCard?: string; offCard?: string }) {
+  return (
+    <>
+      {onCard && <span class="on-card">{onCard}</span>}
+      {offCard && <span class="off-only">{offCard}</span>}
+    </>
+  );
 }
 
 /** The name that people gave to the object of a row. */
@@ -75,7 +138,7 @@ export function Name({ text }: { text: string }) {
   );
 }
 
-/** The same as a link. `note`: a line below it. */
+/** The same as a link, cut off after two lines. `note`: a line below it. */
 export function LinkedName({ href, name, note }: { href: string; name: string; note?: string }) {
   return (
     <>

@@ -1,5 +1,5 @@
 // The body of an email, as plain text and as HTML for mail programs: a table with inline styles, and nothing that is loaded.
-// The portal's rules on styles don't apply here. The colors are those of portal.css.
+// The portal's rules on styles don't apply here. The colors are those of static/styles/base.css.
 import { raw } from "hono/html";
 
 /** The parts of a body, in order. */

@@ -1,37 +1,37 @@
-// The usage page: filters, totals, a chart, the most active keys and the latest records.
+// The usage page: filters, the totals of all metrics, a chart, tables of products and keys, limits and the latest records.
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { Chart, ChartLegend, type ChartProps, ChartTable } from "../components/chart.tsx";
-import { Change, type ChangeProps } from "../components/change.tsx";
-import { CodeBlock } from "../components/code.tsx";
+import type { ChartProps } from "../components/chart_props.ts";
+import { CodeExample } from "../components/code_example.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { Figures } from "../components/figures.tsx";
 import { LimitMeters } from "../components/limit_meters.tsx";
-import { type UsageAddress, UsageFilterBar, type UsageFilterProps, usageHref } from "./usage_filters.tsx";
-import { type KeyUsageProps, KeyUsageTable, RecordTable, type UsageRecordRow } from "./usage_tables.tsx";
+import { Switch } from "../components/menu.tsx";
+import { MetricChart } from "../components/metric_chart.tsx";
+import type { MetricStripProps } from "../components/metric_strip.tsx";
+import { PageHead } from "../components/page_head.tsx";
+import { refresh } from "../components/refresh.ts";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-
-/** The numbers above the chart. */
-export interface UsageFigures {
-  /** A decimal string. */
-  readonly sum: string;
-  /** What is summed: `requests`. */
-  readonly metricLabel: string;
-  readonly recordCount: number;
-  /** The window with the largest sum. */
-  readonly busiest: { readonly label: string; readonly value: string } | null;
-  readonly activeKeys: number;
-  /** The change since the period before. */
-  readonly change: ChangeProps;
-}
+import { recordHref, RecordTable } from "./record_table.tsx";
+import { type PortalRecord, recordsHref, rowOf } from "./records.tsx";
+import {
+  filteredHref,
+  type UsageAddress,
+  UsageFilterBar,
+  type UsageFilterProps,
+  usageHref,
+} from "./usage_filters.tsx";
+import { Breakdown, type BreakdownProps } from "./usage_tables.tsx";
 
 /** The usage in the range. */
 export interface UsageReport {
-  readonly figures: UsageFigures;
-  readonly chart: ChartProps;
-  readonly keys: KeyUsageProps;
+  readonly strip: MetricStripProps;
+  /** Null if nothing was used. */
+  readonly chart: ChartProps | null;
+  readonly products: BreakdownProps;
+  /** Or organizations, in the console. */
+  readonly keys: BreakdownProps;
   /** The numbers of the chart as a file. */
   readonly csvHref: string;
 }
@@ -39,15 +39,17 @@ export interface UsageReport {
 /** The values of the page. */
 export interface UsagePageProps extends UsageFilterProps {
   readonly frame: PortalFrame;
-  /** The range in words: `November 1–30, 2026, UTC`; null if it is invalid. */
+  /** The range in words: `November 2026 so far, in UTC`; null if it is invalid. */
   readonly label: string | null;
   /** Null if it can't be shown. Either a field is invalid, or `problem` says why. */
   readonly report: UsageReport | null;
   readonly problem: string | null;
-  /** The organization's; null when they are not available. */
+  /** The organization's, those with the largest part used first; null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
+  /** Gives them names and units. */
+  readonly catalogue: Catalogue;
   /** The latest, newest first. */
-  readonly records: readonly UsageRecordRow[];
+  readonly records: readonly PortalRecord[];
   /** How to send the first record; null if there is one. */
   readonly example: { readonly curl: string } | null;
 }
@@ -57,30 +59,23 @@ export function usagePage(props: UsagePageProps): Page {
   const { frame, label, example, report } = props;
   return (
     <PortalPage title="Usage" frame={frame} place="usage">
-      <div class="head split" id="head">
-        <div>
-          <h1>Usage</h1>
-          <p class="muted">
-            {example === null && label !== null ? `${label}. ` : ""}Records appear here immediately.
-          </p>
-        </div>
-        {example === null && report && <ButtonLink href={report.csvHref} isFile>Download CSV</ButtonLink>}
+      <div id="head">
+        <PageHead
+          title="Usage"
+          text={`${example === null && label !== null ? `${label}. ` : ""}Records appear here immediately.`}
+          keepsActions
+        >
+          {example === null && report && <CsvLink href={report.csvHref} />}
+        </PageHead>
       </div>
       {example === null ? <UsageView {...props} /> : <FirstSteps curl={example.curl} />}
     </PortalPage>
   );
 }
 
-/** With scripts, updates a part of the page while it is open, but not what the user has focused or opened. */
-function refresh(target: "#main" | "#live", everySeconds: number) {
-  return {
-    "hx-trigger": `every ${everySeconds}s`,
-    "hx-target": target,
-    "hx-select": target,
-    "hx-swap": "outerMorph ignoreTitle:true",
-    // Without a progress indicator.
-    "hx-indicator": target,
-  };
+/** The numbers of a page as a file. */
+export function CsvLink({ href }: { href: string }) {
+  return <ButtonLink href={href} isFile>Download CSV</ButtonLink>;
 }
 
 /** Pages with more bars are refreshed less often: they are slow to send and to draw. */
@@ -90,8 +85,8 @@ function FirstSteps({ curl }: { curl: string }) {
   return (
     <div class="card" hx-get="/portal/usage" {...refresh("#main", 10)}>
       <EmptyState title="No usage yet" text="Create an API key, then record usage from a terminal.">
-        <CodeBlock id="first-record" label="Record 1 request" code={curl} />
-        <ButtonLink tone="primary" href="/portal/api-keys">Create API key</ButtonLink>
+        <CodeExample id="first-record" title="Record 1 request" samples={[{ language: "sh", code: curl }]} />
+        <ButtonLink tone="primary" href="/portal/api-keys/new">Create API key</ButtonLink>
       </EmptyState>
     </div>
   );
@@ -99,7 +94,8 @@ function FirstSteps({ curl }: { curl: string }) {
 
 function UsageView(props: UsagePageProps) {
   const { address, frame, report, limits, records, problem } = props;
-  const bars = report?.chart.windows.length ?? 0;
+  const bars = report?.chart?.windows.length ?? 0;
+  const hasLimits = limits !== null && limits.length > 0;
   return (
     <>
       <UsageFilterBar {...props} />
@@ -111,24 +107,31 @@ function UsageView(props: UsagePageProps) {
         {...refresh("#live", bars > quickBarsMax ? 60 : 10)}
       >
         {report === null
-          ? (
-            <div class="card">
-              <EmptyState title="Nothing to show" text={problem ?? "Fix the fields marked above."} />
-            </div>
-          )
-          : <Report {...report} address={address} />}
-        {limits !== null && limits.length > 0 && (
-          <Card title="Limits" aside={<span class="tiny muted">Current windows, regardless of range</span>}>
-            <LimitMeters limits={limits} now={frame.now} />
-          </Card>
-        )}
-        {records.length === 0 ? null : (
+          ? <NothingToShow problem={problem} />
+          : <ReportChart report={report} address={address} />}
+        <div class={report?.chart && hasLimits ? "columns even" : "stacked"}>
+          {report?.chart && <Breakdown {...report.products} />}
+          {hasLimits && (
+            <Card title="Limits" aside={<span class="small muted">Current windows</span>}>
+              <LimitMeters limits={limits} now={frame.now} catalogue={props.catalogue} />
+            </Card>
+          )}
+        </div>
+        {report?.chart && <Breakdown {...report.keys} />}
+        {records.length > 0 && (
           <Card
             title="Latest records"
-            aside={<span class="tiny muted">Latest 10, regardless of range</span>}
+            aside={<a class="small" href={recordsHref(address.filters)}>All records</a>}
             flush
           >
-            <RecordTable records={records} now={frame.now} timezone={address.timezone} />
+            <RecordTable
+              label="Latest records"
+              records={records.map((record) => rowOf(record, frame))}
+              now={frame.now}
+              timezone={props.timezone}
+              catalogue={props.catalogue}
+              recordHref={recordHref}
+            />
           </Card>
         )}
       </div>
@@ -136,57 +139,50 @@ function UsageView(props: UsagePageProps) {
   );
 }
 
-function Report({ figures, chart, keys, address }: UsageReport & { address: UsageAddress }) {
-  const { filters } = address;
-  const allKeysHref = usageHref({ ...address, filters: { ...filters, apiKey: null } });
-  const isEmpty = figures.recordCount === 0;
+/** In place of a report. */
+export function NothingToShow({ problem }: { problem: string | null }) {
   return (
-    <>
-      <ReportFigures figures={figures} by={chart.by} />
-      <Card title={`Usage by ${chart.by}`} aside={isEmpty ? null : <ChartLegend series={chart.series} />}>
-        {isEmpty ? <NoUsage address={address} /> : (
-          <>
-            <Chart {...chart} />
-            <ChartTable {...chart} />
-          </>
-        )}
-      </Card>
-      {isEmpty ? null : (
-        <Card
-          title="Most active keys"
-          aside={filters.apiKey === null ? null : <a class="small" href={allKeysHref}>Show all keys</a>}
-          flush
-        >
-          <KeyUsageTable {...keys} />
-        </Card>
-      )}
-    </>
+    <div class="card">
+      <EmptyState title="Nothing to show" text={problem ?? "Choose another range."} />
+    </div>
   );
 }
 
-/** The figures above a chart. */
-export function ReportFigures({ figures, by }: { figures: UsageFigures; by: WindowUnit }) {
-  const { busiest } = figures;
+/** The totals of all metrics and the chart of one. `hasStacks`: whether the chart can stack keys instead of products. */
+export function ReportChart(
+  { report: { strip, chart }, address, hasStacks = true }: {
+    report: UsageReport;
+    address: UsageAddress;
+    hasStacks?: boolean;
+  },
+) {
+  const stacks = ([null, "key"] as const).map((stack) => ({
+    href: usageHref({ ...address, stack }),
+    label: stack === null ? "By product" : "By key",
+    isCurrent: stack === address.stack,
+  }));
   return (
-    <Figures
-      figures={[
-        { label: figures.metricLabel, number: figures.sum, note: <Change {...figures.change} /> },
-        { label: "Records", number: figures.recordCount },
-        { label: `Busiest ${by}`, number: busiest?.value, note: busiest?.label },
-        { label: "Active keys", number: figures.activeKeys },
-      ]}
-    />
+    <MetricChart
+      strip={strip.metrics.length === 0 ? null : strip}
+      chart={chart}
+      aside={hasStacks ? <Switch label="Stack by" choices={stacks} isLow /> : null}
+    >
+      <NoUsage address={address} />
+    </MetricChart>
   );
 }
 
 function NoUsage({ address }: { address: UsageAddress }) {
   const { filters, range } = address;
   const isFiltered = filters.productSlug !== null || filters.apiKey !== null;
-  const noFilters = { productSlug: null, metric: null, apiKey: null };
   return (
     <EmptyState title="No usage in this range" text="Choose another range or remove filters.">
       {isFiltered
-        ? <ButtonLink href={usageHref({ ...address, filters: noFilters })}>Clear filters</ButtonLink>
+        ? (
+          <ButtonLink href={filteredHref(address, { productSlug: null, metric: null, apiKey: null })}>
+            Clear filters
+          </ButtonLink>
+        )
         : range === "90d"
         ? null
         : <ButtonLink href={usageHref({ ...address, range: "90d", window: null })}>Show 90 days</ButtonLink>}

@@ -1,11 +1,14 @@
-// The filters of the usage page: ranges as links, everything else as a form. The address of the page has all of them.
+// The filters of the usage page: links, and forms for what has too many choices. The address of the page has all of them.
+import type { Child } from "hono/jsx";
 import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
 import { type ReportRange, reportRanges } from "../../domain/meter/usage_period.ts";
 import { type WindowUnit, windowUnits } from "../../domain/meter/usage_window.ts";
 import { zoneWords } from "../text/zone.ts";
 import { SubmitButton } from "../components/button.tsx";
 import { unitNames } from "../components/chart.tsx";
-import { type Choice, type ChoiceGroup, DateField, SelectField } from "../components/field.tsx";
+import type { Choice, ChoiceGroup } from "../components/field.tsx";
+import { Icon } from "../components/icon.tsx";
+import { FilterBar, Menu, MenuLinks, Switch } from "../components/menu.tsx";
 
 /** What the usage is limited to; null for all. */
 export interface UsageFilters {
@@ -23,30 +26,49 @@ export interface UsageAddress {
   readonly days: { readonly from: string; readonly to: string };
   /** Null for the range's default. */
   readonly window: WindowUnit | null;
-  /** An IANA name. */
-  readonly timezone: string;
+  /** An IANA name; null for the person's own. */
+  readonly timezone: string | null;
+  /** The metric is null for the person's own. */
   readonly filters: UsageFilters;
+  /** What the chart stacks; null for products. */
+  readonly stack: "key" | null;
+  /** The pages of the tables; null for the first. */
+  readonly pages: { readonly products: number | null; readonly keys: number | null };
 }
 
 /** @returns The page's path and query, without defaults. */
-export function usageHref({ path, range, days, window, timezone, filters }: UsageAddress): string {
+export function usageHref(
+  { path, range, days, window, timezone, filters, stack, pages }: UsageAddress,
+): string {
   const query = new URLSearchParams({ range });
   const more = {
     ...(range === "custom" ? days : {}),
     window,
-    timezone: timezone === "UTC" ? null : timezone,
+    timezone,
     ...filters,
+    stack,
+    productPage: pages.products,
+    keyPage: pages.keys,
   };
-  for (const [name, value] of Object.entries(more)) if (value !== null) query.set(name, value);
+  for (const [name, value] of Object.entries(more)) if (value !== null) query.set(name, String(value));
   return `${path}?${query}`;
 }
 
-/** The options of the form. */
+/** The first pages of the tables. */
+export const firstPages = { products: null, keys: null } as const;
+
+/** @returns The page with other filters, from the first line of its tables on. */
+export function filteredHref(address: UsageAddress, filters: Partial<UsageFilters>): string {
+  return usageHref({ ...address, filters: { ...address.filters, ...filters }, pages: firstPages });
+}
+
+/** What can be chosen. */
 export interface UsageChoices {
-  readonly products: readonly string[];
-  readonly metrics: readonly string[];
+  readonly products: readonly Choice[];
+  /** Those that have no place above the chart. */
+  readonly metrics: readonly Choice[];
   /** Null in the console, which has no filter for keys. */
-  readonly apiKeys: readonly { readonly id: string; readonly name: string }[] | null;
+  readonly apiKeys: readonly Choice[] | null;
   /** IANA names. */
   readonly timezones: readonly string[];
 }
@@ -59,8 +81,12 @@ export type UsageFaults = Readonly<
 /** The values of {@linkcode UsageFilterBar}. */
 export interface UsageFilterProps {
   readonly address: UsageAddress;
-  /** The length of the windows on the page. */
+  /** The range in words, such as `November 1–22`; null if it is invalid. */
+  readonly rangeWords: string | null;
+  /** The length of the windows, the time zone and the metric on the page. */
   readonly unit: WindowUnit;
+  readonly timezone: string;
+  readonly metric: string | null;
   readonly choices: UsageChoices;
   readonly faults: UsageFaults;
 }
@@ -70,87 +96,213 @@ const rangeNames: Readonly<Record<ReportRange, string>> = {
   "7d": "7 days",
   "month": "This month",
   "last-month": "Last month",
+  "30d": "30 days",
   "90d": "90 days",
   "custom": "Custom range",
 };
 
-/** The filters. With scripts, the form is submitted by each choice, except for days. */
+const shortRanges = [["24h", "24 h"], ["7d", "7 days"], ["month", "Month"], ["90d", "90 days"]] as const;
+/** With more choices than this, a menu has a form. */
+const linksMax = 30;
+const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
+
+/** The filters. On a phone, all but the usual ranges are in one menu. */
 export function UsageFilterBar(props: UsageFilterProps) {
-  const { address, faults } = props;
-  const { range, days } = address;
-  const apply = <SubmitButton tone="plain">Apply</SubmitButton>;
+  const { address, rangeWords, faults } = props;
+  const { range } = address;
+  const selects = selectsOf(props);
+  const start = (
+    <>
+      <Switch
+        label="Range"
+        choices={shortRanges.map(([one, label]) => ({
+          href: rangeHref(address, one),
+          label,
+          isCurrent: one === range,
+        }))}
+      />
+      <Menu label="Days" value={rangeWords ?? rangeNames[range]} isValueAlone>
+        <MenuLinks
+          choices={reportRanges.filter((one) => one !== "custom").map((one) => ({
+            href: rangeHref(address, one),
+            label: rangeNames[one],
+            isCurrent: one === range,
+          }))}
+        />
+        <hr />
+        <p class="label">{rangeNames.custom}</p>
+        <DaysForm {...props} place="menu" />
+      </Menu>
+    </>
+  );
+  const fold = (
+    <>
+      <DaysForm {...props} place="folded" />
+      <hr />
+      <FilterForm {...props} omit={selects.map(({ name }) => name)}>
+        {selects.map((select) => <Select {...select} place="folded" />)}
+      </FilterForm>
+    </>
+  );
   return (
-    <div class="filters">
-      <nav class="chips" aria-label="Range">
-        {reportRanges.map((one) => (
-          <a
-            href={usageHref({ ...address, range: one, window: one === "custom" ? address.window : null })}
-            aria-current={one === range ? "true" : undefined}
-          >
-            {rangeNames[one]}
-          </a>
+    <>
+      <FilterBar start={start} fold={fold}>
+        {selects.map((select) => (
+          <Menu label={select.title} value={select.shown} isAtEnd>
+            <ChoiceMenu {...props} select={select} />
+          </Menu>
         ))}
-      </nav>
-      <form class="choices" method="get" action={address.path} data-send-on-change>
-        <input type="hidden" name="range" value={range} />
-        {range === "custom" && (
-          <div class="selects">
-            <DateField label="Start date" name="from" value={days.from} error={faults.from} {...years} />
-            <DateField label="End date" name="to" value={days.to} error={faults.to} {...years} />
-            <div class="show">{apply}</div>
+      </FilterBar>
+      {Object.entries(faults).map(([name, fault]) => (
+        <p class="refusal" id={`${name}-error`}>
+          <Icon name="alert" />
+          <span>{fault}</span>
+        </p>
+      ))}
+    </>
+  );
+}
+
+function rangeHref(address: UsageAddress, range: ReportRange): string {
+  return usageHref({ ...address, range, window: null, pages: firstPages });
+}
+
+/** A form that keeps the other parameters of the address. */
+function FilterForm(
+  { address, omit, children }: UsageFilterProps & { omit: readonly string[]; children: Child },
+) {
+  const { searchParams } = new URL(usageHref({ ...address, pages: firstPages }), "http://page");
+  const kept = [...searchParams].filter(([name]) => !omit.includes(name));
+  return (
+    <form method="get" action={address.path}>
+      {kept.map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+      {children}
+      <SubmitButton tone="plain">Apply</SubmitButton>
+    </form>
+  );
+}
+
+/** Where a field is: each has two places, of which one is shown. */
+type FieldPlace = { readonly place: "menu" | "folded" };
+
+function DaysForm({ place, ...props }: UsageFilterProps & FieldPlace) {
+  const { address, faults } = props;
+  return (
+    <FilterForm {...props} address={{ ...address, range: "custom", window: null }} omit={["from", "to"]}>
+      <div class="two">
+        {(["from", "to"] as const).map((name) => (
+          <div class="field">
+            <label for={`${place}-${name}`}>{name === "from" ? "First day" : "Last day"}</label>
+            <input
+              type="date"
+              id={`${place}-${name}`}
+              name={name}
+              value={address.days[name]}
+              {...years}
+              aria-invalid={faults[name] === undefined ? undefined : "true"}
+              aria-describedby={faults[name] === undefined ? undefined : `${name}-error`}
+            />
           </div>
+        ))}
+      </div>
+    </FilterForm>
+  );
+}
+
+/** One of several choices. */
+interface FilterSelect {
+  readonly title: string;
+  readonly name: "productSlug" | "metric" | "apiKey" | "window" | "timezone";
+  readonly value: string;
+  /** The value in words. */
+  readonly shown: string;
+  readonly choices: readonly (Choice | ChoiceGroup)[];
+  readonly error: string | undefined;
+}
+
+function ChoiceMenu({ select, ...props }: UsageFilterProps & { select: FilterSelect }) {
+  const { address } = props;
+  const { name, value, choices } = select;
+  const links = choices.filter((choice) => "value" in choice);
+  if (links.length < choices.length || links.length > linksMax) {
+    return (
+      <FilterForm {...props} omit={[name]}>
+        <Select {...select} place="menu" />
+      </FilterForm>
+    );
+  }
+  const hrefOf = (choice: string) => {
+    const url = new URL(usageHref({ ...address, pages: firstPages }), "http://page");
+    if (choice === "") url.searchParams.delete(name);
+    else url.searchParams.set(name, choice);
+    return url.pathname + url.search;
+  };
+  return (
+    <MenuLinks
+      choices={links.map((choice) => ({
+        href: hrefOf(choice.value),
+        label: choice.label,
+        isCurrent: choice.value === value,
+      }))}
+    />
+  );
+}
+
+function Select({ title, name, value, choices, error, place }: FilterSelect & FieldPlace) {
+  const option = (choice: Choice) => (
+    <option value={choice.value} selected={choice.value === value}>{choice.label}</option>
+  );
+  return (
+    <div class="field">
+      <label for={`${place}-${name}`}>{title}</label>
+      <select
+        id={`${place}-${name}`}
+        name={name}
+        aria-invalid={error === undefined ? undefined : "true"}
+        aria-describedby={error === undefined ? undefined : `${name}-error`}
+      >
+        {choices.map((one) =>
+          "choices" in one ? <optgroup label={one.label}>{one.choices.map(option)}</optgroup> : option(one)
         )}
-        <div class="selects">
-          {selectsOf(props).map((select) => SelectField(select))}
-          {range === "custom" ? null : <div class="show without-scripts">{apply}</div>}
-        </div>
-      </form>
+      </select>
     </div>
   );
 }
 
-const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
-
-function selectsOf({ address: { filters, timezone }, unit, choices, faults }: UsageFilterProps) {
-  const { productSlug, metric, apiKey } = filters;
+function selectsOf(
+  { address: { filters }, unit, timezone, metric, choices, faults }: UsageFilterProps,
+): FilterSelect[] {
+  const { productSlug, apiKey } = filters;
+  const select = (
+    title: string,
+    name: FilterSelect["name"],
+    { value, all, choices }: { value: string | null; all: string | null; choices: readonly Choice[] },
+  ): FilterSelect => {
+    const known = withAll(all, value, choices);
+    const chosen = value === null ? "All" : known.find((choice) => choice.value === value)?.label;
+    const error = name === "productSlug" ? undefined : faults[name];
+    return { title, name, value: value ?? "", shown: chosen ?? "", choices: known, error };
+  };
   return [
-    {
-      label: "Product",
-      name: "productSlug",
-      value: productSlug ?? "",
-      choices: withAll("All products", productSlug, choices.products.map(named)),
-    },
-    {
-      label: "Metric",
-      name: "metric",
-      value: metric ?? "",
-      error: faults.metric,
-      choices: withAll(metric === null ? "All metrics" : null, metric, choices.metrics.map(named)),
-    },
-    ...(choices.apiKeys === null ? [] : [{
-      label: "API key",
-      name: "apiKey",
-      value: apiKey ?? "",
-      error: faults.apiKey,
-      choices: withAll(
-        "All keys",
-        apiKey,
-        choices.apiKeys.map(({ id, name }) => ({ value: id, label: name })),
-      ),
-    }]),
-    {
-      label: "Group by",
-      name: "window",
+    select("Product", "productSlug", { value: productSlug, all: "All products", choices: choices.products }),
+    ...(choices.metrics.length === 0
+      ? []
+      : [select("Metric", "metric", { value: metric, all: null, choices: choices.metrics })]),
+    ...(choices.apiKeys === null
+      ? []
+      : [select("Key", "apiKey", { value: apiKey, all: "All keys", choices: choices.apiKeys })]),
+    select("By", "window", {
       value: unit,
-      error: faults.window,
+      all: null,
       choices: windowUnits.map((value) => ({ value, label: unitNames[value] })),
-    },
+    }),
     {
-      label: "Time zone",
+      title: "Time zone",
       name: "timezone",
       value: timezone,
-      error: faults.timezone,
+      shown: zoneWords(timezone),
       choices: timezoneChoices(choices.timezones, timezone),
+      error: faults.timezone,
     },
   ];
 }

@@ -1,142 +1,108 @@
-// The tables of the usage page: the most active keys and the latest records.
-import { countOf, groupDigits } from "../../domain/number_text.ts";
-import { exactTimeIn, zoneWords } from "../text/zone.ts";
+// Tables of what products, keys or organizations used: total, share and change.
+import type { CatalogueMetric, SeriesColor } from "../../domain/meter/catalogue.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
-import { MomentTime } from "../components/relative_time.tsx";
+import { Card } from "../components/card.tsx";
+import { ShortChange } from "../components/change.tsx";
+import { PageLinks } from "../components/page_links.tsx";
+import { Quantity } from "../components/quantity.tsx";
 import { Share } from "../components/share.tsx";
-import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
+import { Sparkline } from "../components/sparkline.tsx";
+import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
 
-interface Amounts {
-  /** A decimal string. */
+/** A line of the table. */
+export interface BreakdownLine {
+  readonly name: string;
+  /** Null for usage without a key. */
+  readonly href: string | null;
+  /** What stands out, such as `Revoked`. */
+  readonly state?: string | null;
+  /** That of its bars in the chart. */
+  readonly color?: SeriesColor;
+  /** The last 30 days, today last; undefined to leave it out. */
+  readonly trend?: readonly number[];
+  /** A decimal text. */
   readonly sum: string;
   /** Percent of the total; null if the total is 0. */
   readonly share: number | null;
-  /** The number of records. */
-  readonly count: number;
+  /** In percent; null if nothing was used before. */
+  readonly change: number | null;
 }
 
-/** Stands where a record without a key would name its key. */
-export const operatorRecordsName = "Recorded by the operator";
-
-/** The values of {@linkcode KeyUsageTable}. */
-export interface KeyUsageProps {
-  /** `href`: the usage page with only this key; null for usage without a key. */
-  readonly keys: readonly (Amounts & { readonly name: string; readonly href: string | null })[];
-  /** The total of all other keys. */
-  readonly others: (Amounts & { readonly keys: number }) | null;
-  /** What is summed: `requests`. */
-  readonly unit: string;
-  /** What the rows are, by default API keys. */
-  /** Keeps it a table on a phone. */
-  readonly isSmall?: boolean;
-  readonly of?: { readonly label: string; readonly column: string; readonly other: string };
+/** The values of {@linkcode Breakdown}. */
+export interface BreakdownProps {
+  /** The heading, such as `Products`. */
+  readonly title: string;
+  /** What a line is, such as `Product`. */
+  readonly column: string;
+  readonly measure: CatalogueMetric;
+  /** The time that changes are compared with. */
+  readonly period: string;
+  readonly lines: readonly BreakdownLine[];
+  /** How many lines there are on all pages, and the other pages. */
+  readonly all: number;
+  readonly newerHref: string | null;
+  readonly olderHref: string | null;
 }
 
-const ofKeys = { label: "Most active keys", column: "API key", other: "other key" };
-
-/** The most active keys, or other things, and their share of the usage. */
-export function KeyUsageTable({ keys, others, unit, isSmall = false, of = ofKeys }: KeyUsageProps) {
-  const columns = [of.column, "Share", { title: unit, isNumber: true }, {
-    title: "Records",
-    isNumber: true,
-    isOptional: isSmall,
-  }];
-  const rows = [
-    ...keys.map(({ name, href, ...amounts }) => ({
-      ...amounts,
-      title: href === null ? <span class="name">{name}</span> : <LinkedName href={href} name={name} />,
-    })),
-    ...(others === null
-      ? []
-      : [{ ...others, title: <span class="muted">{countOf(others.keys, of.other)}</span> }]),
-  ];
-  return (
-    <Table label={of.label} columns={columns} isSmall={isSmall}>
-      {rows.map(({ title, share, sum, count }) => (
-        <Row>
-          <Cell place="title">{title}</Cell>
-          <Cell label="Share">
-            <Share percent={share} />
-          </Cell>
-          <Cell label={unit} isNumber>{groupDigits(sum)}</Cell>
-          <Cell label="Records" isNumber isOptional={isSmall}>{groupDigits(count)}</Cell>
-        </Row>
-      ))}
-    </Table>
-  );
-}
-
-/** A record. */
-export interface UsageRecordRow {
-  readonly id: string;
-  /** ISO 8601 UTC. */
-  readonly timestamp: string;
-  readonly productSlug: string;
-  readonly metric: string;
-  /** A number or a decimal string. */
-  readonly quantity: number | string;
-  /** Null if an operator recorded it. */
-  readonly apiKeyName: string | null;
-  /** When, by which key and why it was voided; null if it counts. `voidedByName` is null for an operator. */
-  readonly voidedAt: string | null;
-  readonly voidedByName: string | null;
-  readonly voidReason: string | null;
-}
-
-/** Records. `now`: milliseconds since 1970. `timezone`: an IANA name. `voidHref`: the page that voids a record, if there is one. */
-export function RecordTable(
-  { records, now, timezone, voidHref }: {
-    records: readonly UsageRecordRow[];
-    now: number;
-    timezone: string;
-    voidHref?: (id: string) => string;
-  },
-) {
+/** The card. */
+export function Breakdown(props: BreakdownProps) {
+  const { title, column, measure, period, lines, all } = props;
+  const hasTrends = lines.some(({ trend }) => trend !== undefined);
   const columns = [
-    `Time (${zoneWords(timezone)})`,
-    "Product",
-    "Metric",
-    { title: "Quantity", isNumber: true },
-    "API key",
-    "Status",
+    column,
+    ...(hasTrends ? [{ title: "30 days", drop: 2 as const }] : []),
+    { title: "Total", isNumber: true },
+    "Share",
+    { title: "Change", isNumber: true },
   ];
-  return (
-    <Table label="Latest records" columns={columns}>
-      {records.map((record) => (
-        <Row over={record.voidedAt !== null}>
-          <Cell place="title" value={<MomentTime at={record.timestamp} now={now} timezone={timezone} />} />
-          <Cell label="Product" value={<code>{record.productSlug}</code>} />
-          <Cell label="Metric" value={<code>{record.metric}</code>} />
-          <Cell label="Quantity" isNumber value={<span class="name">{groupDigits(record.quantity)}</span>} />
-          <Cell
-            label="API key"
-            value={record.apiKeyName === null
-              ? <span class="muted">{operatorRecordsName}</span>
-              : <bdi>{record.apiKeyName}</bdi>}
-          />
-          <Cell place="state">
-            <Status {...record} timezone={timezone} />
-            {voidHref && record.voidedAt === null && (
-              <>
-                {" "}
-                <a class="small" href={voidHref(record.id)}>Void</a>
-              </>
-            )}
-          </Cell>
-        </Row>
-      ))}
-    </Table>
-  );
-}
-
-function Status({ voidedAt, voidedByName, voidReason, timezone }: UsageRecordRow & { timezone: string }) {
-  if (voidedAt === null) return <Badge tone="on">Counted</Badge>;
-  return (
-    <span class="state-words" title={`Voided on ${exactTimeIn(Date.parse(voidedAt), timezone)}`}>
-      <Badge tone="off">Voided</Badge>
-      <span class="tiny">
-        by {voidedByName === null ? "the operator" : <bdi>{voidedByName}</bdi>}: {voidReason}
-      </span>
+  const aside = (
+    <span class="muted small">
+      <bdi>{measure.name}</bdi>, vs {period}
     </span>
+  );
+  return (
+    <Card title={title} aside={aside} flush>
+      <Table label={title} columns={columns} kind="breakdown">
+        {lines.map((line) => (
+          <Row>
+            <Cell place="title">
+              <div class="with-swatch">
+                {line.color === undefined
+                  ? null
+                  : <span class={`swatch series-${line.color}`} aria-hidden="true"></span>}
+                {line.href === null
+                  ? <Name text={line.name} />
+                  : <LinkedName href={line.href} name={line.name} />}
+                {line.state && <Badge tone="off">{line.state}</Badge>}
+              </div>
+            </Cell>
+            {hasTrends && (
+              <Cell drop={2}>
+                {line.trend && <Sparkline values={line.trend} />}
+              </Cell>
+            )}
+            <Cell place="total" isNumber>
+              <Quantity value={line.sum} measure={measure} />
+            </Cell>
+            <Cell place="start">
+              <Share percent={line.share} color={line.color} />
+            </Cell>
+            <Cell place="end" isNumber>
+              <ShortChange percent={line.change} />
+            </Cell>
+          </Row>
+        ))}
+      </Table>
+      {props.newerHref === null && props.olderHref === null ? null : (
+        <footer class="list-foot">
+          <span>{`${groupDigits(all)} in all`}</span>
+          <PageLinks
+            label={`Pages of ${title}`}
+            links={[{ href: props.newerHref, label: "Previous" }, { href: props.olderHref, label: "Next" }]}
+          />
+        </footer>
+      )}
+    </Card>
   );
 }

@@ -11,7 +11,6 @@ import { auditActorName } from "../audit/audit_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { Chart, ChartLegend, ChartTable } from "../components/chart.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Facts } from "../components/facts.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -19,13 +18,13 @@ import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { ReportFigures, type UsageReport } from "../meter/usage.tsx";
-import { KeyUsageTable } from "../meter/usage_tables.tsx";
+import { MetricChart } from "../components/metric_chart.tsx";
+import type { UsageReport } from "../meter/usage.tsx";
+import { Breakdown } from "../meter/usage_tables.tsx";
 import { roleWords } from "../text/role.ts";
 import { OrganizationKeyTable } from "./organization_key_table.tsx";
 import { organizationHref, organizationsHref, userHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
-import { MetricChips } from "./metric_chips.tsx";
 import { OrganizationLimits, PlanFact, ReachedBadge } from "./organization_limits.tsx";
 import { OrganizationStatements, type OrganizationStatementsProps } from "./organization_statements.tsx";
 
@@ -59,8 +58,7 @@ export interface OrganizationPageProps {
   readonly limits: readonly LimitStanding[];
   /** The current month; null if nothing can be shown. */
   readonly usage: UsageReport | null;
-  /** The metrics to choose from, and the chosen one; null without usage. */
-  readonly metrics: readonly string[];
+  /** The chosen metric; null without usage. */
   readonly metric: string | null;
   /** The newest statements, and the next month to close. */
   readonly statements: OrganizationStatementsProps["statements"];
@@ -106,12 +104,6 @@ export function organizationPage(props: OrganizationPageProps): Page {
       <div class="card">
         <Facts facts={factsOf(organization, plan, frame.now)} />
       </div>
-      <MetricChips
-        path={organizationHref(id)}
-        metrics={props.metrics.map((metric) => ({ metric, name: metric }))}
-        metric={props.metric}
-      />
-      {hasUsage(usage) && <ReportFigures figures={usage.figures} by={usage.chart.by} />}
       <div class="columns">
         <div class="stacked">
           <Usage usage={usage} />
@@ -157,28 +149,14 @@ function factsOf(organization: OperatedOrganization, plan: Plan, now: number) {
   ];
 }
 
-function hasUsage(usage: UsageReport | null): usage is UsageReport {
-  return usage !== null && usage.figures.recordCount > 0;
-}
-
 function Usage({ usage }: Pick<OrganizationPageProps, "usage">) {
-  if (!hasUsage(usage)) {
-    return (
-      <Card title="Usage" flush>
-        <EmptyState title="No usage this month" text="Usage appears here as soon as it is recorded." />
-      </Card>
-    );
-  }
-  const { figures, chart, keys } = usage;
   return (
     <>
-      <Card title={`${figures.metricLabel} by ${chart.by}`} aside={<ChartLegend series={chart.series} />}>
-        <Chart {...chart} />
-        <ChartTable {...chart} />
-      </Card>
-      <Card title="Most active keys" flush>
-        <KeyUsageTable {...keys} isSmall />
-      </Card>
+      <MetricChart strip={usage?.strip ?? null} chart={usage?.chart ?? null}>
+        <EmptyState title="No usage this month" text="Usage appears here as soon as it is recorded." />
+      </MetricChart>
+      {usage?.chart && <Breakdown {...usage.products} />}
+      {usage?.chart && <Breakdown {...usage.keys} />}
     </>
   );
 }
@@ -274,7 +252,7 @@ function AuditLog({ frame, organization: { id }, events }: OrganizationPageProps
         {events.map((event) => (
           <Row>
             <Cell place="title">
-              <AuditSentence {...event} organizationId={null} />
+              <AuditSentence {...event} organizationId={null} isConsole />
               <div class="muted tiny">
                 <bdi>{auditActorName(event)}</bdi>
               </div>

@@ -1,6 +1,6 @@
 // The API keys of one organization in the console.
 import type { ApiKey } from "../../domain/api_key.ts";
-import { ApiKeyStatus, PermissionsText } from "../api_keys/api_key_table.tsx";
+import { ApiKeyStatus, KeyPrefix, PermissionsText } from "../api_keys/api_key_table.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { actionsColumn, Cell, Name, Row, Table } from "../components/table.tsx";
@@ -33,9 +33,11 @@ export function OrganizationKeyTable(
         <Row over={apiKey.status !== "active"}>
           <Cell place="title">
             <Name text={apiKey.name} />
-            <PermissionsText permissions={apiKey.permissions} />
+            <span class="second">
+              <PermissionsText permissions={apiKey.permissions} />
+            </span>
           </Cell>
-          <Cell label="Key" isOptional value={<code class="key">{apiKey.keyPrefix}</code>} />
+          <Cell label="Key" isOptional value={<KeyPrefix prefix={apiKey.keyPrefix} />} />
           <Cell label="Last used" isOptional>
             <span class="small">
               <RelativeTime at={apiKey.lastUsedAt} now={now} />

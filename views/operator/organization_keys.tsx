@@ -1,14 +1,11 @@
 // The console's pages of an organization's API keys: the list, the form, the new key, and the page that revokes one.
 import type { ApiKey } from "../../domain/api_key.ts";
-import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
-import { type PermissionChoice, PermissionFields } from "../api_keys/permission_fields.tsx";
+import { NewKeyFields, type NewKeyValues } from "../api_keys/new_key_fields.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { NewSecret } from "../components/code.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { ExpiryField } from "../components/expiry_field.tsx";
-import { NameField } from "../components/field.tsx";
 import { Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -65,11 +62,7 @@ export function organizationKeysPage(props: OrganizationKeysPageProps): Page {
 
 /** @returns The page that creates a key. */
 export function newOrganizationKeyPage(
-  { frame, organization, name, expires, permissions, fields, message }: KeyPageProps & FormErrors & {
-    name: string;
-    expires: string;
-    permissions: PermissionChoice;
-  },
+  { frame, organization, values, fields, message }: KeyPageProps & FormErrors & { values: NewKeyValues },
 ): Page {
   return (
     <PortalPage title="Create key" frame={frame} place={place}>
@@ -82,18 +75,7 @@ export function newOrganizationKeyPage(
       <Form class="card" action={organizationActionHref(organization.id, "api-keys/new")}>
         <div class="body">
           <Notice tone="refused" text={message} />
-          <div class="row half">
-            <NameField
-              label="Name"
-              value={name}
-              error={fields["name"]}
-              autocomplete="off"
-              charactersMax={apiKeyNameCharactersMax}
-              autofocus
-            />
-            <ExpiryField value={expires} error={fields["expires"]} />
-          </div>
-          <PermissionFields chosen={permissions} error={fields["permissions"]} canKeepVoid />
+          <NewKeyFields values={values} fields={fields} now={frame.now} canGrantVoid autofocus />
         </div>
         <footer>
           <SubmitButton>Create key</SubmitButton>

@@ -99,7 +99,7 @@ interface LimitRowProps {
 
 /** @returns The limits of the plan and of the organization, those that count the same together. */
 function limitRows(plan: Plan["limits"], overrides: PlanOverrides["limits"]): readonly LimitRowProps[] {
-  const names = new Set(plan.map(limitName));
+  const names = new Set(plan.map((limit) => limitName(limit)));
   return [
     ...plan.map((limit) => ({
       scope: limit,

@@ -7,10 +7,9 @@ import { EmptyState } from "../components/empty_state.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
-import { DayTime, RelativeTime } from "../components/relative_time.tsx";
-import { actionsColumn, Cell, LinkedName, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { InvitationStatus } from "../organization/invitation_table.tsx";
+import { type InvitationRow, InvitationTable, inviterName } from "../organization/invitation_table.tsx";
+import { MemberTable } from "../organization/member_table.tsx";
 import { roleWords } from "../text/role.ts";
 import { organizationHref, userHref } from "./links.ts";
 import { organizationActionHref, organizationPlace as place } from "./organization.tsx";
@@ -46,61 +45,34 @@ export function organizationMembersPage(props: OrganizationMembersPageProps): Pa
       <Card title="Members" flush>
         {members.length === 0
           ? <EmptyState title="No members" text="Invite the owner, so that someone can sign in." />
-          : <MemberTable members={members} now={frame.now} />}
+          : (
+            <MemberTable
+              members={members.map((member) => ({ ...member, href: userHref(member.user.id) }))}
+              now={frame.now}
+            />
+          )}
       </Card>
       <PageLinks links={[{ href: nextHref, label: "More members" }]} />
       {invitations.length > 0 && (
         <Card title="Open invitations" flush>
-          <InvitationTable {...props} />
+          <InvitationTable
+            invitations={invitations.map((one) => rowOf(one, organization.id))}
+            now={frame.now}
+          />
         </Card>
       )}
     </PortalPage>
   );
 }
 
-function MemberTable({ members, now }: { members: readonly Member[]; now: number }) {
-  return (
-    <Table label="Members" columns={["Member", "Role", "Two-step sign-in", "Joined"]}>
-      {members.map(({ user, role, twoStep, joinedAt }) => (
-        <Row>
-          <Cell
-            place="title"
-            value={<LinkedName href={userHref(user.id)} name={user.name} note={user.email} />}
-          />
-          <Cell label="Role" value={<span>{roleWords[role]}</span>} />
-          <Cell label="Two-step sign-in" value={<span>{twoStep ? "On" : "Off"}</span>} />
-          <Cell label="Joined" value={<DayTime at={joinedAt} now={now} />} />
-        </Row>
-      ))}
-    </Table>
-  );
-}
-
-function InvitationTable({ frame: { now }, organization, invitations }: OrganizationMembersPageProps) {
-  return (
-    <Table label="Open invitations" columns={["Email", "Role", "Sent", "Expires", "Status", actionsColumn]}>
-      {invitations.map((invitation) => (
-        <Row>
-          <Cell place="title">
-            <div class="name plain-name">{invitation.email}</div>
-          </Cell>
-          <Cell label="Role" value={<span>{roleWords[invitation.role]}</span>} />
-          <Cell label="Sent" value={<RelativeTime at={invitation.sentAt} now={now} />} />
-          <Cell label="Expires" value={<RelativeTime at={invitation.expiresAt} now={now} />} />
-          <Cell place="state" value={<InvitationStatus invitation={invitation} now={now} />} />
-          <Cell place="actions">
-            <ButtonLink
-              tone="quiet-destroy"
-              href={revokeInvitationHref(organization.id, invitation.id)}
-              about={invitation.email}
-            >
-              Revoke
-            </ButtonLink>
-          </Cell>
-        </Row>
-      ))}
-    </Table>
-  );
+/** @returns An invitation as the list shows it. */
+function rowOf(invitation: Invitation, organizationId: string): InvitationRow {
+  const href = revokeInvitationHref(organizationId, invitation.id);
+  return {
+    ...invitation,
+    inviter: inviterName(invitation),
+    actions: [{ href, label: "Revoke", icon: "trash", isDanger: true }],
+  };
 }
 
 function revokeInvitationHref(organizationId: string, id: string): string {

@@ -12,7 +12,7 @@ import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { RecordTable, type UsageRecordRow } from "../meter/usage_tables.tsx";
+import { RecordTable, type UsageRecordRow } from "../meter/record_table.tsx";
 import { organizationHref } from "./links.ts";
 import { organizationActionHref, organizationPlace } from "./organization.tsx";
 
@@ -61,6 +61,7 @@ export function organizationRecordsPage(props: OrganizationRecordsPageProps): Pa
           ? <EmptyState title="No records" text="Records appear here as soon as usage is recorded." />
           : (
             <RecordTable
+              label="Records"
               records={records}
               now={frame.now}
               timezone="UTC"
@@ -75,7 +76,7 @@ export function organizationRecordsPage(props: OrganizationRecordsPageProps): Pa
 
 /** What the page that voids a record shows. */
 export interface VoidRecordPageProps extends Shown, FormErrors {
-  readonly record: Omit<UsageRecordRow, "apiKeyName" | "voidedByName"> & {
+  readonly record: Omit<UsageRecordRow, "apiKey" | "voidedByName"> & {
     readonly idempotencyKey: string | null;
   };
   readonly reason: string;

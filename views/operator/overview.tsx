@@ -4,17 +4,21 @@ import { Badge } from "../components/badge.tsx";
 import { ShortChange } from "../components/change.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { Chart, ChartLegend, type ChartProps, ChartTable } from "../components/chart.tsx";
+import type { ChartProps } from "../components/chart_props.ts";
 import { EmptyState } from "../components/empty_state.tsx";
 import { type Figure, Figures } from "../components/figures.tsx";
+import { Switch } from "../components/menu.tsx";
+import { MetricChart } from "../components/metric_chart.tsx";
 import { Icon, type IconName } from "../components/icon.tsx";
 import { PageHead } from "../components/page_head.tsx";
+import { Quantity } from "../components/quantity.tsx";
 import { Share } from "../components/share.tsx";
 import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { Health } from "./health.ts";
+import type { Measure } from "../text/quantity.ts";
 import { organizationsHref } from "./links.ts";
-import { MetricChips } from "./metric_chips.tsx";
+import { listHref } from "./list_filters.tsx";
 
 /** Something that needs attention. */
 export interface Attention {
@@ -50,8 +54,8 @@ export interface OverviewProps {
   /** The metrics to choose from, and the chosen one; null without usage. */
   readonly metrics: readonly { readonly metric: string; readonly name: string }[];
   readonly metric: string | null;
-  /** The name of the chosen one. */
-  readonly unit: string;
+  /** What quantities of the chosen one are called. */
+  readonly measure: Measure;
   /** Whether the busiest products and metrics alone are included. */
   readonly isPartial: boolean;
   readonly figures: readonly Figure[];
@@ -66,7 +70,7 @@ export interface OverviewProps {
 
 /** @returns The page. */
 export function overviewPage(props: OverviewProps): Page {
-  const { frame, updated, figures, unit, chart } = props;
+  const { frame, updated, figures, chart } = props;
   return (
     <PortalPage title="Overview" frame={frame} place="operator">
       <PageHead
@@ -77,26 +81,22 @@ export function overviewPage(props: OverviewProps): Page {
       >
         <ButtonLink tone="primary" href="/operator/organizations/new">Create organization</ButtonLink>
       </PageHead>
-      <MetricChips path="/operator" metrics={props.metrics} metric={props.metric} />
-      <Figures figures={figures} isEven />
-      <Card
-        title={`${unit} per day, this month`}
-        aside={chart && <ChartLegend series={chart.series} />}
-      >
-        {chart === null
-          ? (
-            <EmptyState
-              title="No usage this month"
-              text="Usage of all organizations appears here."
-            />
-          )
-          : (
-            <>
-              <Chart {...chart} />
-              <ChartTable {...chart} />
-            </>
-          )}
-      </Card>
+      {props.metrics.length > 1 && (
+        <div class="filter-bar">
+          <Switch
+            label="Metric"
+            choices={props.metrics.map(({ metric, name }) => ({
+              href: listHref("/operator", { metric }),
+              label: name,
+              isCurrent: metric === props.metric,
+            }))}
+          />
+        </div>
+      )}
+      <Figures figures={figures} />
+      <MetricChart strip={null} chart={chart}>
+        <EmptyState title="No usage this month" text="Usage of all organizations appears here." />
+      </MetricChart>
       <div class="columns">
         <Customers {...props} />
         <div class="stacked">
@@ -109,11 +109,11 @@ export function overviewPage(props: OverviewProps): Page {
 }
 
 function Customers(
-  { customers, activeCount, unit }: Pick<OverviewProps, "customers" | "activeCount" | "unit">,
+  { customers, activeCount, measure }: Pick<OverviewProps, "customers" | "activeCount" | "measure">,
 ) {
   const columns = [
     "Organization",
-    { title: unit, isNumber: true },
+    { title: measure.name, isNumber: true },
     "Share",
     { title: "Change", isNumber: true, isOptional: true },
   ];
@@ -131,7 +131,11 @@ function Customers(
               {customers.map((customer) => (
                 <Row>
                   <Cell place="title" value={<LinkedName {...customer} />} />
-                  <Cell label={unit} isNumber>{groupDigits(customer.sum)}</Cell>
+                  <Cell
+                    label={measure.name}
+                    isNumber
+                    value={<Quantity value={customer.sum} measure={measure} />}
+                  />
                   <Cell label="Share" value={<Share percent={customer.share} />} />
                   <Cell
                     label="Change"

@@ -8,7 +8,7 @@ import { Card } from "../components/card.tsx";
 import { NewSecret } from "../components/code.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { ExpiryField } from "../components/expiry_field.tsx";
+import { ExpiryField, expiryValue } from "../components/expiry_field.tsx";
 import { CheckboxGroup, NameField, TextField } from "../components/field.tsx";
 import { Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -162,7 +162,7 @@ export function newTokenPage({ frame, input, fields, message }: NewTokenPageProp
               charactersMax={apiKeyNameCharactersMax}
               autofocus
             />
-            <ExpiryField value={input["expires"] ?? "never"} error={fields["expires"]} />
+            <ExpiryField value={expiryValue(input)} fields={fields} now={frame.now} />
           </div>
           <TextField
             label="Allowed addresses (optional)"

@@ -1,49 +1,81 @@
-// The list of invitations with their status and actions, and the page that revokes one.
+// The list of open invitations with their status and actions, and the page that revokes one.
 import type { Invitation } from "../../domain/organization.ts";
 import { Badge } from "../components/badge.tsx";
-import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
-import { Form } from "../components/form.tsx";
-import { DayTime, RelativeTime } from "../components/relative_time.tsx";
-import { actionsColumn, Cell, Row, Table } from "../components/table.tsx";
+import { RelativeTime } from "../components/relative_time.tsx";
+import { type MenuAction, RowMenu } from "../components/row_menu.tsx";
+import { actionsColumn, Cell, type Column, Row, Table, Words } from "../components/table.tsx";
 import type { Page, PortalFrame } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
 import { membersBack } from "./member_table.tsx";
 
 /** An invitation in the list, with what the viewer can do. */
 export type InvitationRow = Invitation & {
-  readonly invitedByYou: boolean;
-  readonly canRevoke: boolean;
-  readonly canResend: boolean;
+  /** Who sent it, such as `you`. */
+  readonly inviter: string;
+  readonly actions: readonly MenuAction[];
 };
 
-const columns = ["Email", "Role", "Sent", "Expires", "Status", actionsColumn];
+const columns: readonly Column[] = [
+  { title: "Email" },
+  { title: "Role" },
+  { title: "Status" },
+  { title: "Sent", drop: 2 },
+  { title: "Expires" },
+  actionsColumn,
+];
 
 /** The invitations as a table, in the given order. */
 export function InvitationTable(
   { invitations, now }: { invitations: readonly InvitationRow[]; now: number },
 ) {
   return (
-    <Table label="Invitations" columns={columns}>
-      {invitations.map((invitation) => (
-        <Row over={invitation.status === "revoked"}>
+    <Table label="Invitations" kind="cards" columns={columns}>
+      {invitations.map(({ email, role, inviter, status, sentAt, expiresAt, actions }) => (
+        <Row>
           <Cell place="title">
-            <div class="name plain-name">{invitation.email}</div>
-            <div class="muted tiny">{inviterText(invitation)}</div>
+            <div class="name plain-name">{email}</div>
+            <div class="muted tiny">{`Invited by ${inviter}`}</div>
           </Cell>
-          <Cell label="Role" value={<span>{roleWords[invitation.role]}</span>} />
-          <Cell label="Sent" value={<RelativeTime at={invitation.sentAt} now={now} />} />
-          <Cell label="Expires">
-            {["pending", "expired"].includes(invitation.status)
-              ? <RelativeTime at={invitation.expiresAt} now={now} />
-              : <span>—</span>}
+          <Cell place="start" value={roleWords[role]} />
+          <Cell place="end">
+            {status === "expired" ? <Badge tone="soon">Expired</Badge> : <Badge tone="on">Pending</Badge>}
           </Cell>
-          <Cell place="state" value={<InvitationStatus invitation={invitation} now={now} />} />
-          <Cell place="actions">{invitation.canRevoke ? <Actions invitation={invitation} /> : null}</Cell>
+          <Cell place="start" drop={2} isQuiet>
+            <Words onCard="Sent " />
+            <RelativeTime at={sentAt} now={now} />
+          </Cell>
+          <Cell place="end" isQuiet>
+            <Words onCard={status === "expired" ? "Expired " : "Expires "} />
+            <RelativeTime at={expiresAt} now={now} />
+          </Cell>
+          <Cell place="actions">
+            <RowMenu about={email} actions={actions} />
+          </Cell>
         </Row>
       ))}
     </Table>
   );
+}
+
+/** @returns What can be done with an open invitation. @param query Of the list to which sending again returns. */
+export function invitationActions(
+  id: string,
+  { canResend, query }: { canResend: boolean; query: string },
+): MenuAction[] {
+  const resend: MenuAction = {
+    href: `${invitationHref(id, "resend")}${query}`,
+    label: "Send again",
+    icon: "mail",
+    isForm: true,
+  };
+  const revoke: MenuAction = {
+    href: invitationHref(id, "revoke"),
+    label: "Revoke",
+    icon: "trash",
+    isDanger: true,
+  };
+  return canResend ? [resend, revoke] : [revoke];
 }
 
 /** @returns The page that asks whether to revoke an invitation. */
@@ -75,32 +107,7 @@ function invitationHref(id: string, action: "revoke" | "resend"): string {
   return `/portal/invitations/${encodeURIComponent(id)}/${action}`;
 }
 
-/** Whether an invitation can be accepted. */
-export function InvitationStatus({ invitation, now }: { invitation: Invitation; now: number }) {
-  const { status, acceptedAt } = invitation;
-  if (status === "pending") return <Badge tone="on">Pending</Badge>;
-  if (status === "expired") return <Badge tone="soon">Expired</Badge>;
-  if (status === "revoked") return <Badge tone="off">Revoked</Badge>;
-  return <Badge tone="off">Accepted {acceptedAt && <DayTime at={acceptedAt} now={now} />}</Badge>;
-}
-
-function Actions({ invitation: { id, email, canResend } }: { invitation: InvitationRow }) {
-  return (
-    <div class="actions-row">
-      {canResend && (
-        <Form action={invitationHref(id, "resend")}>
-          <SubmitButton tone="quiet">
-            Resend<span class="unseen">{` to ${email}`}</span>
-          </SubmitButton>
-        </Form>
-      )}
-      <ButtonLink tone="quiet-destroy" href={invitationHref(id, "revoke")} about={email}>Revoke</ButtonLink>
-    </div>
-  );
-}
-
-function inviterText({ invitedBy, invitedByYou, invitedByOperator }: InvitationRow): string {
-  if (invitedByYou) return "by you";
-  if (invitedByOperator) return "by the operator";
-  return invitedBy === null ? "by a former member" : `by ${invitedBy.name}`;
+/** @returns Who sent an invitation, other than the viewer. */
+export function inviterName({ invitedBy, invitedByOperator }: Invitation): string {
+  return invitedByOperator ? "the operator" : invitedBy?.name ?? "a former member";
 }

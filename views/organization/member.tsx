@@ -23,9 +23,12 @@ interface MemberPageProps {
 /** A page with a choice. */
 type MemberFormProps = MemberPageProps & FormErrors & { readonly value: string };
 
-/** @returns The page that changes a member's role. `isYou`: the member is the viewer. */
-export function memberRolePage(props: MemberFormProps & { readonly isYou: boolean }): Page {
-  const { isYou, value, fields } = props;
+/** @returns The page that changes a member's role. `isYou`: the member is the viewer. `owners`: how many there are. */
+export function memberRolePage(
+  props: MemberFormProps & { readonly isYou: boolean; readonly owners: number },
+): Page {
+  const { isYou, value, fields, member, owners } = props;
+  const more = member.role === "OWNER" ? "" : ` There will be ${owners + 1} owners, with equal rights.`;
   return memberPage(props, {
     title: "Change role",
     action: "role",
@@ -40,21 +43,14 @@ export function memberRolePage(props: MemberFormProps & { readonly isYou: boolea
         label="Role"
         name="role"
         value={value}
-        choices={roles.map((role) => ({ value: role, label: roleWords[role], hint: roleSentences[role] }))}
+        choices={roles.map((role) => ({
+          value: role,
+          label: roleWords[role],
+          hint: `${roleSentences[role]}${role === "OWNER" ? more : ""}`,
+        }))}
         error={fields["role"]}
       />
     ),
-  });
-}
-
-/** @returns The page that asks whether to transfer the organization to a member. */
-export function transferToMemberPage(props: MemberPageProps): Page {
-  return memberPage(props, {
-    title: "Transfer ownership",
-    action: "owner",
-    heading: "Transfer ownership to {name}?",
-    text: "They become an owner and can do everything. You become an admin. Only an owner can undo this.",
-    submit: "Transfer ownership",
   });
 }
 

@@ -38,6 +38,8 @@ interface Inviting {
   readonly nextHref: string | null;
   /** Whether this is not the list's first page. */
   readonly isContinued: boolean;
+  /** What was just done with an invitation. */
+  readonly flash: string | null;
 }
 
 /** @returns The page of the organization's members. */
@@ -67,7 +69,8 @@ function InvitingParts({ frame, inviting, counts }: MembersPageProps & { invitin
   const isAlone = counts.OWNER + counts.ADMIN + counts.MEMBER === 1;
   return (
     <>
-      <Card title="Invite a member">
+      <Card title={<span id="invitations">Invite a member</span>}>
+        <Notice tone="done" text={inviting.flash} />
         {frame.sendsMail ? <InviteForm {...inviting} frame={frame} /> : (
           <Notice
             tone="refused"
@@ -75,22 +78,24 @@ function InvitingParts({ frame, inviting, counts }: MembersPageProps & { invitin
           />
         )}
       </Card>
-      <Card title={<span id="invitations">Invitations</span>} flush>
-        {invitations.length > 0
-          ? <InvitationTable invitations={invitations} now={frame.now} />
-          : isAlone
-          ? (
+      {invitations.length > 0 || isContinued
+        ? (
+          <Card title="Invitations" flush>
+            <InvitationTable invitations={invitations} now={frame.now} />
+          </Card>
+        )
+        : isAlone && (
+          <Card title="Invitations" flush>
             <EmptyState
               title="No one else here yet"
               text="Invite a colleague above. They join with the link in the email."
             />
-          )
-          : <EmptyState title="No invitations" text="Invitations that you send appear here." />}
-      </Card>
+          </Card>
+        )}
       <PageLinks
         label="Pages: invitations"
         links={[
-          { href: isContinued ? "/portal/members#invitations" : null, label: "Newest invitations" },
+          { href: isContinued ? "/portal/members" : null, label: "Newest invitations" },
           { href: nextHref, label: "Older invitations" },
         ]}
       />

@@ -105,7 +105,7 @@ function DangerZone({ organization: { role, memberCount }, isOnlyOwner }: Organi
         <>
           <Action title="Transfer ownership" text="Another member becomes an owner, and you become an admin.">
             {memberCount > 1
-              ? <ButtonLink href="/portal/organization/hand-over">Choose a member</ButtonLink>
+              ? <ButtonLink href="/portal/organization/transfer">Choose a member</ButtonLink>
               : <ButtonLink href="/portal/members">Invite a member first</ButtonLink>}
           </Action>
           <Action

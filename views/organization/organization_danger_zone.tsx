@@ -2,48 +2,73 @@
 import { nameCharactersMax } from "../../domain/limits.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { Member, Organization } from "../../domain/organization.ts";
-import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { ButtonLink } from "../components/button.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { NameField, RadioGroup } from "../components/field.tsx";
-import { Form, type FormErrors } from "../components/form.tsx";
+import { aboutOrganization, type FormErrors } from "../components/form.tsx";
 import { PageHead } from "../components/page_head.tsx";
+import { PageLinks } from "../components/page_links.tsx";
 import { DayTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
 
-/** What {@linkcode transferOrganizationPage} shows. */
-interface TransferOrganizationPageProps extends Pick<FormErrors, "fields"> {
-  readonly frame: PortalFrame;
-  /** The other members. */
-  readonly members: readonly Member[];
-  /** Whether there are more members. */
-  readonly hasMore: boolean;
-}
-
 const back = { href: "/portal/organization", label: "Organization" };
 
-/** @returns The page that asks which member becomes the owner. */
-export function transferOrganizationPage(props: TransferOrganizationPageProps): Page {
-  const { frame, members } = props;
-  return (
-    <PortalPage title="Transfer ownership" frame={frame} place="organization">
-      <div class="ask">
-        <PageHead
-          back={back}
-          title="Transfer ownership of “{name}”"
-          name={frame.session.organization?.name ?? ""}
-          text="Choose the new owner. You confirm the transfer on the next page."
-        />
-        {members.length > 0 ? <NewOwnerForm {...props} /> : (
+/** @returns The page that asks to which of the other members to transfer the organization, or says that there are none. */
+export function transferOrganizationPage({ frame, members, nextHref, value, fields, message }: FormErrors & {
+  frame: PortalFrame;
+  members: readonly Member[];
+  /** The address of further members. */
+  nextHref: string | null;
+  /** The id of the chosen member. */
+  value: string;
+}): Page {
+  const title = "Transfer ownership";
+  const heading = "Transfer ownership of “{name}”";
+  const name = frame.session.organization?.name ?? "";
+  if (members.length === 0 && nextHref === null) {
+    return (
+      <PortalPage title={title} frame={frame} place="organization">
+        <div class="ask">
+          <PageHead back={back} title={heading} name={name} />
           <div class="card">
             <EmptyState title="No one else here yet" text="Invite a member first, and wait until they join.">
               <ButtonLink tone="primary" href="/portal/members">Invite a member</ButtonLink>
             </EmptyState>
           </div>
-        )}
-      </div>
-    </PortalPage>
+        </div>
+      </PortalPage>
+    );
+  }
+  return (
+    <ConfirmPage
+      frame={frame}
+      place="organization"
+      title={title}
+      heading={heading}
+      name={name}
+      text="The new owner can do everything. You become an admin, and only an owner can undo this."
+      facts={[{ label: "Your role", value: "Owner → Admin" }]}
+      action="/portal/organization/transfer"
+      hidden={aboutOrganization(frame.session)}
+      submit="Transfer ownership"
+      back={back}
+      error={message}
+      after={<PageLinks links={[{ href: nextHref, label: "More members" }]} />}
+    >
+      <RadioGroup
+        label="New owner"
+        name="userId"
+        value={value}
+        choices={members.map(({ user, role }) => ({
+          value: user.id,
+          label: user.name,
+          hint: `${user.email} · ${roleWords[role]}`,
+        }))}
+        error={fields["userId"]}
+      />
+    </ConfirmPage>
   );
 }
 
@@ -84,30 +109,5 @@ export function deleteOrganizationPage(
         autofocus
       />
     </ConfirmPage>
-  );
-}
-
-function NewOwnerForm({ members, hasMore, fields }: TransferOrganizationPageProps) {
-  return (
-    <Form class="card" action="/portal/organization/hand-over">
-      <div class="body">
-        <RadioGroup
-          label="New owner"
-          name="userId"
-          value=""
-          choices={members.map(({ user, role }) => ({
-            value: user.id,
-            label: user.name,
-            hint: `${user.email} · ${roleWords[role]}`,
-          }))}
-          hint={hasMore ? "To choose someone else, use “Transfer ownership” on the members page." : undefined}
-          error={fields["userId"]}
-        />
-      </div>
-      <footer>
-        <SubmitButton>Continue</SubmitButton>
-        <ButtonLink href={back.href}>Cancel</ButtonLink>
-      </footer>
-    </Form>
   );
 }

@@ -1,5 +1,8 @@
 // Limits of usage in words.
+import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import type { LimitMode, LimitPeriod, LimitScope } from "../../domain/meter/usage_limit.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import { type Measure, quantityText, quantityWords } from "./quantity.ts";
 
 /** How long what is used counts. */
 export const perWords: Readonly<Record<LimitPeriod, string>> = {
@@ -16,9 +19,22 @@ export const modeWords: Readonly<Record<LimitMode, string>> = {
   soft: "Record (soft)",
 };
 
-/** @returns What a limit counts: `tiles · requests per month`. */
-export function limitName({ productSlug, metric, per }: LimitScope): string {
+/**
+ * @param catalogue Gives names to products and metrics.
+ * @returns What a limit counts: `tiles · requests per month`, or with names `Map tiles · Requests per month`.
+ */
+export function limitName({ productSlug, metric, per }: LimitScope, catalogue?: Catalogue): string {
   if (productSlug === null && metric === null) return `All usage ${perWords[per]}`;
-  const product = productSlug === null ? "" : `${productSlug} · `;
-  return `${product}${metric ?? "all metrics"} ${perWords[per]}`;
+  const name = catalogue && productSlug !== null ? productOf(catalogue, productSlug).name : productSlug;
+  const product = name === null ? "" : `${name} · `;
+  const what = catalogue && metric !== null ? metricOf(catalogue, metric).name : metric ?? "all metrics";
+  return `${product}${what} ${perWords[per]}`;
+}
+
+/** @returns What is used of a limit: `2.32 of 5 TB`. @param measure Of the limit's metric, if it is known. */
+export function usedWords(used: number, max: number, measure?: Measure): string {
+  if (measure === undefined) return `${groupDigits(used)} of ${groupDigits(max)}`;
+  const isSameUnit = quantityText(used, measure).unit === quantityText(max, measure).unit;
+  const first = isSameUnit ? quantityText(used, measure).number : quantityWords(used, measure);
+  return `${first} of ${quantityWords(max, measure)}`;
 }

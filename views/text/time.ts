@@ -60,6 +60,23 @@ export function dateRangeWords({ start, end }: { start: number; end: number }, n
     : `${firstDay} – ${lastDay}${year}`;
 }
 
+/** @returns The day of the week, such as `Sat`. */
+export function weekday(atMs: number): string {
+  return "SunMonTueWedThuFriSat".slice(3 * new Date(atMs).getUTCDay()).slice(0, 3);
+}
+
+/** @returns How long something lasted, such as `15 h 12 min` or `3 days`. */
+export function elapsedWords(ms: number): string {
+  const [days, hours, minutes] = [ms / dayMs, ms / hourMs, ms / minuteMs].map(Math.floor) as [
+    number,
+    number,
+    number,
+  ];
+  if (days >= 2) return `${days} days`;
+  const parts = [hours === 0 ? "" : `${hours} h`, `${minutes - 60 * hours} min`];
+  return parts.filter((part) => part !== "").join(" ");
+}
+
 function pastTime(atMs: number, nowMs: number): string {
   const passedMs = nowMs - atMs;
   if (passedMs < minuteMs) return "Just now";

@@ -1,6 +1,6 @@
 // Times in words, in a time zone: shifted by the zone's UTC offset, so that functions for UTC show the zone's clock.
 import type { UsageWindow, WindowUnit } from "../../domain/meter/usage_window.ts";
-import { clockTime, dateRangeWords, fullDate, monthWords, shortDate } from "./time.ts";
+import { clockTime, dateRangeWords, fullDate, monthWords, shortDate, weekday } from "./time.ts";
 
 /** Current names of places that the time zone database lists under an older one. */
 const newNames: Readonly<Record<string, string>> = {
@@ -19,7 +19,7 @@ const newNames: Readonly<Record<string, string>> = {
 export interface WindowName {
   /** On the axis: `14:00`, `Nov 21`, `Nov 2026`. */
   readonly label: string;
-  /** In full: `Nov 21, 14:00`, `November 16–22, 2026`, `November 2026`. */
+  /** In full: `Nov 21, 14:00`, `Sat, Nov 21`, `November 16–22, 2026`, `November 2026`. */
   readonly name: string;
   /** The first hour of a day, which has the day's name on the axis. */
   readonly startsDay: boolean;
@@ -50,6 +50,11 @@ export function exactTimeIn(ms: number, timezone: string): string {
 export function daysWords({ start, end }: UsageWindow, timezone: string, now?: number): string {
   const days = { start: onClock(start, timezone), end: onClock(end - 1, timezone) + 1 };
   return dateRangeWords(days, now === undefined ? undefined : onClock(now, timezone));
+}
+
+/** @returns The same with short months: `Nov 1–30, 2026`. */
+export function shortDaysWords(window: UsageWindow, timezone: string, now?: number): string {
+  return daysWords(window, timezone, now).replaceAll(/\b([A-Z][a-z]{2})[a-z]+/g, "$1");
 }
 
 /**
@@ -83,7 +88,7 @@ function windowName(
     const startsDay = isDayStart(window.start, timezone);
     return { label: startsDay ? day : hour, name: `${day}, ${hour}`, startsDay };
   }
-  if (unit === "day") return { label: day, name: day, startsDay: false };
+  if (unit === "day") return { label: day, name: `${weekday(start)}, ${day}`, startsDay: false };
   const days = daysWords(window, timezone);
   if (unit === "week") return { label: day, name: days, startsDay: false };
   const month = monthWords(start);

@@ -28,40 +28,67 @@ export const cloudEventsDescription =
 /** Names an attribute of an event in errors. */
 type PathOf = (index: number, attribute: string) => string;
 
+/** How a route reads events, and how it responds. */
+export interface EventForm {
+  /** @throws {AppError} `validation_failed`. */
+  readonly readEvent: (value: unknown) => UsageInput;
+  /** @throws {AppError} `validation_failed`. */
+  readonly readBatch: (value: unknown) => readonly UsageInput[];
+  readonly sendRecord: typeof sendRecord;
+  readonly sendBatch: typeof sendBatch;
+}
+
+/** How `POST /api/v1/usage` reads events. */
+const usageForm: EventForm = {
+  readEvent: (value) => check(cloudEventSchema, value, "body"),
+  readBatch: (value) => check(cloudEventBatchSchema, value, "body"),
+  sendRecord,
+  sendBatch,
+};
+
 /** @returns How to handle a request with events, or null if its headers announce none. */
 export function cloudEventsBody(c: AppContext, services: Services, keyHash: string): OtherBody | null {
-  const headers = c.get("headers");
-  const given = headers["content-type"];
-  const isBinary = headers["ce-specversion"] !== undefined;
-  if (given === "application/json" && !isBinary) return null;
+  const { "content-type": type, "ce-specversion": version } = c.get("headers");
+  const hasEvents = version !== undefined ||
+    (type !== "application/json" && type?.toLowerCase().startsWith("application/cloudevents"));
+  return hasEvents ? eventsBody(c, services, keyHash, usageForm) : null;
+}
+
+/** @returns How to handle a request with events. Plain JSON is an event or an array of them. */
+export function eventsBody(c: AppContext, services: Services, keyHash: string, form: EventForm): OtherBody {
+  const { "content-type": given, "ce-specversion": version } = c.get("headers");
   const record = (inputs: readonly UsageInput[], { bytes }: JsonBody, pathOf: PathOf) =>
     recordEvents(c, services, keyHash, { inputs, bytes, pathOf });
-
+  const recordBatch = async (body: JsonBody) => {
+    const events = form.readBatch(body.value);
+    const recorded = await record(events, body, (index, name) => `[${index}].${name}`);
+    return form.sendBatch(c, recorded, events.length);
+  };
+  const recordEvent = async (body: JsonBody) => {
+    const event = form.readEvent(body.value);
+    return form.sendRecord(c, await record([event], body, (_index, name) => name));
+  };
   const type = given?.toLowerCase() ?? "";
-  if (type.startsWith("application/cloudevents-batch")) {
-    return eventsBody(c, cloudEventBatchType, async (body) => {
-      const events = check(cloudEventBatchSchema, body.value, "body");
-      return sendBatch(c, await record(events, body, (index, name) => `[${index}].${name}`), events.length);
-    });
+  if (type.startsWith("application/cloudevents-batch")) return bodyOf(c, cloudEventBatchType, recordBatch);
+  if (type.startsWith("application/cloudevents")) return bodyOf(c, cloudEventType, recordEvent);
+  if (version === undefined) {
+    return bodyOf(
+      c,
+      "application/json",
+      (body) => Array.isArray(body.value) ? recordBatch(body) : recordEvent(body),
+    );
   }
-  if (type.startsWith("application/cloudevents")) {
-    return eventsBody(c, cloudEventType, async (body) => {
-      const event = check(cloudEventSchema, body.value, "body");
-      return sendRecord(c, await record([event], body, (_index, name) => name));
-    });
-  }
-  if (!isBinary) return null;
   // An event without data has no body.
   return {
-    ...eventsBody(c, dataType(given), async (body) => {
-      const event = binaryEvent(c, body.value);
-      return sendRecord(c, await record([event], body, (_index, name) => `ce-${name}`));
+    ...bodyOf(c, dataType(given), async (body) => {
+      const event = binaryEvent(c, body.value, form);
+      return form.sendRecord(c, await record([event], body, (_index, name) => `ce-${name}`));
     }),
     optional: true,
   };
 }
 
-function eventsBody(c: AppContext, contentType: string, handle: OtherBody["handle"]): OtherBody {
+function bodyOf(c: AppContext, contentType: string, handle: OtherBody["handle"]): OtherBody {
   return {
     contentType,
     optional: false,
@@ -88,7 +115,7 @@ function dataType(given: string | undefined): string {
 const headerAttributes = ["specversion", "id", "source", "type", "time", "subject", "quantity", "timestamp"];
 
 /** @throws {AppError} `validation_failed` that names the header of an invalid attribute. */
-function binaryEvent(c: AppContext, data: unknown): UsageInput {
+function binaryEvent(c: AppContext, data: unknown, form: EventForm): UsageInput {
   const headers = c.get("headers");
   const event: Record<string, unknown> = { data };
   for (const name of headerAttributes) {
@@ -102,7 +129,7 @@ function binaryEvent(c: AppContext, data: unknown): UsageInput {
     event[name] = value;
   }
   try {
-    return check(cloudEventSchema, event, "body");
+    return form.readEvent(event);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const inHeader = ({ path, message }: ErrorDetail) => ({

@@ -3,15 +3,15 @@ import { sessionCookieName } from "../../cookies.ts";
 
 /** The groups of operations, in the order of the API reference. */
 export const tagDescriptions = {
+  Usage: "Record usage with an API key, and retrieve it.",
+  "API keys": "Manage the API keys of an organization.",
+  Organizations: "Manage organizations, their members and invitations.",
   "Sign-in":
     "Find out who is signed in, from every product on the same parent domain. Allowed origins may call these endpoints " +
     "with cookies.",
   Account: "Manage your own account. Other origins may not call these endpoints.",
-  Organizations: "Manage organizations, their members and invitations.",
-  "API keys": "Manage the API keys of an organization.",
-  Usage: "Record usage with an API key, and retrieve it.",
-  Operators: "See and manage every organization, as the company that runs the service.",
   "Audit log": "See who did what in an organization.",
+  Operators: "See and manage every organization, as the company that runs the service.",
   Operations: "Monitor the service.",
 } as const;
 

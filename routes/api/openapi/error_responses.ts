@@ -1,4 +1,5 @@
 // The error responses of the OpenAPI document.
+import { STATUS_CODES } from "node:http";
 import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
 import { required } from "../../schemas/messages.ts";
 import { headersOf, responseHeaders } from "./components.ts";
@@ -13,101 +14,151 @@ const allCodes = Object.keys(errorStatuses) as ErrorCode[];
 const separator = "_or_";
 const prefix = "#/components/responses/";
 
-/** @returns By status, a reference to the response for those of the codes that have it. Operations share responses. */
-export function errorResponses(codes: readonly ErrorCode[]): Record<string, { $ref: string }> {
+const problemPrefix = "problem_";
+
+/**
+ * @param areProblems Whether the errors are also problem details (RFC 9457).
+ * @returns By status, a reference to the response for those of the codes that have it. Operations share responses.
+ */
+export function errorResponses(
+  codes: readonly ErrorCode[],
+  areProblems = false,
+): Record<string, { $ref: string }> {
   const used = allCodes.filter((code) => codes.includes(code));
   const byStatus = Map.groupBy(used, (code) => errorStatuses[code]);
   return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [String(status), { $ref: prefix + codes.join(separator) }]),
+    [...byStatus].map(([status, codes]) => [
+      String(status),
+      { $ref: prefix + (areProblems ? problemPrefix : "") + codes.join(separator) },
+    ]),
   );
 }
 
 /** @returns The codes of a reference that {@linkcode errorResponses} returned. */
 export function errorCodesOf(reference: string): ErrorCode[] {
-  return reference.slice(prefix.length).split(separator) as ErrorCode[];
+  const name = reference.slice(prefix.length);
+  const codes = name.startsWith(problemPrefix) ? name.slice(problemPrefix.length) : name;
+  return codes.split(separator) as ErrorCode[];
 }
 
 /** The schemas of errors, by component name. */
 export const errorSchemas = {
-  ErrorMessage: {
-    type: "string",
-    description: "One sentence for people.",
-    example: errorMessages.validation_failed,
+  ErrorCode: { type: "string", enum: allCodes, description: "A stable name for programs." },
+  ErrorDetail: {
+    type: "object",
+    properties: {
+      path: {
+        type: "string",
+        description: "The field in the body or the query.",
+        example: "records[17].quantity",
+      },
+      message: { type: "string", description: "What is wrong with it.", example: required },
+    },
+    required: ["path", "message"],
   },
-  ErrorDetails: {
-    type: "array",
-    description: "The invalid fields, at most 100.",
-    items: {
+  Error: {
+    type: "object",
+    description: "The body of every error.",
+    properties: {
+      error: errorOf(allCodes, ref("ErrorCode")),
+      requestId: {
+        type: "string",
+        description: "The same as the header `X-Request-Id`.",
+        example: responseHeaders.RequestId.schema.example,
+      },
+    },
+    required: ["error", "requestId"],
+  },
+  Problem: {
+    description: "An error that is also problem details (RFC 9457).",
+    allOf: [ref("Error"), {
       type: "object",
       properties: {
-        path: {
-          type: "string",
-          description: "The field in the body or the query.",
-          example: "records[17].quantity",
+        type: { type: "string", description: "Always `about:blank`.", example: "about:blank" },
+        title: { type: "string", description: "The meaning of the status.", example: "Unprocessable Entity" },
+        status: {
+          type: "integer",
+          description: "The status of the response.",
+          example: errorStatuses.validation_failed,
         },
-        message: { type: "string", description: "What is wrong with it.", example: required },
+        detail: {
+          type: "string",
+          description: "The error's message, and the first of several faults.",
+          example: errorMessages.validation_failed,
+        },
       },
-      required: ["path", "message"],
-    },
+      required: ["type", "title", "status", "detail"],
+    }],
   },
-  ErrorLimits: {
-    type: "array",
-    description: "The hard limits that the usage doesn't fit into, at most 100.",
-    items: { $ref: "#/components/schemas/LimitStanding" },
-  },
-  RequestId: {
-    type: "string",
-    description: "The same as the header `X-Request-Id`.",
-    example: responseHeaders.RequestId.schema.example,
-  },
-  Error: errorSchemaOf(allCodes),
 } as const;
 
 function ref(name: string) {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Errors of too many requests and of exceeded limits share a status, and no other has limits. */
-function detailsOf(codes: readonly ErrorCode[]) {
-  if (!codes.includes("limit_exceeded")) return ref("ErrorDetails");
-  const hasOthers = codes.some((code) => errorStatuses[code] !== errorStatuses.limit_exceeded);
-  return hasOthers ? { anyOf: [ref("ErrorDetails"), ref("ErrorLimits")] } : ref("ErrorLimits");
-}
-
-/** Complete for each set of codes: client generators can't combine a general schema with a narrower one. */
-function errorSchemaOf(codes: ErrorCode[]) {
+/** The field `error`. It is complete for each set of codes, for generators that override fields instead of combining them. */
+function errorOf(codes: readonly ErrorCode[], code: JsonSchema) {
   return {
     type: "object",
     properties: {
-      error: {
-        type: "object",
-        properties: {
-          code: { type: "string", enum: codes, description: "A stable name for programs." },
-          message: ref("ErrorMessage"),
-          details: detailsOf(codes),
-        },
-        required: ["code", "message"],
+      code,
+      message: {
+        type: "string",
+        description: "One sentence for people.",
+        example: errorMessages.validation_failed,
       },
-      requestId: ref("RequestId"),
+      details: detailsOf(codes),
     },
-    required: ["error", "requestId"],
+    required: ["code", "message"],
+  } satisfies JsonSchema;
+}
+
+/** Errors of too many requests and of exceeded limits share a status, and no other has limits. */
+function detailsOf(codes: readonly ErrorCode[]): JsonSchema {
+  const fields = {
+    type: "array",
+    description: "The invalid fields, at most 100.",
+    items: ref("ErrorDetail"),
+  };
+  const limits = {
+    type: "array",
+    description: "The hard limits that the usage doesn't fit into, at most 100.",
+    items: ref("LimitStanding"),
+  };
+  if (!codes.includes("limit_exceeded")) return fields;
+  const hasOthers = codes.some((code) => errorStatuses[code] !== errorStatuses.limit_exceeded);
+  return hasOthers ? { anyOf: [fields, limits] } : limits;
+}
+
+/** `Error` or `Problem` with some of its codes, which generators turn into an intersection of types. */
+function errorSchemaOf(codes: ErrorCode[], { isProblem }: { isProblem: boolean }) {
+  const error = errorOf(codes, { type: "string", enum: codes });
+  return {
+    allOf: [
+      ref(isProblem ? "Problem" : "Error"),
+      { type: "object", properties: { error }, required: ["error"] },
+    ],
   } satisfies JsonSchema;
 }
 
 /** @returns The component of a reference that {@linkcode errorResponses} returned, and its name. */
 export function errorComponent(reference: string) {
   const codes = errorCodesOf(reference);
+  const name = reference.slice(prefix.length);
+  const isProblem = name.startsWith(problemPrefix);
   const component = {
     description: codes.map((code) => `\`${code}\`: ${errorMeanings[code]}`).join("\n\n"),
     headers: headersOf({ retries: codes.some((code) => [429, 503].includes(errorStatuses[code])) }),
     content: {
-      "application/json": {
-        schema: errorSchemaOf(codes),
-        examples: Object.fromEntries(codes.map((code) => [code, { value: errorExample(code) }])),
+      [isProblem ? "application/problem+json" : "application/json"]: {
+        schema: errorSchemaOf(codes, { isProblem }),
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { value: isProblem ? problemExample(code) : errorExample(code) }]),
+        ),
       },
     },
   };
-  return { name: reference.slice(prefix.length), component };
+  return { name, component };
 }
 
 /** @returns The body of an error. */
@@ -117,4 +168,10 @@ export function errorExample(code: ErrorCode) {
     error: { code, message: errorMessages[code], ...details },
     requestId: responseHeaders.RequestId.schema.example,
   };
+}
+
+function problemExample(code: ErrorCode) {
+  const status = errorStatuses[code];
+  const problem = { type: "about:blank", title: STATUS_CODES[status], status, detail: errorMessages[code] };
+  return { ...problem, ...errorExample(code) };
 }

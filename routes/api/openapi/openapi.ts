@@ -2,6 +2,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
 import type { AppEnv } from "../../env.ts";
+import { cloudEventDataSchema } from "../../schemas/cloud_event.ts";
 import { describe } from "../endpoint.ts";
 import { responseHeaders, securitySchemes, tagDescriptions } from "./components.ts";
 import { errorMeanings } from "./error_meanings.ts";
@@ -82,7 +83,8 @@ export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions):
       },
     },
   }, commonErrors));
-  const components = { securitySchemes, headers: responseHeaders, schemas: errorSchemas };
+  const schemas = { ...errorSchemas, CloudEventData: cloudEventDataSchema };
+  const components = { securitySchemes, headers: responseHeaders, schemas };
   for (const [type, parts] of Object.entries(components)) {
     for (const [name, part] of Object.entries(parts)) {
       app.openAPIRegistry.registerComponent(type as keyof typeof components, name, part);

@@ -57,9 +57,9 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
     route: `PATCH ${keyPath}`,
     access: "keys:write",
     operationId: "operatorChangeApiKey",
-    summary: "Change the name, permissions or budget of any organization's API key",
+    summary: "Change an API key of any organization",
     description:
-      "What is left out stays as it is. New permissions take effect immediately. `budget` replaces the whole budget.",
+      "What is left out stays as it is. Changes take effect immediately. `budget` replaces the whole budget.",
     params: schemas.apiKeyParamsSchema,
     body: schemas.changeApiKeySchema,
     responses: one,

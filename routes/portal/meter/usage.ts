@@ -1,69 +1,206 @@
-// The usage page: totals, a chart, the most active keys and the latest records. Invalid parameters never cause an error page.
+// The usage page: the totals of all metrics, a chart, products, keys, limits and the latest records. Invalid parameters never cause
+// an error page. What people choose is remembered.
 import { isId } from "../../../domain/id.ts";
+import { productOf } from "../../../domain/meter/catalogue.ts";
+import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
+import type { WindowUnit } from "../../../domain/meter/usage_window.ts";
 import { readOwnLimits } from "../../../services/meter/limits.ts";
 import { readUsageOverview } from "../../../services/meter/usage.ts";
-import type { OverviewFilters } from "../../../services/meter/usage_overview.ts";
+import type { OverviewFilters, UsageOverview } from "../../../services/meter/usage_overview.ts";
+import { readUsagePreferences, rememberUsagePreferences } from "../../../services/meter/usage_preferences.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
-import { daysWords, timezoneNames, zoneWords } from "../../../views/text/zone.ts";
+import { apiKeyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
 import { usagePage } from "../../../views/meter/usage.tsx";
+import { filteredHref, type UsageAddress, type UsageFaults } from "../../../views/meter/usage_filters.tsx";
+import { monthWords } from "../../../views/text/time.ts";
+import { daysWords, onClock, shortDaysWords, timezoneNames, zoneWords } from "../../../views/text/zone.ts";
 import type { App, AppContext } from "../../env.ts";
 import { inTime } from "../in_time.ts";
-import { memberRoutes, portalFrame, type PortalParts, sendPage } from "../page.ts";
-import { reportOf } from "./usage_report.ts";
+import { type MemberActor, memberRoutes, portalFrame, type PortalParts, sendPage } from "../page.ts";
+import { otherMetrics, reportOf } from "./usage_report.ts";
+
+const path = "/portal/usage";
+const pagesMax = 1_000;
+type Choice = ReturnType<typeof parsePeriodQuery>;
 
 /** Mounts `/portal/usage`. */
 export function portalUsageRoutes(app: App, parts: PortalParts): void {
   const { get } = memberRoutes(app, parts);
   const { services } = parts;
   const timezones = timezoneNames();
+  const recordUrl = `${parts.config.baseUrl.origin}/api/v1/usage`;
 
-  get("/portal/usage", async (c, session) => {
+  get(path, async (c, session) => {
     const now = services.clock();
-    const choice = parsePeriodQuery(c.req.query(), now);
-    const { period, timezone, range, days } = choice;
+    const known = await readUsagePreferences(services, session);
+    const query = c.req.query();
+    const choice = parsePeriodQuery(
+      { ...query, timezone: query["timezone"] || known.timezone || "UTC" },
+      now,
+    );
+    const { period, timezone } = choice;
     const requested = requestedFilters(c);
+    const stack = query["stack"] === "key" ? "key" : null;
+    const pages = { products: pageOf(c, "productPage"), keys: pageOf(c, "keyPage") };
+    const requests = {
+      period,
+      unit: choice.unit,
+      timezone,
+      filters: requested,
+      usualMetric: known.metric,
+      stack: stack === "key" ? "apiKey" : "productSlug",
+      pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
+    } as const;
     const [numbers, limits] = await Promise.all([
-      readUsageOverview(services, session, {
-        query: { period, unit: choice.unit, timezone, filters: requested },
-        signal: c.req.raw.signal,
-      }),
+      readUsageOverview(services, session, { query: requests, signal: c.req.raw.signal }),
       inTime((signal) => readOwnLimits(services, session, signal)),
     ]);
-    const { filters, unit, choices } = numbers;
-    const window = unit === period?.defaultUnit ? null : unit;
-    const address = { path: "/portal/usage", range, days, window, timezone, filters };
-    const isKeyFound = filters.apiKey === (c.req.query("apiKey") || null);
-    const isMetricFound = requested.metric === null || requested.metric === filters.metric;
-    return sendPage(
-      c,
-      usagePage({
-        frame: portalFrame(parts, session),
-        address,
-        label: period === null ? null : `${daysWords(period, timezone)}, ${zoneWords(timezone)}`,
-        unit,
-        choices: { ...choices, timezones },
-        faults: {
-          ...choice.faults,
-          ...(isKeyFound ? {} : { apiKey: "Key not found. Showing all keys." }),
-          ...(isMetricFound ? {} : { metric: `No data for “${requested.metric}”.` }),
-          ...(unit === choice.unit
-            ? {}
-            : { window: `Too many ${choice.unit}s for one page. Showing ${unit}s.` }),
-        },
-        report: period === null || numbers.report === null
-          ? null
-          : reportOf(numbers.report, { unit, period, address, keys: choices.apiKeys, now }),
-        problem: numbers.problem,
-        limits,
-        records: numbers.records,
-        example: numbers.hasUsage
-          ? null
-          : { curl: exampleCurl(`${parts.config.baseUrl.origin}/api/v1/usage`, null) },
-      }),
-    );
+    const { filters, unit } = numbers;
+    const chosen = {
+      timezone: query["timezone"] && choice.faults.timezone === undefined ? timezone : null,
+      metric: requested.metric === filters.metric ? requested.metric : null,
+    };
+    if (isChoice(c)) rememberUsagePreferences(services, session, { known, chosen });
+    const address = {
+      path,
+      range: choice.range,
+      days: choice.days,
+      window: unit === period?.defaultUnit ? null : unit,
+      timezone: chosen.timezone,
+      filters: { ...filters, metric: chosen.metric },
+      stack,
+      pages,
+    } as const;
+    const page = usagePage({
+      frame: portalFrame(parts, session),
+      address,
+      ...periodWords(choice, now),
+      unit,
+      timezone,
+      metric: filters.metric,
+      choices: { ...choicesOf(numbers), timezones },
+      faults: {
+        ...choice.faults,
+        ...faultsOf(numbers, { unit: choice.unit, metric: requested.metric, apiKey: query["apiKey"] }),
+      },
+      report: shownReport(numbers, { session, choice, address, now }),
+      problem: numbers.problem,
+      catalogue: numbers.catalogue,
+      limits: limits && nearestFirst(limits),
+      records: numbers.records,
+      example: numbers.hasUsage ? null : { curl: exampleCurl(recordUrl, null) },
+    });
+    return await sendPage(c, page);
   });
+}
+
+/** @returns Those with the largest part used first. */
+export function nearestFirst(limits: readonly LimitStanding[]): LimitStanding[] {
+  return limits.toSorted((a, b) => usedPart(b) - usedPart(a));
+}
+
+function usedPart({ used, quantity }: LimitStanding): number {
+  return quantity === 0 ? Infinity : used / quantity;
+}
+
+/** @returns What is wrong with the requested values, by field. */
+export function faultsOf(
+  { filters, unit }: Pick<UsageOverview, "filters" | "unit">,
+  requested: { unit: WindowUnit; metric: string | null; apiKey?: string | undefined },
+): UsageFaults {
+  return {
+    ...(filters.apiKey === null && requested.apiKey ? { apiKey: "Key not found. Showing all keys." } : {}),
+    ...(requested.metric === null || requested.metric === filters.metric
+      ? {}
+      : { metric: `No data for “${requested.metric}”.` }),
+    ...(unit === requested.unit
+      ? {}
+      : { window: `Too many ${requested.unit}s for one page. Showing ${unit}s.` }),
+  };
+}
+
+/** @returns The range in words, with the time zone and without. */
+export function periodWords({ period, timezone, range }: Choice, now: number) {
+  if (period === null) return { label: null, rangeWords: null };
+  const month = monthWords(onClock(period.start, timezone));
+  const words = range === "24h"
+    ? "Last 24 hours"
+    : range === "month"
+    ? `${month} so far`
+    : range === "last-month"
+    ? month
+    : daysWords(period, timezone);
+  const passed = { ...period, end: range === "month" ? now + 1 : period.end };
+  return {
+    label: `${words}, in ${zoneWords(timezone)}`,
+    rangeWords: range === "24h" ? null : shortDaysWords(passed, timezone),
+  };
+}
+
+function shownReport(
+  numbers: UsageOverview,
+  { session, choice: { period, timezone }, address, now }: {
+    session: MemberActor;
+    choice: Choice;
+    address: UsageAddress;
+    now: number;
+  },
+) {
+  const { report, choices, trends } = numbers;
+  if (period === null || report === null) return null;
+  const keys = new Map(choices.apiKeys.map((key) => [key.id, key]));
+  return reportOf({ ...numbers, report }, {
+    period,
+    address,
+    timezone,
+    now,
+    groups: {
+      title: "API keys",
+      column: "Key",
+      nameOf: (id) => keys.get(id)?.name,
+      hrefOf: (id) =>
+        mayOpenKey(session, keys.get(id)?.createdBy ?? null)
+          ? apiKeyHref(id)
+          : filteredHref(address, { apiKey: id }),
+      stateOf: (id) => stateOf(keys.get(id), now),
+    },
+    trends,
+    csv: {
+      path: "/api/portal/usage.csv",
+      query: {
+        groupBy: address.stack === "key" ? "apiKey,metric" : "productSlug,metric",
+        mergeRotations: "true",
+      },
+    },
+  });
+}
+
+function stateOf(
+  key: { revokedAt: number | null; expiresAt: number | null } | undefined,
+  now: number,
+): string | null {
+  if (!key) return null;
+  if (key.revokedAt !== null) return "Revoked";
+  return key.expiresAt !== null && key.expiresAt <= now ? "Expired" : null;
+}
+
+function choicesOf(numbers: UsageOverview) {
+  const { choices, catalogue } = numbers;
+  return {
+    products: choices.products.map((slug) => ({ value: slug, label: productOf(catalogue, slug).name })),
+    metrics: otherMetrics(numbers),
+    apiKeys: choices.apiKeys.map(({ id, name }) => ({ value: id, label: name })),
+  };
+}
+
+/** Whether a person opened this address from a page here. The page's own updates and links of other sites choose nothing. */
+export function isChoice(c: AppContext): boolean {
+  const isScripted = c.req.header("HX-Request") === "true";
+  const isUpdate = isScripted && c.req.header("HX-Boosted") !== "true";
+  const site = c.req.header("Sec-Fetch-Site") ?? (isScripted ? "same-origin" : "unknown");
+  return !isUpdate && site === "same-origin";
 }
 
 /** @returns The filters of the address; null for those without a valid form. */
@@ -75,4 +212,10 @@ function requestedFilters(c: AppContext): OverviewFilters {
     metric: slug(metric),
     apiKey: isId("key", apiKey) ? apiKey : null,
   };
+}
+
+/** @returns A page of a table; null for the first. */
+export function pageOf(c: AppContext, name: string): number | null {
+  const page = Number(c.req.query(name));
+  return Number.isInteger(page) && page > 1 && page <= pagesMax ? page : null;
 }

@@ -1,88 +1,183 @@
-// The report of the usage page, from the service's numbers.
-import { percentChange } from "../../../domain/meter/usage_report.ts";
+// The report of the usage pages, from the services' numbers.
+import { type Catalogue, metricOf, metricsInOrder, productOf } from "../../../domain/meter/catalogue.ts";
+import { microsToDecimal } from "../../../domain/meter/quantity.ts";
+import { noPart } from "../../../domain/meter/report_lines.ts";
 import type { ReportPeriod } from "../../../domain/meter/usage_period.ts";
-import type { WindowUnit } from "../../../domain/meter/usage_window.ts";
-import { isoTime } from "../../../domain/time.ts";
-import type { UsageOverview } from "../../../services/meter/usage_overview.ts";
-import { daysWords, windowNames, zoneWords } from "../../../views/text/zone.ts";
+import { percentChange } from "../../../domain/meter/usage_report.ts";
+import type { UsageWindow, WindowUnit } from "../../../domain/meter/usage_window.ts";
+import { isoTime, isoTimeIn } from "../../../domain/time.ts";
+import type { ReportNumbers } from "../../../services/meter/usage_report.ts";
+import { chartOf } from "../../../views/components/chart_props.ts";
+import type { MetricTotal } from "../../../views/components/metric_strip.tsx";
+import { operatorRecordsName } from "../../../views/meter/record_table.tsx";
 import type { UsageReport } from "../../../views/meter/usage.tsx";
-import { operatorRecordsName } from "../../../views/meter/usage_tables.tsx";
-import { type UsageAddress, usageHref } from "../../../views/meter/usage_filters.tsx";
+import { filteredHref, type UsageAddress, usageHref } from "../../../views/meter/usage_filters.tsx";
+import type { BreakdownProps } from "../../../views/meter/usage_tables.tsx";
+import { daysWords, shortDaysWords, zoneWords } from "../../../views/text/zone.ts";
 
-/** @param options `unit`: the length of the windows. `now`: milliseconds since 1970. */
-export function reportOf(
-  { range, totals, before, chart, keys }: NonNullable<UsageOverview["report"]>,
-  options: {
-    unit: WindowUnit;
-    period: ReportPeriod;
-    address: UsageAddress;
-    keys: readonly { readonly id: string; readonly name: string }[];
-    now: number;
-    /** The file with the numbers. Default: that of the portal. */
-    csv?: { readonly path: string; readonly groupBy: string };
-  },
-): UsageReport {
-  const { period, address, now, unit: by } = options;
-  const { timezone, filters } = address;
-  const keyNames = new Map(options.keys.map(({ id, name }) => [id, name]));
-  const names = windowNames(range.windows, { unit: by, timezone, now });
-  const nameAt = (position: number) => names[position] ?? { label: "", name: "", startsDay: false };
-  const unit = filters.metric ?? "records";
-  const busiest = totals.busiest === null
-    ? null
-    : { label: nameAt(totals.busiest.position).name, value: totals.busiest.sum };
+/** How the page shows a report. */
+export interface ReportOptions {
+  readonly period: ReportPeriod;
+  readonly address: UsageAddress;
+  /** An IANA name. */
+  readonly timezone: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** What the second table is about. `hrefOf`: the page of a line; null if there is none. */
+  readonly groups: {
+    readonly title: string;
+    readonly column: string;
+    readonly hrefOf: (id: string) => string | null;
+    /** Null for the name that the numbers have. */
+    readonly nameOf?: (id: string) => string | undefined;
+    /** A state that stands out, such as `Revoked`. */
+    readonly stateOf?: (id: string) => string | null;
+  };
+  /** The last 30 days of keys, by id. */
+  readonly trends?: ReadonlyMap<string, readonly number[]>;
+  /** The file with the numbers; null for a page without filters, whose bars and products lead nowhere. */
+  readonly csv: { readonly path: string; readonly query: Readonly<Record<string, string>> } | null;
+}
+
+/** Metrics with a place above the chart. */
+const stripMax = 8;
+
+type Numbers = ReportNumbers & { readonly report: NonNullable<ReportNumbers["report"]> };
+
+/** @returns What the page shows. */
+export function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
+  const { catalogue, metric, report } = numbers;
+  const { period, timezone, now, address, csv } = options;
+  const compared = comparedWords(options);
+  const measure = metricOf(catalogue, metric ?? "");
+  const isByKey = address.stack === "key";
+  const { nameOf, hrefOf } = options.groups;
+  const series = (part: string) => {
+    if (part === noPart) return { name: operatorRecordsName };
+    const known = report.names.get(part) ?? part;
+    if (isByKey) return { name: nameOf?.(part) ?? known, href: hrefOf(part) ?? undefined };
+    const { name, color } = productOf(catalogue, part);
+    return { name, color, href: csv === null ? undefined : filteredHref(address, { productSlug: part }) };
+  };
   return {
-    figures: {
-      sum: totals.sum,
-      metricLabel: unit,
-      recordCount: totals.count,
-      busiest,
-      activeKeys: keys.keys,
-      change: {
-        percent: percentChange(totals.micros, before),
-        period: address.range === "24h" ? "the previous 24 hours" : daysWords(period.compared, timezone, now),
-      },
+    strip: { metrics: stripOf(numbers, address), period: compared },
+    chart: report.total.records === 0 ? null : chartOf(report.stack, {
+      measure,
+      by: report.unit,
+      period: `${daysWords(period, timezone)}, ${zoneWords(timezone)}`,
+      windows: report.windows,
+      timezone,
+      now,
+      series,
+      hrefOf: (window) =>
+        csv === null ? undefined : windowHref(window, { unit: report.unit, address, timezone }),
+    }),
+    products: {
+      ...productsOf(report, { catalogue, address, isLinked: csv !== null }),
+      measure,
+      period: compared,
     },
-    chart: {
-      title: `${unit} by ${by}, ${daysWords(period, timezone)}, ${zoneWords(timezone)}`,
-      description: [
-        chart.series.length > 1 ? `Stacked bars for ${chart.series.join(", ")}.` : "Bars.",
-        ...(busiest === null ? [] : [`The highest is ${busiest.label}.`]),
-        "The table below has the same numbers.",
-      ].join(" "),
-      windows: chart.windows.map((window, position) => ({ ...nameAt(position), ...window })),
-      series: chart.series,
-      unit,
-      by,
-    },
-    keys: {
-      keys: keys.most.map(({ apiKeyId, ...key }) => ({
-        ...key,
-        ...(apiKeyId === null ? { name: operatorRecordsName, href: null } : {
-          name: keyNames.get(apiKeyId) ?? apiKeyId,
-          href: usageHref({ ...address, filters: { ...filters, apiKey: apiKeyId } }),
-        }),
-      })),
-      others: keys.others,
-      unit,
-    },
-    csvHref: csvHref(period, { address, unit: by, csv: options.csv ?? portalCsv }),
+    keys: { ...groupsOf(report, options), measure, period: compared },
+    csvHref: csv === null ? "" : csvHref(numbers, { ...options, csv }),
   };
 }
 
-const portalCsv = { path: "/api/portal/usage.csv", groupBy: "productSlug,metric" };
+/** @returns Metrics that have no place above the chart. */
+export function otherMetrics({ metrics, catalogue }: Pick<ReportNumbers, "metrics" | "catalogue">) {
+  if (metrics.length <= stripMax) return [];
+  return metrics.map(({ metric }) => ({ value: metric, label: metricOf(catalogue, metric).name }));
+}
+
+/** @returns The time that changes are compared with, such as `Oct 1–21`. */
+function comparedWords({ address, period, timezone, now }: ReportOptions): string {
+  if (address.range === "24h") return "the 24 hours before";
+  return shortDaysWords(period.compared, timezone, now);
+}
+
+/** @returns Some of the metrics, with the chosen one. */
+function stripOf({ metrics, metric, report, catalogue }: Numbers, address: UsageAddress): MetricTotal[] {
+  const shown = metrics.slice(0, stripMax);
+  const hasChosen = shown.some((one) => one.metric === metric);
+  const all = hasChosen || metric === null ? shown : [...shown.slice(0, stripMax - 1), report.total];
+  return metricsInOrder(catalogue, all).map((one) => ({
+    metric: metricOf(catalogue, one.metric),
+    total: microsToDecimal(one.micros),
+    change: percentChange(one.micros, one.before),
+    href: filteredHref(address, { metric: one.metric }),
+    isChosen: one.metric === metric,
+  }));
+}
+
+/** @returns The page of a bar: the hours of a day, the days of a week or month. */
+function windowHref(
+  { start, end }: UsageWindow,
+  { unit, address, timezone }: { unit: WindowUnit; address: UsageAddress; timezone: string },
+): string | undefined {
+  if (unit === "hour") return undefined;
+  const [from = "", to = ""] = [start, end - 1].map((ms) => isoTimeIn(ms, timezone).slice(0, 10));
+  return usageHref({ ...address, range: "custom", days: { from, to }, window: null });
+}
+
+type Table = Omit<BreakdownProps, "measure" | "period">;
+
+function productsOf(
+  { products }: Numbers["report"],
+  { catalogue, address, isLinked }: { catalogue: Catalogue; address: UsageAddress; isLinked: boolean },
+): Table {
+  const pageHref = (products: number) =>
+    usageHref({ ...address, pages: { ...address.pages, products: products === 1 ? null : products } });
+  return {
+    title: "Products",
+    column: "Product",
+    lines: products.lines.map(({ id, ...line }) => {
+      const { name, color } = productOf(catalogue, id ?? "");
+      return { ...line, name, color, href: isLinked ? filteredHref(address, { productSlug: id }) : null };
+    }),
+    ...pagesOf(products, pageHref),
+  };
+}
+
+function groupsOf({ groups }: Numbers["report"], { groups: shown, address, trends }: ReportOptions): Table {
+  const pageHref = (keys: number) =>
+    usageHref({ ...address, pages: { ...address.pages, keys: keys === 1 ? null : keys } });
+  return {
+    title: shown.title,
+    column: shown.column,
+    lines: groups.lines.map(({ id, name, ...line }) => ({
+      ...line,
+      name: id === null ? operatorRecordsName : shown.nameOf?.(id) ?? name ?? id,
+      href: id === null ? null : shown.hrefOf(id),
+      state: id === null ? null : shown.stateOf?.(id) ?? null,
+      ...(trends === undefined || id === null ? {} : { trend: trends.get(id) ?? [0, 0] }),
+    })),
+    ...pagesOf(groups, pageHref),
+  };
+}
+
+function pagesOf(
+  { all, page, pages }: { all: number; page: number; pages: number },
+  hrefOf: (page: number) => string,
+) {
+  return {
+    all,
+    newerHref: page === 1 ? null : hrefOf(page - 1),
+    olderHref: page === pages ? null : hrefOf(page + 1),
+  };
+}
 
 /** The numbers of the chart as a file. */
-function csvHref(
-  { start, end }: ReportPeriod,
-  { address: { filters, timezone }, unit, csv }: {
-    address: UsageAddress;
-    unit: WindowUnit;
-    csv: { readonly path: string; readonly groupBy: string };
-  },
-): string {
-  const query = new URLSearchParams({ from: isoTime(start), to: isoTime(end), window: unit, timezone });
+function csvHref({ metric, report }: Numbers, { period, address, timezone, csv }: ReportOptions & {
+  csv: NonNullable<ReportOptions["csv"]>;
+}): string {
+  const { start, end } = period;
+  const query = new URLSearchParams({
+    from: isoTime(start),
+    to: isoTime(end),
+    window: report.unit,
+    timezone,
+  });
+  const filters = { ...address.filters, metric };
   for (const [name, value] of Object.entries(filters)) if (value !== null) query.set(name, value);
-  query.set("groupBy", csv.groupBy);
+  for (const [name, value] of Object.entries(csv.query)) query.set(name, value);
   return `${csv.path}?${query}`;
 }

@@ -12,6 +12,7 @@ import { organizationHref, organizationsHref } from "../../../views/operator/lin
 import { organizationPage } from "../../../views/operator/organization.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { flashOf } from "../form.ts";
+import { pageOf } from "../meter/usage.ts";
 import { reportOf } from "../meter/usage_report.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { operatorFrame, operatorPages } from "./page.ts";
@@ -78,23 +79,36 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
 async function usageOf(c: AppContext, { services }: PortalParts, id: string) {
   const now = services.clock();
   const { period, unit, timezone, range, days } = parsePeriodQuery({}, now);
-  const metric = c.req.query("metric") || null;
-  const requested = { productSlug: null, metric, apiKey: null };
-  const { report, filters, choices, unit: by } = await services.reports.read("readUsageOverview", {
+  const wanted = c.req.query("metric") || null;
+  const pages = { products: pageOf(c, "productPage"), keys: pageOf(c, "keyPage") };
+  const numbers = await services.reports.read("readUsageOverview", {
     period,
     unit,
     timezone,
-    filters: requested,
+    filters: { productSlug: null, metric: wanted, apiKey: null },
+    usualMetric: null,
+    stack: "productSlug",
+    pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
     organizationId: id,
-    now: services.clock(),
+    now,
   }, c.req.raw.signal);
-  const chosen = { metrics: choices.metrics, metric: filters.metric };
-  if (period === null || report === null) return { ...chosen, usage: null };
-  const address = { path: "/portal/usage", range, days, window: null, timezone, filters };
-  const shown = reportOf(report, { unit: by, period, address, keys: choices.apiKeys, now });
-  // Links to the customer's own usage page.
-  const keys = shown.keys.keys.map((key) => ({ ...key, href: null }));
-  return { ...chosen, usage: { ...shown, keys: { ...shown.keys, keys } } };
+  const { metric } = numbers.filters;
+  const { report } = numbers;
+  if (period === null || report === null) return { metric, usage: null };
+  const address = {
+    path: organizationHref(id),
+    range,
+    days,
+    window: null,
+    timezone: null,
+    filters: { productSlug: null, metric, apiKey: null },
+    stack: null,
+    pages,
+  };
+  const groups = { title: "API keys", column: "Key", hrefOf: () => null };
+  const { trends } = numbers;
+  const options = { period, address, timezone, now, groups, trends, csv: null };
+  return { metric, usage: reportOf({ ...numbers, report }, options) };
 }
 
 /** @returns The organization that the path names: its id, or `external:` and its external id. */

@@ -1,7 +1,7 @@
 // The console's pages of an organization's API keys. A new key is shown only in the response to the form, which is never cached.
-import { defaultKeyPermissions } from "../../../domain/key_permissions.ts";
 import { pageItemsDefault } from "../../../domain/limits.ts";
 import { createApiKey, getApiKey, listApiKeys, revokeApiKey } from "../../../services/operator/api_keys.ts";
+import { FormSentError } from "../../../services/new_api_keys.ts";
 import { resolveOrganization } from "../../../services/operator/organizations.ts";
 import { organizationsHref } from "../../../views/operator/links.ts";
 import { organizationActionHref } from "../../../views/operator/organization.tsx";
@@ -12,10 +12,9 @@ import {
   revokeOrganizationKeyPage,
 } from "../../../views/operator/organization_keys.tsx";
 import type { App, AppContext } from "../../env.ts";
-import { checkedKey, choiceOf, typedChoice } from "../api_keys.ts";
-import { expiryOf } from "../expiry.ts";
 import { flashOf, mountForm, queryOf } from "../form.ts";
-import { type PortalParts, sendPage } from "../page.ts";
+import { newKeyOf, newKeyValues } from "../key_form.ts";
+import { type PortalParts, redirect, sendPage } from "../page.ts";
 import { idOf } from "./organization.ts";
 import { type ConsoleActor, mountConfirmation, operatorForms, operatorFrame, operatorPages } from "./page.ts";
 
@@ -32,17 +31,20 @@ export function operatorOrganizationKeyPages(app: App, parts: PortalParts): void
       const page = newOrganizationKeyPage({
         frame: operatorFrame(parts, actor),
         organization: await resolveOrganization(services, idOf(c)),
-        name: input?.["name"] ?? "",
-        expires: input?.["expires"] ?? "never",
-        permissions: input === undefined ? choiceOf(defaultKeyPermissions) : typedChoice(input),
+        values: newKeyValues(input),
         ...state,
       });
       return await sendPage(c, page, state.status);
     },
     async submit(c, actor, input) {
-      const key = { ...checkedKey(input), expiresAt: expiryOf(input, services.clock()) };
-      const { fullKey } = await createApiKey(services, actor, { idText: idOf(c), ...key });
-      return await showList(c, parts, { actor, created: { name: key.name, fullKey } });
+      const key = newKeyOf(input, services.clock());
+      try {
+        const { fullKey } = await createApiKey(services, actor, { idText: idOf(c), ...key });
+        return await showList(c, parts, { actor, created: { name: key.name, fullKey } });
+      } catch (error) {
+        if (!(error instanceof FormSentError)) throw error;
+        return redirect(c, `${organizationActionHref(idOf(c), "api-keys")}?done=created`);
+      }
     },
   });
 
@@ -79,7 +81,10 @@ async function showList(
     apiKeys,
     nextHref: nextCursor && `${organizationActionHref(organization.id, "api-keys")}?cursor=${nextCursor}`,
     created,
-    flash: flashOf(c, { revoked: "Key revoked. Requests with it fail." }),
+    flash: flashOf(c, {
+      revoked: "Key revoked. Requests with it fail.",
+      created: "This key was already created. It is shown only once.",
+    }),
   });
   return await sendPage(c, page, created === null ? 200 : 201);
 }

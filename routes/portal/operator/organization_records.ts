@@ -40,7 +40,7 @@ export function operatorOrganizationRecordPages(app: App, parts: PortalParts): v
     const page = organizationRecordsPage({
       frame: operatorFrame(parts, actor),
       organization,
-      records: usageRecords.map((one) => ({ ...one, apiKeyName: one.apiKeyId, voidedByName: one.voidedBy })),
+      records: usageRecords.map((one) => ({ ...one, apiKey: one.apiKeyId, voidedByName: one.voidedBy })),
       idempotencyKey,
       nextHref: nextCursor &&
         listHref(organizationActionHref(organization.id, "records"), { cursor: nextCursor }),

@@ -1,18 +1,18 @@
 // The first page of the operator console.
-import { productsMax } from "../../../domain/limits.ts";
+import { metricOf, productOf } from "../../../domain/meter/catalogue.ts";
 import { percentChange } from "../../../domain/meter/usage_report.ts";
 import { countOf, groupDigits } from "../../../domain/number_text.ts";
 import type { OperatorOverview } from "../../../services/operator/overview.ts";
-import { listProducts } from "../../../services/operator/products.ts";
 import { listStatements } from "../../../services/operator/statements.ts";
 import { Change } from "../../../views/components/change.tsx";
-import type { ChartProps } from "../../../views/components/chart.tsx";
+import { chartOf } from "../../../views/components/chart_props.ts";
 import { type Health, healthOf } from "../../../views/operator/health.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { type Attention, overviewPage } from "../../../views/operator/overview.tsx";
 import { limitName } from "../../../views/text/limit.ts";
+import type { Measure } from "../../../views/text/quantity.ts";
 import { clockTime, monthWords } from "../../../views/text/time.ts";
-import { daysWords, windowNames } from "../../../views/text/zone.ts";
+import { daysWords } from "../../../views/text/zone.ts";
 import type { App } from "../../env.ts";
 import { readSystemState } from "../../system_state.ts";
 import { type PortalParts, sendPage } from "../page.ts";
@@ -28,28 +28,25 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   get(operatorHome, async (c, actor) => {
     const frame = operatorFrame(parts, actor);
     const { now } = frame;
-    const [overview, state, { products }, billing] = await Promise.all([
+    const [overview, state, billing] = await Promise.all([
       services.reports.read("readOverview", { now, metric: c.req.query("metric") ?? null }, c.req.raw.signal),
       readSystemState(parts),
-      listProducts(services, { limit: productsMax }),
       listStatements(services, { limit: 1 }),
     ]);
-    const names = {
-      products: new Map(products.map(({ slug, name }) => [slug, name])),
-      metrics: new Map(products.flatMap(({ metrics }) => metrics).map(({ slug, name }) => [slug, name])),
-    };
-    const nameOf = (metric: string) => names.metrics.get(metric) ?? metric;
-    const unit = overview.metric === null ? "Usage" : nameOf(overview.metric);
+    const nameOf = (metric: string) => metricOf(overview.catalogue, metric).name;
+    const measure = overview.metric === null
+      ? { name: "Usage", unit: null }
+      : metricOf(overview.catalogue, overview.metric);
     const health = healthOf(state, frame);
     const page = overviewPage({
       frame,
       updated: clockTime(overview.updatedAt),
       metrics: overview.metrics.map(({ metric }) => ({ metric, name: nameOf(metric) })),
       metric: overview.metric,
-      unit,
+      measure,
       isPartial: overview.isPartial,
-      figures: figuresOf(overview, unit),
-      chart: overview.metric === null ? null : chartOf(overview, { names: names.products, unit, now }),
+      figures: figuresOf(overview, measure),
+      chart: overview.metric === null ? null : monthChart(overview, { metric: overview.metric, now }),
       customers: overview.customers.map((customer) => ({
         ...customer,
         href: organizationHref(customer.id),
@@ -68,7 +65,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   });
 }
 
-function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOverview, unit: string) {
+function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOverview, measure: Measure) {
   const { today, month } = metrics.find((one) => one.metric === metric) ?? {};
   const before = daysWords(sameDaysBefore(updatedAt), "UTC", updatedAt);
   const change = (percent: number | null | undefined, period: string) =>
@@ -76,11 +73,17 @@ function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOvervi
   const [active, activeBefore] = [organizations.month, organizations.monthBefore];
   return [
     {
-      label: `${unit} today`,
+      label: `${measure.name} today`,
+      measure,
       number: today?.sum ?? 0,
       note: change(today?.change, `a week ago until ${clockTime(updatedAt).slice(0, 5)}`),
     },
-    { label: `${unit} this month`, number: month?.sum ?? 0, note: change(month?.change, before) },
+    {
+      label: `${measure.name} this month`,
+      measure,
+      number: month?.sum ?? 0,
+      note: change(month?.change, before),
+    },
     {
       label: "Active organizations today",
       number: organizations.today,
@@ -102,24 +105,19 @@ function sameDaysBefore(now: number) {
   return { start, end: Math.min(start + now - monthStart, monthStart) };
 }
 
-function chartOf(
-  { days, chart }: OperatorOverview,
-  { names, unit, now }: { names: ReadonlyMap<string, string>; unit: string; now: number },
-): ChartProps {
-  const windows = windowNames(days, { unit: "day", timezone: "UTC", now });
-  const series = chart.series.map((slug) => names.get(slug) ?? slug);
-  return {
-    title: `${unit} of all organizations by day, this month, UTC`,
-    description: `Stacked bars for ${series.join(", ")}. The table below has the same numbers.`,
-    windows: chart.windows.map((window, position) => ({
-      ...windows[position] ?? { label: "", name: "", startsDay: false },
-      ...window,
-    })),
-    series,
-    unit,
+function monthChart(
+  { days, chart, catalogue }: OperatorOverview,
+  { metric, now }: { metric: string; now: number },
+) {
+  return chartOf(chart, {
+    measure: metricOf(catalogue, metric),
     by: "day",
-    current: days.length - 1,
-  };
+    period: "this month, UTC",
+    windows: days,
+    timezone: "UTC",
+    now,
+    series: (slug) => productOf(catalogue, slug),
+  });
 }
 
 function attentionOf(health: readonly Health[]): Attention[] {

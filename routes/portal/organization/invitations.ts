@@ -1,9 +1,10 @@
 // The page of members and invitations, and the pages about one invitation.
 import { notFoundError } from "../../../domain/errors.ts";
-import { pageItemsDefault, pageItemsMax } from "../../../domain/limits.ts";
+import { pageItemsDefault } from "../../../domain/limits.ts";
 import type { Invitation } from "../../../domain/organization.ts";
 import { hasPermission } from "../../../domain/permissions.ts";
 import { type Role, roles } from "../../../domain/sign_in/session.ts";
+import { listAuditEvents } from "../../../services/audit.ts";
 import {
   createInvitation,
   getInvitation,
@@ -11,13 +12,18 @@ import {
   resendInvitation,
   revokeInvitation,
 } from "../../../services/organization/invitations.ts";
-import { countMembers, listMembers } from "../../../services/organization/members.ts";
-import { revokeInvitationPage } from "../../../views/organization/invitation_table.tsx";
+import { countMembers, getMember, listMembers } from "../../../services/organization/members.ts";
+import {
+  invitationActions,
+  inviterName,
+  revokeInvitationPage,
+} from "../../../views/organization/invitation_table.tsx";
 import { membersPage } from "../../../views/organization/members.tsx";
+import { asRole } from "../../../views/text/role.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { createInvitationSchema } from "../../schemas/people.ts";
-import { flashOf, type FormState, mountForm, newForm, queryOf, submitForm } from "../form.ts";
+import { flashAbout, type FormState, mountForm, newForm, queryOf, submitForm } from "../form.ts";
 import {
   type MemberActor,
   memberRoutes,
@@ -30,17 +36,8 @@ import { memberActions } from "./members.ts";
 
 const path = "/portal/members";
 
-/** @returns What the page says after an action, by `?done=`. */
-const flashes = (organization: string) => ({
-  invited: "Invitation sent.",
-  resent: "Invitation sent again. Its earlier links no longer work.",
-  revoked: "Invitation revoked. Its link no longer works.",
-  role: "Role changed.",
-  removed: "Member removed.",
-  owner: "Ownership transferred. You are an admin now.",
-  created: `${organization} has been created. Invite your first member.`,
-  joined: `Welcome to ${organization}.`,
-});
+/** Where the page has the form and the list of invitations. */
+const invitationsPart = "#invitations";
 
 /** Mounts `/portal/members` and `/portal/invitations/…`. */
 export function portalInvitationRoutes(app: App, parts: PortalParts): void {
@@ -53,21 +50,23 @@ export function portalInvitationRoutes(app: App, parts: PortalParts): void {
     async submit(c, session, { email = "", role = "" }) {
       const { organizationId } = session.organization;
       const input = check(createInvitationSchema, { email, role }, "body");
-      await createInvitation(services, session, { organizationId, ...input });
-      return redirect(c, `${path}?done=invited`);
+      const { id } = await createInvitation(services, session, { organizationId, ...input });
+      return redirect(c, doneAddress("invited", id));
     },
     reauthenticateFor: (_c, { email = "", role = "" }) => `${path}?${new URLSearchParams({ email, role })}`,
   });
 
-  post("/portal/invitations/:id/resend", async (c, session) =>
-    await submitForm(c, {
+  post("/portal/invitations/:id/resend", async (c, session) => {
+    const cursor = c.req.query("open");
+    return await submitForm(c, {
       async submit() {
-        await resendInvitation(services, session, keyOf(c, session));
-        return redirect(c, `${path}?done=resent`);
+        const { id } = await resendInvitation(services, session, keyOf(c, session));
+        return redirect(c, doneAddress("resent", id, cursor));
       },
       showAgain: (state) => show(c, session, state),
       reauthenticateFor: path,
-    }));
+    });
+  });
   // For people who reload the address of the form.
   app.get("/portal/invitations/:id/resend", (c) => redirect(c, path));
 
@@ -77,15 +76,21 @@ export function portalInvitationRoutes(app: App, parts: PortalParts): void {
     return sendPage(c, revokeInvitationPage({ frame: portalFrame(parts, session), invitation }));
   });
   post("/portal/invitations/:id/revoke", async (c, session) => {
-    await revokeInvitation(services, session, keyOf(c, session));
-    return redirect(c, `${path}?done=revoked`);
+    const key = keyOf(c, session);
+    await revokeInvitation(services, session, key);
+    return redirect(c, doneAddress("revoked", key.id));
   });
+}
+
+/** @returns The page after an action on an invitation. @param cursor Of the page of the list that it was on. */
+function doneAddress(done: string, id: string, cursor?: string): string {
+  return `${path}?${new URLSearchParams({ ...(cursor && { open: cursor }), done, id })}${invitationsPart}`;
 }
 
 function showMembers(parts: PortalParts) {
   const { services } = parts;
   return async (c: AppContext, session: MemberActor, { input, ...state }: FormState): Promise<Response> => {
-    const { organizationId, role, name } = session.organization;
+    const { organizationId, role } = session.organization;
     const cursor = queryOf(c, "cursor");
     const [{ members, nextCursor }, counts, invitations] = await Promise.all([
       listMembers(services, session, { organizationId, limit: pageItemsDefault, cursor }),
@@ -118,45 +123,69 @@ function showMembers(parts: PortalParts) {
           },
         },
       },
-      flash: flashOf(c, flashes(name)),
+      flash: await flashAboutMember(c, services, session),
       error: input === undefined ? state.message : null,
     });
     return sendPage(c, page, state.status);
   };
 }
 
-/** A page of the open invitations; on the last of these pages, the other invitations begin. */
+/** A page of the open invitations. */
 async function invitationPage(c: AppContext, { services }: PortalParts, session: MemberActor) {
   const { organization: { organizationId, role }, user } = session;
-  const none = { invitations: [], nextCursor: null };
-  const openCursor = queryOf(c, "open");
-  const closedCursor = queryOf(c, "ended");
-  const read = (page: { limit: number; cursor: string | undefined; isOpen: boolean }) =>
-    listInvitations(services, session, { organizationId, ...page });
-  const open = closedCursor === undefined
-    ? await read({ limit: pageItemsMax, cursor: openCursor, isOpen: true })
-    : none;
-  const closed = open.nextCursor === null
-    ? await read({ limit: pageItemsDefault, cursor: closedCursor, isOpen: false })
-    : none;
-  const next = open.nextCursor !== null
-    ? `open=${encodeURIComponent(open.nextCursor)}`
-    : closed.nextCursor !== null
-    ? `ended=${encodeURIComponent(closed.nextCursor)}`
-    : null;
-  return {
-    invitations: [...open.invitations, ...closed.invitations].map((invitation) => {
-      const mayRevoke = canRevoke(role, invitation);
-      return {
-        ...invitation,
-        invitedByYou: invitation.invitedBy?.id === user.id,
-        canRevoke: mayRevoke,
-        canResend: mayRevoke && services.mail.mode !== "none",
-      };
-    }),
-    nextHref: next && `${path}?${next}#invitations`,
-    isContinued: openCursor !== undefined || closedCursor !== undefined,
+  const cursor = queryOf(c, "open");
+  const { invitations, nextCursor } = await listInvitations(services, session, {
+    organizationId,
+    limit: pageItemsDefault,
+    cursor,
+    isOpen: true,
+  });
+  const options = {
+    canResend: services.mail.mode !== "none",
+    query: cursor === undefined ? "" : `?open=${cursor}`,
   };
+  return {
+    invitations: invitations.map((invitation) => ({
+      ...invitation,
+      inviter: invitation.invitedBy?.id === user.id ? "you" : inviterName(invitation),
+      actions: canRevoke(role, invitation) ? invitationActions(invitation.id, options) : [],
+    })),
+    nextHref: nextCursor && `${path}?open=${nextCursor}${invitationsPart}`,
+    isContinued: cursor !== undefined,
+    flash: await flashAboutInvitation(c, services, session),
+  };
+}
+
+function flashAboutInvitation(c: AppContext, services: PortalParts["services"], session: MemberActor) {
+  const { organizationId } = session.organization;
+  const emailOf = async (id: string) =>
+    (await getInvitation(services, session, { organizationId, id })).email;
+  return flashAbout(c, {
+    invited: async (id) => `Invitation sent to ${await emailOf(id)}.`,
+    resent: async (id) => `Sent again to ${await emailOf(id)}. Earlier links no longer work.`,
+    revoked: async (id) => `Revoked the invitation for ${await emailOf(id)}. Its link no longer works.`,
+  });
+}
+
+/** @returns What was just done with a member or the organization. */
+function flashAboutMember(c: AppContext, services: PortalParts["services"], session: MemberActor) {
+  const { organizationId, name } = session.organization;
+  return flashAbout(c, {
+    role: async (userId) => {
+      const { user, role } = await getMember(services, session, { organizationId, userId });
+      return user.id === session.user.id
+        ? `You are now ${asRole(role)}.`
+        : `${user.name} is now ${asRole(role)}.`;
+    },
+    removed: async (id) => {
+      const removals = { actions: ["member.removed"], limit: pageItemsDefault, cursor: undefined } as const;
+      const { events } = await listAuditEvents(services, session, removals);
+      const removed = events.find(({ target }) => target?.id === id)?.target?.name;
+      return removed ? `${removed} has been removed from ${name}.` : null;
+    },
+    created: () => `${name} has been created. Invite your first member.`,
+    joined: () => `Welcome to ${name}.`,
+  });
 }
 
 function canRevoke(role: Role, invitation: Invitation): boolean {

@@ -1,4 +1,4 @@
-// The pages about one member: change their role, transfer ownership to them, remove them, or leave. They only show what the
+// The pages about one member: change their role, remove them, or leave. They only show what the
 // verbs allow; the verbs decide.
 import { forbiddenError, validationError } from "../../../domain/errors.ts";
 import { hasPermission, type Permission } from "../../../domain/permissions.ts";
@@ -9,12 +9,10 @@ import {
   getMember,
   removeMember,
 } from "../../../services/organization/members.ts";
-import { transferOrganization } from "../../../services/organization/organizations.ts";
 import {
   leaveOrganizationPage,
   memberRolePage,
   removeMemberPage,
-  transferToMemberPage,
 } from "../../../views/organization/member.tsx";
 import type { MemberAction } from "../../../views/organization/member_table.tsx";
 import { readFormBody } from "../../body.ts";
@@ -27,7 +25,6 @@ import {
   memberRoutes,
   portalFrame,
   type PortalParts,
-  reauthenticationIfNeeded,
   redirect,
   sendPage,
 } from "../page.ts";
@@ -45,7 +42,6 @@ export function memberActions(
   const managesOwners = hasPermission(viewer.role, "owners.manage");
   const actions: MemberAction[] = [];
   if (managesOwners && !isLastOwner) actions.push("role");
-  if (managesOwners && !isOwn && member.role !== "OWNER") actions.push("owner");
   if (isOwn && !isLastOwner) actions.push("leave");
   if (!isOwn && hasPermission(viewer.role, removalPermission(member.role))) actions.push("remove");
   return actions;
@@ -57,7 +53,6 @@ export function portalMemberRoutes(app: App, parts: PortalParts): void {
   leaveRoutes(app, parts);
   roleRoutes(app, parts);
   removeRoutes(app, parts);
-  transferRoutes(app, parts);
 }
 
 function roleRoutes(app: App, parts: PortalParts): void {
@@ -65,13 +60,20 @@ function roleRoutes(app: App, parts: PortalParts): void {
   mountForm(memberRoutes(app, parts), {
     path: `${path}/:id/role`,
     async show(c, session, { input, ...state }) {
-      const member = await getMember(services, session, keyOf(c, session));
+      const [member, { OWNER: owners }] = await Promise.all([
+        getMember(services, session, keyOf(c, session)),
+        countMembers(services, session, session.organization.organizationId),
+      ]);
       requirePermission(session, "owners.manage");
       const frame = portalFrame(parts, session);
       const isYou = member.user.id === session.user.id;
       // The choice is in the address after the password had to be entered.
       const value = input?.["role"] ?? c.req.query("role") ?? member.role;
-      return await sendPage(c, memberRolePage({ frame, member, isYou, value, ...state }), state.status);
+      return await sendPage(
+        c,
+        memberRolePage({ frame, member, owners, isYou, value, ...state }),
+        state.status,
+      );
     },
     async submit(c, session, input) {
       const key = keyOf(c, session);
@@ -79,7 +81,7 @@ function roleRoutes(app: App, parts: PortalParts): void {
       const { role } = check(changeRoleSchema, { role: input["role"] ?? "" }, "body");
       await changeMemberRole(services, session, { ...key, role });
       if (role === formerRole) return redirect(c, path);
-      return redirect(c, `${path}?done=role`, { frameChanges: user.id === session.user.id });
+      return redirect(c, `${path}?done=role&id=${user.id}`, { frameChanges: user.id === session.user.id });
     },
     reauthenticateFor: (c, { role }) => `${path}/${c.req.param("id")}/role?role=${role}`,
   });
@@ -105,7 +107,7 @@ function removeRoutes(app: App, parts: PortalParts): void {
         throw validationError([{ path: "keys", message: "Choose what should happen to the keys." }]);
       }
       await removeMember(services, session, { ...key, keepKeys: keys === "keep" });
-      return redirect(c, `${path}?done=removed`);
+      return redirect(c, `${path}?done=removed&id=${user.id}`);
     },
   });
 }
@@ -145,30 +147,6 @@ function leaveRoutes(app: App, parts: PortalParts): void {
       },
       showAgain: (state) => show(c, session, { ...state, organizationId }),
     });
-  });
-}
-
-function transferRoutes(app: App, parts: PortalParts): void {
-  const { services } = parts;
-  mountForm(memberRoutes(app, parts), {
-    path: `${path}/:id/owner`,
-    async show(c, session, state) {
-      const member = await getMember(services, session, keyOf(c, session));
-      requirePermission(session, "organization.manage");
-      if (member.user.id === session.user.id || member.role === "OWNER") return redirect(c, path);
-      const frame = portalFrame(parts, session);
-      const message = state.message ?? state.fields["userId"] ?? null;
-      return reauthenticationIfNeeded(c, parts, session) ??
-        await sendPage(c, transferToMemberPage({ frame, member, message }), state.status);
-    },
-    async submit(c, session) {
-      const { organizationId: id, userId } = keyOf(c, session);
-      await getMember(services, session, { organizationId: id, userId });
-      const reauthentication = reauthenticationIfNeeded(c, parts, session);
-      if (reauthentication !== null) return reauthentication;
-      await transferOrganization(services, session, { id, userId });
-      return redirect(c, `${path}?done=owner`, { frameChanges: true });
-    },
   });
 }
 

@@ -2,17 +2,17 @@
 import { forbiddenError, validationError } from "../../../domain/errors.ts";
 import { pageItemsMax } from "../../../domain/limits.ts";
 import { hasPermission, type Permission } from "../../../domain/permissions.ts";
-import { countApiKeys } from "../../../services/api_keys.ts";
-import { countMembers, listMembers } from "../../../services/organization/members.ts";
+import { countActiveApiKeys } from "../../../services/api_keys.ts";
+import { countMembers, getMember, listMembers } from "../../../services/organization/members.ts";
 import {
   createOrganization,
   deleteOrganization,
   getOrganization,
   listOrganizations,
   renameOrganization,
+  transferOrganization,
 } from "../../../services/organization/organizations.ts";
 import { switchOrganization } from "../../../services/sign_in/sessions.ts";
-import { memberHref } from "../../../views/organization/member_table.tsx";
 import { organizationPage } from "../../../views/organization/organization.tsx";
 import {
   deleteOrganizationPage,
@@ -23,7 +23,7 @@ import { readFormBody } from "../../body.ts";
 import type { App } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { organizationNameSchema } from "../../schemas/people.ts";
-import { flashOf, mountForm } from "../form.ts";
+import { flashAbout, flashOf, mountForm, queryOf } from "../form.ts";
 import {
   home,
   type MemberActor,
@@ -40,6 +40,7 @@ import {
 const path = "/portal/organization";
 /** The pages that switching can return to, with the permission that each requires. */
 const switchTargets: ReadonlyMap<string, Permission | null> = new Map([
+  [home, null],
   ["/portal/api-keys", null],
   ["/portal/usage", "usage.read"],
   ["/portal/members", "members.read"],
@@ -111,7 +112,13 @@ function activeRoutes(app: App, parts: PortalParts): void {
         organization,
         isOnlyOwner: organization.role === "OWNER" && counts.OWNER === 1,
         form: { ...state, value: input === undefined ? organization.name : input["name"] ?? "" },
-        flash: flashOf(c, { renamed: `Renamed to “${organization.name}”.` }),
+        flash: await flashAbout(c, {
+          renamed: () => `Renamed to “${organization.name}”.`,
+          transferred: async (userId) => {
+            const { user } = await getMember(services, session, { organizationId, userId });
+            return `${user.name} is now an owner, and you are an admin.`;
+          },
+        }),
       });
       return sendPage(c, page, state.status);
     },
@@ -123,27 +130,36 @@ function activeRoutes(app: App, parts: PortalParts): void {
   });
 }
 
-/** The choice of the new owner. The page of that member asks for confirmation. */
 function transferRoutes(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  const transferPath = `${path}/transfer`;
   mountForm(memberRoutes(app, parts), {
-    path: `${path}/hand-over`,
-    async show(c, session, { fields, status }) {
+    path: transferPath,
+    async show(c, session, { input, ...state }) {
       requireOwner(session);
-      const { members, nextCursor } = await listMembers(parts.services, session, {
+      const reauthentication = reauthenticationIfNeeded(c, parts, session);
+      if (reauthentication !== null) return reauthentication;
+      const { members, nextCursor } = await listMembers(services, session, {
         organizationId: session.organization.organizationId,
         limit: pageItemsMax,
+        cursor: queryOf(c, "cursor"),
       });
       const page = transferOrganizationPage({
         frame: portalFrame(parts, session),
         members: members.filter(({ user }) => user.id !== session.user.id),
-        hasMore: nextCursor !== null,
-        fields,
+        nextHref: nextCursor && `${transferPath}?cursor=${nextCursor}`,
+        value: input?.["userId"] ?? "",
+        ...state,
       });
-      return sendPage(c, page, status);
+      return sendPage(c, page, state.status);
     },
-    submit(c, _session, { userId = "" }) {
-      if (userId !== "") return redirect(c, memberHref(userId, "owner"));
-      throw validationError([{ path: "userId", message: "Choose the new owner." }]);
+    async submit(c, session, { userId = "" }) {
+      requireOwner(session);
+      const reauthentication = reauthenticationIfNeeded(c, parts, session);
+      if (reauthentication !== null) return reauthentication;
+      if (userId === "") throw validationError([{ path: "userId", message: "Choose the new owner." }]);
+      await transferOrganization(services, session, { id: session.organization.organizationId, userId });
+      return redirect(c, `${path}?done=transferred&id=${userId}`, { frameChanges: true });
     },
   });
 }
@@ -156,12 +172,12 @@ function deleteRoutes(app: App, parts: PortalParts): void {
       requireOwner(session);
       const reauthentication = reauthenticationIfNeeded(c, parts, session);
       if (reauthentication !== null) return reauthentication;
-      const [organization, { active }] = await Promise.all([
+      const [organization, activeApiKeys] = await Promise.all([
         getOrganization(services, session, session.organization.organizationId),
-        countApiKeys(services, session),
+        countActiveApiKeys(services, session),
       ]);
       const frame = portalFrame(parts, session);
-      const typed = { activeApiKeys: active, value: input?.["name"] ?? "" };
+      const typed = { activeApiKeys, value: input?.["name"] ?? "" };
       return sendPage(c, deleteOrganizationPage({ frame, organization, ...typed, ...state }), state.status);
     },
     async submit(c, session, { name = "" }) {

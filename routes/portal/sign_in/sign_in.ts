@@ -14,11 +14,12 @@ import { setSecondStepCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { beginSession, findSession, signOutOfPortal } from "../../session.ts";
 import { formError } from "../errors.ts";
-import { gateFrame, home, organizationsHome, type PortalParts, redirect, sendPage } from "../page.ts";
+import { gateFrame, home, type PortalParts, redirect, sendPage } from "../page.ts";
 
 /** What just happened, by query parameter. */
 const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = [
   ["signed_out", { tone: "done", text: "You're signed out." }],
+  ["expired", { tone: "refused", text: "Your session has expired. Sign in to continue." }],
   ["reset", { tone: "done", text: "Password changed. Sign in with the new one." }],
   ["deleted", { tone: "done", text: "Your account has been deleted." }],
   ["conflict", { tone: "refused", text: "You were signed in to two accounts. Sign in again." }],
@@ -40,11 +41,6 @@ function homeRoutes(app: App, parts: PortalParts): void {
   app.get("/", async (c) => {
     const session = await findSession(c, parts);
     return redirect(c, session === null ? "/sign-in" : home, { status: 302 });
-  });
-  app.get("/portal", async (c) => {
-    const session = await findSession(c, parts);
-    const hasNone = session !== null && session.organization === null;
-    return redirect(c, hasNone ? organizationsHome : home, { status: 302 });
   });
 }
 

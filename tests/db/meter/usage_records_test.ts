@@ -37,7 +37,8 @@ function compare(a: UsageRecordPosition, b: UsageRecordPosition): number {
 
 for (const kind of databaseKinds) {
   Deno.test({
-    name: `${kind.name} database: scans the records between any two positions and finds the end of a scan`,
+    name:
+      `${kind.name} database: scans records between any two positions in both directions, and finds the end of a scan`,
     ignore: kind.ignore,
     fn: async () => {
       const { database, dispose } = await kind.open();
@@ -84,6 +85,10 @@ for (const kind of databaseKinds) {
           ...times.map((timestamp) => ({ timestamp, series: 0, seq: 0 })),
           { timestamp: 0, series: 0, seq: 0 },
         ];
+        const voided = all.filter((_position, n) => n % 4 === 0).map(({ seq }) => seq);
+        await database.write([sql`INSERT INTO usage_voids
+          SELECT seq, 1, 'operator', 'Test', organization, timestamp, series FROM usage_records
+          WHERE seq IN (SELECT value FROM json_each(${JSON.stringify(voided)}))`]);
         // On a remote database, each of these is a round trip, so only some are tried.
         const step = kind.name === "remote" ? 5 : 1;
         for (const [n, before] of positions.entries()) {
@@ -101,8 +106,22 @@ for (const kind of databaseKinds) {
             });
             const fits = between.filter(({ series }) => ofProduct.includes(series)).slice(0, 2);
             assert.deepEqual(some.map(({ seq }) => seq), fits.map(({ seq }) => seq), JSON.stringify(scan));
-            const end = await endOfScan(database, { ...scan, recordsMax: 4 });
-            assert.deepEqual(end && { ...end }, between[3] && { ...between[3] }, JSON.stringify(scan));
+            const status = n % 2 === 0 ? "voided" as const : "counted" as const;
+            const ofStatus = between.filter(({ seq }) => voided.includes(seq) === (status === "voided"));
+            for (const isUpward of [false, true]) {
+              const inOrder = isUpward ? between.toReversed() : between;
+              const end = await endOfScan(database, { ...scan, isUpward, recordsMax: 4 });
+              assert.deepEqual(end && { ...end }, inOrder[3] && { ...inOrder[3] }, JSON.stringify(scan));
+              const withStatus = await scanUsageRecords(database, {
+                ...scan,
+                status,
+                isUpward,
+                filter: {},
+                limit: 3,
+              });
+              const wanted = (isUpward ? ofStatus.toReversed() : ofStatus).slice(0, 3);
+              assert.deepEqual(withStatus.map(({ seq }) => seq), wanted.map(({ seq }) => seq));
+            }
           }
         }
       } finally {

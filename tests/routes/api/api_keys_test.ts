@@ -233,7 +233,7 @@ testApp("members see and manage only their own keys", async (test) => {
   await test.opened.database.write([
     { sql: "DELETE FROM memberships WHERE user_id = ?", args: [member.userId] },
     {
-      sql: "INSERT INTO memberships VALUES (?, ?, 'MEMBER', 1)",
+      sql: "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'MEMBER', 1)",
       args: [member.userId, owner.organizationId],
     },
     {

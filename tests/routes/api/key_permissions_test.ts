@@ -6,6 +6,7 @@ import { onEveryDatabase, recordOne } from "../../support/usage.ts";
 import { newWorld, run } from "../../support/world.ts";
 
 const path = "/api/portal/api-keys";
+const event = { specversion: "1.0", id: "1", source: "/tiles", type: "requests", data: { quantity: 1 } };
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 
 const change = (test: TestApp, person: TestPerson, { id, json }: { id: string; json: unknown }) =>
@@ -131,6 +132,7 @@ onEveryDatabase("a key without the permission that a call needs is refused, nami
     const refused of [
       await test.send("/api/v1/usage", { apiKey: reader.fullKey, json: usage }),
       await test.send("/api/v1/usage/batch", { apiKey: reader.fullKey, json: { records: [usage] } }),
+      await test.send("/api/v1/events", { apiKey: reader.fullKey, json: event }),
       await forward("accept=key&meter=tiles/requests", reader.fullKey),
     ]
   ) {

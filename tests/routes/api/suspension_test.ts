@@ -82,7 +82,7 @@ testApp(
     assert.equal((await switchTo(organization.id)).status, 200);
     assert.doesNotMatch(await (await read("/portal/api-keys")).text(), notice);
     assert.equal((await switchTo(organizationId)).status, 200);
-    const form = await test.send("/portal/api-keys", { cookie, form: { name: "Key" } });
+    const form = await test.send("/portal/api-keys/new", { cookie, form: { name: "Key" } });
     assert.equal(form.status, 403);
     assert.match(await form.text(), /This organization is suspended\./);
     const leave = await test.send(`/api/portal/organizations/${organizationId}/members/${userId}`, {

@@ -42,6 +42,7 @@ import {
 
 const organization = { object: ["id", "org"] } as const;
 const record = { productSlug: "p", metric: "m", quantity: 1 };
+const event = { specversion: "1.0", id: "1", source: "/p", type: "m", data: { quantity: 1 } };
 const inOrganization =
   (rest: (world: World) => Attempt | Promise<Attempt> = () => ({})) => async (world: World) => {
     const more = await rest(world);
@@ -327,6 +328,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/v1/usage.csv": { who: byKey },
   "GET /api/v1/limits": { who: byKey },
   "POST /api/v1/usage": { who: byKey, attempt: () => ({ json: record }) },
+  "POST /api/v1/events": { who: byKey, attempt: () => ({ json: event }) },
   "POST /api/v1/usage/batch": { who: byKey, attempt: () => ({ json: { records: [record] } }) },
   "GET /api/v1/usage/records": { who: byKey },
   "GET /api/v1/usage/records/:id": {

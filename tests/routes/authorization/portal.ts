@@ -10,19 +10,17 @@ import {
   nobodyElses,
   objectForOwner,
   objectFromAdmin,
-  objectInActive,
   open,
   passkeyOf,
   sessionOf,
   signedIn,
-  withKey,
 } from "./entry.ts";
+import { portalMeterEntries } from "./portal_meter.ts";
 import type { World } from "../../support/world.ts";
 import {
   belowOwner,
   joining,
   nothing,
-  onKeys,
   onOtherSession,
   onOwner,
   onOwnerInvitation,
@@ -57,8 +55,6 @@ const withPasskey = (more: Attempt) => ({
   object: ["id", "pas"] as const,
 });
 
-const budgetForm = { "limits[0].per": "day", "limits[0].quantity": "1", "limits[0].mode": "hard" };
-
 const onInvitations = [
   ...write(withInvitation({ form: {} }), ["member", "removed"]),
   ...onOwnerInvitation((_world, id) => ({ params: { id }, form: {} })),
@@ -67,7 +63,16 @@ const onInvitations = [
 /** Every page and form by method and path. */
 export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /docs": { who: open },
-  "GET /portal": { who: open },
+  "GET /docs/search": { who: open },
+  "GET /docs/find": { who: open },
+  "GET /docs/:page": { who: open, attempt: () => ({ params: { page: "concepts" } }) },
+  "GET /docs/examples/:file": { who: open, attempt: () => ({ params: { file: "gatehouse.py" } }) },
+  "GET /docs/reference/:group": { who: open, attempt: () => ({ params: { group: "usage" } }) },
+  "GET /docs/reference/:group/:operation": {
+    who: open,
+    attempt: () => ({ params: { group: "usage", operation: "recordUsage" } }),
+  },
+  "GET /portal": { who: inActive },
   "GET /sign-in": { who: open },
   "POST /sign-in": {
     who: open,
@@ -83,38 +88,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     }),
   },
   "POST /sign-out": { who: open },
-  "GET /portal/api-keys": { who: inActive },
-  "POST /portal/api-keys": { who: inActive, attempt: () => ({ form: { name: "Key", expires: "never" } }) },
-  "GET /portal/api-keys/:id": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
-  "GET /portal/api-keys/:id/budget": { who: objectFromAdmin, attempt: withKey(), object: ["id", "key"] },
-  "POST /portal/api-keys/:id/budget": {
-    who: objectFromAdmin,
-    attempt: withKey({ form: budgetForm }),
-    object: ["id", "key"],
-    writes: onKeys({ form: budgetForm }),
-  },
-  "GET /portal/api-keys/:id/edit": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
-  "POST /portal/api-keys/:id/edit": {
-    who: objectInActive,
-    attempt: withKey({ form: { name: "Renamed" } }),
-    object: ["id", "key"],
-    writes: onKeys({ form: { name: "Renamed" } }),
-  },
-  "GET /portal/api-keys/:id/revoke": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
-  "POST /portal/api-keys/:id/revoke": {
-    who: objectInActive,
-    attempt: withKey({ form: {} }),
-    object: ["id", "key"],
-    writes: onKeys({ form: {} }),
-  },
-  "GET /portal/api-keys/:id/rotate": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
-  "POST /portal/api-keys/:id/rotate": {
-    who: objectInActive,
-    attempt: withKey({ form: { expireOld: "now" } }),
-    object: ["id", "key"],
-    writes: onKeys({ form: { expireOld: "now" } }),
-  },
-  "GET /portal/usage": { who: inActive },
+  ...portalMeterEntries,
 
   "GET /gatehouse.js": { who: open },
   "GET /gatehouse.d.ts": { who: open },
@@ -310,12 +284,6 @@ export const portalTable: Readonly<Record<string, Entry>> = {
       ...onOwner((_world, id) => ({ params: { id }, form: { keys: "revoke" } })),
     ],
   },
-  "GET /portal/members/:id/owner": { who: objectForOwner, attempt: withMember({}), object: ["id", "usr"] },
-  "POST /portal/members/:id/owner": {
-    who: objectForOwner,
-    attempt: withMember({ form: {} }),
-    object: ["id", "usr"],
-  },
   "GET /portal/invitations/:id/resend": { who: open, attempt: withInvitation({}) },
   "POST /portal/invitations/:id/resend": {
     who: objectFromAdmin,
@@ -359,14 +327,12 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   },
   "GET /portal/organization": { who: inActive },
   "POST /portal/organization": { who: inActiveForOwner, attempt: () => ({ form: { name: "Renamed" } }) },
-  "GET /portal/organization/hand-over": { who: inActiveForOwner },
-  // It only redirects to the confirmation page, which is for owners.
-  "POST /portal/organization/hand-over": {
-    who: inActive,
+  "GET /portal/organization/transfer": { who: inActiveForOwner },
+  "POST /portal/organization/transfer": {
+    who: inActiveForOwner,
     attempt: async (world) => ({ form: { userId: (await world.newMember("MEMBER")).userId } }),
     // A stranger's own organization has no such member.
     also: [422],
-    writes: nothing,
   },
   "GET /portal/check": { who: inActiveForOwner },
   "POST /portal/check": { who: inActiveForOwner, attempt: () => ({ form: {} }), writes: nothing },

@@ -1,6 +1,7 @@
 // The forms that choose and change what an API key may do.
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
+import { listAudit } from "../../support/audit.ts";
 import { openPage } from "../../support/pages.ts";
 import { run } from "../../support/world.ts";
 
@@ -10,7 +11,7 @@ const page = (test: TestApp, address: string, person: TestPerson) => openPage(te
 
 async function newest(test: TestApp, { cookie }: TestPerson) {
   const { apiKeys } = await (await test.send("/api/portal/api-keys?limit=1", { cookie })).json();
-  return apiKeys[0] as { id: string; name: string; permissions: string[] };
+  return apiKeys[0] as { id: string; name: string; permissions: string[]; expiresAt: string | null };
 }
 
 const checkedIn = (html: string) =>
@@ -19,16 +20,16 @@ const ownIn = (html: string) => /<input[^>]* id="permissions"[^>]* value="([^"]*
 
 testApp("the form creates keys with the checked permissions and an organization's own", async (test) => {
   const person = await test.signUp();
-  const { html } = await page(test, path, person);
+  const { html } = await page(test, `${path}/new`, person);
   assert.deepEqual(checkedIn(html), ["usage:write", "usage:read"]);
   const form = { name: "Renderer", "usage:write": "on", permissions: " maps:render,maps:export  a " };
-  assert.equal((await openPage(test, path, { form, person })).status, 201);
+  assert.equal((await openPage(test, `${path}/new`, { form, person })).status, 201);
   const key = await newest(test, person);
   assert.deepEqual(key.permissions, ["a", "maps:export", "maps:render", "usage:write"]);
   const shown = await page(test, path, person);
-  assert.match(shown.html, /usage:write, a, maps:export, maps:render</);
+  assert.match(shown.html, />Record, a, maps:export, maps:render</);
   assert.equal(
-    (await openPage(test, path, { form: { name: "Nothing", permissions: "" }, person })).status,
+    (await openPage(test, `${path}/new`, { form: { name: "Nothing", permissions: "" }, person })).status,
     201,
   );
   assert.deepEqual((await newest(test, person)).permissions, []);
@@ -37,7 +38,7 @@ testApp("the form creates keys with the checked permissions and an organization'
 testApp("a rejected form keeps what was chosen, and names the permission that is wrong", async (test) => {
   const person = await test.signUp();
   const { id } = await createTestKey(test, person);
-  for (const address of [path, `${path}/${id}/edit`]) {
+  for (const address of [`${path}/new`, `${path}/${id}/edit`]) {
     const form = { name: "Key", "usage:read": "on", permissions: "maps Usage" };
     const { status, html } = await openPage(test, address, { form, person });
     assert.equal(status, 422);
@@ -51,6 +52,38 @@ testApp("a rejected form keeps what was chosen, and names the permission that is
     );
   }
   assert.deepEqual((await newest(test, person)).permissions, ["usage:read", "usage:write"]);
+});
+
+testApp("the edit page changes, keeps and removes the expiry of active keys alone", async (test) => {
+  const person = await test.signUp();
+  const { id } = await createTestKey(test, person);
+  const edit = `${path}/${id}/edit`;
+  const save = (form: Record<string, string>) =>
+    openPage(test, edit, { form: { name: "Key", permissions: "", ...form }, person });
+  const expiry = async () => (await newest(test, person)).expiresAt;
+  assert.doesNotMatch((await page(test, edit, person)).html, /value="keep"/);
+  assert.match((await page(test, `${path}/${id}`, person)).html, /edit">Set a date</);
+  assert.equal((await save({ expires: "date", expiresOn: "2099-01-31" })).status, 303);
+  assert.equal(await expiry(), "2099-01-31T00:00:00.000Z");
+  assert.match((await page(test, edit, person)).html, /<option value="keep" selected[^>]*>Jan 31, 2099/);
+  const [entry] = (await listAudit(test, person.cookie, "?action=api_key.expiry_changed")).events;
+  assert.deepEqual(entry?.details, { from: "never", to: "2099-01-31T00:00:00.000Z" });
+  assert.equal((await save({ expires: "keep" })).status, 303);
+  assert.equal((await save({})).status, 303);
+  assert.equal(await expiry(), "2099-01-31T00:00:00.000Z");
+  const past = await save({ expires: "date", expiresOn: "2020-01-31" });
+  assert.deepEqual([past.status, await expiry()], [422, "2099-01-31T00:00:00.000Z"]);
+  assert.equal((await save({ expires: "never" })).status, 303);
+  assert.equal(await expiry(), null);
+  const patch = (json: Record<string, unknown>) =>
+    test.send(`/api/portal/api-keys/${id}`, { method: "PATCH", cookie: person.cookie, json });
+  assert.equal((await patch({ expiresAt: "2098-01-31" })).status, 200);
+  assert.equal((await patch({ name: "Other" })).status, 200);
+  assert.equal(await expiry(), "2098-01-31T00:00:00.000Z");
+  await run(test, "UPDATE api_keys SET expires_at = 1 WHERE id = ?", id);
+  assert.doesNotMatch((await page(test, edit, person)).html, /name="expires"/);
+  assert.equal((await save({ expires: "never" })).status, 422);
+  assert.equal(await expiry(), "1970-01-01T00:00:00.001Z");
 });
 
 testApp(
@@ -78,3 +111,31 @@ testApp(
     assert.match(refused.html, /Only the operator of this service can grant usage:void\./);
   },
 );
+
+testApp("customers shorten what operators granted for a time, and don't extend it", async (test) => {
+  const person = await test.signUp();
+  const { id } = await createTestKey(test, person);
+  const granted = "UPDATE api_keys SET permissions = '[\"usage:void\"]', expires_at = ? WHERE id = ?";
+  await run(test, granted, Date.parse("2098-01-31"), id);
+  const change = async (json: Record<string, unknown>) => {
+    const options = { method: "PATCH", cookie: person.cookie, json };
+    const response = await test.send(`/api/portal/api-keys/${id}`, options);
+    await response.body?.cancel();
+    return response.status;
+  };
+  assert.equal(await change({ expiresAt: null }), 403);
+  assert.equal(await change({ expiresAt: "2098-02-01" }), 403);
+  assert.equal((await newest(test, person)).expiresAt, "2098-01-31T00:00:00.000Z");
+  assert.equal(await change({ expiresAt: "2097-01-31" }), 200);
+  assert.equal(await change({ expiresAt: "2098-01-31" }), 403);
+  assert.equal(await change({ expiresAt: null, permissions: ["usage:read"] }), 200);
+  assert.equal((await newest(test, person)).expiresAt, null);
+});
+
+testApp("the list reads the beginning of a long search", async (test) => {
+  const ada = await test.signUp("Ada");
+  await createTestKey(test, ada);
+  const { status, html } = await page(test, `${path}?search=${"z".repeat(5_000)}`, ada);
+  assert.equal(status, 200);
+  assert.equal(Math.max(...[...html.matchAll(/z+/g)].map(([found]) => found.length)), 200);
+});

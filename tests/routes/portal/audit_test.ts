@@ -46,7 +46,7 @@ testApp("an entry has its time, actor, action, source and request", async (test)
   test.advance(3 * 60_000);
   const { html, rows } = await auditPage(test, ada.cookie);
   assert.deepEqual(rows[0], [
-    "3 minutes ago Nov 21, 14:03:11",
+    "Nov 21, 14:03:11",
     "Ada Lovelace",
     `Changed ${name} &#39;s role from Member to Admin`,
     "198.51.100.7 Chrome on Linux",
@@ -78,14 +78,14 @@ testApp(
 testApp("filters and pages are in the address, and the CSV file has the same entries", async (test) => {
   const ada = await test.signUp("Ada");
   const eve = await joinedPerson(test, ada, "ADMIN");
-  for (let n = 0; n < 60; n++) await createTestKey(test, n % 2 === 0 ? ada : eve, { name: `Key ${n}` });
+  for (let n = 0; n < 40; n++) await createTestKey(test, n % 2 === 0 ? ada : eve, { name: `Key ${n}` });
   test.advance(24 * 3_600_000);
   await createTestKey(test, ada, { name: "The day after" });
   const keys = await auditPage(test, ada.cookie, { action: "keys", actorId: "", from: "", to: "" });
-  assert.equal(keys.whats.length, 50);
+  assert.equal(keys.whats.length, 25);
   assert.equal(keys.whats[0], "Created the key The day after");
   const older = await auditPage(test, ada.cookie, keys.link(auditWords.older) ?? "");
-  assert.deepEqual(older.whats, Array.from({ length: 11 }, (_, n) => `Created the key Key ${10 - n}`));
+  assert.deepEqual(older.whats, Array.from({ length: 16 }, (_, n) => `Created the key Key ${15 - n}`));
   assert.equal(older.link(auditWords.older), undefined);
   assert.deepEqual(
     (await auditPage(test, ada.cookie, older.link(auditWords.newest) ?? "")).whats,
@@ -94,16 +94,18 @@ testApp("filters and pages are in the address, and the CSV file has the same ent
 
   const query = { action: "api_key.created", actorId: eve.userId, from: "2026-11-21", to: "2026-11-21" };
   const some = await auditPage(test, ada.cookie, query);
-  assert.deepEqual(some.whats, Array.from({ length: 30 }, (_, n) => `Created the key Key ${59 - 2 * n}`));
+  assert.match(some.html, /<bdi>[^<]* · [^<]* · from 2026-11-21 · to 2026-11-21<\/bdi>/);
+  assert.deepEqual(some.whats, Array.from({ length: 20 }, (_, n) => `Created the key Key ${39 - 2 * n}`));
   const file = await (await test.send(some.link("Download CSV") ?? "", { cookie: ada.cookie })).text();
   assert.deepEqual(
     file.split("\r\n").slice(1, -1).map((line) => `Created the key ${line.split(",")[4]}`),
     some.whats,
   );
   assert.deepEqual((await auditPage(test, ada.cookie, { ...query, from: "2026-11-22", to: "" })).whats, []);
+  assert.equal(some.link("Clear filters"), "/portal/audit");
   const day = await auditPage(test, ada.cookie, { from: "2026-11-22" });
   assert.deepEqual(day.whats, ["Created the key The day after"]);
-  assert.equal((await auditPage(test, ada.cookie, { to: "2026-11-21" })).whats[0], "Created the key Key 59");
+  assert.equal((await auditPage(test, ada.cookie, { to: "2026-11-21" })).whats[0], "Created the key Key 39");
 });
 
 testApp("the people in the log can be chosen, including former members", async (test) => {

@@ -1,109 +1,191 @@
-// The API reference: it covers the whole OpenAPI document, is rendered once, and its commands work.
+// The documentation: it covers the whole OpenAPI document, its links lead somewhere, its examples work, and strangers get pages
+// that can be cached.
 import assert from "node:assert/strict";
-import { Hono } from "hono";
 import { errorStatuses } from "../../../domain/errors.ts";
+import { errorCodesOf } from "../../../routes/api/openapi/error_responses.ts";
 import type { JsonSchemas } from "../../../routes/api/openapi/examples.ts";
 import type { OpenApiDocument, Operation } from "../../../routes/api/openapi/openapi.ts";
-import { assetRoutes } from "../../../routes/assets.ts";
-import type { AppEnv } from "../../../routes/env.ts";
-import { docsContent, docsRoutes } from "../../../routes/portal/docs.ts";
-import { createTestKey, startTestApp, testApp } from "../../support/app.ts";
+import { Documentation } from "../../../routes/portal/docs/documentation.ts";
+import { referenceGroups } from "../../../routes/portal/docs/reference.ts";
+import { publicWord } from "../../../views/docs/reference.tsx";
+import { createTestKey, startTestApp, type TestApp, testApp } from "../../support/app.ts";
 import { documentOf } from "../../support/documented.ts";
+import { pythonPackageMissing } from "../../support/missing.ts";
 import { openPage } from "../../support/pages.ts";
 import { freePort } from "../../support/sqld.ts";
-import { publicBadge } from "../../../views/docs.tsx";
+
+const origin = "http://localhost:8000";
+
+/** @returns The text of an HTML page or a part of it. */
+function textOf(html: string): string {
+  return html.replaceAll(/<[^>]+>/g, "").replaceAll("&quot;", '"').replaceAll("&#39;", "'")
+    .replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+}
+
+/** @returns The paths of all pages: those in the navigation, and below them. */
+function allPaths(test: TestApp): string[] {
+  const { navigation } = new Documentation(documentOf(test.app), origin);
+  const links = navigation.flatMap(({ links }) => links);
+  return links.flatMap(({ path, below = [] }) => [path, ...below.map((one) => one.path)])
+    .filter((path) => path.startsWith("/docs"));
+}
+
+testApp("the reference publicly lists every operation, error, parameter and field", async (test) => {
+  const document = documentOf(test.app);
+  const groups = referenceGroups(document);
+  let all = "";
+  for (const { path: groupPath, operations } of groups) {
+    const { html: list } = await openPage(test, groupPath);
+    for (const { id, method, path, summary } of operations) {
+      assert.ok(list.includes(`<a href="${groupPath}/${id}">`), `${id} is not in its group`);
+      const { status, html } = await openPage(test, `${groupPath}/${id}`);
+      assert.equal(status, 200, id);
+      all += html;
+      const { parameters = [], responses } = document.paths[path]?.[method.toLowerCase()] ?? assert.fail(id);
+      assert.ok(textOf(html).includes(`${method} ${path}`), id);
+      assert.ok(textOf(html).includes(summary), id);
+      for (const { name } of parameters) assert.ok(html.includes(`<code>${name}</code>`), `${id} ${name}`);
+      for (const [status, { $ref, headers }] of Object.entries(responses)) {
+        for (const [name, header] of Object.entries(headers ?? {})) {
+          if (header.$ref === undefined) assert.ok(html.includes(`<code>${name}</code>`), name);
+        }
+        if ($ref === undefined) assert.ok(html.includes(`<strong>${status}</strong>`), `${id} ${status}`);
+        for (const code of $ref === undefined ? [] : errorCodesOf($ref)) {
+          assert.ok(html.includes(`href="/docs/errors#error-${code}"`), `${id} ${code}`);
+        }
+      }
+    }
+  }
+  assert.equal(
+    groups.flatMap(({ operations }) => operations).length,
+    Object.values(document.paths).flatMap((methods) => Object.keys(methods)).length,
+  );
+  const errors = await openPage(test, "/docs/errors");
+  for (const code of Object.keys(errorStatuses)) assert.ok(errors.html.includes(`id="error-${code}"`), code);
+  for (const { properties = {} } of Object.values(document.components.schemas)) {
+    for (const name of Object.keys(properties)) {
+      assert.match(all + errors.html, new RegExp(`<code>(\\S*[.])?${name}</code>`));
+    }
+  }
+  // This operation accepts anonymous callers, but its example sends a session.
+  const me = await openPage(test, "/docs/reference/sign-in/getSessionUser");
+  assert.match(textOf(me.html), new RegExp(`Authentication: ${publicWord}[^]*access_token=\\$ACCESS_TOKEN`));
+});
+
+testApp("every link in the documentation leads to a page and to a place on it", async (test) => {
+  const anchors = new Map<string, Set<string>>();
+  const links = new Set<string>();
+  const paths = allPaths(test);
+  for (const path of paths) {
+    const { status, html } = await openPage(test, path);
+    assert.equal(status, 200, path);
+    assert.doesNotMatch(html, /<script(?![^>]* src="\/static\/)|style="|<iframe|<img|<!--/, path);
+    assert.equal(html.match(/<h1/g)?.length, 1, path);
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id);
+    assert.equal(new Set(ids).size, ids.length, path);
+    anchors.set(path, new Set(ids));
+    for (const [, href = ""] of html.matchAll(/ href="([^"]+)"/g)) {
+      const { origin: from, pathname, hash } = new URL(href.replaceAll("&amp;", "&"), origin + path);
+      if (from === origin) links.add(pathname + hash);
+    }
+  }
+  for (const link of links) {
+    const [path = "", anchor] = link.split("#");
+    if (anchors.has(path)) assert.ok(anchor === undefined || anchors.get(path)?.has(anchor), link);
+    else {
+      const { status } = await test.send(path);
+      assert.ok(status === 200 || (path.startsWith("/portal") && status < 400), `${link}: ${status}`);
+    }
+  }
+  assert.ok(links.has("/docs/examples/gatehouse.py"));
+});
 
 testApp(
-  "/docs publicly lists every operation, error, parameter and field of the OpenAPI document",
+  "pages of strangers can be cached; signed-in readers see their organization",
   async (test) => {
-    const { status, html, answer: response } = await openPage(test, "/docs");
+    const stranger = await openPage(test, "/docs");
+    assert.match(stranger.answer.headers.get("cache-control") ?? "", /^public/);
+    assert.equal(stranger.answer.headers.get("vary"), "Cookie");
+    assert.match(stranger.html, /href="\/sign-in\?/);
+    assert.ok(stranger.html.includes(test.config.baseUrl.origin));
+    assert.doesNotMatch(stranger.html, /auth\.example\.com/);
+    const person = await test.signUp();
+    for (const path of ["/docs", "/docs/record-usage", "/docs/search?q=void"]) {
+      const { html, answer } = await openPage(test, path, { person });
+      assert.match(answer.headers.get("cache-control") ?? "", /no-store/, path);
+      assert.match(html, /<a class="up-link" href="\/portal">/, path);
+      assert.equal(html.includes("You are signed in to"), path === "/docs", path);
+    }
+    const after = await openPage(test, "/docs");
+    assert.equal(after.html, stranger.html);
+  },
+);
+
+testApp("the search finds guides, operations, fields and errors, and bounds what it reads", async (test) => {
+  const resultsOf = async (query: string) => {
+    const { html, status } = await openPage(test, `/docs/search?q=${encodeURIComponent(query)}`);
     assert.equal(status, 200);
-    assert.match(response.headers.get("cache-control") ?? "", /^public/);
-    assert.match(html, /href="\/api\/openapi\.json"/);
-    const document = documentOf(test.app);
-    for (const [path, methods] of Object.entries(document.paths)) {
-      for (const [method, operation] of Object.entries(methods)) {
-        const { operationId, summary } = operation;
-        const part = html.split(`<article class="card docs-operation" id="${operationId}"`)[1]?.split(
-          "</article>",
-        )[0];
-        assert.ok(part, operationId);
-        assert.ok(html.includes(`<li><a href="#${operationId}">`), `${operationId} is not in the index`);
-        assert.ok(
-          part.includes(`<strong>${method.toUpperCase()}</strong> <code>${path}</code>`),
-          operationId,
-        );
-        assert.ok(part.includes(summary.replaceAll("'", "&#39;")), operationId);
-        for (const { name } of operation.parameters ?? []) {
-          assert.ok(
-            part.includes(`<code>${name}</code>`),
-            name,
-          );
-        }
-        for (const [status, { $ref, headers }] of Object.entries(operation.responses)) {
-          for (const [name, header] of Object.entries(headers ?? {})) {
-            if (header.$ref === undefined) assert.ok(part.includes(`<code>${name}</code>`), name);
-          }
-          const codes = $ref?.split("/").at(-1)?.split("_or_") ?? [];
-          if ($ref === undefined) {
-            assert.ok(
-              part.includes(`<strong>${status}</strong>`),
-              `${operationId} ${status}`,
-            );
-          }
-          for (const code of codes) {
-            assert.ok(
-              part.includes(`href="#error-${code}"`),
-              `${operationId} ${code}`,
-            );
-          }
-        }
-      }
-    }
-    // This operation accepts anonymous callers, but its example command sends a session.
-    const me = html.split(`id="getSessionUser"`)[1]?.split("</article>")[0] ?? "";
-    assert.match(me, new RegExp(`${publicBadge}[^]*access_token=\\$ACCESS_TOKEN`));
-    for (const code of Object.keys(errorStatuses)) assert.ok(html.includes(`id="error-${code}"`), code);
-    for (const { properties = {} } of Object.values(document.components.schemas)) {
-      for (const name of Object.keys(properties)) {
-        assert.match(
-          html,
-          new RegExp(`<code>(\\S*[.])?${name}</code>`),
-        );
-      }
-    }
-  },
-);
+    const [, list = ""] = html.split('class="doc-results"');
+    return { html, hrefs: [...list.matchAll(/<li><a href="([^"]+)"/g)].map(([, href = ""]) => href) };
+  };
+  assert.equal((await resultsOf("quick start")).hrefs[0], "/docs");
+  assert.ok((await resultsOf("leaked key")).hrefs[0]?.startsWith("/docs/leaked-keys"));
+  assert.ok((await resultsOf("Void a usage record")).hrefs.some((href) => href.includes("/voidUsageRecord")));
+  assert.ok((await resultsOf("series_limit")).hrefs.some((href) => href.startsWith("/docs/errors")));
+  assert.ok((await resultsOf("BACKUP_KEEP")).hrefs.includes("/docs/settings"));
+  // Each word may be the beginning of one, and all must be there.
+  assert.equal((await resultsOf("retry safely")).hrefs[0], "/docs/record-usage#retry-safely");
+  assert.ok((await resultsOf("idempot retr")).hrefs.includes("/docs/record-usage#retry-safely"));
+  assert.deepEqual((await resultsOf("usage xyzzy")).hrefs, []);
+  assert.deepEqual((await resultsOf("")).hrefs, []);
+  assert.ok((await resultsOf("usage")).hrefs.length <= 20);
+  const odd = await resultsOf(`<b>"(.*${"[".repeat(300)}`);
+  assert.doesNotMatch(odd.html, /<b>/);
+  assert.ok(!odd.html.includes("[".repeat(101)));
+});
 
-testApp(
-  "/docs loads nothing from other servers, has no inline scripts, and is rendered once",
-  async (test) => {
-    const { html } = await openPage(test, "/docs");
-    assert.doesNotMatch(html, /<script(?![^>]* src="\/static\/)|style="|<iframe/);
-    const loaded = [...html.matchAll(/<(?:script|link|img)[^>]+(?:src|href)="([^"]+)"/g)].map((found) =>
-      found[1]
-    );
-    assert.ok(loaded.length > 2 && loaded.every((address) => address?.startsWith("/static/")), loaded.join());
-    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map((found) => found[1]);
-    assert.equal(new Set(ids).size, ids.length);
-    const app = new Hono<AppEnv>();
-    let builds = 0;
-    docsRoutes(app, {
-      assets: assetRoutes(app),
-      document() {
-        builds++;
-        return documentOf(test.app);
-      },
-    });
-    assert.equal(builds, 0);
-    const pages = await Promise.all([app.request("/docs"), app.request("/docs")]);
-    assert.equal(await pages[0].text(), await pages[1].text());
-    await app.request("/docs");
-    assert.equal(builds, 1);
-  },
-);
+testApp("the search finds words by their beginning, each once, and at most 20 pages", async (test) => {
+  const docs = new Documentation(documentOf(test.app), origin);
+  assert.equal((await docs.search("e a s t o i r c")).length, 20);
+  assert.deepEqual(await docs.search("key key KEY"), await docs.search("key"));
+  assert.deepEqual(await docs.search("_ __"), []);
+  assert.ok((await docs.search("keep")).some(({ href }) => href === "/docs/settings"), "of BACKUP_KEEP");
+});
 
-Deno.test("the example command of /docs records usage", async () => {
+testApp("anchors of the former single page lead to where their text is now", async (test) => {
+  const find = async (id: string) => (await test.send(`/docs/find?id=${id}`)).headers.get("location");
+  assert.equal(await find("recordUsage"), "/docs/reference/usage/recordUsage");
+  assert.equal(await find("group-api-keys"), "/docs/reference/api-keys");
+  assert.equal(await find("error-validation_failed"), "/docs/errors#error-validation_failed");
+  assert.equal(await find("nothing"), "/docs");
+});
+
+testApp("recording usage is documented in JSON first, and as CloudEvents below", async (test) => {
+  const { html } = await openPage(test, "/docs/reference/usage/recordUsage");
+  const [json = "", others = ""] = html.split('<h2 id="other-formats">');
+  assert.match(json, /<code>productSlug<\/code>/);
+  assert.doesNotMatch(json, /specversion|CloudEvents 1/);
+  assert.match(others, /<code>specversion<\/code>[^]*/);
+  assert.match(others, /<code>ce-type<\/code>/);
+  assert.ok(html.indexOf("<strong>201</strong>") < html.indexOf("<strong>200</strong>"));
+});
+
+/** @returns The example of a page in a language, without markup. */
+function example(html: string, language: string): string {
+  const [, shown = ""] = new RegExp(`aria-label="[^"]*, ${language}"[^>]*><pre>([^]*?)</pre>`).exec(html) ??
+    [];
+  return textOf(shown);
+}
+
+/** @returns All examples in a language, as code. */
+function samplesIn(test: TestApp, language: string): string[] {
+  return referenceGroups(documentOf(test.app)).flatMap(({ operations }) =>
+    operations.map(({ read }) => read().samples.find((one) => one.language === language)?.code ?? "")
+  );
+}
+
+const recordsInAll = "the reference records with curl, TypeScript and Python, and all of its Python is valid";
+Deno.test({ name: recordsInAll, ignore: pythonPackageMissing("requests") }, async () => {
   const port = freePort();
   const test = await startTestApp({ PORT: String(port), BASE_URL: `http://localhost:${port}` });
   const server = Deno.serve(
@@ -112,23 +194,42 @@ Deno.test("the example command of /docs records usage", async () => {
   );
   try {
     const { fullKey } = await createTestKey(test, await test.signUp());
-    const { html } = await openPage(test, "/docs");
-    const shown = /<pre id="curl-recordUsage">([^<]+)</.exec(html)?.[1] ?? "";
-    const command = shown.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
-    const { stdout } = await new Deno.Command("bash", {
-      args: ["-c", command.replace("curl ", "curl --silent --show-error --fail-with-body ")],
-      env: { API_KEY: fullKey },
-    }).output();
-    const { usageRecord } = JSON.parse(new TextDecoder().decode(stdout));
+    const { html } = await openPage(test, "/docs/reference/usage/recordUsage");
+    const run = async (command: string, args: readonly string[]) => {
+      const { success, stdout, stderr } = await new Deno.Command(command, {
+        args: [...args],
+        env: { GATEHOUSE_KEY: fullKey, NO_COLOR: "1" },
+      }).output();
+      const text = new TextDecoder();
+      assert.ok(success, text.decode(stderr));
+      return text.decode(stdout);
+    };
+    const command = example(html, "curl").replace("curl ", "curl --silent --show-error --fail-with-body ");
+    const { usageRecord } = JSON.parse(await run("bash", ["-c", command]));
     assert.equal(usageRecord.quantity, 1);
     assert.deepEqual(usageRecord.properties, { region: "eu-central" });
+    // The same idempotency key again: the response is 200, with the first record.
+    const ts = await run(Deno.execPath(), ["eval", example(html, "TypeScript")]);
+    assert.match(ts, new RegExp(`^200 .*${usageRecord.id}`));
+    const py = await run("python3", ["-c", example(html, "Python")]);
+    assert.match(py, new RegExp(`^200 .*${usageRecord.id}`));
+    const samples = JSON.stringify(JSON.stringify(samplesIn(test, "py")));
+    await run("python3", ["-c", `import json\nfor one in json.loads(${samples}): compile(one, one, "exec")`]);
   } finally {
     await server.shutdown();
     await test.dispose();
   }
 });
 
-Deno.test("docsContent() describes limits in words and quotes arguments for the shell", () => {
+testApp("every TypeScript example of the reference is valid", async (test) => {
+  const AsyncFunction = (async () => {}).constructor as new (code: string) => unknown;
+  const samples = samplesIn(test, "ts");
+  for (const code of samples) assert.doesNotThrow(() => new AsyncFunction(code), code);
+  assert.ok(samples.length > 100 && !samples.includes(""));
+  await Promise.resolve();
+});
+
+Deno.test("referenceGroups() describes limits in words and quotes arguments for the shell", () => {
   const schemas: JsonSchemas = { Kind: { type: "string", enum: ["a", "b"], description: "Which." } };
   const operation: Operation = {
     operationId: "rename",
@@ -156,7 +257,7 @@ Deno.test("docsContent() describes limits in words and quotes arguments for the 
             },
             required: ["kind"],
           },
-          example: { kind: "it's $HOME" },
+          example: { kind: "it's $HOME", at: null, "a-b": [true, 1.5] },
         },
       },
     },
@@ -173,11 +274,11 @@ Deno.test("docsContent() describes limits in words and quotes arguments for the 
     paths: { "/api/things/{id}": { patch: operation } },
     components: { schemas: { ...schemas, Error: { type: "object" } }, responses: {}, securitySchemes: {} },
   } satisfies OpenApiDocument;
-  const { groups } = docsContent(document);
+  const groups = referenceGroups(document);
   assert.equal(groups.length, 1);
-  const shown = groups[0]?.operations[0];
+  const shown = groups[0]?.operations[0]?.read();
   assert.deepEqual(shown?.parameters[0]?.type, "in the query, integer, 1 to 100, default 50");
-  assert.deepEqual(shown?.bodies[0]?.fields.map(({ name, type, isRequired }) => [name, type, isRequired]), [
+  assert.deepEqual(shown?.body?.fields.map(({ name, type, isRequired }) => [name, type, isRequired]), [
     ["kind", "one of a, b", true],
     ["list", "list", false],
     ["list[].name", "string, up to 3 characters", false],
@@ -185,6 +286,9 @@ Deno.test("docsContent() describes limits in words and quotes arguments for the 
   ]);
   assert.deepEqual(shown?.errors, [{ code: "forbidden", status: 403 }, { code: "cross_site", status: 403 }]);
   assert.deepEqual(shown?.schemes, ["Session"]);
-  assert.doesNotMatch(shown?.curl ?? "", /Origin/);
-  assert.ok(shown?.curl.includes(`it'\\''s $HOME`), shown?.curl);
+  const [curl = "", ts = "", py = ""] = shown?.samples.map(({ code }) => code) ?? [];
+  assert.doesNotMatch(curl, /Origin/);
+  assert.ok(curl.includes(`it'\\''s $HOME`), curl);
+  assert.ok(ts.includes(`kind: "it's $HOME"`) && ts.includes(`"a-b": [`), ts);
+  assert.ok(py.includes(`"at": None`) && py.includes("True"), py);
 });

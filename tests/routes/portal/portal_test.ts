@@ -39,11 +39,11 @@ const submit = async (test: TestApp, path: string, form: Record<string, string>,
 };
 const keyIn = (html: string) => /service_live_[0-9A-Za-z]{38}/.exec(html)?.[0];
 
-testApp("sign-up by form signs in and leads to the keys; sign-out leads back", async (test) => {
+testApp("sign-up by form signs in and leads to the overview; sign-out leads back", async (test) => {
   const form = { name: "Ada", email: "ada@example.com", password: testPassword, organizationName: "" };
   const signUp = await submit(test, "/sign-up", form);
   assert.equal(signUp.status, 303, signUp.html);
-  assert.equal(signUp.location, "/portal/api-keys");
+  assert.equal(signUp.location, "/portal");
   const cookie = cookieOf(signUp.answer);
   const keys = await test.send("/portal/api-keys", { cookie });
   assert.equal(activeOrganization(await keys.text()), "Ada’s organization");
@@ -51,7 +51,7 @@ testApp("sign-up by form signs in and leads to the keys; sign-out leads back", a
   assert.equal(out.status, 303);
   const after = await test.send("/portal/api-keys", { cookie });
   assert.equal(after.status, 303);
-  assert.equal(after.headers.get("location"), "/sign-in?return_to=%2Fportal%2Fapi-keys");
+  assert.equal(after.headers.get("location"), "/sign-in?return_to=%2Fportal%2Fapi-keys&expired=1");
 });
 
 testApp(
@@ -118,7 +118,7 @@ testApp("sign-in goes back to the page asked for, and to no stranger's", async (
 
 testApp("a new key is shown in the answer to its form, once, with the line to try it", async (test) => {
   const person = await test.signUp();
-  const made = await submit(test, "/portal/api-keys", { name: "Production", expires: "90d" }, person);
+  const made = await submit(test, "/portal/api-keys/new", { name: "Production", expires: "90d" }, person);
   assert.equal(made.status, 201);
   assert.match(made.answer.headers.get("cache-control") ?? "", /no-store/);
   const key = keyIn(made.html);
@@ -131,9 +131,9 @@ testApp("a new key is shown in the answer to its form, once, with the line to tr
   assert.equal((await test.send("/api/v1/usage", { apiKey: key, json: usage })).status, 201);
   const list = await page(test, "/portal/api-keys", person);
   assert.equal(keyIn(list.html), undefined);
-  assert.match(list.html, /1 of 100 active/);
+  assert.match(list.html, />1 active key · limit 100</);
   assert.match(list.html, /in 90 days|Feb 19, 2027/);
-  const bad = await submit(test, "/portal/api-keys", { name: "  ", expires: "tomorrow" }, person);
+  const bad = await submit(test, "/portal/api-keys/new", { name: "  ", expires: "tomorrow" }, person);
   assert.equal(bad.status, 422);
   assert.match(bad.html, new RegExp(enterName));
 });
@@ -149,7 +149,8 @@ testApp("revoking asks first, by a page; then the key is refused", async (test) 
   assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
   const list = await page(test, done.location ?? "", person);
   assert.match(list.html, inPage(apiKeyWords.revoked("Production")));
-  assert.match(list.html, /0 of 100 active · 1 inactive/);
+  assert.match(list.html, />Active <span class="count">0<.*>Inactive <span class="count">1</s);
+  assert.match((await page(test, "/portal/api-keys?status=inactive", person)).html, /Revoked <time/);
 });
 
 testApp("the list of keys ignores an unknown key in its address", async (test) => {
@@ -191,7 +192,7 @@ testApp("the usage page greets a first visitor, then counts", async (test) => {
   await test.send("/api/v1/usage", { apiKey: fullKey, json: { ...usage, metric: "bytes", quantity: 7 } });
   const { html } = await page(test, "/portal/usage", person);
   assert.match(html, /1,234\.5/);
-  assert.match(html, /November 1–30, 2026/);
+  assert.match(html, /November 2026 so far, in UTC/);
   assert.match(html, /<svg[^>]*role="img"/);
   for (const range of ["24h", "7d", "month", "last-month", "90d", "nonsense"]) {
     assert.equal(
@@ -216,17 +217,50 @@ testApp(
   "without a session every page of the portal leads to sign-in; htmx is told to load it whole",
   async (test) => {
     const paths = ["/portal", "/portal/api-keys", "/portal/usage", "/portal/api-keys/key_1/revoke"];
-    for (const path of paths.slice(1)) {
+    for (const path of paths) {
       const { status, location } = await page(test, path);
       assert.equal(status, 303, path);
       assert.equal(location, `/sign-in?return_to=${encodeURIComponent(path)}`);
       const boosted = await test.send(path, { headers: { "hx-request": "true" } });
-      assert.equal(boosted.headers.get("hx-redirect"), location);
+      assert.equal(boosted.headers.get("hx-redirect"), `${location}&expired=1`);
     }
-    const { location } = await submit(test, "/portal/api-keys", { name: "x" });
-    assert.equal(location, "/sign-in?return_to=%2Fportal%2Fapi-keys");
   },
 );
+
+testApp("an expired session says so, and signing in leads back to the page of the form", async (test) => {
+  const { email } = await test.signUp();
+  const cookie = "access_token=expired";
+  const opened = await test.send("/portal/usage?range=7d", { cookie });
+  const back = "/sign-in?return_to=%2Fportal%2Fusage%3Frange%3D7d&expired=1";
+  assert.equal(opened.headers.get("location"), back);
+  const signIn = await page(test, back);
+  assert.match(signIn.html, /role="alert".*?Your session has expired/);
+  assert.match(signIn.html, /name="return_to" value="\/portal\/usage\?range=7d"/);
+  const base = test.config.baseUrl.origin;
+  const sendForm = async (headers: Record<string, string>) => {
+    const sent = await test.send("/portal/members/mem_1/remove", { form: {}, cookie, headers });
+    return new URL(sent.headers.get("location") ?? sent.headers.get("hx-redirect") ?? "", base);
+  };
+  const form = "/portal/members/mem_1/remove?x=1";
+  for (
+    const headers of [
+      { referer: `${base}${form}&done=sent` },
+      { "hx-request": "true", "hx-current-url": `${base}${form}`, "referer": `${base}/portal` },
+    ]
+  ) {
+    const { pathname, searchParams } = await sendForm(headers);
+    assert.deepEqual([pathname, searchParams.get("expired")], ["/sign-in", "1"]);
+    const target = searchParams.get("return_to") ?? "";
+    assert.equal(target, form);
+    const signedIn = await submit(test, "/sign-in", { email, password: testPassword, return_to: target });
+    assert.equal(signedIn.location, form);
+  }
+  const { location } = await submit(test, "/portal/members", {});
+  for (const referer of ["https://evil.example/portal/x", `${base}/sign-in`, "nonsense"]) {
+    const target = await sendForm({ referer });
+    assert.equal(target.pathname + target.search, location, referer);
+  }
+});
 
 testApp("signed in, the sign-in page leads on; closed sign-up says so", async (test) => {
   assert((await page(test, "/sign-up")).html.includes(accountWords.signUpClosed));

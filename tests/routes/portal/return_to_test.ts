@@ -6,7 +6,7 @@ import { signInAgain } from "../../support/people.ts";
 import { badReturns, goodReturns, returnToSettings } from "../../support/return_to.ts";
 import { addPasskey, codeOf, signInOptions, twoStepPerson } from "../../support/second_step.ts";
 
-const home = "/portal/api-keys";
+const home = "/portal";
 const proof = "/portal/confirm-password";
 const tricks = badReturns.map((text) => [text, null] as const);
 const all: readonly (readonly [text: string, target: string | null])[] = [

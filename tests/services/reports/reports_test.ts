@@ -47,7 +47,7 @@ Deno.test("a failure of the thread ends open reports in all threads, and later o
     assert.equal(failures.length, 1);
     assert.match(failures[0] ?? "", /^the reports thread failed: .*broken/);
     for (const page of await Promise.all(read())) {
-      assert.deepEqual(page, { usageRecords: [], nextCursor: null });
+      assert.deepEqual(page, { usageRecords: [], nextCursor: null, previousCursor: null });
     }
   } finally {
     for (const reports of clients) await reports.close();
@@ -115,6 +115,7 @@ Deno.test("reports fail until the database can be opened", async () => {
     assert.deepEqual(await reports.read("readUsageRecordPage", input), {
       usageRecords: [],
       nextCursor: null,
+      previousCursor: null,
     });
   } finally {
     await reports.close();

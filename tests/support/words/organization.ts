@@ -2,11 +2,14 @@
 export const organizationWords = {
   accept: "Sign in to accept",
   alone: "No one else here yet",
-  chooseOwner: "Choose the new owner.",
   deleted: "Organization deleted.",
   endedInvitation: "This invitation is no longer valid",
   invite: "Invite a member",
-  invited: "Invitation sent.",
+  becomesAdmin: "You become an admin",
+  invited: (email: string) => `Invitation sent to ${email}.`,
+  resent: (email: string) => `Sent again to ${email}. Earlier links no longer work.`,
+  revoked: (email: string) => `Revoked the invitation for ${email}. Its link no longer works.`,
+  transferred: "Mia Member is now an owner, and you are an admin.",
   alreadyInvited: "This address is already invited",
   alreadyMember: "A member already has this email address",
   invalidEmail: "Enter an email address",
@@ -23,6 +26,5 @@ export const organizationWords = {
   organizationLimit: "at most 50 organizations",
   pending: "Pending",
   revokedKeys: "Your 1 active key will be revoked.",
-  roleChanged: "Role changed.",
   signUp: "Create account and join",
 };

@@ -175,3 +175,36 @@ Deno.test("auditPage() explains why a list is empty, and what to do about it", a
   assert.match(wrong, /id="from-error"/);
   assert.doesNotMatch(wrong, /Download CSV/);
 });
+
+Deno.test("entries link to the keys, members and records that they are about", async () => {
+  const digits = "0123456789abcdef0123456789abcdef";
+  const { events: [first], ...props } = auditProps("x");
+  assert.ok(first);
+  const hrefsOf = async (isConsole: boolean) => {
+    const html = await htmlOf({
+      ...props,
+      frame: { ...props.frame, isConsole },
+      events: [
+        { ...first, action: "api_key.revoked", target: { id: `key_${digits}`, name: "<Production>" } },
+        { ...first, target: { id: `usr_${digits}`, name: "Ada" } },
+        {
+          ...first,
+          action: "usage.voided",
+          actor: { type: "apiKey", id: `key_${digits}`, name: "Import" },
+          target: { id: "use_0123", name: null },
+          details: { quantity: "12", metric: "requests", product: "tiles", reason: "Twice" },
+        },
+      ],
+    });
+    return [...html.matchAll(/<a class="name" href="([^"]+)"><bdi>([^<]+)/g)].map((
+      [, href, name],
+    ) => [href, name]);
+  };
+  assert.deepEqual(await hrefsOf(false), [
+    [`/portal/api-keys/key_${digits}`, "&lt;Production&gt;"],
+    [`/portal/members#usr_${digits}`, "Ada"],
+    [`/portal/api-keys/key_${digits}`, "Import"],
+    ["/portal/usage/records/use_0123", "12"],
+  ]);
+  assert.deepEqual(await hrefsOf(true), [[`/operator/users/usr_${digits}`, "Ada"]]);
+});

@@ -1,5 +1,6 @@
 // Meters say in words what their bars show.
 import assert from "node:assert/strict";
+import { type Catalogue, catalogueOf } from "../../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { LimitMeters, Meters } from "../../../views/components/limit_meters.tsx";
 
@@ -11,7 +12,7 @@ function textOf(html: string): string {
     .replaceAll(/\s+/g, " ").trim();
 }
 
-async function shown(limit: Partial<LimitStanding>): Promise<string> {
+async function shown(limit: Partial<LimitStanding>, catalogue?: Catalogue): Promise<string> {
   const standing: LimitStanding = {
     limitId: "lim_1",
     productSlug: "tiles",
@@ -24,7 +25,7 @@ async function shown(limit: Partial<LimitStanding>): Promise<string> {
     resetsAt: "2026-11-23T00:00:00.000Z",
     ...limit,
   };
-  return textOf(String(await LimitMeters({ limits: [standing], now })));
+  return textOf(String(await LimitMeters({ limits: [standing], now, catalogue })));
 }
 
 Deno.test("a meter says what is used, and when it resets", async () => {
@@ -34,6 +35,16 @@ Deno.test("a meter says what is used, and when it resets", async () => {
   );
   assert.match(await shown({ used: 0 }), /0 of 1,000 0% used/);
   assert.match(await shown({ per: "total", resetsAt: null }), /Never resets$/);
+});
+
+Deno.test("a meter has the names and units of the catalogue", async () => {
+  const metrics = [{ slug: "bytes", name: "Data transfer", unit: "bytes" }];
+  const catalogue = catalogueOf({ products: [{ slug: "tiles", name: "Map tiles", metrics }], used: [] });
+  const limit = { metric: "bytes", quantity: 5e12, used: 4.2e12, per: "month" as const };
+  assert.match(
+    await shown(limit, catalogue),
+    /^Map tiles · Data transfer per month 4\.2 of 5 TB \[84\.0%\] 84% used, 800 GB left/,
+  );
 });
 
 Deno.test("a meter says how much is left from 80% on", async () => {

@@ -2,26 +2,21 @@
 import assert from "node:assert/strict";
 import { holds } from "../../domain/properties.ts";
 import fc from "../../support/fast_check.ts";
-import { sparklinePath } from "../../../views/components/sparkline.tsx";
+import { Sparkline, sparklinePoints } from "../../../views/components/sparkline.tsx";
 
-Deno.test("sparklinePath() spans its box from bottom to top", () => {
-  assert.equal(sparklinePath([0, 5, 10]), "M1.5,22.5L48,12L94.5,1.5");
+Deno.test("sparklinePoints() go from zero at the bottom to the highest value at the top", () => {
+  assert.deepEqual(sparklinePoints([5, 5, 10]), [{ x: 1.5, y: 12 }, { x: 42, y: 12 }, { x: 82.5, y: 1.5 }]);
 });
 
-Deno.test("sparklinePath() lies at the bottom when every value is 0", () => {
-  assert.equal(sparklinePath([0, 0]), "M1.5,22.5L94.5,22.5");
-});
-
-Deno.test("sparklinePath() is empty without values", () => {
-  assert.equal(sparklinePath([]), "");
-});
-
-Deno.test("sparklinePath() stays inside its box", () => {
+Deno.test("sparklinePoints() stay inside the box", () => {
   holds(fc.array(fc.nat(), { minLength: 2, maxLength: 40 }), (values) => {
-    const numbers = sparklinePath(values).match(/[\d.]+/g)?.map(Number) ?? [];
-    assert.equal(numbers.length, 2 * values.length);
-    for (const [index, number] of numbers.entries()) {
-      assert.ok(number >= 1.5 && number <= (index % 2 ? 22.5 : 94.5));
-    }
+    const points = sparklinePoints(values);
+    assert.equal(points.length, values.length);
+    for (const { x, y } of points) assert.ok(x >= 1.5 && x <= 82.5 && y >= 1.5 && y <= 22.5);
   });
+});
+
+Deno.test("Sparkline() dots the way to today, and is flat and gray without usage", () => {
+  assert.match(String(Sparkline({ values: [5, 10, 5] })), /<path class="today" d="M42 1.5L82.5 12"/);
+  assert.match(String(Sparkline({ values: [0, 0, 0] })), /<svg[^>]*><path class="none" d="M0 22.5H84"/);
 });

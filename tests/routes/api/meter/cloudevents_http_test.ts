@@ -213,7 +213,7 @@ testApp("arbitrary events get a documented response", async (test) => {
     ),
   );
   const seen = new Set<number>();
-  const expected = new Set([200, 201, 400, 409, 422]);
+  const expected = new Set([200, 201, 204, 400, 409, 422]);
   const look = async (response: Response, told: unknown) => {
     const text = await response.text();
     assert(expected.has(response.status), `${response.status} ${text} for ${JSON.stringify(told)}`);
@@ -229,11 +229,14 @@ testApp("arbitrary events get a documented response", async (test) => {
         await look(await sendBatch(test, apiKey, batch ?? null), batch);
         const attributes = { ...event, ...more };
         await look(await sendBinary(test, apiKey, { attributes, data: one.data }), attributes);
+        const events = "/api/v1/events?value=1";
+        await look(await test.send(events, { apiKey, json: batch ?? null }), batch);
+        await look(await test.send(events, { apiKey, json: { ...one, id: "o" } }), one);
       },
     ),
     { seed: 20261121, numRuns: 300 },
   );
-  assert.deepEqual([...seen].sort(), [200, 201, 409, 422]);
+  assert.deepEqual([...seen].sort(), [200, 201, 204, 409, 422]);
   const { length } = await listAll(test, apiKey);
   const [counted] = await test.opened.database.read<{ count: number }>({
     sql: "SELECT sum(count) AS count FROM usage_rollups_monthly WHERE organization <> 0",

@@ -104,8 +104,8 @@ testApp("a record with a conflicting idempotency key adds no metric", async (tes
   const record = (json: object) => test.send("/api/v1/usage", { apiKey, json: { ...usage, ...json } });
   assert.equal((await record({ idempotencyKey: "a" })).status, 201);
   await assertError(await record({ idempotencyKey: "a", metric: "never" }), 409, "idempotency_conflict");
-  const page = await (await test.send("/portal/usage", { cookie: person.cookie })).text();
-  assert.match(page, /requests/);
+  const page = await (await test.send("/portal/usage/records", { cookie: person.cookie })).text();
+  assert.match(page, /<option value="requests"/);
   assert.doesNotMatch(page, /never"/);
   // The metric of a voided record stays.
   const { usageRecord } = await (await record({ metric: "voided" })).json();
@@ -115,7 +115,8 @@ testApp("a record with a conflicting idempotency key adds no metric", async (tes
     409,
     "idempotency_conflict",
   );
-  assert.match(await (await test.send("/portal/usage", { cookie: person.cookie })).text(), /voided"/);
+  const records = await test.send("/portal/usage/records", { cookie: person.cookie });
+  assert.match(await records.text(), /<option value="voided"/);
 });
 
 testApp("reads only the part of a long range that has records", async (test) => {

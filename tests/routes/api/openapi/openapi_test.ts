@@ -2,8 +2,6 @@
 // responses of all other tests against it.
 import assert from "node:assert/strict";
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
-// deno-lint-ignore no-import-prefix
-import { createConfig, lintFromString } from "npm:@redocly/openapi-core@1.34.24";
 import { type ErrorCode, errorStatuses } from "../../../../domain/errors.ts";
 import {
   bodyBytesMax,
@@ -12,6 +10,7 @@ import {
   usageFilterValuesMax,
 } from "../../../../domain/limits.ts";
 import { errorMessages } from "../../../../routes/api/openapi/error_messages.ts";
+import { errorCodesOf } from "../../../../routes/api/openapi/error_responses.ts";
 import {
   exampleOf,
   type JsonSchema,
@@ -49,23 +48,6 @@ testApp(
     assert.ok(described.includes("GET /metrics") && described.includes("GET /api/openapi.json"));
   },
 );
-
-testApp("the OpenAPI document passes Redocly's strict rules", async (test) => {
-  const source = JSON.stringify(await served(test));
-  const config = await createConfig({
-    extends: ["recommended-strict"],
-    // The server's address in tests.
-    rules: { "no-server-example.com": "off" },
-  });
-  const problems = await lintFromString({ source, absoluteRef: "openapi.json", config });
-  // No response refers to it. It gives clients a type for every error.
-  const unused = "#/components/schemas/Error";
-  assert.deepEqual(
-    problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }))
-      .filter(({ ruleId, at }) => ruleId !== "no-unused-components" || at !== unused),
-    [],
-  );
-});
 
 testApp(
   "every operation has a unique id, a known tag and a documented security scheme",
@@ -140,9 +122,15 @@ testApp("every operation lists the errors that follow from its input", async (te
   ) {
     if (/Liveness|Readiness|Metrics|OpenApi/.test(operationId)) continue;
     const codes = Object.values(responses).flatMap(({ $ref }) =>
-      $ref?.split("/").at(-1)?.split("_or_") ?? []
+      $ref === undefined ? [] : errorCodesOf($ref)
     );
-    const wanted = ["uri_too_long", "headers_too_large", "internal", "unavailable", "validation_failed"];
+    const wanted: ErrorCode[] = [
+      "uri_too_long",
+      "headers_too_large",
+      "internal",
+      "unavailable",
+      "validation_failed",
+    ];
     if (requestBody !== undefined) {
       wanted.push("malformed_request", "request_timeout", "body_too_large", "unsupported_media_type");
     }
@@ -233,7 +221,7 @@ testApp(
       }
     }
     for (const [name, { content }] of Object.entries(responses)) {
-      const { schema, examples } = content?.["application/json"] ?? {};
+      const { schema, examples } = Object.values(content ?? {})[0] ?? {};
       assert.ok(schema);
       for (const { value } of Object.values(examples ?? {})) fits(schema, value, name);
     }
@@ -276,7 +264,7 @@ testApp("the API accepts exactly what the schemas of the document accept", async
     const what = `${type} ${JSON.stringify(body).slice(0, 200)}`;
     const schema = operation("recordUsage")?.requestBody?.content[type]?.schema ?? {};
     const sent = type.includes("cloudevents") ? { ...body as typeof event, id: String(index) } : body;
-    const validate = ajv.compile(resolved(schema, schemas));
+    const validate = ajv.compile(strict(schema, schemas));
     assert.equal(validate(sent), isAccepted, what);
     const headers = { "content-type": type };
     const response = await test.send("/api/v1/usage", { apiKey: key.fullKey, headers, json: sent });

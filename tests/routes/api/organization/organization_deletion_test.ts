@@ -4,7 +4,7 @@ import { type Database, sql } from "../../../../db/engine/database.ts";
 import type { SessionActor } from "../../../../domain/actor.ts";
 import { AppError } from "../../../../domain/errors.ts";
 import { deletedUsageKeptMs, organizationEndRecordsMax } from "../../../../domain/limits.ts";
-import { createApiKey } from "../../../../services/api_keys.ts";
+import { createApiKey } from "../../../../services/new_api_keys.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
 import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app.ts";
 import { addLimit } from "../../../support/limits.ts";

@@ -137,7 +137,8 @@ testApp("between the steps every route responds as without a session", async (te
       // Metrics change with every request.
       return JSON.stringify([response.status, path === "/metrics" ? "" : text, shown]);
     };
-    const nobody = await ask({});
+    // A session that is over: pages say that it has expired.
+    const nobody = await ask({ cookie: `access_token=${"A".repeat(token.length)}` });
     const cookie = `access_token=${token}; sign_in_step=${token}`;
     // The only two pages for this token.
     if (path.startsWith("/sign-in/second-step")) {

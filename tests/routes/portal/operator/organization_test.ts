@@ -19,7 +19,7 @@ testApp("shows an organization's usage, members, keys, notes and metadata", asyn
   }
   await recordOne(test, fullKey, { quantity: 7 });
   const html = await open();
-  assert.match(html, /requests by day/);
+  assert.match(html, /Requests per day/);
   assert.match(html, /Production &amp; more/);
   assert.match(html, /Ada &lt;b&gt;/);
   assert.match(html, /Created the key/);
@@ -55,7 +55,7 @@ testApp("shows the usage of a chosen metric, and the statements of the organizat
   await recordOne(test, fullKey, inMonth("11"));
 
   const html = await open(path);
-  assert.match(html, /requests by day/);
+  assert.match(html, /Requests per day/);
   assert.match(
     html,
     /November 2026[^]*Open[^]*October 2026[^]*With adjustments[^]*39\.5[^]*September 2026[^]*1,204\.25/,
@@ -67,7 +67,7 @@ testApp("shows the usage of a chosen metric, and the statements of the organizat
   }
   assert.match(html, /metric=requests" aria-current="true"/);
   const bytes = await open(`${path}?metric=bytes`);
-  assert.match(bytes, /bytes by day[^]*5,120/);
+  assert.match(bytes, /Bytes per day[^]*5,120/);
   assert.match(bytes, /metric=bytes" aria-current="true"/);
 
   const statement = await open(`${september}?${filter}`);

@@ -37,11 +37,11 @@ testApp("the overview adds up the records of all organizations", async (test) =>
   await record(test, grace, { productSlug: "search", count: 5, daysAgo: 1 });
   await record(test, grace, { productSlug: "search", count: 4, daysAgo: 31 });
   const text = textOf((await openPage(test, "/operator", { person: mara })).html);
-  assert.match(text, /requests today 21 50% more than a week ago until 14:03/);
-  assert.match(text, /requests this month 70 150% more than October 1–21/);
+  assert.match(text, /Requests today 21 50% more than a week ago until 14:03/);
+  assert.match(text, /Requests this month 70 150% more than October 1–21/);
   assert.match(text, /Active organizations today 1 of 3/);
   assert.match(text, /Active this month 2 100% more than October 1–21/);
-  assert.match(text, /Nov 21 0 21 21|Nov 21 21 0 21/);
+  assert.match(text, /Nov 21, so far 21 0 21/);
   const rows = text.slice(text.indexOf("Top customers"));
   assert.match(
     rows,

@@ -12,6 +12,7 @@ import { roleSentences } from "../../../../views/text/role.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const path = "/portal/members";
+const transfer = "/portal/organization/transfer";
 
 async function team(test: TestApp) {
   const owner = await test.signUp("Olive Owner");
@@ -41,7 +42,7 @@ testApp("everyone sees the members, and each role is offered what it allows", as
   };
   const offered = (html: string) =>
     ["Olive Owner", "Abel Admin", "Anna Admin", "Mia Member"].map((name) => actionsOf(html, name));
-  const managed = ["role", "owner", "remove"];
+  const managed = ["role", "remove"];
   assert.deepEqual(offered(seen.owner), [[], managed, managed, managed]);
   assert.deepEqual(offered(seen.admin), [[], ["leave"], ["remove"], ["remove"]]);
   assert.deepEqual(offered(seen.member), [[], [], [], ["leave"]]);
@@ -62,11 +63,11 @@ testApp("without permission, both the page and the form are denied, and nothing 
     [member, `${path}/${admin.userId}/role`, { role: "MEMBER" }],
     [member, `${path}/${member.userId}/role`, { role: "OWNER" }],
     [member, `${path}/${admin.userId}/remove`, { keys: "revoke" }],
-    [member, `${path}/${member.userId}/owner`, {}],
     [admin, `${path}/${other.userId}/role`, { role: "MEMBER" }],
     [admin, `${path}/${admin.userId}/role`, { role: "OWNER" }],
     [admin, `${path}/${owner.userId}/remove`, { keys: "keep" }],
-    [admin, `${path}/${member.userId}/owner`, {}],
+    [member, transfer, { userId: member.userId }],
+    [admin, transfer, { userId: member.userId }],
   ];
   for (const [person, address, form] of refused) {
     const shown = await page(test, address, person);
@@ -85,13 +86,15 @@ testApp(
     const asked = await page(test, address, owner);
     assert.match(asked.html, /value="MEMBER" checked/);
     for (const sentence of Object.values(roleSentences)) assert.match(asked.html, inPage(sentence));
+    assert.match(asked.html, /There will be 2 owners/);
     const odd = await submit(test, address, { form: { role: "KING" }, person: owner });
     assert.equal(odd.status, 422);
     assert.match(odd.html, /id="role-error"/);
     assert.equal((await submit(test, address, { form: {}, person: owner })).status, 422);
     const changed = await submit(test, address, { form: { role: "ADMIN" }, person: owner });
-    assert.equal(changed.location, `${path}?done=role`);
-    assert.deepEqual(noticesOf((await page(test, `${path}?done=role`, owner)).html), [words.roleChanged]);
+    assert.equal(changed.location, `${path}?done=role&id=${member.userId}`);
+    const { html } = await page(test, changed.location ?? "", owner);
+    assert.deepEqual(noticesOf(html), ["Mia Member is now an admin."]);
     assert.match((await page(test, path, member)).html, inPage(words.invite));
     assert.equal((await submit(test, address, { form: { role: "ADMIN" }, person: owner })).location, path);
   },
@@ -113,9 +116,10 @@ testApp(
     assert.match((await page(test, chosen, owner)).html, /value="OWNER" checked/);
     assert.equal(
       (await submit(test, address, { form: { role: "OWNER" }, person: owner })).location,
-      `${path}?done=role`,
+      `${path}?done=role&id=${member.userId}`,
     );
     assert.equal((await rolesOf(test, owner))["Mia Member"], "OWNER");
+    assert.doesNotMatch((await page(test, address, owner)).html, /There will be/);
   },
 );
 
@@ -150,11 +154,12 @@ for (const keys of ["revoke", "keep"] as const) {
     assert.match(unsaid.html, /id="keys-error"/);
     assert.equal((await page(test, path, member)).status, 200);
     const removed = await submit(test, address, { form: { keys }, person: owner });
-    assert.equal(removed.location, `${path}?done=removed`);
+    assert.equal(removed.location, `${path}?done=removed&id=${member.userId}`);
+    const [said = ""] = noticesOf((await page(test, removed.location ?? "", owner)).html);
+    assert.match(said, /^Mia Member has been removed from/);
     const used = await test.send("/api/v1/usage", { apiKey: fullKey, json: usage });
     assert.equal(used.status, keys === "keep" ? 201 : 401);
-    const html = (await page(test, path, owner)).html;
-    assert.doesNotMatch(html, /Mia Member/);
+    assert.doesNotMatch((await page(test, path, owner)).html, /Mia Member/);
     // The removed member's next request, on any page: they belong to no organization.
     for (const place of [path, "/portal/api-keys", "/portal/usage", "/portal/organization", address]) {
       assert.equal((await page(test, place, member)).location, "/portal/organizations", place);
@@ -178,47 +183,56 @@ testApp("leaving asks for confirmation, and continues with the remaining organiz
   assert.equal((await rolesOf(test, owner))["Mia Member"], undefined);
 });
 
-testApp(
-  "transferring ownership requires recent authentication and confirmation, and swaps the roles",
-  async (test) => {
-    const { owner, member } = await team(test);
-    const choose = await page(test, "/portal/organization/hand-over", owner);
-    assert.match(choose.html, new RegExp(`value="${member.userId}"`));
-    assert.doesNotMatch(choose.html, new RegExp(`value="${owner.userId}"`));
-    const nobody = await submit(test, "/portal/organization/hand-over", { person: owner });
-    assert.equal(nobody.status, 422);
-    assert.match(nobody.html, inPage(words.chooseOwner));
-    const address = `${path}/${member.userId}/owner`;
-    const chosen = await submit(test, "/portal/organization/hand-over", {
-      form: { userId: member.userId },
-      person: owner,
-    });
-    assert.equal(chosen.location, address);
-    test.advance(recentAuthenticationMs);
-    const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(address)}`;
-    assert.equal((await page(test, address, owner)).location, confirm);
-    assert.equal((await submit(test, address, { person: owner })).location, confirm);
-    assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
-    test.advance(-recentAuthenticationMs);
-    assert.match((await page(test, address, owner)).html, /<h1>[^<]*<bdi>Mia Member<\/bdi>/);
-    assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=owner`);
-    const after = await rolesOf(test, owner);
-    assert.deepEqual([after["Mia Member"], after["Olive Owner"]], ["OWNER", "ADMIN"]);
-    assert.equal((await page(test, "/portal/organization/hand-over", owner)).status, 403);
-  },
-);
-
-testApp("entering the password returns to the page, which then works", async (test) => {
+testApp("transferring ownership requires recent authentication, and swaps the roles", async (test) => {
   const { owner, member } = await team(test);
-  const address = `${path}/${member.userId}/owner`;
   test.advance(recentAuthenticationMs);
-  const asked = await page(test, (await page(test, address, owner)).location ?? "", owner);
+  const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(transfer)}`;
+  const form = { userId: member.userId };
+  assert.equal((await page(test, transfer, owner)).location, confirm);
+  assert.equal((await submit(test, transfer, { form, person: owner })).location, confirm);
+  assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
+  const asked = await page(test, confirm, owner);
   const return_to = /name="return_to" value="([^"]+)"/.exec(asked.html)?.[1] ?? "";
-  const form = { password: testPassword, return_to };
-  const proved = await submit(test, "/portal/confirm-password", { form, person: owner });
-  assert.equal(proved.location, address);
-  assert.equal((await page(test, address, owner)).status, 200);
-  assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=owner`);
+  const proof = { password: testPassword, return_to };
+  const proved = await submit(test, "/portal/confirm-password", { form: proof, person: owner });
+  assert.equal(proved.location, transfer);
+  const { html } = await page(test, transfer, owner);
+  assert.ok(html.includes(`value="${member.userId}"`));
+  assert.ok(!html.includes(`value="${owner.userId}"`));
+  assert.match(html, inPage(words.becomesAdmin));
+  const done = await submit(test, transfer, { form, person: owner });
+  assert.equal(done.location, `/portal/organization?done=transferred&id=${member.userId}`);
+  assert.deepEqual(noticesOf((await page(test, done.location ?? "", owner)).html), [words.transferred]);
+  const after = await rolesOf(test, owner);
+  assert.deepEqual([after["Mia Member"], after["Olive Owner"]], ["OWNER", "ADMIN"]);
+  assert.equal((await page(test, transfer, owner)).status, 403);
+});
+
+testApp("ownership is transferred to someone who was chosen and is a member", async (test) => {
+  const { owner, member } = await team(test);
+  const stranger = await test.signUp("Sam Stranger");
+  for (const userId of ["", "usr_0", stranger.userId, owner.userId]) {
+    const refused = await submit(test, transfer, { form: { userId }, person: owner });
+    assert.equal(refused.status, 422, userId);
+    assert.match(refused.html, /id="userId-error"/);
+  }
+  const alone = (await page(test, transfer, stranger)).html;
+  assert.match(alone, inPage(words.alone));
+  assert.ok(!alone.includes(`action="${transfer}"`));
+  assert.equal((await rolesOf(test, member))["Olive Owner"], "OWNER");
+});
+
+testApp("a message about someone whom the viewer can't see says nothing", async (test) => {
+  const { owner, member } = await team(test);
+  const stranger = await test.signUp("Sam Stranger");
+  for (const done of ["role", "removed", "invited", "resent", "revoked"]) {
+    for (const [person, id] of [[owner, stranger.userId], [member, owner.userId], [owner, "x"]] as const) {
+      const { status, html } = await page(test, `${path}?done=${done}&id=${id}`, person);
+      assert.equal(status, 200);
+      const isMember = done === "role" && person === member;
+      assert.equal(noticesOf(html).length, isMember ? 1 : 0, `${done} ${id}`);
+    }
+  }
 });
 
 testApp(
@@ -241,7 +255,7 @@ testApp("members of another organization have no page", async (test) => {
   const { owner } = await team(test);
   const stranger = await test.signUp("Sam Stranger");
   for (const id of [stranger.userId, "usr_0", "leave", "%2e%2e", "key_01"]) {
-    for (const action of ["role", "remove", "owner"]) {
+    for (const action of ["role", "remove"]) {
       const address = `${path}/${id}/${action}`;
       assert.equal((await page(test, address, owner)).status, 404, `GET ${address}`);
       const form = { role: "ADMIN", keys: "revoke" };
@@ -274,8 +288,8 @@ testApp("names with markup are escaped on every page about a member", async (tes
   const owner = await test.signUp(`<b onclick="x()">Olive</b>`);
   const name = `<script>alert(1)</script>"'&`;
   const member = await joinBy(test, owner, { name });
-  const paths = [path, ...["role", "remove", "owner"].map((action) => `${path}/${member.userId}/${action}`)];
-  for (const one of [...paths, "/portal/organization/hand-over", "/portal/organizations"]) {
+  const paths = [path, ...["role", "remove"].map((action) => `${path}/${member.userId}/${action}`)];
+  for (const one of [...paths, transfer, "/portal/organizations"]) {
     const { status, html } = await page(test, one, owner);
     assert.equal(status, 200, one);
     assert.doesNotMatch(html, /<script>|<b onclick/, one);

@@ -68,7 +68,7 @@ testApp(
       cookie,
       form: { code: codeOf(ada.secret, test.now()), return_to: "//evil.example" },
     });
-    assert.equal(sent.location, "/portal/api-keys");
+    assert.equal(sent.location, "/portal");
     for (const cookie of ["", "sign_in_step=x", `sign_in_step=${"A".repeat(43)}`]) {
       const page = await open(test, "/sign-in/second-step?return_to=%2Fportal%2Fusage", { cookie });
       assert.equal(page.location, "/sign-in?return_to=%2Fportal%2Fusage");

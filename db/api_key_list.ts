@@ -1,0 +1,92 @@
+// The SQL of the list of keys: it reads many keys of an organization, but never more than a limit.
+import type { SessionActor } from "../domain/actor.ts";
+import type { ListedKey } from "../domain/key_list.ts";
+import {
+  type ApiKeyRow,
+  type ApiKeyScope,
+  endOfKey,
+  inScope,
+  isActiveIn,
+  selectApiKeys,
+} from "./api_keys.ts";
+import { insertAuditEvents } from "./audit.ts";
+import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
+
+/**
+ * Reads the keys of an organization that work at `now`, or those that ended last.
+ *
+ * @param options `limit`: the maximum number of keys that are read, including those of others than `createdBy`.
+ * @returns The keys in the scope, and whether there may be more.
+ */
+export async function findListedKeys(
+  database: DatabaseReader,
+  { organizationId, createdBy }: ApiKeyScope,
+  { isActive, now, limit }: { isActive: boolean; now: number; limit: number },
+): Promise<{ keys: ListedKey[]; isCut: boolean }> {
+  const which = isActive
+    ? sql`${isActiveIn(organizationId, now)} ORDER BY ${endOfKey}`
+    : sql`k.organization_id = ${organizationId} AND ${endOfKey} <= ${now} ORDER BY ${endOfKey} DESC`;
+  const isOwn = createdBy === undefined ? sql`true` : sql`created_by = ${createdBy}`;
+  const row = await database.readFirst<{ json: string; total: number }>(sql`
+    SELECT json_group_array(json_array(id, number, lineage, name, key_prefix, created_at, last_used_at,
+      coalesce(revoked_at, expires_at))) FILTER (WHERE ${isOwn}) AS json, count(*) AS total
+    FROM (SELECT k.* FROM api_keys k WHERE ${which} LIMIT ${limit})`);
+  const rows: ListedKeyValues[] = JSON.parse(row?.json ?? "[]");
+  const keys = rows.map(([id, number, lineage, name, keyPrefix, createdAt, lastUsedAt, endsAt]) => ({
+    id,
+    number,
+    lineage,
+    name,
+    keyPrefix,
+    createdAt,
+    lastUsedAt,
+    endsAt,
+  }));
+  return { keys, isCut: (row?.total ?? 0) >= limit };
+}
+
+type ListedKeyValues = [
+  id: string,
+  number: number,
+  lineage: number,
+  name: string,
+  keyPrefix: string,
+  createdAt: number,
+  lastUsedAt: number | null,
+  endsAt: number | null,
+];
+
+/** @returns Keys of an organization by id, in no particular order. */
+export function findApiKeysById(
+  database: DatabaseReader,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<ApiKeyRow[]> {
+  return database.read(sql`${selectApiKeys} WHERE k.organization_id = ${organizationId}
+    AND k.id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`);
+}
+
+/**
+ * Revokes active keys in the scope, with other active keys of their lineages, if they were neither used nor created since a time.
+ *
+ * @param options `ids`: at most some hundred. `since` and `now`: milliseconds since 1970.
+ * @returns The statement that writes their audit entries, and after it the one that revokes them and returns their ids.
+ */
+export function revokeUnusedApiKeys(
+  actor: SessionActor,
+  scope: ApiKeyScope,
+  { ids, since, now }: { ids: readonly string[]; since: number; now: number },
+): Statement[] {
+  const isUnused = sql`${inScope(scope)} AND ${isActiveIn(scope.organizationId, now)}
+    AND k.lineage IN (SELECT lineage FROM api_keys WHERE id IN (SELECT value FROM json_each(${
+    JSON.stringify(ids)
+  })))
+    AND k.created_at < ${since} AND coalesce(k.last_used_at, 0) < ${since}`;
+  const rows =
+    sql`SELECT k.organization_id AS organizationId, k.id AS targetId, k.name AS targetName, '{}' AS details
+    FROM api_keys k WHERE ${isUnused}`;
+  return [
+    insertAuditEvents(actor, "api_key.revoked", { now, rows }),
+    sql`UPDATE api_keys AS k SET revoked_at = ${now} WHERE ${isUnused} RETURNING id`,
+  ];
+}

@@ -1,0 +1,28 @@
+// The SQL of the names that pages show for usage: the operator's products, and those that an organization uses.
+import { type DatabaseReader, sql } from "../engine/database.ts";
+import { type ProductRow, selectProducts } from "../operator/products.ts";
+import { numberOf } from "./usage_sums.ts";
+
+/** @returns The operator's products, the oldest first. @throws {DatabaseError} */
+export function findProductsByAge(database: DatabaseReader): Promise<ProductRow[]> {
+  return database.read(sql`${selectProducts} ORDER BY p.created_at, p.slug`);
+}
+
+/**
+ * @param options `organizationId`: null for all organizations together. `limit`: the maximum number of products.
+ * @returns Slugs of the products that it has recorded, in the order of first use; if there are too many, those in the operator's
+ *   list are among them. @throws {DatabaseError}
+ */
+export async function listUsedProducts(
+  database: DatabaseReader,
+  { organizationId, limit }: { organizationId: string | null; limit: number },
+): Promise<string[]> {
+  const organization = organizationId === null ? sql`0` : numberOf(organizationId);
+  const rows = await database.read<{ slug: string }>(sql`
+    SELECT slug FROM (
+      SELECT product_slug AS slug, min(id) AS first FROM usage_series
+      WHERE organization = ${organization} GROUP BY product_slug
+      ORDER BY product_slug IN (SELECT slug FROM products) DESC, min(id) LIMIT ${limit})
+    ORDER BY first`);
+  return rows.map(({ slug }) => slug);
+}

@@ -1,0 +1,157 @@
+// The list of an organization's keys: its parts, its orders, and one line for a key and those that replaced it.
+import { type ApiKey, apiKeyTag } from "./api_key.ts";
+import type { KeyUsage } from "./meter/key_usage.ts";
+
+/** Active keys that expire within this time are marked. */
+export const keyExpiresSoonMs = 14 * 24 * 3_600_000;
+/** Keys that were not used for this long can be revoked together, and how many at a time. */
+export const keyUnusedMs = 90 * 24 * 3_600_000;
+export const unusedKeysRevokedMax = 50;
+/** Lines of a page. */
+export const keyListPageItems = 50;
+/** Active keys that the list has, and keys that it has of those that ended last. */
+export const listedKeysMax = 10_000;
+/** With more lines, they are sorted by usage only if someone asks for it. */
+export const linesByUsageMax = 500;
+
+/** The parts of the list. Expiring keys are active, too. */
+export const keyStates = ["active", "expiring", "inactive"] as const;
+export type KeyState = (typeof keyStates)[number];
+
+/** The orders of the list. `end`: the next to expire first, or the last one that ended. */
+export const keyOrders = ["usage", "used", "created", "name", "end"] as const;
+export type KeyOrder = (typeof keyOrders)[number];
+
+/** A key with those that it replaced. */
+export interface KeyLine extends ApiKey {
+  /** The last use of any of them. */
+  readonly lastUsedAt: string | null;
+  /** Active and expires soon. */
+  readonly expiresSoon: boolean;
+  /** When the last replaced key stops working; null if none works. */
+  readonly oldKeyEndsAt: string | null;
+}
+
+/** A key of which lines are made. Times in milliseconds since 1970. */
+export interface ListedKey {
+  readonly id: string;
+  /** A newer key has a higher one. */
+  readonly number: number;
+  /** The same for keys that replaced each other. */
+  readonly lineage: number;
+  readonly name: string;
+  readonly keyPrefix: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+  /** When it ended or will end; null for never. */
+  readonly endsAt: number | null;
+}
+
+/** A line as it is sorted and counted. */
+export interface ListedLine {
+  /** The newest active key; the newest if none is active. */
+  readonly current: ListedKey;
+  readonly isActive: boolean;
+  readonly lastUsedAt: number | null;
+  /** When the last of the other active keys ends, if there are any. */
+  readonly oldKeyEndsAt: number | null;
+}
+
+/** @returns A line for each lineage. */
+export function toLines(active: readonly ListedKey[], ended: readonly ListedKey[]): ListedLine[] {
+  const lines = new Map<number, ListedLine>();
+  const add = (key: ListedKey, isActive: boolean) => {
+    const line = lines.get(key.lineage);
+    if (line === undefined) {
+      const { lastUsedAt } = key;
+      lines.set(key.lineage, { current: key, isActive, lastUsedAt, oldKeyEndsAt: null });
+      return;
+    }
+    const isNewer = line.isActive === isActive && key.number > line.current.number;
+    const other = isNewer ? line.current : key;
+    lines.set(key.lineage, {
+      ...line,
+      current: isNewer ? key : line.current,
+      lastUsedAt: later(line.lastUsedAt, key.lastUsedAt),
+      oldKeyEndsAt: isActive ? later(line.oldKeyEndsAt, other.endsAt) : line.oldKeyEndsAt,
+    });
+  };
+  for (const key of active) add(key, true);
+  for (const key of ended) add(key, false);
+  return [...lines.values()];
+}
+
+function later(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? a ?? b : Math.max(a, b);
+}
+
+/** @returns Whether a line belongs to a part of the list at `now`. */
+export function isInState({ current, isActive }: ListedLine, state: KeyState, now: number): boolean {
+  if (state === "inactive") return !isActive;
+  return isActive && (state === "active" || expiresSoon(current, now));
+}
+
+/** @returns Whether an active key expires soon. */
+export function expiresSoon({ endsAt }: Pick<ListedKey, "endsAt">, now: number): boolean {
+  return endsAt !== null && endsAt - now < keyExpiresSoonMs;
+}
+
+/** @returns Whether an active line was neither used nor created in the last 90 days. */
+export function isUnused({ current, isActive, lastUsedAt }: ListedLine, now: number): boolean {
+  return isActive && Math.max(current.createdAt, lastUsedAt ?? 0) < now - keyUnusedMs;
+}
+
+/** @returns A search without what could not be found: a pasted key is found by its prefix, and must not be repeated in addresses. */
+export function keySearchOf(typed: string): string {
+  const text = typed.normalize("NFKC").trim();
+  return text.startsWith(apiKeyTag) ? text.slice(0, apiKeyTag.length + shownCharacters) : text;
+}
+
+/** Characters of a key's prefix after its tag. */
+const shownCharacters = 8;
+
+/** @returns A condition for lines whose name or prefix has a text, in upper or lower case. */
+export function matches(search: string): (line: ListedLine) => boolean {
+  const wanted = search.toLowerCase();
+  if (wanted === "") return () => true;
+  return ({ current: { name, keyPrefix } }) =>
+    name.normalize("NFKC").toLowerCase().includes(wanted) || keyPrefix.toLowerCase().includes(wanted);
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+/** Sorts lines. `usage` is by the id of the current key, and only read for that order. */
+export function sortLines(
+  lines: readonly ListedLine[],
+  order: KeyOrder,
+  usage: ReadonlyMap<string, KeyUsage>,
+): ListedLine[] {
+  const newestFirst = (a: ListedLine, b: ListedLine) => b.current.number - a.current.number;
+  const byUsage = usageOrder(usage);
+  const orders: Record<KeyOrder, (a: ListedLine, b: ListedLine) => number> = {
+    created: newestFirst,
+    name: (a, b) => collator.compare(a.current.name, b.current.name),
+    used: (a, b) => (b.lastUsedAt ?? 0) - (a.lastUsedAt ?? 0),
+    end: (a, b) => a.current.endsAt === b.current.endsAt ? 0 : (a.isActive ? 1 : -1) * (endOf(a) - endOf(b)),
+    usage: (a, b) => byUsage(a.current.id, b.current.id),
+  };
+  const compare = orders[order];
+  return lines.toSorted((a, b) => compare(a, b) || newestFirst(a, b));
+}
+
+function endOf({ current: { endsAt } }: ListedLine): number {
+  return endsAt ?? Infinity;
+}
+
+/** Quantities of different metrics can't be compared: keys of the metric with the most records are first. */
+function usageOrder(usage: ReadonlyMap<string, KeyUsage>): (a: string, b: string) => number {
+  const all = new Map<string, number>();
+  for (const { metric: { slug }, records } of usage.values()) all.set(slug, (all.get(slug) ?? 0) + records);
+  return (id, other) => {
+    const [a, b] = [usage.get(id), usage.get(other)];
+    if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+    const [slug, otherSlug] = [a.metric.slug, b.metric.slug];
+    if (slug === otherSlug) return Number(b.micros - a.micros);
+    return (all.get(otherSlug) ?? 0) - (all.get(slug) ?? 0) || (slug < otherSlug ? -1 : 1);
+  };
+}

@@ -1,0 +1,32 @@
+// The usage of one key with its rotations, as its page shows it.
+import type { Catalogue, CatalogueMetric, CatalogueProduct } from "./catalogue.ts";
+import type { UsageStack } from "./usage_report.ts";
+import type { UsageWindow } from "./usage_window.ts";
+
+/** The total of a metric. */
+export interface KeyMetric extends CatalogueMetric {
+  /** An exact decimal text. */
+  readonly total: string;
+  /** Percentages to one decimal place: of the 30 days before, and of the total of all keys; null if that is 0. */
+  readonly change: number | null;
+  readonly share: number | null;
+}
+
+/** The last 30 days with today. */
+export interface KeyReport {
+  /** The names and units of what the organization uses. */
+  readonly catalogue: Catalogue;
+  /** Those with the most records first. */
+  readonly metrics: readonly KeyMetric[];
+  /** The names of what was recorded last; null if nothing was. */
+  readonly lastRecord: { readonly product: string; readonly metric: string } | null;
+  /** One metric by day and product; null without usage. */
+  readonly chart: {
+    readonly metric: CatalogueMetric;
+    readonly windows: readonly UsageWindow[];
+    readonly stack: UsageStack;
+    readonly products: ReadonlyMap<string, CatalogueProduct>;
+    /** The sum of today as an exact decimal text. */
+    readonly today: string;
+  } | null;
+}

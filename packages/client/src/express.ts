@@ -1,0 +1,124 @@
+// Middleware for Express 4 and 5, and for other servers with the same form of middleware.
+import type { SignedIn } from "./browser.d.ts";
+import { type KeyOptions, keyRule, type VerifiedApiKey } from "./key_rule.ts";
+import type { Denial, RequestView } from "./middleware.ts";
+import { type SessionOptions, sessionRule } from "./session_rule.ts";
+
+export type { KeyOptions, MeteredUsage, VerifiedApiKey } from "./key_rule.ts";
+export type { SessionOptions } from "./session_rule.ts";
+
+/** What the middlewares use of a request of Express. */
+export interface ExpressRequest {
+  readonly method: string;
+  /** Unlike `url`, it includes the path at which a router is mounted. */
+  readonly originalUrl: string;
+  readonly protocol: string;
+  // deno-lint-ignore no-explicit-any
+  readonly params: Readonly<Record<string, any>>;
+  // deno-lint-ignore no-explicit-any
+  readonly query: Readonly<Record<string, any>>;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly headersDistinct?: Readonly<Record<string, string[] | undefined>>;
+}
+
+/** What the middlewares use of a response of Express. */
+export interface ExpressResponse {
+  statusCode: number;
+  readonly headersSent: boolean;
+  setHeader(name: string, value: string): unknown;
+  // deno-lint-ignore no-explicit-any
+  end: (...args: any[]) => any;
+  once(event: "close", listener: () => void): unknown;
+}
+
+/** Middleware of Express. */
+export type ExpressMiddleware<R, S> = (request: R, response: S, next: (error?: unknown) => void) => void;
+
+const sessions = new WeakMap<object, SignedIn>();
+const apiKeys = new WeakMap<object, VerifiedApiKey>();
+
+/** @returns The user of a request, with the organization and role that were checked. @throws {Error} Without `requireSession`. */
+export function sessionOf(request: object): SignedIn {
+  return found(sessions.get(request), "requireSession");
+}
+
+/** @returns The API key of a request, and its organization. @throws {Error} Without `requireKey`. */
+export function apiKeyOf(request: object): VerifiedApiKey {
+  return found(apiKeys.get(request), "requireKey");
+}
+
+function found<T>(value: T | undefined, middleware: string): T {
+  if (value === undefined) throw new Error(`${middleware} did not run for this request`);
+  return value;
+}
+
+/** Requires a session that meets the conditions. Handlers get it from {@linkcode sessionOf}. @param options The conditions. */
+export function requireSession<R extends ExpressRequest, S extends ExpressResponse>(
+  options: SessionOptions<R>,
+): ExpressMiddleware<R, S> {
+  const decide = sessionRule(options);
+  return function requireSession(request, response, next) {
+    decide(request, viewOf(request)).then(({ passed, denial }) => {
+      if (denial !== undefined) return deny(response, denial);
+      sessions.set(request, passed);
+      next();
+    }).catch(next);
+  };
+}
+
+/**
+ * Requires an API key that works and meets the conditions. Handlers get it from {@linkcode apiKeyOf}. Can meter and limit requests.
+ *
+ * @param options The conditions.
+ */
+export function requireKey<R extends ExpressRequest, S extends ExpressResponse>(
+  options: KeyOptions<R, S>,
+): ExpressMiddleware<R, S> {
+  const { decide, settle } = keyRule(options);
+  return function requireKey(request, response, next) {
+    decide(request, viewOf(request)).then(({ passed, headers, denial }) => {
+      if (denial !== undefined) return deny(response, denial);
+      apiKeys.set(request, passed);
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+      onceAnswered(response, () => settle(passed, { request, response, status: response.statusCode }));
+      next();
+    }).catch(next);
+  };
+}
+
+function viewOf({ method, originalUrl, protocol, headers, headersDistinct }: ExpressRequest): RequestView {
+  const path = originalUrl.startsWith("/") ? originalUrl : "/";
+  // Node.js keeps the first of several; a proxy may have read another.
+  const authorization = headersDistinct?.["authorization"];
+  const isRepeated = authorization !== undefined && authorization.length > 1;
+  return {
+    method,
+    url: `${protocol}://${headers["host"]}${path}`,
+    headers: isRepeated ? { ...headers, authorization } : headers,
+  };
+}
+
+function deny(response: ExpressResponse, { status, headers, body }: Denial): void {
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.end(body ?? undefined);
+}
+
+/** Calls back once, when the response ends, or when the client disconnects after it began. */
+function onceAnswered(response: ExpressResponse, callback: () => void): void {
+  let isDone = false;
+  const done = () => {
+    if (isDone) return;
+    isDone = true;
+    callback();
+  };
+  const { end } = response;
+  // The handler ends the response even if the client has disconnected before it began.
+  response.end = (...args) => {
+    done();
+    return end.apply(response, args);
+  };
+  response.once("close", () => {
+    if (response.headersSent) done();
+  });
+}

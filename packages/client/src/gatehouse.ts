@@ -1,0 +1,178 @@
+// The client for a product's server: who is signed in, and what a customer's API key may do.
+import type { KeyVerification as Verification, VerifiedUsage, VerifyKey } from "./api.ts";
+import type { SessionUser } from "./browser.d.ts";
+import { call, fromEnvironment, type Service, serviceUrl } from "./http.ts";
+import { Meter, type MeterOptions } from "./meter/meter.ts";
+import { type RequestLike, sessionCookies } from "./session_cookie.ts";
+
+/** Options of {@linkcode Gatehouse}. */
+export interface GatehouseOptions {
+  /** The address of your Gatehouse, such as `https://auth.example.com`. Default: the environment variable `GATEHOUSE_URL`. */
+  readonly url?: string | URL | undefined;
+  /** Needed by `verify()` and the meter. Default: the environment variable `GATEHOUSE_OPERATOR_TOKEN`. */
+  readonly operatorToken?: string | undefined;
+  /** How long a call may take, its retry included, in milliseconds. Default: 5,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Options of the meter, such as `spool`. */
+  readonly meter?: Omit<MeterOptions, "url" | "apiKey" | "operatorToken"> | undefined;
+  /** Replaces the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/** What the key must be allowed to do. */
+export interface VerifyOptions {
+  /** Permissions that the key must have, all of them. */
+  readonly permissions?: readonly string[] | undefined;
+  /** Usage that must fit into the hard limits of the key and its organization. */
+  readonly usage?: VerifyUsage | undefined;
+}
+
+/** Usage to check, and to record if `record` is true. */
+export interface VerifyUsage {
+  /** The product's slug. */
+  readonly product: string;
+  readonly metric: string;
+  /** Default: 1. Rounded to 6 decimal places. */
+  readonly quantity?: number | undefined;
+  /** Records the usage, if the key is valid and the usage fits. */
+  readonly record?: boolean | undefined;
+  /** Makes repeated calls record the usage once. Default: a new one for each call. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** The key works, has the permissions, and the usage fits. */
+export interface ValidKey extends Verification {
+  readonly valid: true;
+  readonly code: "VALID";
+  readonly apiKey: NonNullable<Verification["apiKey"]>;
+  readonly organization: NonNullable<Verification["organization"]>;
+}
+
+/** The key must not be accepted; `code` says why. */
+export interface InvalidKey extends Verification {
+  readonly valid: false;
+  readonly code: Exclude<Verification["code"], "VALID">;
+}
+
+/** Whether a key works. Check `valid`. */
+export type KeyVerification = ValidKey | InvalidKey;
+
+const signedOut: SessionUser = {
+  authenticated: false,
+  user: null,
+  organizationId: null,
+  role: null,
+  memberships: [],
+};
+const notFound: KeyVerification = {
+  valid: false,
+  code: "NOT_FOUND",
+  apiKey: null,
+  organization: null,
+  limits: [],
+};
+
+/** Checks sessions and API keys, and records usage. Nothing is cached: revoked keys and ended sessions stop working immediately. */
+export class Gatehouse {
+  readonly #service: Service;
+  readonly #options: GatehouseOptions;
+  #meter: Meter | undefined;
+
+  /** @throws {TypeError} Without a valid URL, or with a spool but without an operator token. */
+  constructor(options: GatehouseOptions = {}) {
+    const { fetch = (...request) => globalThis.fetch(...request), timeoutMs = 5_000 } = options;
+    this.#service = { url: serviceUrl(options.url), timeoutMs, fetch };
+    this.#options = options;
+    // Sends what an earlier process left, even if nothing is recorded.
+    if (options.meter?.spool !== undefined) this.#meter = this.meter;
+  }
+
+  /** The address of your Gatehouse, without a slash at the end. */
+  get url(): string {
+    return this.#service.url;
+  }
+
+  /**
+   * Returns who is signed in. Only the session cookies of the request are sent to Gatehouse; without one, nothing is.
+   *
+   * @param request A `Request`, a request of Node.js, or the headers of one.
+   * @throws {GatehouseError}
+   */
+  async me(request: RequestLike): Promise<SessionUser> {
+    const cookie = sessionCookies(request);
+    if (cookie === null) return signedOut;
+    const expected = "authenticated";
+    return await call(this.#service, {
+      path: "/api/auth/me",
+      headers: { Cookie: cookie },
+      expected,
+    }) as SessionUser;
+  }
+
+  /**
+   * Verifies a customer's API key.
+   *
+   * @param key The key as the customer sent it. One that is empty or malformed is not found.
+   * @throws {GatehouseError} If Gatehouse can't be asked. An invalid key is no error: check `valid`.
+   * @throws {TypeError} Without an operator token.
+   */
+  async verify(key: string, options: VerifyOptions = {}): Promise<KeyVerification> {
+    const { permissions, usage } = options;
+    // Gatehouse would reject other characters as invalid JSON strings, and has no key with them.
+    // Headers of Node.js can be undefined or arrays.
+    if (typeof key !== "string" || !/^[\x21-\x7e]{1,1000}$/.test(key)) return notFound;
+    const body: VerifyKey = {
+      key,
+      ...(permissions === undefined ? {} : { permissions }),
+      ...(usage === undefined ? {} : { usage: verifiedUsage(usage) }),
+    };
+    return await call(this.#service, {
+      path: "/api/v1/keys/verify",
+      headers: { Authorization: `Bearer ${this.#token()}` },
+      body,
+      expected: "valid",
+    }) as KeyVerification;
+  }
+
+  /** The meter, with the same address and operator token. It is created on first use, or with the client if it has a spool. @throws {TypeError} Without an operator token. */
+  get meter(): Meter {
+    return this.#meter ??= new Meter({
+      fetch: this.#options.fetch,
+      ...this.#options.meter,
+      url: this.url,
+      operatorToken: this.#token(),
+    });
+  }
+
+  /**
+   * Closes the meter, if it was used.
+   *
+   * @returns Whether all usage was sent or rejected in time. Default time: 10 seconds.
+   */
+  async close(options?: { timeoutMs?: number | undefined }): Promise<boolean> {
+    return await this.#meter?.close(options) ?? true;
+  }
+
+  #token(): string {
+    const token = (this.#options.operatorToken ?? fromEnvironment("GATEHOUSE_OPERATOR_TOKEN"))?.trim() ?? "";
+    // The errors of `fetch` show headers with invalid characters.
+    if (/^[\x21-\x7e]+$/.test(token)) return token;
+    throw new TypeError(
+      "Set the option operatorToken, or the environment variable GATEHOUSE_OPERATOR_TOKEN, to an operator token.",
+    );
+  }
+}
+
+function verifiedUsage({ product, metric, quantity = 1, ...usage }: VerifyUsage): VerifiedUsage {
+  if (typeof quantity !== "number") throw new TypeError("usage.quantity must be a number.");
+  const { record = false, idempotencyKey = record ? crypto.randomUUID() : undefined } = usage;
+  return {
+    productSlug: product,
+    metric,
+    // Like the meter, for sums such as 0.1 + 0.2.
+    quantity: Number(quantity.toFixed(6)),
+    record,
+    // So that the retry after a lost response doesn't count twice.
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  };
+}

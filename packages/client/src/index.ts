@@ -1,0 +1,24 @@
+// @gatehouse/client: what a product's server imports.
+export { Gatehouse } from "./gatehouse.ts";
+export type {
+  GatehouseOptions,
+  InvalidKey,
+  KeyVerification,
+  ValidKey,
+  VerifyOptions,
+  VerifyUsage,
+} from "./gatehouse.ts";
+export { Meter } from "./meter/meter.ts";
+export type {
+  MeterOptions,
+  MeterProblem,
+  MeterProblemKind,
+  MeterStats,
+  SentRecord,
+  Usage,
+} from "./meter/meter.ts";
+export { ApiError, ConnectionError, GatehouseError, RateLimitError, TimeoutError } from "./errors.ts";
+export type { ErrorDetail } from "./errors.ts";
+export type { LimitStanding } from "./api.ts";
+export type { RequestHeaders, RequestLike } from "./session_cookie.ts";
+export type { Membership, Role, SessionUser, SignedIn, SignedOut, User } from "./browser.d.ts";

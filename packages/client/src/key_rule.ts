@@ -1,0 +1,186 @@
+// What requireKey requires of a request, and how it meters and limits it.
+import type { LimitStanding } from "./api.ts";
+import type { Gatehouse, KeyVerification, ValidKey } from "./gatehouse.ts";
+import {
+  type Decision,
+  type Denied,
+  denied,
+  failClosed,
+  headerOf,
+  type MaybePromise,
+  type RequestView,
+  requireValues,
+} from "./middleware.ts";
+
+/** Options of `requireKey`. `R` and `S` are the request and the response of the framework. */
+export interface KeyOptions<R, S> {
+  readonly gatehouse: Gatehouse;
+  /** Permissions that the key must have, all of them. */
+  readonly permission?: string | readonly string[];
+  /** What to record for each response with a status below 400. */
+  readonly meter?: MeteredUsage<R, S>;
+  /**
+   * `true`: records `meter` before the handler runs, and rejects requests that don't fit into the hard limits. Usage: only checks
+   * whether that much fits.
+   */
+  readonly limit?: true | MeteredUsage<R, S>;
+  /** Returns the key of a request. By default, it comes from `Authorization: Bearer`. */
+  readonly keyFrom?: (request: R) => MaybePromise<string | null | undefined>;
+}
+
+/** Usage of one request. */
+export interface MeteredUsage<R, S> {
+  readonly product: string;
+  readonly metric: string;
+  /** Default: 1. The response is passed if usage is recorded after the handler. */
+  readonly quantity?: number | ((request: R, response?: S) => number);
+}
+
+/** The API key of a request, and its organization. */
+export type VerifiedApiKey = ValidKey["apiKey"] & {
+  readonly organization: ValidKey["organization"];
+  /** The limits that apply to the usage of `limit`; otherwise empty. */
+  readonly limits: readonly LimitStanding[];
+};
+
+/** Decides about API keys, and records the usage of requests that passed. */
+export interface KeyRule<R, S> {
+  readonly decide: (
+    request: R,
+    view: RequestView,
+  ) => Promise<Decision<VerifiedApiKey>>;
+  /** Records the usage of a request once its response has begun, if it wasn't recorded before. Never throws. */
+  readonly settle: (
+    apiKey: VerifiedApiKey,
+    result: { request: R; response: S; status: number },
+  ) => void;
+}
+
+/** @returns The rule for these options. @throws {TypeError} */
+export function keyRule<R, S>(options: KeyOptions<R, S>): KeyRule<R, S> {
+  requireValues(options);
+  const { gatehouse, permission = [], meter, limit, keyFrom } = options;
+  if (limit === true && meter === undefined) throw new TypeError("limit: true requires meter");
+  const permissions = typeof permission === "string" ? [permission] : permission;
+  const asked = limit === true ? meter : limit;
+  // Made here, so that a wrong setting fails at the start.
+  const recorder = meter === undefined || limit === true ? null : gatehouse.meter;
+  return {
+    decide: (request, view) =>
+      failClosed(async () => {
+        const key = keyFrom === undefined
+          ? bearerToken(headerOf(view, "authorization"))
+          : await keyFrom(request);
+        // Functions without types may return anything, such as an array of Express.
+        if (typeof key !== "string" || key === "") return invalidKey();
+        const quantity = asked === undefined ? 0 : rounded(quantityOf(asked, request));
+        const verification = await gatehouse.verify(key, {
+          permissions,
+          ...asked === undefined ? {} : { usage: { ...asked, quantity, record: limit === true } },
+        });
+        return judge(verification, { permissions, quantity });
+      }),
+    settle(apiKey, { request, response, status }) {
+      if (recorder === null || meter === undefined || status >= 400) return;
+      const { product, metric } = meter;
+      let quantity = NaN;
+      try {
+        quantity = quantityOf(meter, request, response);
+      } catch {
+        // The meter rejects NaN and reports it: the response has begun, so no one can catch this.
+      }
+      recorder.record({ product, metric, quantity, apiKeyId: apiKey.id });
+    },
+  };
+}
+
+function judge(
+  verification: KeyVerification,
+  { permissions, quantity }: { permissions: readonly string[]; quantity: number },
+): Decision<VerifiedApiKey> {
+  const { apiKey, limits } = verification;
+  const headers = limitHeaders(limits);
+  if (verification.valid) {
+    const { organization } = verification;
+    return { passed: { ...verification.apiKey, organization, limits }, headers };
+  }
+  switch (verification.code) {
+    case "ORGANIZATION_SUSPENDED": {
+      const message = "This organization is suspended. Contact the people who run this service.";
+      return denied(403, "organization_suspended", message);
+    }
+    case "INSUFFICIENT_PERMISSIONS": {
+      const missing = permissions.filter((one) => !apiKey?.permissions.includes(one)).join(", ");
+      return denied(403, "permission_missing", `This API key lacks the permission ${missing}.`);
+    }
+    case "RATE_LIMITED": {
+      const message = "This API key has used up its requests of this second.";
+      return denied(429, "rate_limited", message, { headers: { "Retry-After": "1" } });
+    }
+    case "USAGE_EXCEEDED": {
+      const details = limits.filter(({ mode, remaining }) => mode === "hard" && remaining < quantity);
+      const message = "This usage exceeds a limit of your organization or of the API key.";
+      const both = { ...headers, ...retryAfterReset(details) };
+      return denied(429, "limit_exceeded", message, { headers: both, details });
+    }
+    default:
+      // Callers can't tell an unknown key from a revoked or expired one.
+      return invalidKey();
+  }
+}
+
+/** @returns The key, if there is exactly one. */
+function bearerToken(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+}
+
+function quantityOf<R, S>(
+  { quantity = 1 }: MeteredUsage<R, S>,
+  request: R,
+  response?: S,
+): number {
+  return typeof quantity === "function" ? quantity(request, response) : quantity;
+}
+
+/** @returns Without the noise of floating-point sums: Gatehouse accepts six decimals. */
+function rounded(quantity: number): number {
+  return Number(quantity.toFixed(6));
+}
+
+function invalidKey(): Denied {
+  const headers = { "WWW-Authenticate": "Bearer" };
+  return denied(401, "invalid_api_key", "Invalid or missing API key.", { headers });
+}
+
+/** The seconds of a window; those of months differ. */
+const windowSeconds: Readonly<Record<string, number>> = { minute: 60, hour: 3_600, day: 24 * 3_600 };
+
+/** @returns The hard limit with the smallest share left, if any, as in responses of Gatehouse (draft-ietf-httpapi-ratelimit-headers). */
+function limitHeaders(
+  limits: readonly LimitStanding[],
+): Record<string, string> {
+  const shareLeft = ({ remaining, quantity }: LimitStanding) => quantity === 0 ? 0 : remaining / quantity;
+  const [tightest] = limits.filter(({ mode }) => mode === "hard").sort((a, b) => shareLeft(a) - shareLeft(b));
+  if (tightest === undefined) return {};
+  const { limitId, per, quantity, remaining, resetsAt } = tightest;
+  const whole = (value: number) => Math.min(Math.floor(value), 999_999_999_999_999);
+  const time = resetsAt === null ? "" : `;t=${secondsUntil(resetsAt)}`;
+  const window = windowSeconds[per] === undefined ? "" : `;w=${windowSeconds[per]}`;
+  return {
+    "RateLimit": `"${limitId}";r=${whole(remaining)}${time}`,
+    "RateLimit-Policy": `"${limitId}";q=${whole(quantity)}${window}`,
+  };
+}
+
+/** @returns `Retry-After` for when the last window ends, unless one never does. */
+function retryAfterReset(
+  limits: readonly LimitStanding[],
+): Record<string, string> {
+  const waits = limits.map(({ resetsAt }) => resetsAt === null ? Infinity : secondsUntil(resetsAt));
+  const seconds = Math.max(1, ...waits);
+  return seconds === Infinity ? {} : { "Retry-After": String(seconds) };
+}
+
+function secondsUntil(time: string): number {
+  return Math.max(0, Math.ceil((Date.parse(time) - Date.now()) / 1000));
+}

@@ -1,0 +1,92 @@
+// What a meter can be configured with, and where the rest comes from.
+import { fromEnvironment, serviceUrl } from "../http.ts";
+import type { MeterProblem } from "./problems.ts";
+
+/** How to create a `Meter`. */
+export interface MeterOptions {
+  /** The address of Gatehouse. Default: the environment variable `GATEHOUSE_URL`. */
+  url?: string | URL | undefined;
+  /** An API key: all usage is recorded for its organization. Default: `GATEHOUSE_KEY`. */
+  apiKey?: string | undefined;
+  /** An operator token: each record names its organization or API key. Default: `GATEHOUSE_OPERATOR_TOKEN`. */
+  operatorToken?: string | undefined;
+  /**
+   * A folder for records that wait to be sent, created if missing. Without it, they wait in memory. Use one folder for
+   * each API key: a process sends what others have left in the folder with its own key.
+   */
+  spool?: string | undefined;
+  /** The most records in one request. Default and maximum: 1,000. */
+  batchRecordsMax?: number | undefined;
+  /** The most bytes of records in one request. Default: 512 KiB. */
+  batchBytesMax?: number | undefined;
+  /** How long a record waits for others to be sent with. Default: 1,000 ms. */
+  flushIntervalMs?: number | undefined;
+  /** The most records that wait in memory, up to 128 MiB. Default: 100,000. */
+  waitingRecordsMax?: number | undefined;
+  /** The most bytes that wait in the spool. Default: 1 GiB. */
+  spoolBytesMax?: number | undefined;
+  /** How long to wait for a response. Default: 10,000 ms. */
+  timeoutMs?: number | undefined;
+  /** Called when usage is delayed, rejected, dropped or rounded. Default: log to the console, at most every 10 seconds. */
+  onProblem?: ((problem: MeterProblem) => void) | undefined;
+  /** Whether SIGTERM closes the meter before it ends the process. Default: false. */
+  handleSigterm?: boolean | undefined;
+  /** Replaces `globalThis.fetch`. */
+  fetch?: typeof fetch | undefined;
+}
+
+/** Options with their defaults. */
+export interface MeterSettings {
+  readonly endpoint: string;
+  readonly credential: string;
+  readonly isOperator: boolean;
+  readonly spool: string | undefined;
+  readonly batchRecordsMax: number;
+  readonly batchBytesMax: number;
+  readonly flushIntervalMs: number;
+  readonly waitingRecordsMax: number;
+  readonly spoolBytesMax: number;
+  readonly timeoutMs: number;
+  readonly fetch: typeof fetch;
+}
+
+const batchRecordsMax = 1_000;
+
+/** @throws {TypeError} Without an address, or without exactly one of an API key and an operator token. */
+export function meterSettings(options: MeterOptions): MeterSettings {
+  const url = serviceUrl(options.url);
+  const isGiven = options.apiKey !== undefined || options.operatorToken !== undefined;
+  const { apiKey, operatorToken } = isGiven ? options : {
+    apiKey: fromEnvironment("GATEHOUSE_KEY"),
+    operatorToken: fromEnvironment("GATEHOUSE_OPERATOR_TOKEN"),
+  };
+  const credential = (apiKey || operatorToken)?.trim();
+  if (!credential || (apiKey && operatorToken)) {
+    throw new TypeError(
+      "Meter: set exactly one of `apiKey` (GATEHOUSE_KEY) and `operatorToken` (GATEHOUSE_OPERATOR_TOKEN).",
+    );
+  }
+  // Otherwise, the error of each request would show it in a log.
+  if (!/^[\x21-\x7e]+$/.test(credential)) {
+    throw new TypeError("Meter: the API key or operator token has invalid characters.");
+  }
+  const isOperator = !apiKey;
+  return {
+    endpoint: url + (isOperator ? "/api/operator/usage" : "/api/v1/usage/batch"),
+    credential,
+    isOperator,
+    spool: options.spool,
+    batchRecordsMax: Math.min(positive(options.batchRecordsMax, batchRecordsMax), batchRecordsMax),
+    batchBytesMax: positive(options.batchBytesMax, 512 * 1024),
+    flushIntervalMs: positive(options.flushIntervalMs, 1_000),
+    waitingRecordsMax: positive(options.waitingRecordsMax, 100_000),
+    spoolBytesMax: positive(options.spoolBytesMax, 1024 ** 3),
+    timeoutMs: positive(options.timeoutMs, 10_000),
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+  };
+}
+
+/** @returns The value, or the default if it is none, such as `Number(undefined)`. */
+function positive(value: number | undefined, usual: number): number {
+  return value !== undefined && value >= 1 ? value : usual;
+}

@@ -1,0 +1,1001 @@
+"""Records usage with Gatehouse in the background, without losing a record or counting it twice.
+
+    from gatehouse import Meter
+
+    meter = Meter(url="https://auth.example.com", api_key="service_live_…", spool="./usage.spool")
+    meter.record("tiles", "requests")
+
+record() never raises and never waits for the network. With a spool, records survive even a killed
+process. Copy this file into your application. It needs Python 3.9 or newer, and nothing else.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import dataclasses
+import email.utils
+import encodings.idna  # noqa: F401 - A fork during a later import would block the child.
+import http.client
+import json
+import logging
+import math
+import numbers
+import os
+import random
+import re
+import secrets
+import signal
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple
+
+__all__ = ["Meter", "Problem", "Stats"]
+
+QUANTITY_MAX = 2**53 - 1
+RECORD_BYTES_MAX = 64 * 1024
+MEMORY_BYTES_MAX = 128 * 1024 * 1024
+RESPONSE_BYTES_MAX = 1024 * 1024
+SEGMENT_BYTES_MAX = 8 * 1024 * 1024
+TARGETS = ("organizationId", "externalId", "apiKeyId")
+REJECTED_FILE = "rejected.jsonl"
+REJECTED_BYTES_MAX = 256 * 1024 * 1024
+PAUSE_MAX_SECONDS = 60.0
+FUTURE_MAX_SECONDS = 5 * 60
+ABANDONED_SECONDS = 10 * 60
+HOUSEKEEPING_SECONDS = 60.0
+OPEN_SEGMENTS_MAX = 100
+SYNC_PAUSE_SECONDS = 0.05
+PROBLEM_RECORDS_MAX = 100
+#: The shortest windows of limits: one day of the year has 23 hours.
+WINDOW_SECONDS = {"minute": 60, "hour": 3600, "day": 23 * 3600, "month": 28 * 86400 - 3600}
+OPEN_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
+HOST = re.sub(r"\W", "_", socket.gethostname(), flags=re.ASCII)
+SEGMENT_NAME = re.compile(r"(\w+)-(\d{1,9})-(\d+)-\w+\.jsonl", re.ASCII)
+
+_logger = logging.getLogger("gatehouse")
+_meters: weakref.WeakSet[Meter] = weakref.WeakSet()
+
+Kind = Literal["delayed", "rejected", "dropped", "rounded", "spool"]
+WORDS = {"delayed": "waiting", "spool": "affected"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """What happened to usage, for `on_problem`.
+
+    It is `delayed` until Gatehouse accepts it, was `rejected`, `dropped` or `rounded`, or the
+    `spool` has a fault.
+    """
+
+    kind: Kind
+    message: str  # One line for a log.
+    count: int  # How many records are affected. For `delayed`, all that wait.
+    records: tuple[Any, ...] = ()  # The rejected records, at most 100.
+
+
+@dataclasses.dataclass(frozen=True)
+class Stats:
+    """Records so far: recorded + adopted = waiting + sent + rejected + dropped + damaged."""
+
+    recorded: int  # Calls of record().
+    adopted: int  # Left in the spool by other processes.
+    waiting: int  # Not sent yet, or not acknowledged.
+    sent: int  # Acknowledged by Gatehouse.
+    duplicates: int  # Of `sent`, those that Gatehouse already had.
+    rejected: int  # Invalid, or beyond a limit.
+    dropped: int  # Lost, because there was no room or the meter was closed.
+    damaged: int  # Lines of the spool that could not be read.
+    rounded: int  # Quantities that were rounded to six decimal places.
+
+
+class _Delayed(Exception):
+    """Records must wait for the next attempt."""
+
+    def __init__(self, message: str, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class _Response(NamedTuple):
+    text: str
+    status: int = 0  # There was no response.
+    body: Mapping[str, Any] = {}
+    code: str | None = None
+    details: Sequence[dict[str, Any]] = ()
+    retry_after: float = 0.0
+    server_time: float = math.nan
+
+
+class _Memory:
+    """A queue of lines. Its positions count bytes: `end` of all, `taken` to send, and `done`."""
+
+    def __init__(self) -> None:
+        self.lines: deque[bytes] = deque()
+        self.records = self.end = self.taken = self.done = 0
+
+    def append(self, line: bytes) -> None:
+        self.lines.append(line)
+        self.records += 1
+        self.end += len(line)
+
+    def take(self, records_max: int, bytes_max: int) -> tuple[list[bytes], int]:
+        """Returns the next lines, and the number of damaged ones."""
+        lines: list[bytes] = []
+        while self.lines and len(lines) < records_max:
+            bytes_max -= len(self.lines[0])
+            if lines and bytes_max < 0:
+                break
+            line = self.lines.popleft()
+            self.taken += len(line)
+            lines.append(line.rstrip())
+        return lines, 0
+
+
+class _Segment:
+    """A file of the spool, a line for each record. Its positions are offsets."""
+
+    def __init__(self, path: str, fd: int) -> None:
+        self.path = path
+        self.fd = fd
+        self.records = self.end = self.taken = self.done = self.synced = 0
+        self.is_faulty = False
+
+    def append(self, line: bytes) -> None:
+        written = os.write(self.fd, line)
+        if written < len(line):
+            os.ftruncate(self.fd, self.end)
+            raise OSError("the disk is full")
+        os.stat(self.path)  # Others rename a file before they read it. Then this raises.
+        self.records += 1
+        self.end += written
+
+    def count(self) -> None:
+        """Counts the records of a file that another process wrote."""
+        with open(self.fd, "rb", closefd=False) as file:
+            self.records = sum(1 for line in file if not line.isspace())
+            self.end = self.synced = file.tell()
+
+    def take(self, records_max: int, bytes_max: int) -> tuple[list[bytes], int]:
+        """Returns the next lines, and the number of damaged ones."""
+        data = self._read(min(bytes_max + RECORD_BYTES_MAX, self.end - self.taken))
+        if not data:  # Someone truncated the file.
+            self.taken = self.end
+            return [], self.records
+        lines: list[bytes] = []
+        at = damaged = 0
+        while at < len(data) and len(lines) < records_max:
+            stop = data.find(b"\n", at) + 1 or len(data)
+            if at > 0 and (stop > bytes_max or (stop == len(data) < self.end - self.taken)):
+                break  # The next batch begins here.
+            line = data[at:stop].strip()
+            at = stop
+            if _is_record(line):
+                lines.append(line)
+            elif line:
+                damaged += 1
+        self.taken += at
+        return lines, damaged
+
+    def _read(self, size: int) -> bytes:
+        if hasattr(os, "pread"):  # Also if someone moved the file.
+            return os.pread(self.fd, size, self.taken)
+        with open(self.path, "rb") as file:
+            file.seek(self.taken)
+            return file.read(size)
+
+
+class Meter:
+    """Records usage and sends it in batches from a background thread.
+
+    Create one for the life of a process. All methods can be called from any thread. After a fork,
+    each process sends its own records. The end of a `with` block or of the interpreter closes it.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str | None = None,
+        api_key: str | None = None,
+        operator_token: str | None = None,
+        spool: str | os.PathLike[str] | None = None,
+        batch_records_max: int = 1_000,
+        batch_bytes_max: int = 512 * 1024,
+        flush_interval: float = 1.0,
+        waiting_records_max: int = 100_000,
+        spool_bytes_max: int = 1024**3,
+        timeout: float = 10.0,
+        on_problem: Callable[[Problem], object] | None = None,
+        handle_sigterm: bool = False,
+    ) -> None:
+        """Creates a meter.
+
+        Args:
+            url: The address of Gatehouse. Default: the environment variable GATEHOUSE_URL.
+            api_key: All usage is recorded for its organization. Default: GATEHOUSE_KEY.
+            operator_token: Each record names its organization or API key. Default:
+                GATEHOUSE_OPERATOR_TOKEN.
+            spool: A folder for records that wait to be sent. Without it, they wait in memory.
+            batch_records_max: The most records in one request, at most 1,000.
+            batch_bytes_max: The most bytes of records in one request.
+            flush_interval: How many seconds a record waits for others to be sent with.
+            waiting_records_max: The most records that wait in memory.
+            spool_bytes_max: The most bytes that wait in the spool.
+            timeout: How many seconds to wait for a response.
+            on_problem: Called in a background thread. By default, the logger "gatehouse" logs
+                problems, at most every ten seconds.
+            handle_sigterm: Whether SIGTERM closes the meter before it has its usual effect.
+                Requires the main thread.
+
+        Raises:
+            ValueError: There is no address, or not exactly one credential.
+        """
+        url = url or os.environ.get("GATEHOUSE_URL") or ""
+        # Errors would show a password in the address.
+        if not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", url):
+            raise ValueError("set url or GATEHOUSE_URL to the address of Gatehouse")
+        if api_key is None and operator_token is None:
+            api_key = os.environ.get("GATEHOUSE_KEY")
+            operator_token = os.environ.get("GATEHOUSE_OPERATOR_TOKEN")
+        credential = (api_key or operator_token or "").strip()
+        if not credential or (api_key and operator_token):
+            raise ValueError(
+                "set exactly one of api_key (GATEHOUSE_KEY) and "
+                "operator_token (GATEHOUSE_OPERATOR_TOKEN)"
+            )
+        if not re.fullmatch(r"[!-~]+", credential):
+            raise ValueError("the credential has invalid characters")
+        self._is_operator = not api_key
+        path = "/api/operator/usage" if self._is_operator else "/api/v1/usage/batch"
+        self._endpoint = url.rstrip("/") + path
+        self._headers = {
+            "Authorization": f"Bearer {credential}",
+            "Content-Type": "application/json",
+            "User-Agent": "gatehouse-python",
+        }
+        self._spool = None if spool is None else os.path.abspath(spool)
+        self._batch_records_max = min(batch_records_max, 1_000)
+        self._batch_bytes_max = batch_bytes_max
+        self._flush_interval = flush_interval
+        self._waiting_records_max = waiting_records_max
+        self._spool_bytes_max = spool_bytes_max
+        self._timeout = timeout
+        self._on_problem = on_problem or _log
+        self._report_interval = 1.0 if on_problem else 10.0
+        self._opener = urllib.request.build_opener(_NoRedirects)
+        self._closed = False
+        self._reset()
+        _meters.add(self)
+        atexit.register(self.close)
+        if handle_sigterm:
+            self._close_on_sigterm()
+        if self._spool is not None:
+            self._ensure_threads()  # They send what an earlier process left.
+
+    def _reset(self) -> None:
+        """Sets what a forked process doesn't share with its parent."""
+        self._lock = threading.RLock()  # A signal handler may record while record() runs.
+        self._wake = threading.Condition(self._lock)
+        self._dirty = threading.Condition(self._lock)
+        self._changed = threading.Condition(self._lock)
+        self._threads: list[threading.Thread] = []
+        self._stopped = False
+        self._memory = _Memory()
+        self._segments: list[_Segment] = []
+        self._own: _Segment | None = None  # The segment to append to.
+        self._disk_retry_at = self._housekeeping_at = -math.inf
+        self._flushing = 0
+        self._key_prefix = secrets.token_urlsafe(12)
+        counted = {field.name for field in dataclasses.fields(Stats)} - {"waiting"}
+        self._counts = dict.fromkeys(counted, 0)
+        self._problems: dict[Kind, Problem] = {}
+        self._told_at: dict[Kind, float] = {}
+        self._rounded_names: set[tuple[str, str]] = set()
+        # The batch that is being sent, in parts, and where it is from.
+        self._parts: deque[list[bytes]] = deque()
+        self._source: _Memory | _Segment = self._memory
+        self._batch_size = self._batch_records_max
+        self._failures = 0
+        self._due = math.inf
+        self._paused_until = self._blocked_until = -math.inf
+
+    def __enter__(self) -> Meter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Recording
+
+    def record(
+        self,
+        product: str,
+        metric: str,
+        quantity: float | Decimal = 1,
+        *,
+        timestamp: datetime | None = None,
+        idempotency_key: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        organization_id: str | None = None,
+        external_id: str | None = None,
+        api_key_id: str | None = None,
+    ) -> None:
+        """Records usage. Returns immediately and never raises, also if usage is rejected.
+
+        Args:
+            quantity: From 0 to 2**53 - 1, rounded to six decimal places.
+            timestamp: Naive ones are local times. Default: now.
+            idempotency_key: Usage with the same key and content counts once. Default: a random one.
+            properties: Your own data, stored with the record.
+            organization_id: With an operator token, exactly one of the last three is required.
+            external_id: The organization, by your own id of it.
+            api_key_id: The API key, and so its organization.
+        """
+        try:
+            with self._lock:
+                self._counts["recorded"] += 1
+                key = idempotency_key
+                if key is None:
+                    key = f"{self._key_prefix}-{self._counts['recorded']}"
+                ids = zip(TARGETS, (organization_id, external_id, api_key_id))
+                usage: dict[str, Any] = {name: id for name, id in ids if id is not None}
+                if len(usage) != self._is_operator:
+                    raise ValueError(
+                        "exactly one of organization_id, external_id and api_key_id is required "
+                        "with an operator token, and none with an API key"
+                    )
+                usage.update(productSlug=product, metric=metric, idempotencyKey=key)
+                if not all(isinstance(value, str) for value in usage.values()):
+                    raise TypeError("product, metric, idempotency_key and ids must be strings")
+                usage["quantity"], is_rounded = _round(quantity)
+                usage["timestamp"] = _format_time(timestamp)
+                if properties is not None:
+                    usage["properties"] = dict(properties)
+                text = json.dumps(usage, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+                line = f"{text}\n".encode()
+                if len(line) > RECORD_BYTES_MAX:
+                    raise ValueError(f"a record must be at most {RECORD_BYTES_MAX} bytes")
+                if is_rounded:
+                    self._counts["rounded"] += 1
+                    names = self._rounded_names
+                    if (product, metric) not in names and len(names) < 1_000:
+                        names.add((product, metric))
+                        reason = f"{product}/{metric}: {quantity} has more than 6 decimal places"
+                        self._note("rounded", reason, 1)
+                self._store(line)
+        except Exception as error:  # Metering must never disturb the application.
+            self._note("rejected", _message_of(error), 1)
+
+    def _store(self, line: bytes) -> None:
+        source: _Memory | _Segment = self._memory
+        if self._closed:
+            return self._note("dropped", "the meter is closed", 1)
+        if self._spool is not None and time.monotonic() >= self._disk_retry_at:
+            if sum(segment.end for segment in self._segments) + len(line) > self._spool_bytes_max:
+                return self._note("dropped", "the spool is full", 1)
+            try:
+                source = self._append(self._spool, line)
+            except OSError as error:
+                self._disk_retry_at = time.monotonic() + 1
+                self._note("spool", f"can't write; records wait in memory: {error}")
+        if source is self._memory:
+            used = self._memory.end - self._memory.done + len(line)
+            if self._memory.records >= self._waiting_records_max or used > MEMORY_BYTES_MAX:
+                return self._note("dropped", "too many records wait", 1)
+            self._memory.append(line)
+        if self._due == math.inf:
+            self._due = time.monotonic() + self._flush_interval
+            self._ensure_threads()
+            self._wake.notify()
+        elif self._is_full(source):
+            self._wake.notify()
+
+    def _is_full(self, source: _Memory | _Segment) -> bool:
+        """Whether there is no need to wait for more records."""
+        size = source.end - source.taken
+        if source is not self._memory and source is not self._own:
+            return True
+        return source.records >= self._batch_records_max or size >= self._batch_bytes_max
+
+    def _append(self, spool: str, line: bytes) -> _Segment:
+        """Appends a line to the file of this process, where it survives the end of the process."""
+        own = self._own
+        if own is None or own.end >= SEGMENT_BYTES_MAX:
+            os.makedirs(spool, mode=0o700, exist_ok=True)
+            path = _new_path(spool)
+            fd = os.open(path, OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+            own = self._own = _Segment(path, fd)
+            self._segments.append(own)
+        try:
+            own.append(line)
+        except OSError as error:
+            self._own = None  # Nothing may follow a line that was written in part.
+            self._retire(own)
+            if isinstance(error, FileNotFoundError):  # The others may not have read the line.
+                return self._append(spool, line)
+            raise
+        self._dirty.notify()
+        return own
+
+    # Waiting, ending, and numbers
+
+    def flush(self, timeout: float = 10.0) -> bool:
+        """Sends what was recorded so far, and waits for it up to `timeout` seconds.
+
+        Returns whether Gatehouse has recorded or rejected all of it.
+        """
+        with self._lock:
+            marks = [(source, source.end) for source in self._sources()]
+
+            def is_done() -> bool:
+                return all(source.done >= end for source, end in marks)
+
+            self._flushing += 1
+            try:
+                self._ensure_threads()
+                self._wake.notify()
+                # on_problem may call this in the thread that sends, which can't wait for itself.
+                if threading.current_thread() not in self._threads:
+                    self._changed.wait_for(
+                        lambda: is_done() or self._stopped or not self._threads, timeout
+                    )
+            finally:
+                self._flushing -= 1
+            return is_done()
+
+    def sync(self) -> bool:
+        """Makes what was recorded so far survive the loss of power.
+
+        Returns whether all of it is on disk, acknowledged or rejected. Never without a spool.
+        """
+        with self._lock:
+            unsynced = [(segment, segment.end) for segment in self._unsynced()]
+        for segment, end in unsynced:
+            try:
+                _sync(segment.path, OPEN_FLAGS)
+                if segment.synced == 0 and os.name != "nt":
+                    _sync(os.path.dirname(segment.path), os.O_RDONLY)
+            except OSError as error:
+                if segment.done < end:
+                    segment.is_faulty = True  # A repetition would hide it.
+                    self._note("spool", f"can't sync: {error}")
+            segment.synced = max(segment.synced, end)
+        with self._lock:
+            is_faulty = self._memory.records > 0 or any(each.is_faulty for each in self._segments)
+            return self._spool is not None and not is_faulty
+
+    def _unsynced(self) -> list[_Segment]:
+        if self._stopped:
+            return []
+        return [each for each in self._segments if max(each.synced, each.done) < each.end]
+
+    def close(self, timeout: float = 10.0) -> bool:
+        """Sends what it can within `timeout` seconds. The end of the interpreter calls this.
+
+        What is left waits in the spool for the next process. Without a spool, it is dropped.
+        Returns whether Gatehouse has recorded or rejected everything.
+        """
+        self._closed = True
+        self._paused_until = min(self._paused_until, time.monotonic() + random.random())
+        atexit.unregister(self.close)
+        is_done = self.flush(timeout)
+        with self._lock:
+            if not self._stopped:
+                self._release()
+                for condition in (self._wake, self._dirty, self._changed):
+                    condition.notify_all()
+        self._report(is_last=True)
+        return is_done
+
+    def _release(self) -> None:
+        """Leaves what is waiting to the next process that uses the spool."""
+        taken: Iterable[list[bytes]] = self._parts if self._source is self._memory else ()
+        lines = [line + b"\n" for part in taken for line in part] + list(self._memory.lines)
+        try:
+            for line in lines if self._spool is not None else ():
+                self._append(self._spool, line)
+                self._memory.records -= 1
+        except OSError as error:
+            self._note("spool", str(error))
+        self._stopped = True
+        for segment in self._segments:
+            try:
+                os.fsync(segment.fd)
+                os.close(segment.fd)
+                os.rename(segment.path, _new_path(os.path.dirname(segment.path), "released"))
+            except OSError as error:
+                self._note("spool", str(error))
+        lost, self._memory.records = self._memory.records, 0
+        if lost > 0:
+            self._note("dropped", "the meter was closed", lost)
+
+    def stats(self) -> Stats:
+        """Returns numbers for your own metrics."""
+        with self._lock:
+            return Stats(waiting=sum(source.records for source in self._sources()), **self._counts)
+
+    def _sources(self) -> list[_Memory | _Segment]:
+        return [self._memory, *self._segments]  # Memory first: it is the more volatile.
+
+    def _close_on_sigterm(self) -> None:
+        previous = signal.getsignal(signal.SIGTERM)
+
+        def handle(number: int, frame: Any) -> None:
+            self.close()
+            if callable(previous):
+                previous(number, frame)
+            elif previous == signal.SIG_DFL:
+                signal.signal(number, signal.SIG_DFL)
+                os.kill(os.getpid(), number)
+
+        signal.signal(signal.SIGTERM, handle)
+
+    def _leave_parent(self) -> None:
+        """Starts over in a forked process. The parent sends its own records."""
+        if not self._stopped:
+            for segment in self._segments:
+                os.close(segment.fd)
+        self._reset()
+
+    # Problems
+
+    def _note(self, kind: Kind, reason: str, count: int = 0, records: Iterable[Any] = ()) -> None:
+        """Counts a problem, and keeps it for the next report."""
+        with self._lock:
+            if kind in ("rejected", "dropped"):
+                self._counts[kind] += count
+            known = self._problems.get(kind)
+            if known is not None:
+                count = count if kind == "delayed" else known.count + count
+                records = (*known.records, *records)
+            kept = tuple(records)[:PROBLEM_RECORDS_MAX]
+            self._problems[kind] = Problem(kind, reason, count, kept)
+            if known is None:
+                self._ensure_threads()
+                self._wake.notify()
+        if self._stopped:
+            self._report()
+
+    def _report_at(self, kind: Kind) -> float:
+        """When to report a problem: the first of a kind immediately, further ones together."""
+        return self._told_at.get(kind, -math.inf) + self._report_interval
+
+    def _report(self, *, is_last: bool = False) -> None:
+        now = time.monotonic()
+        with self._lock:
+            due = [kind for kind in self._problems if is_last or self._report_at(kind) <= now]
+            problems = [self._problems.pop(kind) for kind in due]
+            self._told_at.update(dict.fromkeys(due, now))
+        for problem in problems:
+            records = "1 record" if problem.count == 1 else f"{problem.count} records"
+            what = f"{records} {WORDS.get(problem.kind, problem.kind)}: " if problem.count else ""
+            message = f"Usage: {what}{problem.message}"[:1_000]
+            with contextlib.suppress(Exception):  # A failing hook must not affect the application.
+                self._on_problem(dataclasses.replace(problem, message=message))
+
+    # The background threads
+
+    def _ensure_threads(self) -> None:
+        with self._lock:  # The first thread may come here itself before the second one is started.
+            if self._threads or self._stopped:
+                return
+            for target in [self._send_always] + ([self._sync_always] if self._spool else []):
+                thread = threading.Thread(target=target, name="gatehouse-meter", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    return  # The interpreter is ending.
+                self._threads.append(thread)
+
+    def _sync_always(self) -> None:
+        while not self._stopped:
+            with self._lock:
+                self._dirty.wait_for(lambda: self._stopped or self._unsynced())
+            self.sync()
+            time.sleep(SYNC_PAUSE_SECONDS)
+
+    def _send_always(self) -> None:
+        while True:
+            with self._lock:
+                while not self._stopped and (seconds := self._next_time() - time.monotonic()) > 0:
+                    self._wake.wait(min(seconds, 3600.0))
+                if self._stopped:
+                    return
+            try:
+                if self._spool is not None and time.monotonic() >= self._housekeeping_at:
+                    self._housekeeping_at = time.monotonic() + HOUSEKEEPING_SECONDS
+                    self._touch()
+                    self._adopt(self._spool)
+                if self._send_at() <= time.monotonic():
+                    self._send_batch()
+            except Exception as error:  # Such as a fault of the disk. The thread must never end.
+                self._pause(error)
+            self._report()
+            with self._lock:
+                self._changed.notify_all()
+
+    def _next_time(self) -> float:
+        with self._lock:
+            times = [self._report_at(kind) for kind in self._problems]
+            if self._spool is not None:
+                times.append(self._housekeeping_at)
+            return min([self._send_at(), *times])
+
+    def _send_at(self) -> float:
+        with self._lock:
+            unsent = [source for source in self._sources() if source.taken < source.end]
+            if not unsent and not self._parts:
+                return math.inf
+            is_urgent = self._parts or self._flushing > 0 or any(map(self._is_full, unsent))
+            due = -math.inf if is_urgent else self._due
+            return max(self._paused_until, self._blocked_until, due)
+
+    def _touch(self) -> None:
+        """Shows other processes that the files have an owner."""
+        for segment in list(self._segments):
+            with contextlib.suppress(OSError):  # Someone moved the file. It is still sent.
+                os.utime(segment.path)
+
+    def _adopt(self, spool: str) -> None:
+        """Takes over files whose process is gone. The rename lets one process win."""
+        if not os.path.isdir(spool):
+            return
+        for entry in sorted(os.scandir(spool), key=lambda entry: entry.name):
+            if len(self._segments) >= OPEN_SEGMENTS_MAX:
+                self._housekeeping_at = time.monotonic() + 1
+                return
+            path = _new_path(spool)
+            try:
+                if not _is_abandoned(entry):
+                    continue
+                os.rename(entry.path, path)
+            except OSError:
+                continue  # Another process was faster. Windows doesn't rename files in use.
+            try:
+                segment = _Segment(path, os.open(path, OPEN_FLAGS))
+                segment.count()
+            except OSError as error:
+                self._note("spool", f"can't read a file: {error}")
+                continue
+            with self._lock:
+                self._counts["adopted"] += segment.records
+                self._segments.insert(0, segment)
+                self._due = -math.inf
+                self._retire(segment)
+
+    def _retire(self, segment: _Segment) -> None:
+        """Deletes a file whose records are all settled."""
+        if segment.done < segment.end:
+            return
+        if self._own is segment:
+            self._own = None
+        self._segments.remove(segment)
+        self._counts["adopted"] -= segment.records  # Zero, unless lines were miscounted.
+        os.close(segment.fd)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(segment.path)
+
+    # Sending
+
+    def _send_batch(self) -> None:
+        if not self._parts:
+            self._take_batch()
+        while self._parts and not self._stopped:
+            lines = self._parts[0]
+            parts = [lines[: self._batch_size], lines[self._batch_size :]]
+            if not parts[1]:
+                try:
+                    parts = self._send(lines)
+                except _Delayed as delay:
+                    return self._pause(delay)
+            self._parts.popleft()
+            self._parts.extendleft(part for part in reversed(parts) if part)
+        with self._lock:
+            if self._stopped:
+                return
+            self._source.done = self._source.taken
+            if isinstance(self._source, _Segment):
+                self._retire(self._source)
+            is_empty = all(source.taken == source.end for source in self._sources())
+            self._due = math.inf if is_empty else time.monotonic() + self._flush_interval
+
+    def _take_batch(self) -> None:
+        with self._lock:
+            self._source = next(each for each in self._sources() if each.taken < each.end)
+        lines, damaged = self._source.take(self._batch_records_max, self._batch_bytes_max)
+        if lines:
+            self._parts.append(lines)
+        if damaged > 0:
+            self._settle(damaged)
+            self._counts["damaged"] += damaged
+            self._note("spool", "damaged lines were skipped", damaged)
+
+    def _settle(self, count: int) -> None:
+        with self._lock:
+            self._source.records -= count
+
+    def _pause(self, error: Exception) -> None:
+        """Waits a random time that grows with each failure, and as long as Gatehouse demands."""
+        now = time.monotonic()
+        pause = min(1.0 if self._closed else PAUSE_MAX_SECONDS, 0.2 * 2 ** min(self._failures, 20))
+        self._paused_until = now + random.random() * pause
+        self._blocked_until = now + min(getattr(error, "retry_after", 0.0), PAUSE_MAX_SECONDS)
+        self._failures += 1
+        self._note("delayed", _message_of(error), self.stats().waiting)
+
+    def _send(self, lines: list[bytes]) -> list[list[bytes]]:
+        """Sends lines. Returns what to send next: parts of them, if they were rejected."""
+        response = self._post(lines)
+        if self._stopped:
+            return [lines]
+        if 200 <= response.status < 300 and isinstance(response.body.get("accepted"), int):
+            with self._lock:
+                self._counts["sent"] += len(lines)
+                self._counts["duplicates"] += len(lines) - response.body["accepted"]
+            self._settle(len(lines))
+            parts: list[list[bytes]] = []
+        elif response.status == 429 and response.code == "limit_exceeded":
+            parts = self._split_by_limits(lines, response)
+        elif response.status == 413 or (response.status in (400, 409, 422) and response.code):
+            parts = self._leave_out(lines, response)
+        else:
+            if response.status in (0, 408) or response.status >= 500:
+                self._batch_size = (len(lines) + 1) // 2
+            raise _Delayed(response.text, response.retry_after)
+        self._failures = 0
+        self._batch_size = min(self._batch_size * 2, self._batch_records_max)
+        return parts
+
+    def _post(self, lines: list[bytes]) -> _Response:
+        body = b'{"records":[' + b",".join(lines) + b"]}"
+        request = urllib.request.Request(self._endpoint, body, self._headers)
+        deadline = time.monotonic() + self._timeout
+        data = b""
+        try:
+            try:
+                response = self._opener.open(request, timeout=self._timeout)
+            except urllib.error.HTTPError as error:
+                response = error  # This is a response, too.
+            with response:
+                while len(data) < RESPONSE_BYTES_MAX and (part := response.read1(65_536)):
+                    data += part
+                    if time.monotonic() > deadline:
+                        raise socket.timeout("timed out")
+        except (OSError, http.client.HTTPException) as error:
+            return _Response(f"no response: {_message_of(getattr(error, 'reason', error))}")
+        return _read_response(response.status, response.headers, data)
+
+    def _leave_out(self, lines: list[bytes], response: _Response) -> list[list[bytes]]:
+        """Rejects the records that a response names. If it names none, the batch is halved."""
+        faults: dict[int, str] = {}
+        for detail in response.details:
+            path = str(detail.get("path"))
+            named = re.match(r"records\[(\d+)\]\.?", path)
+            at, name = (int(named[1]), path[named.end() :]) if named else (0, path)
+            if at >= len(lines) or (named is None and len(lines) > 1):
+                continue
+            if name == "timestamp" and _is_clock_ahead(lines[at], response.server_time):
+                raise _Delayed("this machine's clock is ahead of Gatehouse's", PAUSE_MAX_SECONDS)
+            faults.setdefault(at, f"{name} {detail.get('message')}".strip())
+        if len(lines) == 1:
+            faults.setdefault(0, response.text)
+        if not faults:
+            return _halves(lines)
+        self._reject([lines[at] for at in faults], next(iter(faults.values())))
+        return [[line for at, line in enumerate(lines) if at not in faults]]
+
+    def _split_by_limits(self, lines: list[bytes], response: _Response) -> list[list[bytes]]:
+        """Rejects what doesn't fit into a hard limit. Gatehouse decides about the rest, in parts.
+
+        Waiting would not help: usage counts in the window of its timestamp.
+        """
+        records = [json.loads(line, parse_float=Decimal) for line in lines]
+        targets = [[record.get(name) for name in TARGETS] for record in records]
+        # A response doesn't say whose limit it is.
+        if any(target != targets[0] for target in targets):
+            ids = sorted({str(target) for target in targets})
+            first = set(ids[: len(ids) // 2])
+            return [
+                [line for line, target in zip(lines, targets) if (str(target) in first) is is_first]
+                for is_first in (True, False)
+            ]
+        left = [limit.get("remaining", 0) for limit in response.details]
+        sent: list[bytes] = []
+        later: list[bytes] = []
+        rejected: list[bytes] = []
+        for line, record in zip(lines, records):
+            its = [at for at, limit in enumerate(response.details) if _is_limited(record, limit)]
+            quantity = record.get("quantity", 0)
+            if any(quantity > response.details[at].get("remaining", 0) for at in its):
+                rejected.append(line)
+            elif any(quantity > left[at] for at in its):
+                later.append(line)
+            else:
+                sent.append(line)
+                for at in its:
+                    left[at] -= quantity
+        if len(lines) == 1:
+            sent, rejected = [], lines
+        elif len(sent) == len(lines):
+            return _halves(lines)
+        if rejected:
+            self._reject(rejected, response.text)
+        return [sent, later]
+
+    def _reject(self, lines: list[bytes], reason: str) -> None:
+        if self._spool is not None:
+            try:
+                _keep_rejected(os.path.join(self._spool, REJECTED_FILE), lines)
+            except OSError as error:
+                self._note("spool", f"can't keep rejected records: {error}")
+        self._settle(len(lines))
+        self._note("rejected", reason, len(lines), map(json.loads, lines[:PROBLEM_RECORDS_MAX]))
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Keeps the credential from other addresses, and a POST from becoming a GET."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _log(problem: Problem) -> None:
+    is_loss = problem.kind in ("rejected", "dropped")
+    _logger.log(logging.ERROR if is_loss else logging.WARNING, "%s", problem.message)
+
+
+def _message_of(error: object) -> str:
+    try:
+        return str(error) or type(error).__name__
+    except Exception:
+        return type(error).__name__
+
+
+def _round(quantity: Any) -> tuple[float, bool]:
+    """Returns a quantity with at most six decimal places, and whether it had more."""
+    if isinstance(quantity, bool) or not isinstance(quantity, (numbers.Real, Decimal)):
+        raise TypeError("quantity must be a number")
+    exact: Any = quantity if isinstance(quantity, Decimal) else float(quantity)
+    rounded = round(exact, 6)
+    if not 0 <= rounded <= QUANTITY_MAX:
+        raise ValueError(f"quantity must be from 0 to {QUANTITY_MAX}: {quantity}")
+    return int(rounded) if rounded == int(rounded) else float(rounded), rounded != exact
+
+
+def _format_time(moment: datetime | None) -> str:
+    utc = datetime.now(timezone.utc) if moment is None else moment.astimezone(timezone.utc)
+    return utc.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
+def _parse_time(text: Any) -> float:
+    """Returns seconds since 1970. NaN if it is no time."""
+    try:
+        return datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return math.nan
+
+
+def _is_record(line: bytes) -> bool:
+    """Whether a line is a record that can be sent twice without harm."""
+    try:
+        record = json.loads(line)
+        return isinstance(record["idempotencyKey"], str) and isinstance(record["timestamp"], str)
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return False
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _read_response(status: int, headers: Any, data: bytes) -> _Response:
+    text = data.decode(errors="replace")
+    try:
+        body = _as_dict(json.loads(text, parse_float=Decimal))
+    except ValueError:
+        body = {}
+    error = _as_dict(body.get("error"))
+    details = [each for each in error.get("details") or [] if isinstance(each, dict)]
+    server_time = _parse_date(headers.get("Date"))
+    after = headers.get("Retry-After") or ""
+    retry_after = float(after) if after.isdecimal() else _parse_date(after) - time.time()
+    retry_after = retry_after if retry_after > 0 else 0.0  # Not a number is not greater, either.
+    code = error.get("code")
+    return _Response(f"{status} {text}", status, body, code, details, retry_after, server_time)
+
+
+def _parse_date(text: str | None) -> float:
+    """Returns the seconds since 1970 of a header. NaN if it is no date."""
+    parts = email.utils.parsedate_tz(text or "")
+    return math.nan if parts is None else float(email.utils.mktime_tz(parts))
+
+
+def _is_clock_ahead(line: bytes, server_time: float) -> bool:
+    """Whether a record is in the future for Gatehouse, but not for this machine."""
+    recorded_at = _parse_time(json.loads(line)["timestamp"])
+    return server_time + FUTURE_MAX_SECONDS <= recorded_at <= time.time()
+
+
+def _is_limited(record: dict[str, Any], limit: dict[str, Any]) -> bool:
+    """Whether a record surely counts toward the window of a limit."""
+    if limit.get("productSlug") not in (None, record.get("productSlug")):
+        return False
+    if limit.get("metric") not in (None, record.get("metric")):
+        return False
+    if limit.get("resetsAt") is None:
+        return True
+    left = _parse_time(limit["resetsAt"]) - _parse_time(record.get("timestamp"))
+    return 0 < left <= WINDOW_SECONDS.get(str(limit.get("per")), math.inf)
+
+
+def _halves(lines: list[bytes]) -> list[list[bytes]]:
+    middle = (len(lines) + 1) // 2
+    return [lines[:middle], lines[middle:]]
+
+
+def _new_path(spool: str, owner: str | None = None) -> str:
+    owner = owner or f"{HOST}-{os.getpid()}-{time.time_ns() // 1_000_000}"
+    return os.path.join(spool, f"{owner}-{secrets.token_hex(4)}.jsonl")
+
+
+def _is_abandoned(entry: os.DirEntry[str]) -> bool:
+    """Whether the process of a segment is gone. Files with names of other forms have none."""
+    if not entry.name.endswith(".jsonl") or entry.name == REJECTED_FILE or not entry.is_file():
+        return False
+    owner = SEGMENT_NAME.fullmatch(entry.name)
+    if owner is None or time.time() - entry.stat().st_mtime > ABANDONED_SECONDS:
+        return True
+    host, pid, created = owner[1], int(owner[2]), int(owner[3])
+    if host != HOST:
+        return False
+    if pid == os.getpid():
+        return created < _started_at  # Containers often give each process the same id.
+    if os.name != "nt":  # There, this would end the process.
+        try:
+            os.kill(pid, 0)
+        except OSError as error:  # Another one means that the process is another user's.
+            return isinstance(error, ProcessLookupError)
+    return False
+
+
+def _sync(path: str, flags: int) -> None:
+    fd = os.open(path, flags)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _keep_rejected(path: str, lines: list[bytes]) -> None:
+    data = b"".join(line + b"\n" for line in lines)
+    fd = os.open(path, OPEN_FLAGS | os.O_CREAT, 0o600)
+    with open(fd, "ab", buffering=0) as file:
+        size = file.tell()
+        if size > REJECTED_BYTES_MAX:
+            raise OSError(f"{REJECTED_FILE} is full")
+        if file.write(data) < len(data):
+            file.truncate(size)
+            raise OSError("the disk is full")
+        os.fsync(file.fileno())
+
+
+_started_at = time.time_ns() // 1_000_000
+
+
+def _after_fork_in_child() -> None:
+    global _started_at
+    _started_at = time.time_ns() // 1_000_000
+    for meter in _meters:
+        meter._leave_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,79 @@
+// The documentation's routes. Everyone can read it; people who are signed in see their organization's name.
+import { notFoundError } from "../../../domain/errors.ts";
+import {
+  type DocsFrame,
+  docsPage,
+  docsQueryCharactersMax,
+  type DocsReader,
+  docsSearchPage,
+} from "../../../views/docs/docs_page.tsx";
+import type { OpenApiDocument } from "../../api/openapi/openapi.ts";
+import { sessionTokens } from "../../cookies.ts";
+import type { App, AppContext } from "../../env.ts";
+import { findSession } from "../../session.ts";
+import { type PortalParts, redirect, sendPage } from "../page.ts";
+import { Documentation } from "./documentation.ts";
+import { exampleFiles, examplesPath } from "./guides.ts";
+
+const publicHeaders: [string, string][] = [["cache-control", "public, max-age=60"], ["vary", "Cookie"]];
+
+/**
+ * Mounts `/docs`. Pages of people without a session can be cached.
+ *
+ * @param options `document`: builds the OpenAPI document. `version`: of the program.
+ */
+export function docsRoutes(
+  app: App,
+  parts: PortalParts,
+  { document, version }: { document: () => OpenApiDocument; version: string },
+): void {
+  const { origin } = parts.config.baseUrl;
+  let made: Documentation | undefined;
+  const docs = () => made ??= new Documentation(document(), origin);
+  const frame = (reader: DocsReader): DocsFrame => ({
+    assets: parts.assets,
+    navigation: docs().navigation,
+    version,
+    reader,
+  });
+  const show = async (c: AppContext) => {
+    const { path } = c.req;
+    const found = docs().find(path);
+    if (found === null) throw notFoundError();
+    const reader = await readerOf(c, parts);
+    if (!hasCookie(c)) c.set("responseHeaders", publicHeaders);
+    return sendPage(
+      c,
+      docsPage({ ...found, frame: frame(reader), origin: path === "/docs" ? origin : null }),
+    );
+  };
+
+  app.get("/docs/search", async (c) => {
+    const query = (c.req.query("q") ?? "").slice(0, docsQueryCharactersMax).trim();
+    const [results, reader] = await Promise.all([docs().search(query), readerOf(c, parts)]);
+    return sendPage(c, docsSearchPage({ frame: frame(reader), query, results }));
+  });
+  // The reference was one page. static/portal.js asks where its anchors are now.
+  app.get("/docs/find", (c) => redirect(c, docs().formerAnchor(c.req.query("id") ?? "") ?? "/docs"));
+
+  app.get("/docs", show);
+  app.get("/docs/:page", show);
+  app.get("/docs/reference/:group", show);
+  app.get("/docs/reference/:group/:operation", show);
+
+  app.get(`${examplesPath}/:file`, (c) => {
+    const content = exampleFiles.get(c.req.param("file"));
+    if (content === undefined) throw notFoundError();
+    c.set("responseHeaders", publicHeaders);
+    return c.text(content);
+  });
+}
+
+function hasCookie(c: AppContext): boolean {
+  return sessionTokens(c.get("headers")["cookie"]).length > 0;
+}
+
+async function readerOf(c: AppContext, parts: PortalParts): Promise<DocsReader> {
+  const session = hasCookie(c) ? await findSession(c, parts) : null;
+  return session === null ? null : { organization: session.organization?.name ?? null };
+}

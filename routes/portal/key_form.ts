@@ -1,0 +1,68 @@
+// The form that creates an API key, in the portal and in the console.
+import type { ApiKey } from "../../domain/api_key.ts";
+import { validationError } from "../../domain/errors.ts";
+import {
+  defaultKeyPermissions,
+  isOwnPermission,
+  keyPermissionFault,
+  usagePermissions,
+} from "../../domain/key_permissions.ts";
+import { expiryValue } from "../../views/components/expiry_field.tsx";
+import type { PermissionChoice } from "../../views/api_keys/permission_fields.tsx";
+import type { NewKeyValues } from "../../views/api_keys/new_key_fields.tsx";
+import { createApiKeySchema } from "../schemas/api_keys.ts";
+import { check } from "../schemas/check.ts";
+import { expiryOf } from "./expiry.ts";
+
+type Input = Readonly<Record<string, string>>;
+
+/** @returns What the form shows: the input of a rejected form, or the defaults with a new token. */
+export function newKeyValues(input?: Input): NewKeyValues {
+  return {
+    name: input?.["name"] ?? "",
+    expiry: expiryValue(input),
+    permissions: input === undefined ? choiceOf(defaultKeyPermissions) : typedChoice(input),
+    formToken: input?.["formToken"] ?? newFormToken(),
+  };
+}
+
+/** @param now Milliseconds since 1970. @returns The checked key to create. @throws {AppError} `validation_failed`. */
+export function newKeyOf(input: Input, now: number) {
+  const { name, permissions } = checkedKey(input);
+  return { name, permissions, expiresAt: expiryOf(input, now), formToken: formTokenOf(input) };
+}
+
+/** @returns A token for one form, which creates one key however often it is sent. */
+export function newFormToken(): string {
+  return crypto.randomUUID();
+}
+
+/** @returns The token of a form as sent; null for a form without one. */
+export function formTokenOf({ formToken = "" }: Input): string | null {
+  return /^[0-9a-f-]{36}$/.test(formToken) ? formToken : null;
+}
+
+/** @returns Permissions as the form's fields have them. */
+export function choiceOf(permissions: ApiKey["permissions"]): PermissionChoice {
+  return { usage: new Set(permissions), own: permissions.filter(isOwnPermission).join(" ") };
+}
+
+/** @returns The same from a form as sent. */
+export function typedChoice(input: Input): PermissionChoice {
+  return {
+    usage: new Set(usagePermissions.filter((name) => input[name] !== undefined)),
+    own: input["permissions"] ?? "",
+  };
+}
+
+/** @returns The checked name and permissions of a form; those of one without their fields are undefined. @throws {AppError} `validation_failed`. */
+export function checkedKey(input: Input) {
+  const { usage, own } = typedChoice(input);
+  const names = own.split(/[\s,]+/).filter((name) => name !== "");
+  for (const name of names) {
+    const fault = keyPermissionFault(name);
+    if (fault !== null) throw validationError([{ path: "permissions", message: `“${name}” ${fault}` }]);
+  }
+  const permissions = input["permissions"] === undefined ? undefined : [...usage, ...names];
+  return check(createApiKeySchema, { name: input["name"] ?? "", permissions }, "body");
+}

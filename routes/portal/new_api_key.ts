@@ -1,0 +1,145 @@
+// The pages that create API keys: the form, rotation, and the wait for the first request. A new key is shown only in the response
+// to its form, which is never cached.
+import { isoTime } from "../../domain/time.ts";
+import type { ApiKey } from "../../domain/api_key.ts";
+import { getApiKey } from "../../services/api_keys.ts";
+import {
+  createApiKey,
+  type CreatedApiKey,
+  FormSentError,
+  rotateApiKey,
+} from "../../services/new_api_keys.ts";
+import { readLastRequest } from "../../services/meter/last_requests.ts";
+import { rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
+import { apiKeyHref } from "../../views/components/key_name.tsx";
+import { type FirstRequest, firstRequestPage } from "../../views/api_keys/first_request.tsx";
+import {
+  createdKeyPage,
+  type CreatedKeyProps,
+  formSentPage,
+  newApiKeyPage,
+} from "../../views/api_keys/new_api_key.tsx";
+import type { App, AppContext } from "../env.ts";
+import { timeAfter } from "./expiry.ts";
+import { mountForm } from "./form.ts";
+import { formTokenOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";
+import { type MemberActor, memberRoutes, portalFrame, type PortalParts, redirect, sendPage } from "./page.ts";
+
+const path = "/portal/api-keys";
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** How long the old key works after a rotation. Null: it stops immediately. */
+const graces: ReadonlyMap<string, number | null> = new Map([
+  ["24h", dayMs],
+  ["1h", hourMs],
+  ["7d", 7 * dayMs],
+  ["now", null],
+]);
+const defaultGrace = "24h";
+/** How long a page looks for the first request with a new key. */
+const firstRequestWaitMs = 15 * 60_000;
+
+/** Mounts `/portal/api-keys/new`, `/portal/api-keys/:id/rotate` and `/portal/api-keys/:id/first-request`. */
+export function portalNewApiKeyRoutes(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  mountForm(memberRoutes(app, parts), {
+    path: `${path}/new`,
+    show(c, session, { input, fields, message, status }) {
+      const frame = portalFrame(parts, session);
+      return sendPage(c, newApiKeyPage({ frame, values: newKeyValues(input), fields, message }), status);
+    },
+    submit: (c, session, input) =>
+      showCreated(
+        c,
+        { parts, session, replaced: null },
+        () => createApiKey(services, session, newKeyOf(input, services.clock())),
+      ),
+  });
+  rotateRoutes(app, parts);
+  memberRoutes(app, parts).get(`${path}/:id/first-request`, async (c, session) => {
+    const apiKey = await getApiKey(services, session, idOf(c));
+    const request = await firstRequestOf(parts, apiKey);
+    return sendPage(c, firstRequestPage({ frame: portalFrame(parts, session), apiKey, request }));
+  });
+}
+
+function rotateRoutes(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  mountForm(memberRoutes(app, parts), {
+    path: `${path}/:id/rotate`,
+    async show(c, session, { input, message, fields, status }) {
+      const apiKey = await getApiKey(services, session, idOf(c));
+      if (apiKey.status !== "active" && input === undefined) return redirect(c, apiKeyHref(apiKey.id));
+      const error = message ?? fields["id"];
+      const page = rotateApiKeyPage({
+        frame: portalFrame(parts, session),
+        apiKey,
+        value: input?.["expireOld"] ?? defaultGrace,
+        formToken: input?.["formToken"] ?? newFormToken(),
+        fields: error === undefined ? fields : { expireOld: error },
+      });
+      return await sendPage(c, page, status);
+    },
+    async submit(c, session, input) {
+      const { id } = await getApiKey(services, session, idOf(c));
+      const expireOldAt = timeAfter(services.clock(), graces, {
+        expireOld: input["expireOld"] ?? defaultGrace,
+      });
+      const replaced = { endsAt: expireOldAt === null ? null : isoTime(expireOldAt) };
+      const formToken = formTokenOf(input);
+      return await showCreated(
+        c,
+        { parts, session, replaced },
+        () => rotateApiKey(services, session, { id, expireOldAt, formToken }),
+      );
+    },
+  });
+}
+
+/** Shows the key that a form creates or, if it was sent before, has created. */
+async function showCreated(
+  c: AppContext,
+  { parts, session, replaced }: Pick<CreatedKeyProps, "replaced"> & {
+    parts: PortalParts;
+    session: MemberActor;
+  },
+  create: () => Promise<CreatedApiKey>,
+): Promise<Response> {
+  const { services, config } = parts;
+  const frame = portalFrame(parts, session);
+  try {
+    const { apiKey, fullKey } = await create();
+    // Reloading the page, or going back to it, must not send the form again.
+    c.header("HX-Push-Url", apiKeyHref(apiKey.id));
+    const page = createdKeyPage({
+      frame,
+      apiKey,
+      fullKey,
+      replaced,
+      usageUrl: `${config.baseUrl.origin}/api/v1/usage`,
+      firstRequest: { isUsed: false, last: null, isAwaited: true },
+    });
+    return await sendPage(c, page, 201);
+  } catch (error) {
+    if (!(error instanceof FormSentError)) throw error;
+    return await sendPage(
+      c,
+      formSentPage({ frame, apiKey: await getApiKey(services, session, error.apiKeyId) }),
+      409,
+    );
+  }
+}
+
+/** @returns What has arrived of the first request with a key. */
+export async function firstRequestOf({ services }: PortalParts, apiKey: ApiKey): Promise<FirstRequest> {
+  return {
+    isUsed: apiKey.lastUsedAt !== null,
+    last: await readLastRequest(services, [apiKey]),
+    isAwaited: services.clock() - Date.parse(apiKey.createdAt) < firstRequestWaitMs,
+  };
+}
+
+function idOf(c: AppContext): string {
+  return c.req.param("id") ?? "";
+}

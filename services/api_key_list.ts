@@ -1,0 +1,141 @@
+// The list of keys, read by the reports thread: an organization may have 10,000 active keys, and any number of others.
+import { findApiKeysById, findListedKeys } from "../db/api_key_list.ts";
+import type { ApiKeyRow, ApiKeyScope } from "../db/api_keys.ts";
+import { findEffectiveNumber } from "../db/organization/plan_numbers.ts";
+import {
+  isInState,
+  isUnused,
+  keyListPageItems,
+  type KeyOrder,
+  keySearchOf,
+  type KeyState,
+  keyStates,
+  linesByUsageMax,
+  listedKeysMax,
+  type ListedLine,
+  matches,
+  sortLines,
+  toLines,
+  unusedKeysRevokedMax,
+} from "../domain/key_list.ts";
+import type { KeyUsage } from "../domain/meter/key_usage.ts";
+import { readKeyUsage } from "./meter/key_usage.ts";
+import type { ReportContext, ReportScope } from "./reports/report_context.ts";
+
+/** Which keys. */
+export interface KeyListQuery {
+  readonly state: KeyState;
+  /** In the name or the prefix; "" for all. */
+  readonly search: string;
+  /** Undefined for the usual one of the state. */
+  readonly order: KeyOrder | undefined;
+  /** From 1. */
+  readonly page: number;
+  /** The time zone of the days of usage, an IANA name; UTC by default. */
+  readonly timezone?: string | undefined;
+}
+
+/** A line, and its current key as stored. */
+export type StoredLine = ListedLine & { readonly row: ApiKeyRow };
+
+/** A page of the list. */
+export interface KeyList {
+  readonly lines: readonly StoredLine[];
+  /** What was searched for, without what could not be found. */
+  readonly search: string;
+  readonly order: KeyOrder;
+  /** How many lines match the search in each state. `isCut`: there may be more inactive ones. */
+  readonly counts: Readonly<Record<KeyState, number>> & { readonly isCut: boolean };
+  /** How many active lines were not used for 90 days. Like `isEmpty`, this doesn't depend on the search. */
+  readonly unused: number;
+  readonly isEmpty: boolean;
+  /** How many keys of the organization work and may work at the same time, for those who see all. */
+  readonly limit: { readonly active: number; readonly max: number } | null;
+  /** The number of this page, and of the last one. */
+  readonly page: number;
+  readonly pages: number;
+  /** The usage of the page's keys by id; null unless the list is sorted by it. */
+  readonly usage: ReadonlyMap<string, KeyUsage> | null;
+}
+
+type Scope = ReportScope & Pick<ApiKeyScope, "createdBy">;
+
+/** Reads a page of the list. */
+export async function readKeyList(context: ReportContext, input: Scope & KeyListQuery): Promise<KeyList> {
+  const { now, state } = input;
+  const search = keySearchOf(input.search);
+  const { lines: all, isCut, activeKeys } = await readLines(context, input);
+  const found = all.filter(matches(search));
+  const [active, expiring, inactive] = keyStates.map((state) =>
+    found.filter((line) => isInState(line, state, now))
+  );
+  const lines = { active, expiring, inactive }[state] ?? [];
+  const order = input.order ?? usualOrder(state, lines.length);
+  const usage = order === "usage" ? await readKeyUsage(context, input) : null;
+  const pages = Math.max(1, Math.ceil(lines.length / keyListPageItems));
+  const page = Math.min(input.page, pages);
+  const sorted = sortLines(lines, order, usage ?? new Map());
+  const shown = sorted.slice((page - 1) * keyListPageItems, page * keyListPageItems);
+  return {
+    lines: await withRows(context, input, shown),
+    search,
+    order,
+    counts: {
+      active: active?.length ?? 0,
+      expiring: expiring?.length ?? 0,
+      inactive: inactive?.length ?? 0,
+      isCut,
+    },
+    unused: all.filter((line) => isUnused(line, now)).length,
+    isEmpty: all.length === 0,
+    limit: await readLimit(context, input, activeKeys),
+    page,
+    pages,
+    usage: usage && new Map(shown.flatMap(({ current: { id } }) => {
+      const ofKey = usage.get(id);
+      return ofKey === undefined ? [] : [[id, ofKey]];
+    })),
+  };
+}
+
+/** @returns Active keys that were not used for 90 days, those that were not used for the longest time first, and how many there are. */
+export async function readUnusedKeys(context: ReportContext, input: Scope) {
+  const { lines } = await readLines(context, input);
+  const unused = lines.filter((line) => isUnused(line, input.now));
+  const since = ({ current, lastUsedAt }: ListedLine) => lastUsedAt ?? current.createdAt;
+  const shown = unused.toSorted((a, b) => since(a) - since(b)).slice(0, unusedKeysRevokedMax);
+  return { lines: await withRows(context, input, shown), count: unused.length };
+}
+
+async function readLines({ database, pause }: ReportContext, input: Scope) {
+  const { now } = input;
+  const active = await findListedKeys(database, input, { isActive: true, now, limit: listedKeysMax });
+  await pause();
+  const ended = await findListedKeys(database, input, { isActive: false, now, limit: listedKeysMax });
+  await pause();
+  return { lines: toLines(active.keys, ended.keys), isCut: ended.isCut, activeKeys: active.keys.length };
+}
+
+async function readLimit({ database }: ReportContext, { organizationId, createdBy }: Scope, active: number) {
+  if (createdBy !== undefined) return null;
+  const max = await findEffectiveNumber(database, organizationId, "apiKeysMax");
+  return max === undefined ? null : { active, max };
+}
+
+function usualOrder(state: KeyState, lines: number): KeyOrder {
+  if (state !== "active") return "end";
+  return lines > linesByUsageMax ? "created" : "usage";
+}
+
+async function withRows(
+  { database }: ReportContext,
+  { organizationId }: Scope,
+  lines: readonly ListedLine[],
+): Promise<StoredLine[]> {
+  const rows = await findApiKeysById(database, organizationId, lines.map(({ current }) => current.id));
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return lines.flatMap((line) => {
+    const row = byId.get(line.current.id);
+    return row === undefined ? [] : [{ ...line, row }];
+  });
+}

@@ -1,0 +1,65 @@
+// The usage of keys in the last 30 days, read by the reports thread: each by its main metric.
+import { type KeyUsage, keyUsagePeriod } from "../../domain/meter/key_usage.ts";
+import { metricOf } from "../../domain/meter/catalogue.ts";
+import { isoTime } from "../../domain/time.ts";
+import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+import { readCatalogue } from "./catalogue.ts";
+import { streamUsageSums } from "./usage_sums.ts";
+
+/** Whose usage to read. */
+export interface KeyUsageQuery {
+  /** Ids of keys; undefined for all keys of the organization. */
+  readonly apiKeyIds?: readonly string[] | undefined;
+  /** The time zone of the days, a known IANA name; UTC by default. */
+  readonly timezone?: string | undefined;
+}
+
+/** @returns The usage of keys, with those that they replaced, by the id of the current one; without keys that have none. */
+export async function readKeyUsage(
+  context: ReportContext,
+  { organizationId, now, apiKeyIds, timezone = "UTC" }: ReportScope & KeyUsageQuery,
+): Promise<Map<string, KeyUsage>> {
+  const { start, end } = keyUsagePeriod(now, timezone);
+  const { range, batches } = await streamUsageSums(context, {
+    organizationId,
+    now,
+    timezone,
+    from: isoTime(start),
+    to: isoTime(end),
+    window: "day",
+    groupBy: ["metric", "apiKey"],
+    mergeRotations: true,
+    apiKey: apiKeyIds,
+  });
+  const usage = new Map<string, Map<string, Sums>>();
+  for await (const batch of batches()) {
+    for (const { apiKey, metric, position, micros, count } of batch) {
+      if (!apiKey || metric === undefined) continue;
+      const metrics = usage.get(apiKey) ?? new Map<string, Sums>();
+      usage.set(apiKey, metrics);
+      const sums = metrics.get(metric) ?? { micros: 0n, records: 0, values: range.windows.map(() => 0) };
+      metrics.set(metric, sums);
+      sums.micros += micros;
+      sums.records += count;
+      sums.values[position] = Number(micros) / 1e6;
+    }
+  }
+  const catalogue = await readCatalogue(context, { organizationId });
+  const main = (metrics: ReadonlyMap<string, Sums>): KeyUsage[] =>
+    [...metrics].toSorted(mostRecordsFirst).slice(0, 1).map(([metric, sums]) => ({
+      metric: metricOf(catalogue, metric),
+      ...sums,
+    }));
+  return new Map([...usage].flatMap(([id, metrics]) => main(metrics).map((ofKey) => [id, ofKey])));
+}
+
+/** The sums of a key and metric. */
+interface Sums {
+  micros: bigint;
+  records: number;
+  values: number[];
+}
+
+function mostRecordsFirst([metric, { records }]: [string, Sums], [other, sums]: [string, Sums]): number {
+  return sums.records - records || (metric < other ? -1 : 1);
+}

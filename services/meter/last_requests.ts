@@ -1,0 +1,106 @@
+// Notes the last request with each API key in the background: a request never waits for it. Per thread, each key is written at
+// most once in a few seconds, and the number of keys is bounded; with more of them, some are noted later or not at all.
+import type { DatabaseReader } from "../../db/engine/database.ts";
+import { findLastRequest, type LastRequestRow, noteLastRequests } from "../../db/meter/last_requests.ts";
+import type { ApiKey, LastRequest } from "../../domain/api_key.ts";
+import { isoTime } from "../../domain/time.ts";
+import { networkOf } from "../address_blocks.ts";
+import type { BaseContext } from "../base_context.ts";
+
+/** Who sent a request, and what was wrong with it. */
+export interface RequestDetails {
+  readonly address: string;
+  readonly userAgent: string;
+  /** The message of the error; null for an accepted request. */
+  readonly error: string | null;
+}
+
+const intervalMs = 10_000;
+const flushMs = 500;
+const waitingKeysMax = 1_000;
+const writtenKeysMax = 200;
+const charactersMax = 200;
+
+/** The last requests that one thread has handled. */
+export class LastRequests {
+  readonly #context: BaseContext;
+  readonly #onBackgroundError: (error: unknown) => void;
+  readonly #waiting = new Map<string, LastRequestRow>();
+  /** When keys were written in the last interval. */
+  readonly #writtenAt = new Map<string, number>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(context: BaseContext, options: { onBackgroundError: (error: unknown) => void }) {
+    this.#context = context;
+    this.#onBackgroundError = options.onBackgroundError;
+  }
+
+  /**
+   * Notes a request.
+   *
+   * @param status Of the response.
+   * @param details Read only if the request isn't like the one that is already waiting to be written.
+   */
+  note(keyHash: string, status: number, details: () => RequestDetails): void {
+    const waiting = this.#waiting.get(keyHash);
+    if (waiting?.status === status) return;
+    // Keys that were written just now leave room for others, so that busy keys of one organization can't keep out all others.
+    const max = this.#writtenAt.has(keyHash) ? waitingKeysMax / 2 : waitingKeysMax;
+    if (waiting === undefined && this.#waiting.size >= max) return;
+    const { address, userAgent, error } = details();
+    this.#waiting.set(keyHash, {
+      at: this.#context.clock(),
+      network: networkOf(address),
+      userAgent: shortText(userAgent),
+      status,
+      error: error === null ? null : shortText(error),
+    });
+    this.#schedule();
+  }
+
+  /** Writes the requests of keys that were not written in the last interval. */
+  async flush(): Promise<void> {
+    const now = this.#context.clock();
+    for (const [keyHash, at] of this.#writtenAt) {
+      if (now - at >= intervalMs) this.#writtenAt.delete(keyHash);
+    }
+    const requests = [];
+    for (const [keyHash, request] of this.#waiting) {
+      if (requests.length === writtenKeysMax) break;
+      if (!this.#writtenAt.has(keyHash)) requests.push({ keyHash, ...request });
+    }
+    for (const { keyHash } of requests) {
+      this.#waiting.delete(keyHash);
+      this.#writtenAt.set(keyHash, now);
+    }
+    if (requests.length > 0) await this.#context.database.write([noteLastRequests(requests)]);
+  }
+
+  /** Drops what waits: a stopping server has no time for it. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#waiting.clear();
+  }
+
+  #schedule(): void {
+    this.#timer ??= setTimeout(async () => {
+      await this.flush().catch(this.#onBackgroundError);
+      this.#timer = undefined;
+      if (this.#waiting.size > 0) this.#schedule();
+    }, flushMs);
+  }
+}
+
+/** @returns The last request with one of the keys, or null if none is known. */
+export async function readLastRequest(
+  { database }: { readonly database: DatabaseReader },
+  apiKeys: readonly Pick<ApiKey, "id">[],
+): Promise<LastRequest | null> {
+  const row = await findLastRequest(database, apiKeys.map(({ id }) => id));
+  return row === undefined ? null : { ...row, at: isoTime(row.at) };
+}
+
+function shortText(text: string): string {
+  // deno-lint-ignore no-control-regex
+  return text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, " ").slice(0, charactersMax).toWellFormed();
+}

@@ -1,0 +1,207 @@
+// New API keys: create, rotate. The full key leaves this file once and is never stored.
+import { endRotatedApiKey, findApiKeyOfForm, insertApiKey } from "../db/api_keys.ts";
+import { findEffectiveNumber } from "../db/organization/plan_numbers.ts";
+import type { SessionActor } from "../domain/actor.ts";
+import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain/api_key.ts";
+import { apiKeyLimitError, type AppError, notFoundError, validationError } from "../domain/errors.ts";
+import { newId } from "../domain/id.ts";
+import { defaultKeyPermissions, sortedPermissions } from "../domain/key_permissions.ts";
+import {
+  type ApiKeyManager,
+  changedMeanwhileError,
+  findRow,
+  manageScope,
+  permissionsText,
+  requireGrantable,
+  toApiKey,
+} from "./api_keys.ts";
+import { writeChange } from "./change.ts";
+import type { SessionContext } from "./context.ts";
+import { requireActivePermit } from "./organization/membership.ts";
+import { actorOf, type Writer } from "./sign_in/session_writes.ts";
+
+/** A form that was sent before: it has already created a key. */
+export class FormSentError extends Error {
+  /** @param apiKeyId The key that the form created. */
+  constructor(readonly apiKeyId: string) {
+    super("the form was already sent");
+  }
+}
+
+/** A new key, with the full key that is never available again. */
+export interface CreatedApiKey {
+  readonly apiKey: ApiKey;
+  readonly fullKey: string;
+}
+
+/** What the creator of a key chooses. */
+export interface ApiKeyInput {
+  readonly name: string;
+  /** Milliseconds since 1970, in the future; null for never. */
+  readonly expiresAt: number | null;
+  /** Those of {@linkcode defaultKeyPermissions} unless given. */
+  readonly permissions?: readonly string[] | undefined;
+  /** The one-time token of the form, which creates one key however often it is sent. */
+  readonly formToken?: string | null | undefined;
+}
+
+/**
+ * Creates a key.
+ *
+ * @throws {AppError} `validation_failed`, `key_limit_reached`; `forbidden` also for a permission that only operators grant.
+ * @throws {FormSentError}
+ */
+export async function createApiKey(
+  context: SessionContext,
+  actor: SessionActor,
+  input: ApiKeyInput,
+): Promise<CreatedApiKey> {
+  const by = requireActivePermit(actor, "apiKeys.createOwn");
+  return await addApiKey(context, { by, scope: by }, input);
+}
+
+/**
+ * Creates a key in an organization.
+ *
+ * @throws {AppError} `validation_failed`, `key_limit_reached`, `forbidden`, and as `writeAs`.
+ * @throws {FormSentError}
+ */
+export async function addApiKey(
+  context: SessionContext,
+  { by, scope: { organizationId } }: ApiKeyManager,
+  { name, expiresAt, permissions: chosen = defaultKeyPermissions, formToken = null }: ApiKeyInput,
+): Promise<CreatedApiKey> {
+  const now = context.clock();
+  await requireNewForm(context, organizationId, formToken);
+  if (expiresAt !== null && expiresAt <= now) throw notInFutureError("expiresAt");
+  const permissions = sortedPermissions(chosen);
+  requireGrantable(by, permissions, []);
+  const { id, row, created } = newApiKey(by, {
+    organizationId,
+    name,
+    expiresAt,
+    permissions,
+    budget: "[]",
+    now,
+    formToken,
+  });
+  const isInserted = await writeChange(context, by, {
+    statement: insertApiKey(row),
+    entry: {
+      action: "api_key.created",
+      organizationId,
+      target: { id, name },
+      details: { permissions: permissionsText(permissions) },
+    },
+  });
+  if (isInserted) return created;
+  await requireNewForm(context, organizationId, formToken);
+  throw await keyLimitError(context, organizationId);
+}
+
+/**
+ * Replaces an active key with a new one of the same name, permissions, budget and expiry time.
+ *
+ * @param input `expireOldAt`: when the old key ends (milliseconds since 1970); null for immediately. `formToken`: as for a new key.
+ * @throws {AppError} `not_found`, `forbidden`, `key_limit_reached`, `unavailable`; `validation_failed` if the old key is not
+ *   active.
+ * @throws {FormSentError}
+ */
+export async function rotateApiKey(
+  context: SessionContext,
+  actor: SessionActor,
+  { id, expireOldAt, formToken = null }: {
+    id: string;
+    expireOldAt: number | null;
+    formToken?: string | null | undefined;
+  },
+): Promise<CreatedApiKey> {
+  const { scope, by } = manageScope(actor);
+  const now = context.clock();
+  const old = await findRow(context, scope, id);
+  const { organizationId } = scope;
+  await requireNewForm(context, organizationId, formToken);
+  const notActive = validationError([{ path: "id", message: "only active keys can be rotated." }]);
+  if (apiKeyStatus(old, now) !== "active") throw notActive;
+  if (expireOldAt !== null && expireOldAt <= now) throw notInFutureError("expireOldAt");
+  const { name, expiresAt, budget } = old;
+  const permissions: readonly string[] = JSON.parse(old.permissions);
+  const next = newApiKey(by, { organizationId, name, expiresAt, permissions, budget, now, formToken });
+  const oldEnds = expireOldAt === null ? { revokedAt: now } : { expiresAt: expireOldAt };
+  const isRotated = await writeChange(context, by, {
+    // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
+    statement: insertApiKey(next.row, { id, isKept: expireOldAt !== null }),
+    entry: { action: "api_key.rotated", target: { id, name }, details: { replacedBy: next.id } },
+    after: () => [endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds })],
+  });
+  if (isRotated) return next.created;
+  await requireNewForm(context, organizationId, formToken);
+  const current = await findRow(context, scope, id);
+  if (apiKeyStatus(current, now) !== "active") throw notActive;
+  throw current.permissions === old.permissions
+    ? await keyLimitError(context, organizationId)
+    : changedMeanwhileError();
+}
+
+/** Generates a key. @returns What to insert, and what to return: reading it back could fail and lose the only copy. */
+function newApiKey(
+  by: Writer,
+  input: {
+    organizationId: string;
+    name: string;
+    expiresAt: number | null;
+    permissions: readonly string[];
+    /** As stored. */
+    budget: string;
+    now: number;
+    formToken: string | null;
+  },
+) {
+  const { organizationId, name, expiresAt, permissions, budget, now, formToken } = input;
+  const { fullKey, keyPrefix } = generateApiKey();
+  const id = newId("key");
+  const actor = actorOf(by);
+  const creator = actor.type === "operator" ? null : actor.user;
+  const createdBy = creator?.id ?? null;
+  const key = { id, name, keyPrefix, expiresAt };
+  const row = {
+    ...key,
+    organizationId,
+    keyHash: hashApiKey(fullKey),
+    createdBy,
+    permissions,
+    now,
+    formToken,
+  };
+  const apiKey = toApiKey({
+    ...key,
+    permissions: JSON.stringify(permissions),
+    budget,
+    createdAt: now,
+    createdById: createdBy,
+    createdByName: creator?.name ?? null,
+    createdByOperator: creator === null ? 1 : 0,
+    lastUsedAt: null,
+    revokedAt: null,
+  }, now);
+  return { id, row, created: { apiKey, fullKey } };
+}
+
+/** @throws {FormSentError} If the form has already created a key. */
+async function requireNewForm(
+  { database }: SessionContext,
+  organizationId: string,
+  formToken: string | null,
+): Promise<void> {
+  const id = formToken === null ? undefined : await findApiKeyOfForm(database, { organizationId, formToken });
+  if (id !== undefined) throw new FormSentError(id);
+}
+
+function notInFutureError(path: string): AppError {
+  return validationError([{ path, message: "must be in the future." }]);
+}
+
+async function keyLimitError({ database }: SessionContext, organizationId: string): Promise<AppError> {
+  const max = await findEffectiveNumber(database, organizationId, "apiKeysMax");
+  return max === undefined ? notFoundError() : apiKeyLimitError(max);
+}

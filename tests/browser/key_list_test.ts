@@ -1,0 +1,95 @@
+// The list of API keys in a real browser: menus of rows, orders, search, and every width.
+import assert from "node:assert/strict";
+import {
+  type Browser,
+  browserMissing,
+  type Page,
+  problemsOnScreens,
+  signedInContext,
+  watchedPage,
+} from "../support/browser.ts";
+import { withProgram } from "../support/browser_app.ts";
+import { sendJson, signUpAndRecord } from "../support/journey.ts";
+
+const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
+const widths = [320, 360, 480, 700, 720, 768, 900, 1024, 1180, 1280, 1440, 1920, 2560];
+const longName = "Hackathon 2026 – temporary key for the geocoding team, do not use it in production, please";
+
+/** Opens the list of five keys, one of which has records. */
+async function openList(baseUrl: string, browser: Browser, javaScriptEnabled: boolean) {
+  const { cookie } = await signUpAndRecord(baseUrl);
+  for (const name of [longName, "W".repeat(100), "Staging", "Key 2"]) {
+    const expiresAt = name === "Staging" ? new Date(Date.now() + 5 * 86_400_000).toISOString() : undefined;
+    const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name, expiresAt } });
+    assert.equal(created.status, 201, await created.text());
+  }
+  const context = await signedInContext(browser, { baseUrl, cookie }, { javaScriptEnabled });
+  const { page, errors } = await watchedPage(context);
+  await page.goto(`${baseUrl}/portal/api-keys`);
+  return { page, errors };
+}
+
+const names = (page: Page) => page.locator("td.title a").allInnerTexts();
+
+for (const scripts of [true, false]) {
+  Deno.test({
+    ...options,
+    name: `keys are sorted, searched and revoked from the list ${scripts ? "with" : "without"} scripts`,
+    fn: () =>
+      withProgram(async (baseUrl, browser) => {
+        const { page, errors } = await openList(baseUrl, browser, scripts);
+        // The only one with usage is the first.
+        assert.equal((await names(page))[0], "Production");
+        await page.locator("th").getByRole("link", { name: "Name" }).click();
+        await page.locator("th[aria-sort=ascending]").waitFor();
+        assert.deepEqual((await names(page)).slice(1, 4), ["Key 2", "Production", "Staging"]);
+        await page.getByLabel("Search by name or prefix").fill("STAG");
+        await page.keyboard.press("Enter");
+        await page.getByText("Clear search").waitFor();
+        assert.deepEqual(await names(page), ["Staging"]);
+        await page.getByRole("link", { name: /^Expiring/ }).click();
+        await page.locator("[aria-current=page]", { hasText: "Expiring 1" }).waitFor();
+        const menu = page.locator("summary[aria-label='Actions for Staging']");
+        await menu.focus();
+        await page.keyboard.press("Enter");
+        await page.getByRole("link", { name: "Revoke" }).click();
+        await page.getByRole("button", { name: "Revoke key" }).click();
+        await page.locator(".note.done", { hasText: "“Staging” has been revoked." }).waitFor();
+        assert.equal((await names(page)).length, 4);
+        assert.deepEqual(errors, []);
+      }),
+  });
+}
+
+Deno.test({
+  ...options,
+  name: "the list of keys stays in its card at every width, and passes axe with an open menu",
+  fn: () =>
+    withProgram(async (baseUrl, browser) => {
+      const { page, errors } = await openList(baseUrl, browser, true);
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 });
+        assert.deepEqual(await page.evaluate(outsideOfCards), [], `${width} px`);
+      }
+      await page.locator(".row-menu > summary").first().click();
+      assert.deepEqual(await problemsOnScreens(page), []);
+      assert.deepEqual(errors, []);
+    }),
+});
+
+/** Runs in the page. @returns What leaves its card or scrolls the page. */
+function outsideOfCards(): string[] {
+  // deno-lint-ignore no-explicit-any
+  const { document } = globalThis as any;
+  const outside: string[] = [];
+  for (const card of document.querySelectorAll(".card")) {
+    const { left, right } = card.getBoundingClientRect();
+    for (const one of card.querySelectorAll("td > *, .bar > *, footer > *, .hint-line > *")) {
+      const box = one.getBoundingClientRect();
+      const isSeen = box.width > 1;
+      if (isSeen && (box.left < left - 1 || box.right > right + 1)) outside.push(one.outerHTML.slice(0, 80));
+    }
+  }
+  const { scrollWidth, clientWidth } = document.documentElement;
+  return scrollWidth > clientWidth ? [...outside, "the page scrolls sideways"] : outside;
+}

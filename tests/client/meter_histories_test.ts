@@ -1,0 +1,161 @@
+// Random histories of a meter with a spool: after any kills, restarts, lost responses and rejections, each record is counted
+// exactly once or is among the rejected.
+import assert from "node:assert/strict";
+import { Meter } from "../../packages/client/src/meter/meter.ts";
+import fc from "../support/fast_check.ts";
+import { orphan, recordsIn, segmentsIn } from "../support/meter_folder.ts";
+
+type Mood = "fine" | "loses responses" | "unavailable" | "takes little";
+type Step =
+  | { readonly act: "record"; readonly count: number; readonly isBad: boolean }
+  | { readonly act: "turn"; readonly mood: Mood }
+  | { readonly act: "kill" | "restart" | "wait" };
+
+const stepsOf = fc.array(
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        act: fc.constant("record" as const),
+        count: fc.integer({ min: 1, max: 12 }),
+        isBad: fc.boolean(),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        act: fc.constant("turn" as const),
+        mood: fc.constantFrom<Mood>("fine", "loses responses", "unavailable", "takes little"),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({ act: fc.constantFrom("kill" as const, "restart" as const, "wait" as const) }),
+    },
+  ),
+  { minLength: 5, maxLength: 25 },
+);
+
+/** A server that records as Gatehouse does: all of a request or nothing, and each key once. */
+function startRecorder() {
+  const recorder = {
+    mood: "fine" as Mood,
+    texts: new Map<string, string>(),
+    close: async () => await server.shutdown(),
+    url: "",
+  };
+  const respond = (status: number, body: unknown) => Response.json(body, { status });
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const { records } = await request.json() as { records: { idempotencyKey: string; quantity: number }[] };
+    const { mood, texts } = recorder;
+    if (mood === "unavailable") return respond(503, {});
+    if (mood === "takes little" && records.length > 2) return respond(413, "");
+    const details = records.flatMap(({ quantity }, index) =>
+      quantity === 13
+        ? [{ path: records.length === 1 ? "quantity" : `records[${index}].quantity`, message: "is bad." }]
+        : []
+    );
+    if (details.length > 0) {
+      return respond(422, { error: { code: "validation_failed", message: "No.", details } });
+    }
+    let duplicates = 0;
+    for (const record of records) {
+      const known = texts.get(record.idempotencyKey);
+      assert.ok(known === undefined || known === JSON.stringify(record), "a repeated record differs");
+      if (known !== undefined) duplicates++;
+      texts.set(record.idempotencyKey, JSON.stringify(record));
+    }
+    return mood === "loses responses"
+      ? respond(502, {})
+      : respond(201, { accepted: records.length - duplicates, duplicates });
+  });
+  recorder.url = `http://127.0.0.1:${server.addr.port}`;
+  return recorder;
+}
+
+async function checkHistory(steps: readonly Step[], batchRecordsMax: number): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-meter-" });
+  const recorder = startRecorder();
+  const never = Promise.withResolvers<Response>();
+  const all: Meter[] = [];
+  const start = () => {
+    const life = { isOver: false };
+    const meter = new Meter({
+      url: recorder.url,
+      apiKey: "key",
+      spool: folder,
+      flushIntervalMs: 1,
+      batchRecordsMax,
+      // Segments of a quarter, so that there are several.
+      spoolBytesMax: 200_000,
+      onProblem() {},
+      // A killed process receives nothing.
+      fetch: async (input, init) => {
+        const response = await fetch(input, init);
+        if (!life.isOver) return response;
+        await response.body?.cancel();
+        return await never.promise;
+      },
+    });
+    all.push(meter);
+    return { meter, life };
+  };
+  const expected = new Map<string, boolean>();
+  let { meter, life } = start();
+  try {
+    for (const step of steps) {
+      if (step.act === "record") {
+        for (let n = 0; n < step.count; n++) {
+          const idempotencyKey = `${expected.size}`;
+          const isBad = step.isBad && n === 0;
+          expected.set(idempotencyKey, isBad);
+          meter.record({ product: "tiles", metric: "requests", quantity: isBad ? 13 : 1, idempotencyKey });
+        }
+      } else if (step.act === "turn") recorder.mood = step.mood;
+      else if (step.act === "wait") await meter.flush({ timeoutMs: 3 });
+      else {
+        if (step.act === "restart") await meter.close({ timeoutMs: 0 });
+        else {
+          life.isOver = true;
+          await orphan(folder);
+        }
+        ({ meter, life } = start());
+      }
+    }
+    await meter.close({ timeoutMs: 0 });
+    recorder.mood = "fine";
+    ({ meter } = start());
+    assert.equal(await meter.close(), true);
+    assert.deepEqual(segmentsIn(folder).filter((name) => name !== "rejected.jsonl"), []);
+    const rejected = new Set(
+      recordsIn(`${folder}/rejected.jsonl`).map(({ idempotencyKey }) => idempotencyKey),
+    );
+    const bad = [...expected].filter(([, isBad]) => isBad).map(([key]) => key);
+    assert.deepEqual([...rejected].sort(), bad.sort());
+    assert.deepEqual(
+      [...recorder.texts.keys()].sort(),
+      [...expected.keys()].filter((key) => !rejected.has(key)).sort(),
+    );
+    const { recorded, adopted, waiting, sent, rejected: rejections, dropped, damaged } = meter.stats();
+    assert.deepEqual({ waiting, dropped, damaged }, { waiting: 0, dropped: 0, damaged: 0 });
+    assert.equal(recorded + adopted, sent + rejections);
+  } finally {
+    never.resolve(new Response());
+    await Promise.all(all.map((each) => each.close({ timeoutMs: 0 })));
+    await recorder.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test({
+  name: "a meter with a spool counts every record exactly once or rejects it, in any history",
+  // The last request of a killed process may still be under way.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await fc.assert(
+      fc.asyncProperty(stepsOf, fc.constantFrom(3, 10, 1_000), checkHistory),
+      { numRuns: 60 },
+    );
+  },
+});

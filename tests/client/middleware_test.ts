@@ -1,0 +1,46 @@
+// The middlewares of @gatehouse/client with the real Hono, Express 4 and 5 under Node.js, and without a framework, against the
+// real program.
+import assert from "node:assert/strict";
+import { apiKeyOf, requireKey, requireSession, sessionOf } from "../../packages/client/src/express.ts";
+import { Gatehouse } from "../../packages/client/src/gatehouse.ts";
+import { eachProduct, withClientScene } from "../support/client_scene.ts";
+import { keyCases, recordsExactly, recordsSocket } from "./key_cases.ts";
+import { opensSocketForUsers, passesPreflight, sessionCases } from "./session_cases.ts";
+
+Deno.test("the middlewares", (t) =>
+  withClientScene(async (scene) => {
+    await eachProduct(t, scene, { requireSession: sessionCases, requireKey: keyCases });
+    const step = (name: string, run: (given: typeof scene) => Promise<void>) =>
+      t.step(name, () => run(scene));
+    await step("CORS middleware that runs before responds to preflights", passesPreflight);
+    await step("only users open a WebSocket", opensSocketForUsers);
+    await step("opening a WebSocket with a key is recorded", recordsSocket);
+    await step(
+      "concurrent requests to all products record exactly what fits into a hard limit",
+      recordsExactly,
+    );
+  }));
+
+Deno.test("options without a value, such as that of an unset variable, throw when the middleware is created", () => {
+  const gatehouse = new Gatehouse({ url: "http://localhost:8000", operatorToken: "unused" });
+  const meter = { product: "tiles", metric: "requests" };
+  for (const value of [undefined, null, "", false] as never[]) {
+    for (const name of ["gatehouse", "role", "organization", "publicUrl", "signInUrl"]) {
+      assert.throws(() => requireSession({ gatehouse, [name]: value }), TypeError, name);
+    }
+    for (const name of ["gatehouse", "permission", "meter", "limit", "keyFrom"]) {
+      assert.throws(() => requireKey({ gatehouse, meter, [name]: value }), TypeError, name);
+    }
+  }
+  assert.throws(() => requireSession({ gatehouse, role: "admin" as never }), TypeError);
+  for (const url of ["app.example.com", "app.example.com:443", "ftp://app.example.com"]) {
+    assert.throws(() => requireSession({ gatehouse, publicUrl: url }), TypeError, url);
+    assert.throws(() => requireSession({ gatehouse, signInUrl: url }), TypeError, url);
+  }
+  assert.throws(() => requireKey({ gatehouse, limit: true }), TypeError);
+});
+
+Deno.test("handlers of Express without the middleware get an error instead of no session", () => {
+  assert.throws(() => sessionOf({}), /requireSession did not run/);
+  assert.throws(() => apiKeyOf({}), /requireKey did not run/);
+});

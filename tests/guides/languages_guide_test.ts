@@ -1,0 +1,74 @@
+// docs/quick-start.md and the examples of docs/metering.md in several languages: each language does the same.
+import assert from "node:assert/strict";
+import { createTestKey, startTestApp } from "../support/app.ts";
+import { readGuide, runLines } from "../support/guides.ts";
+import { pythonPackageMissing } from "../support/missing.ts";
+import { freePort } from "../support/sqld.ts";
+
+const quickStart = await readGuide("quick-start.md");
+const metering = await readGuide("metering.md");
+
+const name = "examples record with curl, TypeScript and Python, count once, and read the same sums";
+Deno.test({ name, ignore: pythonPackageMissing("requests") }, async () => {
+  const port = freePort();
+  const here = `http://localhost:${port}`;
+  const test = await startTestApp({ PORT: String(port), BASE_URL: here });
+  const server = Deno.serve(
+    { port, hostname: "127.0.0.1", onListen() {} },
+    (request) => test.app.fetch(request),
+  );
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-languages-" });
+  try {
+    const { fullKey } = await createTestKey(test, await test.signUp());
+    const options = { cwd: folder, env: { GATEHOUSE_KEY: fullKey, NO_COLOR: "1" } };
+    const ours = (code: string) => code.replaceAll("https://auth.example.com", here);
+    const runAll = async ([sh, ts, py]: readonly [string, string, string]) => {
+      await Deno.writeTextFile(`${folder}/example.ts`, ours(ts));
+      await Deno.writeTextFile(`${folder}/example.py`, ours(py));
+      const deno = `'${Deno.execPath()}' run --no-check --allow-net --allow-env example.ts`;
+      return [
+        await runLines(ours(sh), options),
+        await runLines(deno, options),
+        await runLines("python3 example.py", options),
+      ];
+    };
+
+    const recorded = await runAll([
+      quickStart("record with curl"),
+      quickStart("record with TypeScript"),
+      quickStart("record with Python"),
+    ]);
+    const ids = recorded.map((text) => /use_[0-9a-f]+/.exec(text)?.[0]);
+    assert.ok(ids[0] !== undefined, recorded.join("\n"));
+    assert.equal(new Set(ids).size, 1, recorded.join("\n"));
+    const read = await runAll([
+      quickStart("read with curl"),
+      quickStart("read with TypeScript"),
+      quickStart("read with Python"),
+    ]);
+    for (const text of read) assert.match(text, /["']?sum["']?: ?1\b/);
+
+    const batches = await runAll([
+      metering("batch with curl"),
+      metering("batch with TypeScript"),
+      metering("batch with Python"),
+    ]);
+    assert.match(batches[0] ?? "", /"accepted":2,"duplicates":0/);
+    for (const text of batches.slice(1)) assert.match(text, /accepted["']?: 0, ["']?duplicates["']?: 2/);
+    const days = await runAll([
+      metering("days with curl"),
+      metering("days with TypeScript"),
+      metering("days with Python"),
+    ]);
+    const { data } = JSON.parse(days[0] ?? "") as {
+      data: { start: string; productSlug: string; sum: number }[];
+    };
+    const expected = data.map((row) => `${row.start} ${row.productSlug} ${row.sum}\n`).join("");
+    assert.deepEqual(data.map(({ productSlug, sum }) => `${productSlug} ${sum}`), ["search 1", "tiles 3.5"]);
+    assert.deepEqual(days.slice(1), [expected, expected]);
+  } finally {
+    await server.shutdown();
+    await test.dispose();
+    await Deno.remove(folder, { recursive: true });
+  }
+});

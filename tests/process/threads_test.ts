@@ -1,0 +1,257 @@
+// Tests that several HTTP threads behave as one server: on one port, with one state, and with one end.
+import assert from "node:assert/strict";
+import { connectTo, requestText } from "../support/connection.ts";
+import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
+import { replaceModule, writeConfig } from "../support/config.ts";
+import { orderFile } from "../support/orders.ts";
+import { requestsByThread, sendOnce, sendToAll } from "../support/threads.ts";
+
+interface Stage {
+  readonly program: Program;
+  readonly folder: string;
+  readonly baseUrl: string;
+}
+
+/** Runs a test with a server of so many threads. */
+async function withThreads(
+  threads: number,
+  test: (stage: Stage) => Promise<void>,
+  options: Partial<ProgramOptions> = {},
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });
+  const program = startProgram({
+    ...options,
+    folder,
+    env: { ...options.env, HTTP_THREADS: String(threads) },
+  });
+  try {
+    await isReady(program);
+    await test({ program, folder, baseUrl: program.baseUrl });
+  } finally {
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function endsWith(program: Program, status: number): Promise<void> {
+  assert.equal(await program.ended(), status, program.output());
+}
+
+const statusOf = (response: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(response)?.[1]);
+
+Deno.test("all threads answer, and the metrics are their sum", () =>
+  withThreads(4, async ({ program, baseUrl }) => {
+    const responses = await sendToAll(baseUrl, "/health/live", { threads: 4 });
+    assert.deepEqual([...new Set(responses.map(statusOf))], [200]);
+    assert.deepEqual([...(await requestsByThread(baseUrl)).keys()].sort(), ["1", "2", "3", "4"]);
+    const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
+    const live = 'gatehouse_http_requests_total{method="GET",route="/health/live",status="200"}';
+    assert(metrics.includes(`\n${live} ${responses.length}\n`), metrics);
+    assert.equal(metrics.match(/^process_start_time_seconds \S+$/gm)?.length, 1);
+    program.kill("SIGTERM");
+    await endsWith(program, 0);
+  }));
+
+Deno.test("signing in, signing out and revoking a key take effect on every thread with the next request", () =>
+  withThreads(4, async ({ baseUrl }) => {
+    const { cookie, fullKey, keyId }: Journey = await signUpAndRecord(baseUrl);
+    const everywhere = async (path: string, headers: Record<string, string>) =>
+      await sendToAll(baseUrl, path, { threads: 4, headers });
+    const usage = "/api/v1/usage?window=month";
+    const authorization = `Bearer ${fullKey}`;
+    for (const me of await everywhere("/api/auth/me", { cookie })) assert.match(me, /"ada@example\.com"/);
+    for (const sums of await everywhere(usage, { authorization })) assert.equal(statusOf(sums), 200);
+
+    await sendJson(baseUrl, `/api/portal/api-keys/${keyId}`, { method: "DELETE", cookie });
+    for (const sums of await everywhere(usage, { authorization })) assert.equal(statusOf(sums), 401);
+    await sendJson(baseUrl, "/api/auth/sign-out", { method: "POST", cookie });
+    for (const me of await everywhere("/api/auth/me", { cookie })) assert.match(me, /"authenticated":false/);
+  }));
+
+Deno.test("/health/ready returns 503 until all threads have started", () =>
+  inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/${orderFile}`, "wait");
+    const config = await writeConfig(folder, dyingThread);
+    const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
+    try {
+      const status = async (path: string) => statusOf(await sendOnce(program.baseUrl, path));
+      await poll(async () => await status("/health/live").catch(() => 0) === 200);
+      assert.equal(await status("/health/ready"), 503);
+      assert.doesNotMatch(program.output(), /"listening"/);
+      await Deno.remove(`${folder}/${orderFile}`);
+      await isReady(program);
+      assert.match(program.output(), /"listening".*"httpThreads":2/);
+      for (const ready of await sendToAll(program.baseUrl, "/health/ready", { threads: 2 })) {
+        assert.equal(statusOf(ready), 200);
+      }
+    } finally {
+      await killProgram(program);
+    }
+  }));
+
+Deno.test("emails of all threads are on one page", () =>
+  withThreads(2, async ({ baseUrl }) => {
+    const addresses = ["ada", "bob", "cleo", "dora"].map((name) => `${name}@example.com`);
+    for (const address of addresses) {
+      const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+      const body = JSON.stringify({ name: "A", email: address, password: "correct horse battery" });
+      const headers = { "content-type": "application/json", connection: "close" };
+      const sent = await fetch(`${baseUrl}/api/auth/sign-up`, { method: "POST", body, headers, client });
+      assert.equal(sent.status, 201, await sent.text());
+      client.close();
+    }
+    const pages = () => sendToAll(baseUrl, "/dev/mail", { threads: 2 });
+    await poll(async () =>
+      (await pages()).every((page) => addresses.every((address) => page.includes(address)))
+    );
+  }));
+
+Deno.test("with PORT=0, all threads listen on the port that the log names", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });
+  const program = startProgram({ folder, env: { PORT: "0", HTTP_THREADS: "2" } });
+  try {
+    const named = () => /"baseUrl":"(http:\/\/localhost:\d+)"/.exec(program.output())?.[1] ?? "";
+    await poll(() => named() !== "");
+    await sendToAll(named(), "/health/ready", { threads: 2 });
+  } finally {
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a second server on the same port does not start, although the first one shares it", () =>
+  withThreads(2, async ({ baseUrl }) => {
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });
+    const second = startProgram({ folder, env: { PORT: new URL(baseUrl).port, HTTP_THREADS: "2" } });
+    await endsWith(second, 75);
+    assert.match(second.output(), /cannot listen on 127\.0\.0\.1:\d+: .*in use/i);
+    await Deno.remove(folder, { recursive: true });
+  }));
+
+Deno.test("with one thread, the server does not share its port", () =>
+  withThreads(1, async ({ program, baseUrl }) => {
+    const hostname = "127.0.0.1";
+    const options = { hostname, port: Number(new URL(baseUrl).port), reusePort: true };
+    assert.throws(() => Deno.listen(options), Deno.errors.AddrInUse);
+    assert.deepEqual([...(await requestsByThread(baseUrl)).keys()], ["1"]);
+    for (const signal of ["SIGHUP", "SIGINT"] as const) program.kill(signal);
+    await endsWith(program, 0);
+    assert.match(program.output(), /SIGHUP ignored/);
+  }));
+
+const dyingThread = replaceModule({
+  importer: "commands/serve/http_worker.ts",
+  module: "commands/serve/http_server.ts",
+  replacement: "tests/support/dying_thread.ts",
+});
+
+async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const deaths = { throw: "thrown by a test", reject: "rejected by a test", exit: "it ended" };
+for (const [order, reason] of Object.entries(deaths)) {
+  Deno.test(`a thread that dies (${order}) ends the program with status 70 and one line`, () =>
+    inFolder(async (folder) => {
+      const config = await writeConfig(folder, dyingThread);
+      const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
+      try {
+        await isReady(program);
+        await sendToAll(program.baseUrl, "/health/live", { threads: 2 });
+        await Deno.writeTextFile(`${folder}/${orderFile}`, order);
+        await endsWith(program, 70);
+        const lines = program.output().split("\n").filter((line) =>
+          line.includes("stopping: a thread has died")
+        );
+        assert.equal(lines.length, 1, program.output());
+        assert.match(lines[0] ?? "", new RegExp(`"reason":"HTTP thread 2 stopped: .*${reason}"`));
+      } finally {
+        await killProgram(program);
+      }
+    }));
+}
+
+/** Runs a server whose second thread does what it is ordered to. */
+function withOrders(
+  test: (program: Program, order: (text: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  return inFolder(async (folder) => {
+    const config = await writeConfig(folder, dyingThread);
+    const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
+    try {
+      await isReady(program);
+      await test(program, (text) => Deno.writeTextFile(`${folder}/${orderFile}`, text));
+    } finally {
+      await killProgram(program);
+    }
+  });
+}
+
+Deno.test("no thread can write files while the server runs", () =>
+  withOrders(async (program, order) => {
+    await order("write");
+    await poll(() => program.output().includes("a thread can't write: NotCapable"));
+  }));
+
+Deno.test("a thread that dies while the server stops ends the program with status 70", () =>
+  withOrders(async (program, order) => {
+    const headers = { "content-type": "application/json", "content-length": "10" };
+    const slow = await connectTo(program.baseUrl, requestText("POST", "/api/auth/sign-in", { headers }));
+    try {
+      program.kill("SIGTERM");
+      await poll(() => program.output().includes('"stopping"'));
+      await order("throw");
+      await endsWith(program, 70);
+      assert.match(program.output(), /HTTP thread 2 stopped: .*thrown by a test/);
+    } finally {
+      slow.close();
+    }
+  }));
+
+Deno.test("a thread that hangs doesn't keep the program from ending", () =>
+  withOrders(async (program, order) => {
+    await order("hang");
+    await poll(() => program.output().includes("a thread hangs"));
+    program.kill("SIGTERM");
+    await endsWith(program, 0);
+    assert.match(program.output(), /some connections did not end in time/);
+  }));
+
+for (
+  const [order, { status, line }] of Object.entries({
+    fail: { status: 75, line: "gatehouse serve: failed by a test" },
+    die: { status: 70, line: /^gatehouse serve: HTTP thread 2 stopped: .*thrown by a test$/m },
+  })
+) {
+  Deno.test(`a thread that can't start (${order}) keeps the program from starting`, () =>
+    inFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/${orderFile}`, order);
+      const config = await writeConfig(folder, dyingThread);
+      const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
+      await endsWith(program, status);
+      assert.match(program.output(), new RegExp(line));
+      assert.doesNotMatch(program.output(), /"listening"/);
+    }));
+}
+
+Deno.test("where threads can't share a port, one thread serves, and the log says so", () =>
+  inFolder(async (folder) => {
+    const config = await writeConfig(folder, { unstable: ["raw-imports"] });
+    const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
+    try {
+      await isReady(program);
+      assert.deepEqual([...(await requestsByThread(program.baseUrl)).keys()], ["1"]);
+      assert.equal(program.output().split("serving with one HTTP thread").length, 2, program.output());
+      program.kill("SIGTERM");
+      await endsWith(program, 0);
+    } finally {
+      await killProgram(program);
+    }
+  }));

@@ -1,0 +1,77 @@
+// The operator's catalogue gives the usage page its names and units, and each product a color that stays the same.
+import assert from "node:assert/strict";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
+import { newOperator } from "../../../support/console.ts";
+import { openPage } from "../../../support/pages.ts";
+
+async function record(
+  test: TestApp,
+  apiKey: string,
+  json: { productSlug: string; quantity: number; metric?: string },
+) {
+  const response = await test.send("/api/v1/usage", { apiKey, json: { metric: "bytes", ...json } });
+  assert.equal(response.status, 201, await response.text());
+}
+
+/** @returns The series of the legend, with their colors. */
+async function colorsOf(test: TestApp, person: TestPerson, query = ""): Promise<Record<string, string>> {
+  const { html } = await openPage(test, `/portal/usage?metric=bytes${query}`, { person });
+  const [, legend = ""] = /<div class="legend">(.*?)<\/ul>/s.exec(html) ?? [];
+  const items = legend.matchAll(/series-(\w+)".*?<bdi>(.*?)<\/bdi>/gs);
+  return Object.fromEntries([...items].map(([, color = "", name = ""]) => [name, color]));
+}
+
+testApp(
+  "products have the color of their place in the catalogue, however much they are used",
+  async (test) => {
+    const mara = await newOperator(test);
+    for (const slug of ["tiles", "search"]) {
+      await openPage(test, "/operator/products/new", { person: mara, form: { slug, name: `The ${slug}` } });
+      test.advance(1_000);
+    }
+    const ada = await test.signUp();
+    const { fullKey } = await createTestKey(test, ada);
+    await record(test, fullKey, { productSlug: "zoo", quantity: 500 });
+    await record(test, fullKey, { productSlug: "search", quantity: 10 });
+    assert.deepEqual(await colorsOf(test, ada), { "The search": "2", "zoo": "3" });
+    await record(test, fullKey, { productSlug: "another", quantity: 9_000 });
+    await record(test, fullKey, { productSlug: "tiles", quantity: 1 });
+    const all = { "The tiles": "1", "The search": "2", "zoo": "3", "another": "4" };
+    assert.deepEqual(await colorsOf(test, ada), all);
+    assert.deepEqual(await colorsOf(test, ada, "&range=7d"), all);
+  },
+);
+
+testApp("products without a color of their own share one, which names them", async (test) => {
+  const ada = await test.signUp();
+  const { fullKey } = await createTestKey(test, ada);
+  for (const [index, productSlug] of ["e", "d", "c", "b", "a", "y", "x"].entries()) {
+    await record(test, fullKey, { productSlug, quantity: 1 + index });
+    test.advance(1_000);
+  }
+  assert.deepEqual(await colorsOf(test, ada), { e: "1", d: "2", c: "3", b: "4", a: "5" });
+  const { html } = await openPage(test, "/portal/usage?metric=bytes", { person: ada });
+  const [, others = ""] = /<summary>(<span class="swatch series-other".*?)<\/details>/s.exec(html) ?? [];
+  assert.match(others.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " "), /^ 2 others x 7 y 6 $/);
+  assert.match(others, /href="[^"]*productSlug=x/);
+});
+
+testApp("quantities have the unit of the catalogue", async (test) => {
+  const mara = await newOperator(test);
+  const metric = {
+    "metrics[0].slug": "bytes",
+    "metrics[0].name": "Data transfer",
+    "metrics[0].unit": "bytes",
+  };
+  await openPage(test, "/operator/products/new", {
+    person: mara,
+    form: { slug: "tiles", name: "Tiles", ...metric },
+  });
+  const ada = await test.signUp();
+  const { fullKey } = await createTestKey(test, ada);
+  await record(test, fullKey, { productSlug: "tiles", quantity: 2_410_233_112_900 });
+  const { html } = await openPage(test, "/portal/usage?metric=bytes", { person: ada });
+  assert.match(html, /<h2>Data transfer per day<\/h2>/);
+  assert.match(html, /aria-label="Sat, Nov 21: 2\.41 TB so far"/);
+  assert.match(html, /<span class="quantity" title="2,410,233,112,900 bytes">2\.41<small> TB<\/small>/);
+});

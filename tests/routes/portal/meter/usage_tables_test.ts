@@ -1,0 +1,138 @@
+// The tables of the usage page, and what it remembers for a person.
+import assert from "node:assert/strict";
+import { createTestKey, testApp } from "../../../support/app.ts";
+import { joinedPerson, verifiedPerson } from "../../../support/people.ts";
+import { poll } from "../../../support/poll.ts";
+import { hrefOf, recordUsage as record, usagePage } from "../../../support/usage_page.ts";
+
+testApp("lists all products and keys, with links, share and change, and pages of them", async (test) => {
+  const person = await test.signUp();
+  const names = ["Production", "Import", "Production", "<b>Old</b>"];
+  const keys = [];
+  for (const name of names) keys.push(await createTestKey(test, person, { name }));
+  for (const [index, key] of keys.entries()) await record(test, key.fullKey, { quantity: 4 ** index });
+  await record(test, keys[0]?.fullKey ?? "", { quantity: 15, productSlug: "search" });
+  await record(test, keys[1]?.fullKey ?? "", { quantity: 8, timestamp: "2026-11-10T12:00:00Z" });
+  const all = await usagePage(test, person, { range: "7d", timezone: "Asia/Kathmandu" });
+  assert.deepEqual(all.keys.map(([name, _trend, ...rest]) => [name?.replace(/\(.*…\)/, "(…)"), ...rest]), [
+    ["&lt;b&gt;Old&lt;/b&gt;", "64", "64.0%", "New"],
+    ["Production (…)", "16", "16.0%", "New"],
+    ["Production (…)", "16", "16.0%", "New"],
+    ["Import", "4", "4.0%", "50% less"],
+  ]);
+  assert.deepEqual(all.products, [["tiles", "85", "85.0%", "963% more"], ["search", "15", "15.0%", "New"]]);
+  assert.equal(all.sum, "100");
+  assert.equal(hrefOf(all.html, "Import"), `/portal/api-keys/${keys[1]?.id}`);
+  const search = await usagePage(test, person, hrefOf(all.html, "search"));
+  assert.deepEqual([search.sum, search.products.length], ["15", 1]);
+  assert.match(search.label, /Asia\/Kathmandu/);
+  const byKey = await usagePage(test, person, hrefOf(all.html, "By key"));
+  assert.equal(byKey.numbers.at(-1)?.length, 6);
+  assert.equal(byKey.numbers.at(-1)?.at(-1), "100");
+});
+
+testApp("has pages of keys, if there are many", async (test) => {
+  const person = await test.signUp();
+  const keys = [];
+  for (let n = 0; n < 53; n++) keys.push(await createTestKey(test, person, { name: `Key ${n}` }));
+  for (const [n, { fullKey }] of keys.entries()) await record(test, fullKey, { quantity: 100 - n });
+  const first = await usagePage(test, person, { stack: "key" });
+  assert.equal(first.keys.length, 50);
+  const second = await usagePage(test, person, hrefOf(first.html, "Next"));
+  assert.deepEqual(second.keys.map(([name]) => name), ["Key 50", "Key 51", "Key 52"]);
+  // Five have a series of their own. The others open.
+  assert.deepEqual(second.numbers.at(-1)?.length, 8);
+  assert.match(second.html, /48 others/);
+  const back = await usagePage(test, person, hrefOf(second.html, "Previous"));
+  assert.equal(back.keys.length, 50);
+});
+
+testApp("a rotated key is one line, under its current name, and one choice of the filter", async (test) => {
+  const person = await test.signUp();
+  const { id, fullKey } = await createTestKey(test, person, { name: "Production" });
+  await record(test, fullKey, { quantity: 3 });
+  const path = `/api/portal/api-keys/${id}/rotate`;
+  const response = await test.send(path, { cookie: person.cookie, json: {} });
+  const { apiKey, fullKey: newKey } = await response.json();
+  await record(test, newKey, { quantity: 4 });
+  const all = await usagePage(test, person);
+  assert.deepEqual(all.keys.map(([name, , sum]) => [name, sum]), [["Production", "7"]]);
+  assert.equal(hrefOf(all.html, "Production"), `/portal/api-keys/${apiKey.id}`);
+  for (const one of [id, apiKey.id]) {
+    const { sum, chosen, records } = await usagePage(test, person, { apiKey: one });
+    assert.deepEqual([sum, chosen["apiKey"], records.length], ["7", apiKey.id, 2]);
+  }
+});
+
+testApp("remembers the time zone and the metric that a person chose, for them alone", async (test) => {
+  const person = await test.signUp();
+  const { fullKey } = await createTestKey(test, person);
+  for (const quantity of [1, 2]) await record(test, fullKey, { quantity });
+  await record(test, fullKey, { metric: "bytes", quantity: 70 });
+  const open = async (query: string, headers: Record<string, string>) => {
+    const response = await test.send(`/portal/usage?${query}`, { cookie: person.cookie, headers });
+    assert.equal(response.status, 200);
+    await response.body?.cancel();
+  };
+  const shown = async () => {
+    const { metric, label } = await usagePage(test, person);
+    return [metric, label.includes("Asia/Kathmandu")];
+  };
+  const chosen = "metric=bytes&timezone=Asia/Kathmandu";
+  const own = { "sec-fetch-site": "same-origin" };
+  await open(chosen, { "sec-fetch-site": "cross-site" });
+  await open(chosen, { "sec-fetch-site": "none" });
+  await open(chosen, { ...own, "hx-request": "true" });
+  await open("metric=nothing&timezone=Mars", own);
+  assert.deepEqual(await shown(), ["Requests", false]);
+  await open(chosen, { ...own, "hx-request": "true", "hx-boosted": "true" });
+  await poll(async () => (await shown())[1] === true);
+  assert.deepEqual(await shown(), ["Bytes", true]);
+  await open("timezone=UTC", own);
+  await poll(async () => (await shown())[1] === false);
+  assert.deepEqual(await shown(), ["Bytes", false]);
+  // Where the metric wasn't used, another one is shown without a word.
+  await record(test, fullKey, { productSlug: "search", quantity: 5 });
+  const search = await usagePage(test, person, { productSlug: "search" });
+  assert.deepEqual([search.metric, search.faults], ["Requests", []]);
+  const other = await test.signUp();
+  await record(test, (await createTestKey(test, other)).fullKey, {});
+  assert.equal((await usagePage(test, other)).metric, "Requests");
+});
+
+testApp("the list of keys has the days of the time zone that a person chose", async (test) => {
+  const person = await test.signUp();
+  const { fullKey } = await createTestKey(test, person);
+  await record(test, fullKey, { timestamp: new Date(test.now() - 4 * 3_600_000).toISOString() });
+  const trend = async () => {
+    const html = await (await test.send("/portal/api-keys", { cookie: person.cookie })).text();
+    return /<svg class="spark".*?<\/svg>/s.exec(html)?.[0];
+  };
+  const today = await trend();
+  assert(today !== undefined);
+  // In Auckland, midnight was three hours ago.
+  const headers = { "sec-fetch-site": "same-origin" };
+  const chosen = await test.send("/portal/usage?timezone=Pacific/Auckland", {
+    cookie: person.cookie,
+    headers,
+  });
+  await chosen.body?.cancel();
+  await poll(async () => await trend() !== today);
+});
+
+testApp(
+  "keys say that they were revoked, and lead members to the page of those that are theirs",
+  async (test) => {
+    const owner = await verifiedPerson(test, "Olive");
+    const member = await joinedPerson(test, owner, "MEMBER");
+    const old = await createTestKey(test, owner, { name: "Old" });
+    const own = await createTestKey(test, member, { name: "Own" });
+    for (const { fullKey } of [old, old, own]) await record(test, fullKey, {});
+    assert.deepEqual((await usagePage(test, owner)).keys.map(([name]) => name), ["Old", "Own"]);
+    await test.send(`/api/portal/api-keys/${old.id}`, { method: "DELETE", cookie: owner.cookie });
+    const { html, keys } = await usagePage(test, member);
+    assert.deepEqual(keys.map(([name]) => name), ["OldRevoked", "Own"]);
+    assert.equal(hrefOf(html, "Own"), `/portal/api-keys/${own.id}`);
+    assert.match(hrefOf(html, "Old"), /^\/portal\/usage\?.*apiKey=/);
+  },
+);

@@ -1,0 +1,126 @@
+// The last request with each key: what is noted, how often it is written, and when it is deleted.
+import assert from "node:assert/strict";
+import { createTestKey, type TestApp } from "../../support/app.ts";
+import { onEveryDatabase } from "../../support/usage.ts";
+import { readLastRequest } from "../../../services/meter/last_requests.ts";
+import { networkOf } from "../../../services/address_blocks.ts";
+
+const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
+
+async function send(test: TestApp, apiKey: string, options: { peerAddress: string; userAgent?: string }) {
+  const headers = { "user-agent": options.userAgent ?? "curl/8" };
+  const response = await test.send("/api/v1/usage", { apiKey, json: usage, headers, ...options });
+  await response.body?.cancel();
+  return response.status;
+}
+
+Deno.test("networkOf() leaves out what tells clients of one network apart", () => {
+  assert.equal(networkOf("203.0.113.77"), "203.0.113.0/24");
+  assert.equal(networkOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1::/48");
+  assert.equal(networkOf("::ffff:203.0.113.77"), "203.0.113.0/24");
+  assert.equal(networkOf("unix"), "");
+});
+
+onEveryDatabase(
+  "only the last request is kept, without control characters, and at most 200 of its user agent",
+  async (test) => {
+    const ada = await test.signUp();
+    const key = await createTestKey(test, ada);
+    const last = () => readLastRequest(test.services, [key]);
+    assert.equal(await last(), null);
+    await send(test, key.fullKey, { peerAddress: "198.51.100.1" });
+    await test.services.lastRequests.flush();
+    assert.equal((await last())?.network, "198.51.100.0/24");
+    test.advance(10_000);
+    await send(test, key.fullKey, { peerAddress: "2001:db8::1", userAgent: `node\t${"x".repeat(300)}` });
+    await test.services.lastRequests.flush();
+    assert.deepEqual(await last(), {
+      at: new Date(test.now()).toISOString(),
+      network: "2001:db8::/48",
+      userAgent: `node ${"x".repeat(195)}`,
+      status: 201,
+      error: null,
+    });
+  },
+);
+
+onEveryDatabase(
+  "a key is written once in ten seconds",
+  async (test) => {
+    const ada = await test.signUp();
+    const key = await createTestKey(test, ada);
+    const { lastRequests } = test.services;
+    const network = async () => (await readLastRequest(test.services, [key]))?.network;
+    for (const peerAddress of ["198.51.100.1", "203.0.113.1"]) {
+      await send(test, key.fullKey, { peerAddress });
+      await lastRequests.flush();
+      assert.equal(await network(), "198.51.100.0/24");
+    }
+    test.advance(9_999);
+    await lastRequests.flush();
+    assert.equal(await network(), "198.51.100.0/24");
+    test.advance(1);
+    await lastRequests.flush();
+    assert.equal(await network(), "203.0.113.0/24");
+  },
+);
+
+onEveryDatabase("a request with a revoked key is not noted", async (test) => {
+  const ada = await test.signUp();
+  const key = await createTestKey(test, ada);
+  await send(test, key.fullKey, { peerAddress: "198.51.100.1" });
+  const revoked = await test.send(`/api/portal/api-keys/${key.id}`, { method: "DELETE", cookie: ada.cookie });
+  assert.equal(revoked.status, 200);
+  assert.equal(await send(test, key.fullKey, { peerAddress: "203.0.113.1" }), 401);
+  await test.services.lastRequests.flush();
+  assert.equal(await readLastRequest(test.services, [key]), null);
+});
+
+onEveryDatabase("deleting an organization deletes where its keys were used last", async (test) => {
+  const ada = await test.signUp();
+  const key = await createTestKey(test, ada);
+  await send(test, key.fullKey, { peerAddress: "198.51.100.1" });
+  await test.services.lastRequests.flush();
+  assert(await readLastRequest(test.services, [key]) !== null);
+  const { memberships: [membership] } = await (await test.send("/api/auth/me", { cookie: ada.cookie }))
+    .json();
+  const deleted = await test.send(`/api/portal/organizations/${ada.organizationId}`, {
+    method: "DELETE",
+    cookie: ada.cookie,
+    json: { name: membership.name },
+  });
+  assert.equal(deleted.status, 204, await deleted.text());
+  assert.equal(await readLastRequest(test.services, [key]), null);
+});
+
+onEveryDatabase("the number of keys that wait to be written is bounded", (test) => {
+  const { lastRequests } = test.services;
+  let details = 0;
+  for (let key = 0; key < 1_500; key++) {
+    lastRequests.note(`hash ${key}`, 201, () => {
+      details++;
+      return { address: "198.51.100.1", userAgent: "", error: null };
+    });
+  }
+  lastRequests.note("hash 0", 201, () => assert.fail("The same request is noted twice."));
+  assert.equal(details, 1_000);
+  lastRequests.close();
+});
+
+onEveryDatabase("busy keys leave room for others", async (test) => {
+  const { lastRequests } = test.services;
+  let noted = 0;
+  const note = (key: string) =>
+    lastRequests.note(key, 201, () => {
+      noted++;
+      return { address: "198.51.100.1", userAgent: "", error: null };
+    });
+  const noteBusy = () => Array.from({ length: 1_000 }, (_, key) => note(`busy ${key}`));
+  noteBusy();
+  for (let step = 0; step < 5; step++) await lastRequests.flush();
+  noteBusy();
+  assert.equal(noted, 1_500);
+  note("other");
+  assert.equal(noted, 1_501);
+  lastRequests.close();
+});

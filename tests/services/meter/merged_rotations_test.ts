@@ -1,0 +1,103 @@
+// A key and those that replaced it are one in sums, under the name of the current key.
+import assert from "node:assert/strict";
+import { createTestKey, type TestApp, type TestPerson } from "../../support/app.ts";
+import { onEveryDatabase, recordOne } from "../../support/usage.ts";
+
+async function rotate(test: TestApp, person: TestPerson, id: string) {
+  const response = await test.send(`/api/portal/api-keys/${id}/rotate`, {
+    cookie: person.cookie,
+    json: { expireOldAt: new Date(test.now() + 86_400_000).toISOString() },
+  });
+  assert.equal(response.status, 201, await response.clone().text());
+  const { apiKey, fullKey } = await response.json();
+  return { id: apiKey.id as string, fullKey: fullKey as string };
+}
+
+/** A key that was rotated twice and another one, each with 1, 2, 4 or 8 requests; the first also with 100 downloads. */
+async function scene(test: TestApp) {
+  const person = await test.signUp();
+  const first = await createTestKey(test, person, { name: "Production" });
+  const other = await createTestKey(test, person, { name: "Other" });
+  await recordOne(test, first.fullKey, { quantity: 1 });
+  await recordOne(test, first.fullKey, { metric: "downloads", quantity: 100 });
+  const second = await rotate(test, person, first.id);
+  await recordOne(test, second.fullKey, { quantity: 2, productSlug: "routes" });
+  const third = await rotate(test, person, second.id);
+  await recordOne(test, third.fullKey, { quantity: 4 });
+  await recordOne(test, other.fullKey, { quantity: 8 });
+  const { organizationId } = person;
+  const read = async (query: { apiKey?: string[]; groupBy: ("apiKey" | "productSlug")[] }) => {
+    const { data } = await test.services.reports.read("readUsageSums", {
+      organizationId,
+      now: test.now(),
+      window: "total",
+      metric: ["requests"],
+      mergeRotations: true,
+      ...query,
+    });
+    return data.map(({ apiKey, productSlug, micros, count }) => [
+      apiKey ?? productSlug,
+      Number(micros) / 1e6,
+      count,
+    ]);
+  };
+  return { person, first, second, third, other, read };
+}
+
+onEveryDatabase("sums of a key include those of the keys that it replaced", async (test) => {
+  const { person, first, second, third, other, read } = await scene(test);
+  const all = await read({ groupBy: ["apiKey"] });
+  assert.deepEqual(new Set(all), new Set([[third.id, 7, 3], [other.id, 8, 1]]));
+  for (const { id } of [first, second, third]) {
+    assert.deepEqual(await read({ apiKey: [id], groupBy: ["productSlug"] }), [["routes", 2, 1], [
+      "tiles",
+      5,
+      2,
+    ]]);
+  }
+  // The newest key that works is the current one; without any, it is the newest.
+  for (const revoked of [third, second, first]) {
+    const response = await test.send(`/api/portal/api-keys/${revoked.id}`, {
+      method: "DELETE",
+      cookie: person.cookie,
+    });
+    assert.equal(response.status, 200);
+    const current = revoked === third ? second : revoked === second ? first : third;
+    assert.deepEqual(await read({ apiKey: [first.id], groupBy: ["apiKey"] }), [[current.id, 7, 3]]);
+  }
+});
+
+onEveryDatabase("adds up every metric of a lineage and the same days of the period before", async (test) => {
+  const { person, first, second } = await scene(test);
+  const { organizationId } = person;
+  const [start, end] = [Date.parse("2026-11-01"), Date.parse("2026-12-01")];
+  const compared = { start: Date.parse("2026-10-01"), end: Date.parse("2026-10-21") };
+  await recordOne(test, second.fullKey, { quantity: 40, timestamp: "2026-10-20T12:00:00Z" });
+  await recordOne(test, second.fullKey, { quantity: 80, timestamp: "2026-10-22T12:00:00Z" });
+  await recordOne(test, second.fullKey, {
+    metric: "old",
+    quantity: 3,
+    timestamp: "2026-10-20T12:00:00Z",
+  });
+  const read = async (more: { apiKey?: string; productSlug?: string }) => {
+    const period = { start, end, compared };
+    const totals = await test.services.reports.read("readMetricTotals", {
+      organizationId,
+      now: test.now(),
+      period,
+      ...more,
+    });
+    return totals.map(({ metric, micros, before, records }) => [
+      metric,
+      Number(micros) / 1e6,
+      Number(before) / 1e6,
+      records,
+    ]);
+  };
+  assert.deepEqual(await read({}), [["requests", 15, 40, 4], ["downloads", 100, 0, 1], ["old", 0, 3, 0]]);
+  assert.deepEqual(await read({ apiKey: first.id, productSlug: "tiles" }), [
+    ["requests", 5, 40, 2],
+    ["downloads", 100, 0, 1],
+    ["old", 0, 3, 0],
+  ]);
+});

@@ -1,0 +1,27 @@
+// The files in the spool of a meter.
+
+/** A process id that is never in use. */
+export const deadPid = 2 ** 22 + 1;
+
+/** @returns The names of a folder's files. */
+export function segmentsIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+/** Renames the segments of this process to those of one that is gone. */
+export async function orphan(folder: string): Promise<void> {
+  for (const name of segmentsIn(folder)) {
+    await Deno.rename(`${folder}/${name}`, `${folder}/${name.replace(`-${Deno.pid}-`, `-${deadPid}-`)}`);
+  }
+}
+
+/** @returns The records of a file, or none. */
+export function recordsIn(path: string): { idempotencyKey: string }[] {
+  try {
+    const lines = Deno.readTextFileSync(path).split("\n");
+    return lines.filter((line) => line.trim() !== "").map((line) => JSON.parse(line));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}

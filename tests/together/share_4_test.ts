@@ -1,0 +1,4 @@
+// A share of the test files that run in one process.
+import { defineShare } from "../support/together.ts";
+
+await defineShare(4);

@@ -1,0 +1,119 @@
+// The card that waits for the first request with a new key. It updates by itself; without scripts, its link does the same.
+import { STATUS_CODES } from "node:http";
+import type { ApiKey, LastRequest } from "../../domain/api_key.ts";
+import { ButtonLink } from "../components/button.tsx";
+import { Icon } from "../components/icon.tsx";
+import { apiKeyHref } from "../components/key_name.tsx";
+import { PageHead } from "../components/page_head.tsx";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { clockTime } from "../text/time.ts";
+
+/** What has arrived. */
+export interface FirstRequest {
+  /** Whether a request with the key was accepted. */
+  readonly isUsed: boolean;
+  /** Null if there was none, or none that is known. */
+  readonly last: LastRequest | null;
+  /** Whether the card looks for news: not for keys that have been unused for long. */
+  readonly isAwaited: boolean;
+}
+
+const everySeconds = 2;
+
+/** @returns The card alone on a page, for those whose browser runs no scripts. */
+export function firstRequestPage(
+  { frame, apiKey, request }: { frame: PortalFrame; apiKey: ApiKey; request: FirstRequest },
+): Page {
+  return (
+    <PortalPage title="First request" frame={frame} place="api-keys">
+      <PageHead back={{ href: apiKeyHref(apiKey.id), label: apiKey.name }} title="First request" />
+      <FirstRequestCard apiKeyId={apiKey.id} request={request} />
+    </PortalPage>
+  );
+}
+
+/** The card. */
+export function FirstRequestCard({ apiKeyId, request }: { apiKeyId: string; request: FirstRequest }) {
+  const href = apiKeyHref(apiKeyId, "first-request");
+  const isComplete = request.isUsed && isAccepted(request.last);
+  const refresh = isComplete || !request.isAwaited ? {} : {
+    "hx-get": href,
+    "hx-trigger": `every ${everySeconds}s`,
+    "hx-target": "this",
+    "hx-select": "#first-request",
+    "hx-swap": "outerMorph ignoreTitle:true",
+    "hx-push-url": "false",
+    "hx-indicator": "#first-request",
+  };
+  return (
+    <section id="first-request" class="card" aria-live="polite" {...refresh}>
+      {request.isUsed
+        ? <Received apiKeyId={apiKeyId} last={request.last} />
+        : <Waiting href={href} request={request} />}
+    </section>
+  );
+}
+
+function Received({ apiKeyId, last }: { apiKeyId: string; last: LastRequest | null }) {
+  return (
+    <div class="wait good">
+      <span class="pulse">
+        <Icon name="check" />
+      </span>
+      <div>
+        <h2>First request received</h2>
+        {isAccepted(last) && (
+          <p>
+            {`${clockTime(Date.parse(last.at))} UTC · ${statusText(last.status)} · from `}
+            <code>{last.network}</code>
+          </p>
+        )}
+      </div>
+      <div class="acts">
+        <ButtonLink href={`/portal/usage?apiKey=${encodeURIComponent(apiKeyId)}`}>View usage</ButtonLink>
+      </div>
+    </div>
+  );
+}
+
+function Waiting({ href, request: { last, isAwaited } }: { href: string; request: FirstRequest }) {
+  return (
+    <div class="wait">
+      <span class="pulse"></span>
+      <div>
+        {last === null
+          ? (
+            <>
+              <h2>Waiting for the first request…</h2>
+              <p class={isAwaited ? "with-scripts" : undefined}>
+                {isAwaited ? "This page updates by itself." : "The key has not been used yet."}
+              </p>
+            </>
+          )
+          : (
+            <>
+              <h2>Waiting for the first accepted request…</h2>
+              <p>
+                <span class="badge soon">{last.status}</span>
+                {` Rejected at ${clockTime(Date.parse(last.at))} UTC: ${
+                  last.error ?? statusText(last.status)
+                }`}
+              </p>
+            </>
+          )}
+      </div>
+      <div class="acts">
+        <ButtonLink href={href}>Check again</ButtonLink>
+      </div>
+    </div>
+  );
+}
+
+function isAccepted(last: LastRequest | null): last is LastRequest {
+  return last !== null && last.status < 400;
+}
+
+/** @returns A status in words, such as `201 Created`. */
+export function statusText(status: number): string {
+  return `${status} ${STATUS_CODES[status] ?? ""}`.trim();
+}

@@ -1,0 +1,176 @@
+// The usage on the page of a key: four facts, the chart, and the totals by metric.
+import type { ApiKey } from "../../domain/api_key.ts";
+import { keyUsageDays } from "../../domain/meter/key_usage.ts";
+import type { KeyReport } from "../../domain/meter/key_report.ts";
+import { ShortChange } from "../components/change.tsx";
+import { chartOf } from "../components/chart_props.ts";
+import { Card } from "../components/card.tsx";
+import { EmptyState } from "../components/empty_state.tsx";
+import { apiKeyHref } from "../components/key_name.tsx";
+import { MetricChart } from "../components/metric_chart.tsx";
+import { Quantity } from "../components/quantity.tsx";
+import { RelativeTime } from "../components/relative_time.tsx";
+import { Share } from "../components/share.tsx";
+import { Cell, Row, Table } from "../components/table.tsx";
+import { exactTime } from "../text/time.ts";
+
+interface KeyUsageProps {
+  readonly report: KeyReport | null;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+const columns = [
+  "Metric",
+  { title: "Total", isNumber: true },
+  "Share of all keys",
+  { title: "Change", isNumber: true },
+];
+const days = `${keyUsageDays} days`;
+
+/** The facts at the top of the page. */
+export function KeyFacts({ apiKey, report, now }: KeyUsageProps & { apiKey: ApiKey }) {
+  const main = report?.metrics.find(({ slug }) => slug === report.chart?.metric.slug);
+  const { lastUsedAt } = apiKey;
+  return (
+    <section class="card" aria-label="Key facts">
+      <dl class="key-facts">
+        <div>
+          <dt>{`${main?.name ?? "Usage"}, ${days}`}</dt>
+          <dd class="big">
+            {report === null
+              ? "–"
+              : main === undefined
+              ? "0"
+              : <Quantity value={main.total} measure={main} />}
+          </dd>
+          <dd class="muted tiny">
+            {report === null
+              ? "Not available right now"
+              : main === undefined
+              ? "Nothing recorded"
+              : main.change === null
+              ? `None in the previous ${days}`
+              : (
+                <>
+                  <ShortChange percent={main.change} />
+                  {` vs previous ${days}`}
+                </>
+              )}
+          </dd>
+        </div>
+        <div>
+          <dt>{`${main?.name ?? "Usage"} today`}</dt>
+          <dd class="big">
+            {report?.chart
+              ? <Quantity value={report.chart.today} measure={report.chart.metric} />
+              : report === null
+              ? "–"
+              : "0"}
+          </dd>
+          <dd class="muted tiny">Since 00:00 UTC</dd>
+        </div>
+        <div>
+          <dt>Last used</dt>
+          <dd class="big">
+            <RelativeTime at={lastUsedAt} now={now} />
+          </dd>
+          <dd class="muted tiny">{lastUsedAt && exactTime(Date.parse(lastUsedAt))}</dd>
+        </div>
+        <EndFact apiKey={apiKey} now={now} />
+      </dl>
+    </section>
+  );
+}
+
+function EndFact({ apiKey, now }: { apiKey: ApiKey; now: number }) {
+  const { id, status, revokedAt, expiresAt } = apiKey;
+  const end = status === "revoked" ? revokedAt : expiresAt;
+  return (
+    <div>
+      <dt>{{ active: "Expires", expired: "Expired", revoked: "Revoked" }[status]}</dt>
+      <dd class="big">{end === null ? "Never" : <RelativeTime at={end} now={now} />}</dd>
+      <dd class="muted tiny">
+        {end && exactTime(Date.parse(end))}
+        {status === "active" && (
+          <>
+            {end && " · "}
+            <a href={apiKeyHref(id, "edit")}>{end === null ? "Set a date" : "Change"}</a>
+          </>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+/** The chart of one metric, and the totals of all. */
+export function KeyUsage({ apiKeyId, report, now }: KeyUsageProps & { apiKeyId: string }) {
+  if (report === null) {
+    return (
+      <Card title="Usage">
+        <p class="muted">Not available right now</p>
+      </Card>
+    );
+  }
+  const { chart, metrics } = report;
+  return (
+    <>
+      <MetricChart strip={null} chart={chart && keyChart(chart, { apiKeyId, now })}>
+        <EmptyState title={`No usage in ${days}`} text="Usage with this key appears here immediately." />
+      </MetricChart>
+      {metrics.length > 0 && (
+        <Card title="Totals by metric" aside={<span class="muted">{`Last ${days}`}</span>} flush>
+          <Table label="Totals by metric" columns={columns} kind="breakdown">
+            {metrics.map((metric) => (
+              <Row>
+                <Cell place="title">
+                  <a
+                    class="name"
+                    href={`${apiKeyHref(apiKeyId)}?metric=${encodeURIComponent(metric.slug)}`}
+                    aria-current={metric.slug === chart?.metric.slug ? "true" : undefined}
+                  >
+                    {metric.name}
+                  </a>
+                </Cell>
+                <Cell place="total" isNumber>
+                  <Quantity value={metric.total} measure={metric} />
+                </Cell>
+                <Cell place="start">
+                  <Share percent={metric.share} />
+                </Cell>
+                <Cell place="end" isNumber>
+                  <ShortChange percent={metric.change} />
+                </Cell>
+              </Row>
+            ))}
+          </Table>
+        </Card>
+      )}
+    </>
+  );
+}
+
+function keyChart(
+  { stack, windows, metric, products }: NonNullable<KeyReport["chart"]>,
+  { apiKeyId, now }: { apiKeyId: string; now: number },
+) {
+  const usageHref = (query: Record<string, string>) =>
+    `/portal/usage?${new URLSearchParams({ apiKey: apiKeyId, metric: metric.slug, ...query })}`;
+  return chartOf(stack, {
+    measure: metric,
+    by: "day",
+    period: `last ${days}, UTC`,
+    windows,
+    timezone: "UTC",
+    now,
+    isSmall: true,
+    series: (slug) => {
+      const { name = slug, color = "other" } = products.get(slug) ?? {};
+      return { name, color, href: usageHref({ productSlug: slug }) };
+    },
+    hrefOf: ({ start }) => {
+      const day = new Date(start).toISOString().slice(0, 10);
+      return usageHref({ range: "custom", from: day, to: day, window: "hour" });
+    },
+  });
+}

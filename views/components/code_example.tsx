@@ -1,0 +1,87 @@
+// Code with a button that copies it: one example, or the same one in several languages, chosen by radio buttons.
+import { CopyButton } from "./code.tsx";
+import { highlight } from "./highlight.ts";
+
+/** Code in one language, by the short name of a fenced block: `sh`, `ts`, `py`, `json`. */
+export interface CodeSample {
+  readonly language: string;
+  readonly code: string;
+}
+
+const languageNames: Readonly<Record<string, string>> = {
+  sh: "Terminal",
+  ts: "TypeScript",
+  js: "JavaScript",
+  py: "Python",
+  json: "JSON",
+  yaml: "YAML",
+  toml: "TOML",
+  nginx: "nginx",
+  caddyfile: "Caddyfile",
+};
+
+/**
+ * An example with a button that copies it. Without scripts, all languages can be chosen too; static/portal.js chooses the same
+ * one everywhere and remembers it.
+ *
+ * @param props `id`: unique on the page. `title`: what the example shows. `label`: of a single example, instead of its language.
+ */
+export function CodeExample(
+  { id, title, label, samples }: {
+    id: string;
+    title: string;
+    label?: string;
+    samples: readonly CodeSample[];
+  },
+) {
+  const isAlone = samples.length === 1;
+  return (
+    <div class="code">
+      <div class="code-bar">
+        {isAlone
+          ? <span>{label ?? languageNames[samples[0]?.language ?? ""] ?? "Text"}</span>
+          : <Languages id={id} title={title} samples={samples} />}
+        <CopyButton target={id} tone="quiet">Copy</CopyButton>
+      </div>
+      <div id={id}>
+        {samples.map(({ language, code }, index) => (
+          <div
+            class={`code-scroll${isAlone ? "" : ` panel-${index + 1}`}`}
+            tabindex={0}
+            role="group"
+            aria-label={isAlone ? title : `${title}, ${tabName(language)}`}
+          >
+            <pre>{highlight(code.trimEnd(), language).map(({ text, kind }) =>
+              kind === null ? text : <span class={kind}>{text}</span>
+            )}</pre>
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Languages({ id, title, samples }: { id: string; title: string; samples: readonly CodeSample[] }) {
+  return (
+    <div class="langs" role="radiogroup" aria-label={`Language of “${title}”`}>
+      {samples.map(({ language }, index) => (
+        <label>
+          <input
+            class={`lang-${index + 1}`}
+            type="radio"
+            name={`${id}-language`}
+            value={language}
+            checked={index === 0}
+            autocomplete="off"
+          />
+          {tabName(language)}
+        </label>
+      ))}
+    </div>
+  );
+}
+
+/** Commands next to other languages are all for curl. */
+function tabName(language: string): string {
+  return language === "sh" ? "curl" : languageNames[language] ?? language;
+}

@@ -1,0 +1,96 @@
+// Menus, switches and the bar of a page's filters. All of them work without scripts.
+import type { Child } from "hono/jsx";
+import { Icon, type IconName } from "./icon.tsx";
+
+/** One of a few choices, as a link. */
+export interface LinkChoice {
+  readonly href: string;
+  readonly label: string;
+  readonly isCurrent: boolean;
+  /** Before the label, such as a swatch. */
+  readonly before?: Child;
+}
+
+export interface MenuProps {
+  /** What is chosen, such as "Product". Also the key of the button, to which the focus returns. */
+  readonly label: string;
+  /** The choice; none for a menu of actions. */
+  readonly value?: string | undefined;
+  /** Only screen readers get the label, because the value says it. */
+  readonly isValueAlone?: boolean;
+  readonly icon?: IconName;
+  /** Opens to the left of the button's right edge. */
+  readonly isAtEnd?: boolean;
+  /** Open from the start, for a form with an error. */
+  readonly isOpen?: boolean;
+  readonly class?: string;
+  readonly children: Child;
+}
+
+/** A button that says its value and opens a box: links (`MenuLinks`), `<p class="label">`, `<hr>`, or a form. Only one menu of a page is open. */
+export function Menu(props: MenuProps) {
+  const { label, value, isValueAlone = false, icon, isAtEnd = false, isOpen = false, children } = props;
+  return (
+    <details
+      open={isOpen}
+      class={["menu", isAtEnd && "end", props.class].filter(Boolean).join(" ")}
+      name="menu"
+    >
+      <summary class="button" data-key={label}>
+        {icon && <Icon name={icon} />}
+        <span class={isValueAlone ? "unseen" : value === undefined ? undefined : "muted"}>{label}</span>
+        {value !== undefined && <bdi class="cut">{value}</bdi>}
+        <Icon name="chevron" />
+      </summary>
+      <div class="menu-box">{children}</div>
+    </details>
+  );
+}
+
+/** The choices of a menu. */
+export function MenuLinks({ choices }: { choices: readonly LinkChoice[] }) {
+  return (
+    <>
+      {choices.map(({ href, label, isCurrent, before }) => (
+        <a class="menu-item" href={href} aria-current={isCurrent ? "true" : undefined}>
+          {before ?? null}
+          <bdi class="cut">{label}</bdi>
+          {isCurrent && <Icon name="check" />}
+        </a>
+      ))}
+    </>
+  );
+}
+
+/** One of a few, as links next to each other. `isLow`: in the head of a card. */
+export function Switch(
+  { label, choices, isLow = false }: { label: string; choices: readonly LinkChoice[]; isLow?: boolean },
+) {
+  return (
+    <nav class={isLow ? "switch low" : "switch"} aria-label={label}>
+      {choices.map(({ href, label, isCurrent, before }) => (
+        <a href={href} aria-current={isCurrent ? "true" : undefined}>
+          {before ?? null}
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/**
+ * The filters of a page in one line.
+ *
+ * @param props `start`: at the left, such as a switch and its menu. `children`: menus at the right. `fold`: on phones, what
+ *   one menu has instead of all others, usually a form with a select for each of them.
+ */
+export function FilterBar({ start, fold, children }: { start?: Child; fold?: Child; children?: Child }) {
+  return (
+    <div class={fold ? "filter-bar folds" : "filter-bar"}>
+      {start ?? null}
+      <span class="gap"></span>
+      {children ?? null}
+      {fold ? <Menu class="folded" label="Filters" icon="filter" isAtEnd>{fold}</Menu> : null}
+    </div>
+  );
+}

@@ -1,0 +1,39 @@
+// The card of the totals of all metrics and the chart of the chosen one.
+import type { Child } from "hono/jsx";
+import { perWindow } from "../text/quantity.ts";
+import { Chart } from "./chart.tsx";
+import type { ChartProps } from "./chart_props.ts";
+import { EmptyState } from "./empty_state.tsx";
+import { MetricStrip, type MetricStripProps } from "./metric_strip.tsx";
+
+/** What the card shows. */
+export interface MetricChartProps {
+  /** Left out if null, as for a single key. */
+  readonly strip: MetricStripProps | null;
+  /** Null if there is nothing to draw; `children` say why. */
+  readonly chart: ChartProps | null;
+  /** Next to the heading, such as the choice of what is stacked. */
+  readonly aside?: Child;
+  /** In place of the chart. */
+  readonly children?: Child;
+}
+
+/** The card. */
+export function MetricChart({ strip, chart, aside, children }: MetricChartProps) {
+  return (
+    <section class="card" aria-label="Usage">
+      {strip && <MetricStrip {...strip} />}
+      <div class="body">
+        {chart === null ? children ?? <EmptyState title="No usage yet" text="Usage appears here." /> : (
+          <>
+            <div class="chart-head">
+              <h2>{perWindow(chart.measure, chart.by)}</h2>
+              {aside ?? null}
+            </div>
+            <Chart {...chart} />
+          </>
+        )}
+      </div>
+    </section>
+  );
+}

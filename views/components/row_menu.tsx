@@ -1,0 +1,49 @@
+// The menu of a row's actions. It works without scripts, and is one tab stop while it is closed.
+import { Form } from "./form.tsx";
+import { Icon, type IconName } from "./icon.tsx";
+
+/** An entry of a menu. */
+export interface MenuAction {
+  readonly href: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** Comes last, after a line. */
+  readonly isDanger?: boolean;
+  /** Acts immediately, without a page of its own. */
+  readonly isForm?: boolean;
+}
+
+/** The actions of a row; nothing without any. `about`: the name of its object, for screen readers. Only one menu of a page is open. */
+export function RowMenu({ about, actions }: { about: string; actions: readonly MenuAction[] }) {
+  if (actions.length === 0) return null;
+  return (
+    <details class="menu row-menu end" name="menu">
+      <summary aria-label={`Actions for ${about}`}>
+        <Icon name="more" />
+      </summary>
+      <div class="menu-box">
+        {actions.map((action) => (
+          <>
+            {action.isDanger && actions.length > 1 && <hr />}
+            <MenuItem action={action} />
+          </>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function MenuItem({ action: { href, label, icon, isDanger, isForm } }: { action: MenuAction }) {
+  const content = (
+    <>
+      <Icon name={icon} />
+      {label}
+    </>
+  );
+  if (!isForm) return <a class={isDanger ? "menu-item destroy" : "menu-item"} href={href}>{content}</a>;
+  return (
+    <Form action={href}>
+      <button type="submit" class="menu-item">{content}</button>
+    </Form>
+  );
+}

@@ -1,0 +1,122 @@
+// The frame of the sidebars of the portal and of the console: places, and a menu with the person's own links. On a phone,
+// it is a line at the top and a bar at the bottom, with the nearest places and everything else under "More".
+import type { Child } from "hono/jsx";
+import { Brand, Icon, type IconName } from "./icon.tsx";
+
+/** An entry of the navigation. */
+export interface PlaceLink {
+  readonly place: string;
+  readonly href: string;
+  readonly label: string;
+  /** In the bar at the bottom, where `label` is too long. */
+  readonly shortLabel?: string;
+  readonly icon: IconName;
+  /** In the bar at the bottom of phones. */
+  readonly isNear?: boolean;
+  /** Comes after a line. */
+  readonly isApart?: boolean;
+  /** The page has another frame. */
+  readonly isElsewhere?: boolean;
+}
+
+export interface SideBarProps {
+  /** The name of the navigation, for screen readers. */
+  readonly label: string;
+  readonly class?: string;
+  /** The address that the product's name leads to. */
+  readonly home: string;
+  /** Next to the product's name. */
+  readonly badge?: Child;
+  readonly places: readonly PlaceLink[];
+  /** The current page; null for pages that are not in the navigation. */
+  readonly place: string | null;
+  /** Whose page it is: the heading of the menu. */
+  readonly who: { readonly name: string; readonly second: string };
+  /** The menu, below the places that are not near. */
+  readonly children: Child;
+}
+
+/** The sidebar. */
+export function SideBar(props: SideBarProps) {
+  const { label, home, badge, places, place, who, children } = props;
+  return (
+    <header class={props.class ? `side ${props.class}` : "side"} id="side">
+      <Brand href={home}>{badge}</Brand>
+      <span class="org-name">
+        <Initial name={who.name} />
+        <bdi class="cut">{who.name}</bdi>
+      </span>
+      <nav class="places" aria-label={label}>
+        {places.map((one) => (
+          <>
+            {one.isApart && <hr />}
+            <PlaceAnchor link={one} place={place} />
+          </>
+        ))}
+      </nav>
+      <div class="foot">
+        <details class="menu" name="side-menu">
+          <summary class="who">
+            <Initial name={who.name} />
+            <span class="who-lines">
+              <strong class="cut">
+                <bdi>{who.name}</bdi>
+              </strong>
+              <bdi class="cut muted tiny">{who.second}</bdi>
+            </span>
+            <span class="unseen">, menu</span>
+            <Icon name="updown" />
+          </summary>
+          <div class="menu-box">{children}</div>
+        </details>
+      </div>
+      <TabBar {...props} />
+    </header>
+  );
+}
+
+/** The bar at the bottom of phones. */
+function TabBar({ label, places, place, children }: SideBarProps) {
+  const others = places.filter(({ isNear }) => !isNear);
+  const isNear = places.some((one) => one.isNear && one.place === place);
+  return (
+    <nav class="tabbar" aria-label={`${label}, phone`}>
+      {places.filter((one) => one.isNear).map((one) => (
+        <PlaceAnchor link={{ ...one, label: one.shortLabel ?? one.label }} place={place} />
+      ))}
+      <details class="menu" name="side-menu">
+        <summary aria-current={!isNear && place !== null ? "true" : undefined}>
+          <Icon name="more" />
+          More
+        </summary>
+        <div class="menu-box">
+          {others.map((one) => <PlaceAnchor class="menu-item" link={one} place={place} />)}
+          {others.length > 0 && <hr />}
+          {children}
+        </div>
+      </details>
+    </nav>
+  );
+}
+
+function PlaceAnchor({ link, place, ...rest }: { class?: string; link: PlaceLink; place: string | null }) {
+  return (
+    <a
+      {...rest}
+      href={link.href}
+      aria-current={link.place === place ? "page" : undefined}
+      hx-boost={link.isElsewhere ? "false" : undefined}
+    >
+      <Icon name={link.icon} />
+      {link.label}
+    </a>
+  );
+}
+
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** The first character of a name in a box. */
+export function Initial({ name }: { name: string }) {
+  const [first] = graphemes.segment(name.trimStart());
+  return <span class="initial" aria-hidden="true">{first?.segment.toUpperCase() ?? ""}</span>;
+}

@@ -1,0 +1,296 @@
+// The pages of the API reference: groups of operations, one operation, and every error.
+import type { Child } from "hono/jsx";
+import { CodeExample, type CodeSample } from "../components/code_example.tsx";
+import type { DocsArticle } from "./docs_page.tsx";
+import { Heading } from "./markdown.tsx";
+
+/** The authentication of operations that need none. */
+export const publicWord = "None";
+
+/** A field, a parameter or a header. */
+export interface DocsField {
+  /** Such as `user.id` or `memberships[].role`. */
+  readonly name: string;
+  /** Such as “string, 1 to 100 characters”. */
+  readonly type: string;
+  readonly isRequired: boolean;
+  readonly description: string | null;
+}
+
+/** A body in one content type. */
+export interface DocsBody {
+  readonly type: string;
+  readonly fields: readonly DocsField[];
+  /** Indented JSON. */
+  readonly example: string | null;
+}
+
+/** What an operation takes and returns. Texts have code in backticks. */
+export interface DocsOperation {
+  /** Paragraphs. */
+  readonly description: readonly string[];
+  /** The security schemes, any of which is enough; none for public operations. */
+  readonly schemes: readonly string[];
+  readonly parameters: readonly DocsField[];
+  /** Null without a body. */
+  readonly body: DocsBody | null;
+  readonly isBodyRequired: boolean;
+  /** The same request in other formats, such as CloudEvents; null without any. */
+  readonly others: {
+    readonly description: readonly string[];
+    readonly parameters: readonly DocsField[];
+    readonly bodies: readonly DocsBody[];
+  } | null;
+  readonly responses: readonly {
+    readonly status: number;
+    readonly description: string;
+    readonly headers: readonly DocsField[];
+    readonly body: DocsBody | null;
+  }[];
+  readonly errors: readonly { readonly code: string; readonly status: number }[];
+  readonly samples: readonly CodeSample[];
+}
+
+/** An operation in a list. */
+export interface DocsOperationLink {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly summary: string;
+  /** Reads the rest. */
+  readonly read: () => DocsOperation;
+}
+
+/** A group of operations. */
+export interface DocsGroup {
+  /** The path of its page. Those of its operations are below it. */
+  readonly path: string;
+  readonly name: string;
+  readonly description: string;
+  readonly operations: readonly DocsOperationLink[];
+}
+
+/** Every error. */
+export interface DocsErrors {
+  /** The body of every error. */
+  readonly body: DocsBody;
+  readonly codes: readonly { readonly code: string; readonly status: number; readonly meaning: string }[];
+}
+
+/** @returns The page of a group, and after it one for each of its operations. */
+export function groupArticles(group: DocsGroup): DocsArticle[] {
+  const { path, name, description, operations } = group;
+  const lead = String(<Prose text={description} />);
+  return [
+    { path, title: name, render: () => ({ lead, html: String(<GroupContent group={group} />) }) },
+    ...operations.map((operation) => ({
+      path: `${path}/${operation.id}`,
+      title: operation.summary,
+      render: () => ({ lead: "", html: String(<OperationContent operation={operation} />) }),
+    })),
+  ];
+}
+
+/** @returns Every error as HTML: what they have in common, and each code. */
+export function errorsHtml(errors: DocsErrors): string {
+  return String(<ErrorsContent errors={errors} />);
+}
+
+/** Longer lists are divided by the first words of their paths. */
+const undividedMax = 20;
+
+function GroupContent({ group: { path, operations } }: { group: DocsGroup }) {
+  if (operations.length <= undividedMax) return <Operations path={path} operations={operations} />;
+  const parts = Map.groupBy(operations, (one) => /^(?:\/[\w-]+){1,3}/.exec(one.path)?.[0] ?? "");
+  return (
+    <>
+      {[...parts].map(([prefix, operations]) => (
+        <>
+          <Heading level={2} id={prefix.slice(prefix.lastIndexOf("/") + 1)}>
+            <code>{prefix}</code>
+          </Heading>
+          <Operations path={path} operations={operations} />
+        </>
+      ))}
+    </>
+  );
+}
+
+function Operations({ path, operations }: { path: string; operations: readonly DocsOperationLink[] }) {
+  return (
+    <ul class="doc-operations">
+      {operations.map(({ id, method, path: address, summary }) => (
+        <li>
+          <a href={`${path}/${id}`}>{summary}</a>
+          <Address method={method} path={address} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function OperationContent({ operation }: { operation: DocsOperationLink }) {
+  const { method, path, summary, read } = operation;
+  const { description, schemes, parameters, body, isBodyRequired, responses, others, errors, samples } =
+    read();
+  return (
+    <>
+      <Address method={method} path={path} />
+      <Paragraphs texts={description} />
+      <p>
+        <a href="/docs/api#authenticate">Authentication</a>: {schemes.join(" or ") || publicWord}
+      </p>
+      <CodeExample id="example" title={summary} samples={samples} />
+      {parameters.length > 0 && (
+        <>
+          <Heading level={2} id="parameters">Parameters</Heading>
+          <Fields fields={parameters} />
+        </>
+      )}
+      {body !== null && (
+        <>
+          <Heading level={2} id="body">{`Body${isBodyRequired ? "" : ", optional"}`}</Heading>
+          <Body body={body} />
+        </>
+      )}
+      <Responses responses={responses} />
+      {others !== null && (
+        <>
+          <Heading level={2} id="other-formats">Other formats</Heading>
+          <Paragraphs texts={others.description} />
+          {others.parameters.length > 0 && <Fields fields={others.parameters} />}
+          {others.bodies.map((other) => (
+            <details class="doc-more">
+              <summary>{other.type}</summary>
+              <Body body={other} />
+            </details>
+          ))}
+        </>
+      )}
+      <Heading level={2} id="errors">Errors</Heading>
+      <ul class="doc-errors">
+        {errors.map(({ code, status }) => (
+          <li>
+            <a href={`/docs/errors#error-${code}`}>
+              <code>{code}</code>
+            </a>{" "}
+            <span class="muted tiny">{status}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Paragraphs({ texts }: { texts: readonly string[] }) {
+  return (
+    <>
+      {texts.map((text) => (
+        <p>
+          <Prose text={text} />
+        </p>
+      ))}
+    </>
+  );
+}
+
+function ErrorsContent({ errors: { body, codes } }: { errors: DocsErrors }) {
+  return (
+    <>
+      <Heading level={2} id="codes">Codes</Heading>
+      <dl class="doc-fields">
+        {codes.map(({ code, status, meaning }) => (
+          <Definition id={`error-${code}`} term={<code>{code}</code>} note={status} text={meaning} />
+        ))}
+      </dl>
+      <Heading level={2} id="fields">Fields</Heading>
+      <Fields fields={body.fields} />
+    </>
+  );
+}
+
+function Address({ method, path }: { method: string; path: string }) {
+  return (
+    <p class="doc-address">
+      <strong>{method}</strong> <code>{path}</code>
+    </p>
+  );
+}
+
+function Body({ body: { type, fields } }: { body: DocsBody }) {
+  return fields.length === 0
+    ? (
+      <p>
+        <code>{type}</code>
+      </p>
+    )
+    : <Fields fields={fields} />;
+}
+
+function Responses({ responses }: { responses: DocsOperation["responses"] }) {
+  const isFirst = (example: string, status: number) =>
+    responses.find(({ body }) => body?.example === example)?.status === status;
+  return (
+    <>
+      <Heading level={2} id="responses">Responses</Heading>
+      {responses.map(({ status, description, headers, body }) => (
+        <>
+          <p>
+            <strong>{status}</strong> <Prose text={description} />
+          </p>
+          {headers.length > 0 && <Fields fields={headers} />}
+          {body !== null && body.example !== null && isFirst(body.example, status) && (
+            <CodeExample
+              id={`response-${status}`}
+              title={`Response ${status}`}
+              label={String(status)}
+              samples={[{ language: "json", code: body.example }]}
+            />
+          )}
+          {body !== null && body.fields.length > 0 && (
+            <details class="doc-more">
+              <summary>Fields of the response</summary>
+              <Fields fields={body.fields} />
+            </details>
+          )}
+        </>
+      ))}
+    </>
+  );
+}
+
+/** Text with code in backticks. */
+function Prose({ text }: { text: string }) {
+  return <>{text.split("`").map((part, index) => index % 2 === 1 ? <code>{part}</code> : part)}</>;
+}
+
+function Fields({ fields }: { fields: readonly DocsField[] }) {
+  return (
+    <dl class="doc-fields">
+      {fields.map(({ name, type, isRequired, description }) => (
+        <Definition
+          term={<code>{name}</code>}
+          note={isRequired ? [type, <strong>, required</strong>] : type}
+          text={description}
+        />
+      ))}
+    </dl>
+  );
+}
+
+function Definition(
+  { id, term, note, text }: { id?: string; term: Child; note: Child; text: string | null },
+) {
+  return (
+    <div id={id}>
+      <dt>
+        {term} <span class="muted small">{note}</span>
+      </dt>
+      {text && (
+        <dd>
+          <Prose text={text} />
+        </dd>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,344 @@
+// The page of all usage records, with filters, and the page of one of them.
+import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
+import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
+import type { UsageRecord } from "../../domain/meter/usage_record.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import { Badge } from "../components/badge.tsx";
+import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { CodeExample } from "../components/code_example.tsx";
+import { EmptyState } from "../components/empty_state.tsx";
+import { Facts } from "../components/facts.tsx";
+import { type Choice, DateField, SelectField } from "../components/field.tsx";
+import { HiddenFields } from "../components/form.tsx";
+import { KeyName } from "../components/key_name.tsx";
+import { HintLine, ListCard, SearchBox, Tabs } from "../components/list_card.tsx";
+import { Menu } from "../components/menu.tsx";
+import { PageHead } from "../components/page_head.tsx";
+import { PageLinks } from "../components/page_links.tsx";
+import { MomentTime } from "../components/relative_time.tsx";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { exactTimeIn, zoneWords } from "../text/zone.ts";
+import { operatorRecordsName, recordHref, RecordTable, type UsageRecordRow } from "./record_table.tsx";
+
+const path = "/portal/usage/records";
+
+/** The choices in the page's address. Null: everything. */
+export interface RecordsAddress {
+  readonly status: "counted" | "voided" | null;
+  readonly productSlug: string | null;
+  readonly metric: string | null;
+  /** A key's id. */
+  readonly apiKey: string | null;
+  /** An idempotency key. */
+  readonly search: string | null;
+  /** The first and the last day, such as `2026-11-01`, both included; or what was typed. */
+  readonly from: string | null;
+  readonly to: string | null;
+  /** An IANA name; null for the default. */
+  readonly timezone: string | null;
+}
+
+/** The position of a page in the list. */
+export interface RecordsPosition {
+  readonly cursor?: string;
+  readonly newerThan?: string;
+}
+
+/** The address of all records. */
+export const allRecords: RecordsAddress = {
+  status: null,
+  productSlug: null,
+  metric: null,
+  apiKey: null,
+  search: null,
+  from: null,
+  to: null,
+  timezone: null,
+};
+
+/** @returns The page's address. */
+export function recordsHref(address: Partial<RecordsAddress>, position: RecordsPosition = {}): string {
+  const query = new URLSearchParams(given({ ...address, ...position }));
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+/** @returns The choices that were made. */
+function given(choices: Readonly<Record<string, string | null>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(choices).filter((choice): choice is [string, string] => !!choice[1]),
+  );
+}
+
+/** A record in the list or on its page. */
+export type PortalRecord =
+  & Omit<UsageRecord, "quantity">
+  & Pick<UsageRecordRow, "quantity" | "voidedByName">
+  & {
+    readonly apiKeyName: string | null;
+    /** The id of the user who created the key. */
+    readonly apiKeyCreatedBy: string | null;
+  };
+
+/** What the list shows. */
+export interface RecordsPageProps {
+  readonly frame: PortalFrame;
+  readonly address: RecordsAddress;
+  /** In which times and days are; an IANA name. */
+  readonly timezone: string;
+  readonly choices: {
+    readonly products: readonly string[];
+    readonly metrics: readonly string[];
+    readonly apiKeys: readonly { readonly id: string; readonly name: string }[];
+  };
+  readonly catalogue: Catalogue;
+  /** One sentence for each invalid field. */
+  readonly errors: { readonly from?: string; readonly to?: string };
+  /** Newest first. Null if a field has an error. */
+  readonly records: readonly PortalRecord[] | null;
+  /** The pages around it. */
+  readonly nextCursor: string | null;
+  readonly previousCursor: string | null;
+}
+
+/** @returns The page of records. */
+export function recordsPage(props: RecordsPageProps): Page {
+  const { frame, address, timezone, records } = props;
+  const tabs = ([[null, "All"], ["counted", "Counted"], ["voided", "Voided"]] as const).map((
+    [status, label],
+  ) => ({
+    href: recordsHref({ ...address, status }),
+    label,
+    count: null,
+    isCurrent: address.status === status,
+  }));
+  return (
+    <PortalPage title="Records" frame={frame} place="usage">
+      <PageHead
+        back={{ href: "/portal/usage", label: "Usage" }}
+        title="Records"
+        text="Everything that was recorded, newest first. Voided records don't count toward totals."
+      />
+      <ListCard
+        label="Records"
+        tabs={<Tabs label="Status" tabs={tabs} />}
+        tools={
+          <>
+            <SearchBox
+              action={path}
+              search={address.search ?? ""}
+              searches="idempotency key"
+              hidden={given({ ...address, search: null })}
+            />
+            <Filters {...props} />
+          </>
+        }
+      >
+        <Chosen {...props} />
+        {records === null || records.length === 0 ? <Nothing {...props} /> : (
+          <RecordTable
+            label="Records"
+            records={records.map((record) => rowOf(record, frame))}
+            now={frame.now}
+            timezone={timezone}
+            catalogue={props.catalogue}
+            recordHref={recordHref}
+          />
+        )}
+      </ListCard>
+      <PageLinks
+        links={[
+          {
+            href: props.previousCursor && recordsHref(address, { newerThan: props.previousCursor }),
+            label: "Newer records",
+          },
+          {
+            href: props.nextCursor && recordsHref(address, { cursor: props.nextCursor }),
+            label: "Older records",
+          },
+        ]}
+      />
+    </PortalPage>
+  );
+}
+
+/** @returns A record with its key as a link. */
+export function rowOf(record: PortalRecord, { session }: PortalFrame): UsageRecordRow {
+  const { apiKeyId, apiKeyName, apiKeyCreatedBy } = record;
+  const apiKey = apiKeyId === null || apiKeyName === null
+    ? null
+    : <KeyName id={apiKeyId} name={apiKeyName} createdBy={apiKeyCreatedBy} session={session} />;
+  return { ...record, apiKey };
+}
+
+const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
+
+function Filters({ address, timezone, choices, catalogue, errors }: RecordsPageProps) {
+  const { productSlug, metric, apiKey, from, to, ...others } = address;
+  const keys = choices.apiKeys.map(({ id, name }) => ({ value: id, label: name }));
+  const selects = [
+    {
+      label: "Product",
+      name: "productSlug",
+      value: productSlug,
+      all: "All products",
+      choices: choices.products.map((slug) => ({ value: slug, label: productOf(catalogue, slug).name })),
+    },
+    {
+      label: "Metric",
+      name: "metric",
+      value: metric,
+      all: "All metrics",
+      choices: choices.metrics.map((slug) => ({ value: slug, label: metricOf(catalogue, slug).name })),
+    },
+    { label: "API key", name: "apiKey", value: apiKey, all: "All keys", choices: keys },
+  ] as const;
+  return (
+    <Menu label="Filters" icon="filter" isAtEnd isOpen={Object.keys(errors).length > 0}>
+      <form method="get" action={path}>
+        <HiddenFields values={given(others)} />
+        {selects.map(({ label, name, value, all, choices }) => (
+          <SelectField
+            label={label}
+            name={name}
+            value={value ?? ""}
+            choices={withAll(all, value, choices)}
+          />
+        ))}
+        <DateField
+          label={`From, ${zoneWords(timezone)}`}
+          name="from"
+          value={from ?? ""}
+          error={errors.from}
+          isOptional
+          {...years}
+        />
+        <DateField label="To" name="to" value={to ?? ""} error={errors.to} isOptional {...years} />
+        <SubmitButton tone="plain">Apply</SubmitButton>
+      </form>
+    </Menu>
+  );
+}
+
+/** The filters in words, and a link without them. */
+function Chosen({ address, choices, catalogue }: RecordsPageProps) {
+  const { productSlug, metric, apiKey, from, to, search, timezone, status } = address;
+  const key = choices.apiKeys.find(({ id }) => id === apiKey)?.name ?? apiKey;
+  const words = [
+    search === null ? null : `Idempotency key ${search}`,
+    productSlug && productOf(catalogue, productSlug).name,
+    metric && metricOf(catalogue, metric).name,
+    key,
+    from === null ? null : `from ${from}`,
+    to === null ? null : `to ${to}`,
+  ].filter((one) => one !== null);
+  if (words.length === 0) return null;
+  return (
+    <HintLine
+      text={<bdi>{words.join(" · ")}</bdi>}
+      href={recordsHref({ timezone, status })}
+      action="Clear filters"
+    />
+  );
+}
+
+function withAll(all: string, value: string | null, choices: readonly Choice[]): Choice[] {
+  const isKnown = value === null || choices.some((choice) => choice.value === value);
+  return [{ value: "", label: all }, ...choices, ...(isKnown ? [] : [{ value, label: value }])];
+}
+
+function Nothing({ address, records }: RecordsPageProps) {
+  if (records === null) {
+    return <EmptyState title="Nothing to show" text="Fix the fields marked above." />;
+  }
+  const { timezone } = address;
+  if (recordsHref(address) === recordsHref({ timezone })) {
+    return <EmptyState title="No records" text="Records appear here as soon as usage is recorded." />;
+  }
+  return (
+    <EmptyState title="No matching records" text="Try other filters.">
+      <ButtonLink href={recordsHref({ timezone })}>Clear filters</ButtonLink>
+    </EmptyState>
+  );
+}
+
+/** What the page of a record shows. */
+export interface RecordPageProps {
+  readonly frame: PortalFrame;
+  readonly record: PortalRecord;
+  /** In which times are; an IANA name. */
+  readonly timezone: string;
+}
+
+/** @returns The page of a record, with all of its fields. */
+export function recordPage({ frame, record, timezone }: RecordPageProps): Page {
+  const { apiKeyName: _name, apiKeyCreatedBy: _createdBy, voidedByName, ...json } = record;
+  const { quantity, metric, voidedAt, voidReason } = record;
+  const properties = Object.entries(record.properties ?? {});
+  return (
+    <PortalPage title="Record" frame={frame} place="usage">
+      <PageHead
+        back={{ href: path, label: "Records" }}
+        title={`${groupDigits(quantity)} {name}`}
+        name={metric}
+      >
+        {voidedAt === null ? <Badge tone="on">Counted</Badge> : <Badge tone="off">Voided</Badge>}
+      </PageHead>
+      {voidedAt !== null && (
+        <div class="note plain">
+          <p>
+            Voided on {exactTimeIn(Date.parse(voidedAt), timezone)} by{" "}
+            {voidedByName === null ? "the operator" : <bdi>{voidedByName}</bdi>}. It doesn't count toward
+            totals. Reason: <bdi class="name">{voidReason}</bdi>
+          </p>
+        </div>
+      )}
+      <Card title="Details" flush>
+        <Details record={record} frame={frame} timezone={timezone} />
+      </Card>
+      <Card title="Properties" flush={properties.length > 0}>
+        {properties.length === 0 ? <p class="muted small">This record has no properties.</p> : (
+          <Facts
+            facts={properties.map(([name, value]) => ({
+              label: <bdi>{name}</bdi>,
+              value: <bdi class="pick">{value}</bdi>,
+            }))}
+          />
+        )}
+      </Card>
+      <CodeExample
+        id="record-json"
+        title="The record"
+        label="JSON, as in the API"
+        samples={[{ language: "json", code: JSON.stringify(json, null, 2) }]}
+      />
+    </PortalPage>
+  );
+}
+
+function Details({ record, frame, timezone }: RecordPageProps) {
+  const { productSlug, metric, quantity, idempotencyKey } = record;
+  const moment = (at: string) => <MomentTime at={at} now={frame.now} timezone={timezone} />;
+  const filter = (label: string, more: Partial<RecordsAddress>) => (
+    <a href={recordsHref(more)}>
+      <bdi>{label}</bdi>
+    </a>
+  );
+  return (
+    <Facts
+      facts={[
+        { label: "Product", value: filter(productSlug, { productSlug }) },
+        { label: "Metric", value: filter(metric, { metric }) },
+        { label: "Quantity", value: groupDigits(quantity) },
+        { label: "API key", value: rowOf(record, frame).apiKey ?? operatorRecordsName },
+        { label: `Time, ${zoneWords(timezone)}`, value: moment(record.timestamp) },
+        { label: `Recorded, ${zoneWords(timezone)}`, value: moment(record.recordedAt) },
+        {
+          label: "Idempotency key",
+          value: idempotencyKey === null ? "None" : <code class="pick">{idempotencyKey}</code>,
+        },
+        { label: "ID", value: <code class="pick">{record.id}</code> },
+      ]}
+    />
+  );
+}

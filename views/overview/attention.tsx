@@ -1,0 +1,143 @@
+// What needs attention: limits that are near or reached, keys that expire soon, members without two-step sign-in.
+import type { Child } from "hono/jsx";
+import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
+import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import { countOf } from "../../domain/number_text.ts";
+import { isoTime } from "../../domain/time.ts";
+import { Card } from "../components/card.tsx";
+import { Icon, type IconName } from "../components/icon.tsx";
+import { nearShare } from "../components/limit_meters.tsx";
+import { RelativeTime } from "../components/relative_time.tsx";
+import { limitName, usedWords } from "../text/limit.ts";
+
+/** What may need attention. */
+export interface AttentionProps {
+  /** Null when they are not available. */
+  readonly limits: readonly LimitStanding[] | null;
+  /** Keys that expire soon: the first of them, in milliseconds since 1970, and how many there are. */
+  readonly expiring: {
+    readonly count: number;
+    readonly keys: readonly { readonly id: string; readonly name: string; readonly endsAt: number | null }[];
+  };
+  /** Null for those who can't see it. */
+  readonly withoutTwoStep: { readonly count: number; readonly names: readonly string[] } | null;
+  /** Gives names and units to what limits count. */
+  readonly catalogue: Catalogue;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+interface Item {
+  /** How urgent it is. */
+  readonly tone: "bad" | "warn" | "";
+  readonly icon: IconName;
+  readonly title: string;
+  readonly text: Child;
+  readonly link: { readonly href: string; readonly label: string };
+}
+
+const limitsMax = 4;
+const shareOf = ({ used, quantity }: LimitStanding) => quantity === 0 ? 1 : used / quantity;
+
+/** The card, most urgent first. */
+export function Attention(props: AttentionProps) {
+  const items = itemsOf(props);
+  return (
+    <Card
+      title="Needs attention"
+      aside={items.length === 0 ? null : <span class="muted">{items.length}</span>}
+      flush={items.length > 0}
+    >
+      {items.length === 0 ? <p class="muted small">Nothing right now.</p> : (
+        <ul class="items">
+          {items.map(({ tone, icon, title, text, link }) => (
+            <li class={tone || undefined}>
+              <Icon name={icon} />
+              <div>
+                <bdi class="name">{title}</bdi>
+                <span class="second">{text}</span>
+              </div>
+              <a href={link.href}>
+                {link.label}
+                <span class="unseen">{`: ${title}`}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function itemsOf({ limits, expiring, withoutTwoStep, catalogue, now }: AttentionProps): Item[] {
+  const near = (limits ?? []).filter((limit) => shareOf(limit) >= nearShare)
+    .toSorted((a, b) => shareOf(b) - shareOf(a));
+  const items = near.slice(0, limitsMax).map((limit) => limitItem(limit, { now, catalogue }));
+  if (expiring.count > 0) {
+    items.push({
+      tone: "warn",
+      icon: "clock",
+      title: `${countOf(expiring.count, "key")} ${expiring.count === 1 ? "expires" : "expire"} soon`,
+      text: (
+        <>
+          {expiring.keys.map(({ name, endsAt }, index) => (
+            <>
+              {index > 0 && ", "}
+              <bdi>{name}</bdi> {endsAt !== null && <RelativeTime at={isoTime(endsAt)} now={now} />}
+            </>
+          ))}
+          {expiring.count > expiring.keys.length && ` and ${expiring.count - expiring.keys.length} more`}
+        </>
+      ),
+      link: { href: "/portal/api-keys?status=expiring", label: "Review" },
+    });
+  }
+  if (withoutTwoStep !== null && withoutTwoStep.count > 0) items.push(membersItem(withoutTwoStep));
+  return items;
+}
+
+function limitItem(
+  limit: LimitStanding,
+  { now, catalogue }: Pick<AttentionProps, "now" | "catalogue">,
+): Item {
+  const { used, quantity, resetsAt, metric } = limit;
+  const measure = metric !== null ? metricOf(catalogue, metric) : undefined;
+  const share = shareOf(limit);
+  const name = limitName(limit, catalogue);
+  return {
+    tone: share >= 1 ? "bad" : "warn",
+    icon: "gauge",
+    title: share >= 1 ? `${name}: limit reached` : `${name}: ${Math.floor(100 * share)}% used`,
+    text: (
+      <>
+        {`${usedWords(used, quantity, measure)}.`}
+        {resetsAt !== null && (
+          <>
+            {" "}Resets <RelativeTime at={resetsAt} now={now} />.
+          </>
+        )}
+      </>
+    ),
+    link: { href: "/portal/usage", label: "View usage" },
+  };
+}
+
+function membersItem({ count, names }: NonNullable<AttentionProps["withoutTwoStep"]>): Item {
+  return {
+    tone: "",
+    icon: "shield",
+    title: `${countOf(count, "member")} without two-step sign-in`,
+    text: (
+      <>
+        {names.map((name, index) => (
+          <>
+            {index > 0 && ", "}
+            <bdi>{name}</bdi>
+          </>
+        ))}
+        {count > names.length && ` and ${count - names.length} more`}
+      </>
+    ),
+    link: { href: "/portal/members", label: "View members" },
+  };
+}

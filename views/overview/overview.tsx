@@ -1,0 +1,114 @@
+// The overview: the month's metrics, what needs attention, limits, the busiest keys and the latest entries of the audit log.
+import type { AuditEvent } from "../../domain/audit.ts";
+import { auditActorName } from "../audit/audit_text.ts";
+import { AuditSentence } from "../audit/audit_table.tsx";
+import { ButtonLink } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { EmptyState } from "../components/empty_state.tsx";
+import { LimitMeters } from "../components/limit_meters.tsx";
+import { MetricChart } from "../components/metric_chart.tsx";
+import { PageHead } from "../components/page_head.tsx";
+import { refresh } from "../components/refresh.ts";
+import { RelativeTime } from "../components/relative_time.tsx";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import type { UsageReport } from "../meter/usage.tsx";
+import { Breakdown } from "../meter/usage_tables.tsx";
+import { Attention, type AttentionProps } from "./attention.tsx";
+
+/** What the page shows. */
+export interface OverviewPageProps extends Pick<AttentionProps, "limits"> {
+  readonly frame: PortalFrame;
+  /** The address of the page with the chosen metric. */
+  readonly href: string;
+  /** The month and the time zone: `November 2026 so far, in UTC`. */
+  readonly label: string;
+  /** Null when the numbers are not available. */
+  readonly numbers: Pick<AttentionProps, "expiring" | "withoutTwoStep" | "catalogue"> | null;
+  /** Null when they are not available or nothing was used. */
+  readonly usage: UsageReport | null;
+  /** The latest entries, newest first; null for those who may not read the audit log. */
+  readonly activity: readonly AuditEvent[] | null;
+}
+
+const everySeconds = 30;
+const unavailable = "Not available right now. Try again in a minute.";
+
+/** @returns The page. */
+export function overviewPage(props: OverviewPageProps): Page {
+  const { frame, href, label, numbers, usage, limits, activity } = props;
+  const hasLimits = limits === null || limits.length > 0;
+  return (
+    <PortalPage title="Overview" frame={frame} place="overview">
+      <PageHead title="Overview" text={`${label}.`} keepsActions>
+        <ButtonLink tone="primary" href="/portal/api-keys/new">Create key</ButtonLink>
+      </PageHead>
+      <div
+        id="live"
+        class="live"
+        hx-get={href}
+        hx-push-url="false"
+        {...refresh("#live", everySeconds)}
+      >
+        <MetricChart
+          strip={usage && usage.strip.metrics.length > 0 ? usage.strip : null}
+          chart={usage?.chart ?? null}
+          aside={<a class="small" href="/portal/usage">View usage</a>}
+        >
+          <EmptyState
+            title="No usage this month"
+            text={numbers === null ? unavailable : "Usage appears here as soon as it is recorded."}
+          >
+            <ButtonLink href="/portal/usage?range=90d">Show 90 days</ButtonLink>
+          </EmptyState>
+        </MetricChart>
+        <div class="columns even">
+          {numbers === null ? null : <Attention {...numbers} limits={limits} now={frame.now} />}
+          {hasLimits && (
+            <Card title="Limits" aside={<a href="/portal/usage">All limits</a>}>
+              {limits === null ? <p class="muted small">{unavailable}</p> : (
+                <LimitMeters
+                  limits={limits.slice(0, limitsMax)}
+                  now={frame.now}
+                  catalogue={numbers?.catalogue}
+                />
+              )}
+            </Card>
+          )}
+        </div>
+        <div class="columns even">
+          {usage && usage.keys.lines.length > 0 && (
+            <Breakdown
+              {...usage.keys}
+              title="Busiest keys"
+              lines={usage.keys.lines.slice(0, keysMax)}
+              newerHref={null}
+              olderHref={null}
+            />
+          )}
+          {activity && <Activity events={activity} now={frame.now} />}
+        </div>
+      </div>
+    </PortalPage>
+  );
+}
+
+const limitsMax = 4;
+const keysMax = 5;
+
+function Activity({ events, now }: { events: readonly AuditEvent[]; now: number }) {
+  return (
+    <Card title="Recent activity" aside={<a href="/portal/audit">Audit log</a>} flush>
+      <ul class="items plain">
+        {events.map((event) => (
+          <li>
+            <div>
+              <AuditSentence {...event} isConsole={false} />
+              <bdi class="second">{auditActorName(event)}</bdi>
+            </div>
+            <RelativeTime at={event.at} now={now} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

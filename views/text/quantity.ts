@@ -1,0 +1,89 @@
+// Quantities with their units, as people write them: bytes as `2.41 TB`, seconds as `318.4 h`, everything else as it is.
+import { axisNumber, groupDigits } from "../../domain/number_text.ts";
+import type { CatalogueMetric } from "../../domain/meter/catalogue.ts";
+import type { WindowUnit } from "../../domain/meter/usage_window.ts";
+
+/** What quantities of a metric are called. */
+export type Measure = Pick<CatalogueMetric, "name" | "unit">;
+
+/** A quantity in words. */
+export interface QuantityText {
+  /** Such as `2.41` or `9,672,878`. */
+  readonly number: string;
+  /** Such as `TB`; null without a unit. */
+  readonly unit: string | null;
+  /** If `number` is rounded, all of its digits, such as `2,410,233,112,900 bytes`; otherwise null. */
+  readonly exact: string | null;
+}
+
+type Scale = readonly (readonly [size: number, unit: string])[];
+
+const bytes: Scale = [[1, "bytes"], [1e3, "KB"], [1e6, "MB"], [1e9, "GB"], [1e12, "TB"], [1e15, "PB"]];
+const seconds: Scale = [[1, "s"], [60, "min"], [3_600, "h"]];
+const milliseconds: Scale = [[1, "ms"], [1e3, "s"], [6e4, "min"], [3.6e6, "h"]];
+/** Units that have larger ones, as operators write them. */
+const scales: ReadonlyMap<string, Scale> = new Map([
+  ...["byte", "bytes", "B"].map((name) => [name, bytes] as const),
+  ...["second", "seconds", "sec", "s"].map((name) => [name, seconds] as const),
+  ...["millisecond", "milliseconds", "msec", "ms"].map((name) => [name, milliseconds] as const),
+]);
+
+/**
+ * @param value Not negative: a number or an exact decimal text.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * assert.deepEqual(quantityText("2410233112900", { name: "Data transfer", unit: "bytes" }), {
+ *   number: "2.41",
+ *   unit: "TB",
+ *   exact: "2,410,233,112,900 bytes",
+ * });
+ * ```
+ */
+export function quantityText(value: number | string, measure: Measure): QuantityText {
+  const scale = scaleOf(measure);
+  const exact = groupDigits(value);
+  if (scale === undefined) return { number: exact, unit: measure.unit, exact: null };
+  const [, base] = scale[0] ?? [1, ""];
+  // 999.96 KB would be rounded to 1,000 KB.
+  const [size, unit] = scale.findLast(([size]) => Number(value) >= size * 0.9999) ?? [1, base];
+  if (size === 1) {
+    return { number: exact, unit: exact === "1" ? unit.replace(/s$/, "") || unit : unit, exact: null };
+  }
+  const count = Number(value) / size;
+  return { number: groupDigits(Number(count.toFixed(count < 100 ? 2 : 1))), unit, exact: `${exact} ${base}` };
+}
+
+/** @returns The same as one text, such as `2.41 TB`. */
+export function quantityWords(value: number | string, measure: Measure): string {
+  const { number, unit } = quantityText(value, measure);
+  return unit === null ? number : `${number} ${unit}`;
+}
+
+/** @returns The name inside a sentence and next to numbers without a unit, such as `requests`. */
+export function measureNoun({ name }: Measure): string {
+  return /^\p{Lu}\p{Ll}/u.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : name;
+}
+
+/** @returns The heading of a chart, such as `Requests per day`. */
+export function perWindow({ name }: Measure, by: WindowUnit): string {
+  return `${name} per ${by}`;
+}
+
+/**
+ * @param highest The largest number on an axis.
+ * @returns The size of its unit. Round numbers of the axis are multiples of it.
+ */
+export function axisUnit(highest: number, measure: Measure): number {
+  return scaleOf(measure)?.findLast(([size]) => highest >= size)?.[0] ?? 1;
+}
+
+/** @returns The text of a number on an axis, such as `800k` or `20 GB`. */
+export function axisText(value: number, measure: Measure): string {
+  if (scaleOf(measure) === undefined) return axisNumber(value, value);
+  return value === 0 ? "0" : quantityWords(value, measure).replace(/bytes?$/, "B");
+}
+
+function scaleOf({ unit }: Measure): Scale | undefined {
+  return unit === null ? undefined : scales.get(unit) ?? scales.get(unit.toLowerCase());
+}
