@@ -4,9 +4,9 @@
  * Repeats a check until it returns true.
  *
  * @param ask The check.
- * @param timeoutMs When to give up, in milliseconds.
+ * @param timeoutMs When to give up, in milliseconds. Long, because other tests may use the whole machine.
  */
-export async function poll(ask: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+export async function poll(ask: () => boolean | Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await ask())) {
     if (Date.now() > deadline) throw new Error(`still false after ${timeoutMs} ms: ${ask}`);

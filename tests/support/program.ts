@@ -115,14 +115,19 @@ export async function killProgram(program: Program): Promise<void> {
   await program.ended();
 }
 
-/** Waits until a program responds. @throws When it exits instead. */
+/** Waits until a program responds. @throws When it exits instead, or with its last response and its output. */
 export async function isReady(program: Program): Promise<void> {
   let ended: number | undefined;
+  let last = "nothing";
   program.ended().then((code) => ended = code);
-  await poll(async () => {
+  const ask = async () => {
     if (ended !== undefined) throw new Error(`the program exited with ${ended}:\n${program.output()}`);
-    const response = await fetch(`${program.baseUrl}/health/ready`).catch(() => null);
-    await response?.body?.cancel();
-    return response?.ok === true;
+    const response = await fetch(`${program.baseUrl}/health/ready`).catch((error) => last = String(error));
+    if (typeof response === "string") return false;
+    last = `${response.status} ${await response.text()}`;
+    return response.ok;
+  };
+  await poll(ask).catch((error) => {
+    throw new Error(`not ready: ${last}\n${program.output()}`, { cause: error });
   });
 }

@@ -75,8 +75,8 @@ async function addLimits(
   test: TestApp,
   { person: { organizationId }, keyId, number }: Recorded,
 ): Promise<void> {
-  for (const  of of[{ organizationId }, { apiKeyId: keyId }]) {
-    const limit = await addLimit(test, of, { per: "month", metric: "unused" });
+  for (const owner of [{ organizationId }, { apiKeyId: keyId }]) {
+    const limit = await addLimit(test, owner, { per: "month", metric: "unused" });
     await test.opened.database.write([
       sql`INSERT INTO usage_limit_counters VALUES (${limit.number}, ${number}, 682, 0, 0, 0, 1, 0)`,
       sql`INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
