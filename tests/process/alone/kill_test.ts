@@ -9,8 +9,8 @@ import { httpThreads, isReady, killProgram, type Program, startProgram } from ".
 import { faultRandom, faultRounds, letOthersRun } from "../../support/random.ts";
 import { checkAllUsage, checkNewRecords, type Progress, storedInFile } from "../../support/stored_usage.ts";
 
-/** Time from the start of the process to its first response. */
-const startMsMax = 5_000;
+/** Time from the start of the process to its first response: much longer than usual, because a machine may be slow. */
+const startMsMax = 30_000;
 
 Deno.test("after a kill of two and of four HTTP threads under load, restarts quickly with each acknowledged record exactly once and correct rollups", async () => {
   const random = faultRandom("kill_test.ts");
