@@ -54,8 +54,6 @@ export interface KeyList {
   /** The number of this page, and of the last one. */
   readonly page: number;
   readonly pages: number;
-  /** The usage of the page's keys by id; null unless the list is sorted by it. */
-  readonly usage: ReadonlyMap<string, KeyUsage> | null;
 }
 
 type Scope = ReportScope & Pick<ApiKeyScope, "createdBy">;
@@ -71,10 +69,10 @@ export async function readKeyList(context: ReportContext, input: Scope & KeyList
   );
   const lines = { active, expiring, inactive }[state] ?? [];
   const order = input.order ?? usualOrder(state, lines.length);
-  const usage = order === "usage" ? await readKeyUsage(context, input) : null;
+  const usage = order === "usage" ? await readTotals(context, input, lines) : new Map<string, KeyUsage>();
   const pages = Math.max(1, Math.ceil(lines.length / keyListPageItems));
   const page = Math.min(input.page, pages);
-  const sorted = sortLines(lines, order, usage ?? new Map());
+  const sorted = sortLines(lines, order, usage);
   const shown = sorted.slice((page - 1) * keyListPageItems, page * keyListPageItems);
   return {
     lines: await withRows(context, input, shown),
@@ -91,10 +89,6 @@ export async function readKeyList(context: ReportContext, input: Scope & KeyList
     limit: await readLimit(context, input, activeKeys),
     page,
     pages,
-    usage: usage && new Map(shown.flatMap(({ current: { id } }) => {
-      const ofKey = usage.get(id);
-      return ofKey === undefined ? [] : [[id, ofKey]];
-    })),
   };
 }
 
@@ -120,6 +114,12 @@ async function readLimit({ database }: ReportContext, { organizationId, createdB
   if (createdBy !== undefined) return null;
   const max = await findEffectiveNumber(database, organizationId, "apiKeysMax");
   return max === undefined ? null : { active, max };
+}
+
+/** @returns What lines used in the last 30 days, by the id of their current key. */
+function readTotals(context: ReportContext, input: Scope & KeyListQuery, lines: readonly ListedLine[]) {
+  const apiKeyIds = lines.length > linesByUsageMax ? undefined : lines.map(({ current: { id } }) => id);
+  return readKeyUsage(context, { ...input, apiKeyIds, window: "total" });
 }
 
 function usualOrder(state: KeyState, lines: number): KeyOrder {

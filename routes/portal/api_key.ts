@@ -20,6 +20,7 @@ import { firstRequestOf } from "./new_api_key.ts";
 import { flashOf, mountForm, queryOf } from "./form.ts";
 import { inTime } from "./in_time.ts";
 import { checkedKey, choiceOf, typedChoice } from "./key_form.ts";
+import { nearestFirst } from "./meter/usage.ts";
 import { memberRoutes, portalFrame, type PortalParts, redirect, sendPage } from "./page.ts";
 
 const path = "/portal/api-keys";
@@ -50,7 +51,7 @@ function keyRoutes(app: App, parts: PortalParts): void {
       isCreatedByYou: apiKey.createdBy?.id === session.user.id,
       generations,
       report,
-      limits,
+      limits: limits && nearestFirst(limits),
       lastRequest,
       firstRequest: await firstRequestOf(parts, apiKey),
       events,

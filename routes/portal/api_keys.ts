@@ -40,7 +40,7 @@ export function portalApiKeyListRoutes(app: App, parts: PortalParts): void {
     // Keys can be revoked while reports are busy.
     const lines = list?.lines ?? await listNewestKeys(services, session);
     const apiKeyIds = lines.map(({ id }) => id);
-    const usage = list && (list.usage ?? await recentUsage(parts, session, { apiKeyIds, timezone }));
+    const usage = list && await recentUsage(parts, session, { apiKeyIds, timezone });
     const view = apiKeysPage({
       frame: portalFrame(parts, session),
       lines: lines.map((line) => rowOf(line, session, usage)),

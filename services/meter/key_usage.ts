@@ -12,12 +12,14 @@ export interface KeyUsageQuery {
   readonly apiKeyIds?: readonly string[] | undefined;
   /** The time zone of the days, a known IANA name; UTC by default. */
   readonly timezone?: string | undefined;
+  /** `total`: all days together are the only value. */
+  readonly window?: "day" | "total";
 }
 
 /** @returns The usage of keys, with those that they replaced, by the id of the current one; without keys that have none. */
 export async function readKeyUsage(
   context: ReportContext,
-  { organizationId, now, apiKeyIds, timezone = "UTC" }: ReportScope & KeyUsageQuery,
+  { organizationId, now, apiKeyIds, timezone = "UTC", window = "day" }: ReportScope & KeyUsageQuery,
 ): Promise<Map<string, KeyUsage>> {
   const { start, end } = keyUsagePeriod(now, timezone);
   const { range, batches } = await streamUsageSums(context, {
@@ -26,7 +28,7 @@ export async function readKeyUsage(
     timezone,
     from: isoTime(start),
     to: isoTime(end),
-    window: "day",
+    window,
     groupBy: ["metric", "apiKey"],
     mergeRotations: true,
     apiKey: apiKeyIds,
