@@ -30,6 +30,12 @@ export function Change({ percent, period }: ChangeProps) {
   );
 }
 
+/** @returns The size of a change as a column shows it, always with a decimal place below 100%. */
+function cellPercent(percent: number): string {
+  const size = Math.abs(percent);
+  return size < 99.95 ? `${size.toFixed(1)}%` : percentText(percent);
+}
+
 /** What grew more than this grew from next to nothing. */
 const mostPercent = 999;
 
@@ -40,7 +46,7 @@ export function ShortChange({ percent }: { percent: number | null }) {
   return (
     <span class="change">
       <Icon name={percent > 0 ? "up" : "down"} />
-      {percent > mostPercent ? `>${mostPercent}%` : percentText(percent)}
+      {percent > mostPercent ? `>${mostPercent}%` : cellPercent(percent)}
       <span class="unseen">{percent > 0 ? " more" : " less"}</span>
     </span>
   );

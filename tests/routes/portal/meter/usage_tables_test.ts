@@ -18,7 +18,7 @@ testApp("lists all products and keys, with links, share and change, and pages of
     ["&lt;b&gt;Old&lt;/b&gt;", "64", "64.0%", "New"],
     ["Production (…)", "16", "16.0%", "New"],
     ["Production (…)", "16", "16.0%", "New"],
-    ["Import", "4", "4.0%", "50% less"],
+    ["Import", "4", "4.0%", "50.0% less"],
   ]);
   assert.deepEqual(all.products, [["tiles", "85", "85.0%", "963% more"], ["search", "15", "15.0%", "New"]]);
   assert.equal(all.sum, "100");

@@ -42,7 +42,7 @@ testApp(
     await record(test, fullKey, { quantity: 20, timestamp: "2026-10-21T14:00:00Z" });
     await record(test, fullKey, { quantity: 999, timestamp: "2026-10-21T14:20:00Z" });
     const month = await usagePage(test, person);
-    assert.equal(month.change, "50% more vs Oct 1–21");
+    assert.equal(month.change, "50.0% more vs Oct 1–21");
     const days = await usagePage(test, person, { from: "2026-11-02", to: "2026-11-20" });
     assert.equal(days.change, "100% less vs Oct 14 – Nov 1");
     const before = await usagePage(test, person, { range: "last-month" });

@@ -45,7 +45,7 @@ testApp("the overview adds up the records of all organizations", async (test) =>
   const rows = text.slice(text.indexOf("Top customers"));
   assert.match(
     rows,
-    /Ada’s organization org_\w+ 35 50\.0% New .*Grace’s organization org_\w+ 35 50\.0% 25% more/,
+    /Ada’s organization org_\w+ 35 50\.0% New .*Grace’s organization org_\w+ 35 50\.0% 25\.0% more/,
   );
 });
 
