@@ -1,10 +1,12 @@
 // What is used of limits: bars, with words that say the same.
 import type { Child } from "hono/jsx";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
+import { limitReachedAt } from "../../domain/meter/limit_pace.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { limitName, usedWords } from "../text/limit.ts";
 import { type Measure, quantityWords } from "../text/quantity.ts";
+import { shortDate } from "../text/time.ts";
 import { RelativeTime } from "./relative_time.tsx";
 
 /** How much of something is used. */
@@ -16,6 +18,8 @@ export interface Meter {
   readonly measure?: Measure | undefined;
   /** What happens from `max` on, in a sentence. */
   readonly atMax: string;
+  /** The day on which `max` is reached at this rate, if that is before the limit resets. */
+  readonly reachedOn?: string | null;
   /** When the limit resets, or where it comes from. */
   readonly note?: Child;
 }
@@ -44,12 +48,14 @@ function limitMeter(
   { now, catalogue }: { now: number; catalogue?: Catalogue | undefined },
 ): Meter {
   const { used, quantity, mode, resetsAt, metric } = limit;
+  const reachedAt = limitReachedAt(limit, now);
   return {
     name: limitName(limit, catalogue),
     measure: catalogue && metric !== null ? metricOf(catalogue, metric) : undefined,
     used,
     max: quantity,
     atMax: mode === "hard" ? "New requests are rejected." : "Usage is still recorded.",
+    reachedOn: reachedAt === null ? null : shortDate(reachedAt, now),
     note: resetsAt === null ? "Never resets" : <>Resets {<RelativeTime at={resetsAt} now={now} />}</>,
   };
 }
@@ -76,11 +82,12 @@ function MeterView({ meter }: { meter: Meter }) {
 }
 
 /** @returns What the bar shows. It says 100% only when everything is used. */
-function meterText({ used, max, atMax, measure }: Meter, share: number): string {
+function meterText({ used, max, atMax, reachedOn, measure }: Meter, share: number): string {
   if (used > max) return `Over the limit by ${amount(used - max, measure)}. ${atMax}`;
   if (share >= 1) return `Limit reached. ${atMax}`;
   const percent = `${Math.floor(100 * share)}% used`;
-  return share < nearShare ? percent : `${percent}, ${amount(max - used, measure)} left`;
+  const text = share < nearShare ? percent : `${percent}, ${amount(max - used, measure)} left`;
+  return reachedOn ? `${text}. At this rate, reached around ${reachedOn}.` : text;
 }
 
 /** @returns A difference without the digits that binary fractions add: quantities have six decimals. */

@@ -53,6 +53,14 @@ Deno.test("a meter says how much is left from 80% on", async () => {
   assert.match(await shown({ used: 999.9 }), /\[100\.0%\] 99% used, 0\.1 left Resets/);
 });
 
+Deno.test("a meter of a month says when the limit is reached at this rate, if that is before it resets", async () => {
+  const limit = { per: "month", quantity: 1_000, resetsAt: "2026-12-01T00:00:00.000Z" } as const;
+  const month = (used: number) => shown({ ...limit, used, remaining: 1_000 - used });
+  assert.match(await month(750), / 75% used\. At this rate, reached around Nov 29\. Resets/);
+  assert.match(await month(900), / 90% used, 100 left\. At this rate, reached around Nov 25\. Resets/);
+  assert.match(await month(700), / 70% used Resets/);
+});
+
 Deno.test("a meter says that a limit is reached or exceeded, and what that means", async () => {
   assert.match(
     await shown({ used: 1_000 }),
