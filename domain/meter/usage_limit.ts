@@ -1,4 +1,5 @@
 // Limits of usage: how much of a product and metric may be recorded in a calendar window.
+import { groupDigits } from "../number_text.ts";
 
 /** The windows of limits, shortest first. `total` never ends. */
 export const limitPeriods = ["minute", "hour", "day", "month", "total"] as const;
@@ -59,4 +60,22 @@ export function limitsText(limits: readonly NewLimit[]): string {
     return `${productSlug ?? "all products"}/${metric ?? "all metrics"} per ${per}: ${allowed}`;
   });
   return texts.sort().join("; ");
+}
+
+const limitForm = /^(.+)\/(.+) per (\w+): (?:no limit|(hard|soft) (\S+))$/;
+
+/**
+ * @param text As {@linkcode limitsText} returns it.
+ * @returns The same as people say it, such as `6,000,000 requests per month (soft)`.
+ */
+export function limitsSentence(text: string): string {
+  return text.split("; ").map((limit) => {
+    const [, product, metric, per, mode, quantity] = limitForm.exec(limit) ?? [];
+    if (metric === undefined) return limit;
+    const what = product === "all products" ? metric : `${metric} of ${product}`;
+    const window = per === "total" ? "in total" : `per ${per}`;
+    return quantity === undefined
+      ? `no limit for ${what} ${window}`
+      : `${groupDigits(quantity)} ${what} ${window} (${mode})`;
+  }).join("; ");
 }

@@ -16,7 +16,7 @@ export type AuditRow = AuditEvent & {
 };
 
 const columns: Column[] = [
-  { title: "Time (UTC)" },
+  { title: "Time, UTC" },
   { title: "Actor" },
   { title: "Action" },
   { title: "Source" },

@@ -1,4 +1,6 @@
 // The sentences of the audit log. They begin with the action, because the actor has a column of its own.
+import { limitsSentence } from "../../domain/meter/usage_limit.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 import { type AuditAction, auditActions, type AuditEvent } from "../../domain/audit.ts";
 
 /** A part of a sentence: our own words, or anyone's text, which the page sets apart. `id`: of the object that it names. */
@@ -85,6 +87,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
 };
 const endedOther = "Ended one of their other sessions";
 const removedAll = "Removed all passkeys of {target}";
+const removedBudget = "Removed the budget of the key {target}";
 const addedMember = "Added {target} to the organization[ as {role}]";
 const crossSite = "Cross-site request denied[: {request}]";
 
@@ -117,10 +120,12 @@ export function auditSentence({ action, actor, target, details }: AuditEvent): A
   const object = id === null ? {} : { id };
   const name = target?.name ?? id;
   if (name !== null) values.set("target", { name, ...object });
-  const { quantity } = details;
+  const { quantity, to } = details;
   if (action === "usage.voided" && quantity !== undefined) {
-    values.set("quantity", { name: quantity, ...object });
+    values.set("quantity", { name: groupDigits(quantity), ...object });
   }
+  const isBudget = action === "api_key.budget_changed";
+  if (isBudget && to) values.set("to", { name: limitsSentence(to) });
   const { method, path } = details;
   if (method !== undefined && path !== undefined) values.set("request", `${method} ${path}`);
   else if (method !== undefined) values.set("method", `a ${method.replaceAll(" and ", " and a ")}`);
@@ -130,6 +135,8 @@ export function auditSentence({ action, actor, target, details }: AuditEvent): A
     ? crossSite
     : action === "passkey.removed" && details["passkeys"] === "all"
     ? removedAll
+    : isBudget && to === "none"
+    ? removedBudget
     : action === "member.joined" && actor.type === "operator"
     ? addedMember
     : sentences[action] ?? auditActions[action];

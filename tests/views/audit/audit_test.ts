@@ -7,6 +7,7 @@ import {
   type AuditEvent,
   auditGroups,
 } from "../../../domain/audit.ts";
+import { limitsText } from "../../../domain/meter/usage_limit.ts";
 import { auditPage, type AuditPageProps } from "../../../views/audit/audit.tsx";
 import { auditHref, wholeAuditLog } from "../../../views/audit/audit_filters.tsx";
 import { auditActorName, auditDenial, auditSentence } from "../../../views/audit/audit_text.ts";
@@ -51,6 +52,22 @@ Deno.test("auditSentence() describes an action, and marks user text", () => {
   assert.equal(
     say({ action: "passkey.removed", target: ada, details: { passkeys: "all" } }),
     "Removed all passkeys of “Ada”",
+  );
+  const limits = [
+    { productSlug: null, metric: "requests", per: "month", mode: "soft", quantity: 6_000_000 },
+    { productSlug: "tiles", metric: null, per: "total", mode: "hard", quantity: 0.5 },
+  ] as const;
+  const budget = (to: string) =>
+    say({ action: "api_key.budget_changed", target: ada, details: { from: "none", to } });
+  assert.equal(
+    budget(limitsText(limits)),
+    "Changed the budget of the key “Ada” to “6,000,000 requests per month (soft); 0.5 all metrics of tiles in total (hard)”",
+  );
+  assert.equal(budget("none"), "Removed the budget of the key “Ada”");
+  const voided = { quantity: "919720892", metric: "bytes", product: "tiles", reason: "Twice" };
+  assert.equal(
+    say({ action: "usage.voided", details: voided }),
+    "Voided “919,720,892” “bytes” of “tiles”: “Twice”",
   );
   const operator = { type: "operator", id: null, name: null } as const;
   assert.equal(
