@@ -30,6 +30,13 @@ interface EmbeddedOptions {
   readonly isGuest?: boolean;
   /** Called once, when the writer can't know what was written. The program must acknowledge nothing more and stop. */
   readonly onFatal: (error: DatabaseError) => void;
+  /** For tests. */
+  readonly newWorker?: () => Worker;
+}
+
+/** @returns The writer, not yet connected to a data file. */
+function newWriterWorker(): Worker {
+  return new Worker(new URL("./writer_worker.ts", import.meta.url), { type: "module" });
 }
 
 /**
@@ -39,10 +46,10 @@ interface EmbeddedOptions {
  * @throws {DatabaseError} When the file or its folder is missing, or the file is empty, not a database, or can't be opened.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<MainDatabase> {
-  const { path, isGuest = false, onFatal } = options;
+  const { path, isGuest = false, onFatal, newWorker = newWriterWorker } = options;
   createIfMissing(path, options.create);
   const reader = new Connection(path, { readOnly: true });
-  const writer = new WriterThread();
+  const writer = new WriterThread(newWorker());
   try {
     await writer.open({ path, isGuest });
   } catch (error) {
@@ -67,10 +74,11 @@ class WriterThread {
   readonly signal: WriterSignal = new Int32Array(new SharedArrayBuffer(4));
   /** Resolves with the reason when the thread has died. */
   readonly died: Promise<string>;
-  readonly #worker = new Worker(new URL("./writer_worker.ts", import.meta.url), { type: "module" });
+  readonly #worker: Worker;
   readonly #channel = new MessageChannel();
 
-  constructor() {
+  constructor(worker: Worker) {
+    this.#worker = worker;
     this.died = new Promise((resolve) => {
       this.#worker.onerror = (event) => {
         event.preventDefault();

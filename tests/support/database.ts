@@ -4,6 +4,7 @@ import { openEmbedded } from "../../db/engine/embedded.ts";
 import { migrate } from "../../db/engine/migrate.ts";
 import { openRemote } from "../../db/engine/remote.ts";
 import { sqldMissing, startSqld } from "./sqld.ts";
+import { newWriter } from "./writers.ts";
 
 /** A database for one test. */
 export interface TestDatabase<Kind extends Database = Database> {
@@ -62,6 +63,7 @@ function openFile(path: string): Promise<MainDatabase> {
     onFatal: (error) => {
       throw error;
     },
+    newWorker: newWriter,
   });
 }
 
