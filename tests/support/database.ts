@@ -3,6 +3,7 @@ import { type Database, type MainDatabase, sql } from "../../db/engine/database.
 import { openEmbedded } from "../../db/engine/embedded.ts";
 import { migrate } from "../../db/engine/migrate.ts";
 import { openRemote } from "../../db/engine/remote.ts";
+import { makeMemoryFolder } from "./memory_folder.ts";
 import { sqldMissing, startSqld } from "./sqld.ts";
 import { newWriter } from "./writers.ts";
 
@@ -23,7 +24,7 @@ const { gc } = globals;
 
 /** @returns A new data file in its own folder. */
 export async function embeddedTestDatabase(): Promise<TestDatabase<MainDatabase>> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-test-" });
+  const folder = await makeMemoryFolder("gatehouse-test-");
   const place = `${folder}/gatehouse.db`;
   await Deno.writeFile(place, await (migratedFile ??= migrateFile()), { mode: 0o600 });
   const database = await openFile(place);
@@ -46,7 +47,7 @@ export async function embeddedTestDatabase(): Promise<TestDatabase<MainDatabase>
 }
 
 async function migrateFile(): Promise<Uint8Array> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-test-" });
+  const folder = await makeMemoryFolder("gatehouse-test-");
   const place = `${folder}/gatehouse.db`;
   const database = await openFile(place);
   await migrate(database, { now: 0 });

