@@ -82,12 +82,15 @@ async function interruptAll(
   triesMin: number,
   triesOf: (route: string, entry: Entry) => readonly Try[],
 ): Promise<void> {
-  const { test, interrupter } = await startInterruptedApp();
-  try {
-    const wrong: string[] = [];
-    let tries = 0;
-    for (const [route, entry] of Object.entries(table)) {
-      for (const one of triesOf(route, entry)) {
+  const wrong: string[] = [];
+  let tries = 0;
+  for (const [route, entry] of Object.entries(table)) {
+    const ofRoute = triesOf(route, entry);
+    if (ofRoute.length === 0) continue;
+    // Each route has its own app, because all rows are compared after each try.
+    const { test, interrupter } = await startInterruptedApp();
+    try {
+      for (const one of ofRoute) {
         for (let nth = 1; nth <= batchesMax; nth++) {
           const fault = await faultOf(test, { ...one, nth, interrupter });
           if (fault === "not written") {
@@ -98,12 +101,12 @@ async function interruptAll(
           if (fault !== null) wrong.push(`${route}, ${one.interruption} before batch ${nth}: ${fault}`);
         }
       }
+    } finally {
+      await test.dispose();
     }
-    assert.deepEqual(wrong, []);
-    assert.ok(tries > triesMin, `only ${tries} tries`);
-  } finally {
-    await test.dispose();
   }
+  assert.deepEqual(wrong, []);
+  assert.ok(tries > triesMin, `only ${tries} tries`);
 }
 
 Deno.test("no route changes an organization that was just suspended, and people's own accounts can be changed", async () => {
