@@ -14,7 +14,7 @@ const record = { productSlug: "tiles", metric: "requests", quantity: 5 };
 
 Deno.test("the guide stops a leaked key, finds everything it did, and undoes only that", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-leaked-" });
-  const program = startProgram({ folder });
+  const program = startProgram({ folder, env: { HTTP_THREADS: "1" } });
   try {
     await isReady(program);
     const base = program.baseUrl;

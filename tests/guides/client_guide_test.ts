@@ -180,7 +180,7 @@ async function metersRequests(scene: Scene, name: string, command: string): Prom
 
 Deno.test("the examples of the client guide work with the package as it is installed", async (t) => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-client-guide-" });
-  const program = startProgram({ folder });
+  const program = startProgram({ folder, env: { HTTP_THREADS: "1" } });
   try {
     await isReady(program);
     const scene = await prepare(program, folder);

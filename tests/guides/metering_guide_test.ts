@@ -63,7 +63,7 @@ function startBadLine(program: Program): BadLine {
 
 Deno.test("the curl scripts of the guide record everything once, over a bad connection", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-metering-" });
-  const program = startProgram({ folder });
+  const program = startProgram({ folder, env: { HTTP_THREADS: "1" } });
   try {
     await isReady(program);
     await countsWithCurl(program, folder);

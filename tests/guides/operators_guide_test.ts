@@ -10,7 +10,7 @@ const block = await readGuide("operators.md");
 
 Deno.test("the guide names operators, creates tokens and an organization, verifies a key, and revokes a token", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-operators-" });
-  const program = startProgram({ folder });
+  const program = startProgram({ folder, env: { HTTP_THREADS: "1" } });
   try {
     await isReady(program);
     const json = { name: "Mara", email: "mara@example.com", password: testPassword };

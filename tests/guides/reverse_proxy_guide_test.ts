@@ -90,7 +90,7 @@ function curlLines(lines: string, proxy: Proxy): string {
 
 async function behind(startProxy: StartProxy): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
-  const program = startProgram({ folder, env: settings });
+  const program = startProgram({ folder, env: { ...settings, HTTP_THREADS: "1" } });
   await isReady(program);
   const proxy = await startProxy(program, folder);
   const run = (lines: string, env: Record<string, string> = {}) =>
@@ -213,7 +213,7 @@ Deno.test({
   ignore: programsMissing("caddy"),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
-    const program = startProgram({ folder, env: { ...settings, TRUSTED_PROXIES: "" } });
+    const program = startProgram({ folder, env: { ...settings, TRUSTED_PROXIES: "", HTTP_THREADS: "1" } });
     await isReady(program);
     const proxy = await startCaddy(program, folder);
     try {

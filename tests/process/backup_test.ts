@@ -23,7 +23,7 @@ async function inPlace(test: (place: Place) => Promise<void>): Promise<void> {
   const programs: Program[] = [];
   const options = (env: Record<string, string> = {}): ProgramOptions => ({
     folder,
-    env: { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning", ...env },
+    env: { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning", HTTP_THREADS: "1", ...env },
   });
   try {
     await test({
@@ -93,7 +93,7 @@ async function countOf(baseUrl: string, apiKey: string): Promise<number> {
 
 Deno.test("a restored backup has every record acknowledged before the backup and none recorded after it", () =>
   inPlace(async ({ folder, path, start, run }) => {
-    const first = await start();
+    const first = await start({ HTTP_THREADS: "2" });
     const { fullKey } = await signUpAndRecord(first.baseUrl);
     const recording = startRecording(first.baseUrl, fullKey);
     await poll(() => recording.acknowledged.length > 300);

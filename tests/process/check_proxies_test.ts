@@ -42,6 +42,7 @@ for (const name of ["caddy", "nginx"] as const) {
         folder,
         env: {
           PORT: String(freePort()),
+          HTTP_THREADS: "1",
           BASE_URL: `http://localhost:${publicPort}`,
           ALLOWED_ORIGINS: "http://localhost:3000",
           TRUSTED_PROXIES: "127.0.0.1,::1",

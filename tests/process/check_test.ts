@@ -32,7 +32,7 @@ async function inPlace(test: (place: Place) => Promise<void>, at?: string): Prom
   const programs: Program[] = [];
   const options = (env: Record<string, string> = {}): ProgramOptions => ({
     folder,
-    env: { PORT: String(port), LOG_LEVEL: "warning", ...env },
+    env: { PORT: String(port), LOG_LEVEL: "warning", HTTP_THREADS: "1", ...env },
   });
   const place: Place = {
     folder,

@@ -20,7 +20,7 @@ async function withServer(
   options: ProgramOptions,
   act: (program: Program) => Promise<void>,
 ): Promise<Program> {
-  const program = startProgram(options);
+  const program = startProgram({ ...options, env: { HTTP_THREADS: "1", ...options.env } });
   try {
     await isReady(program);
     await act(program);

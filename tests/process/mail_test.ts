@@ -200,7 +200,7 @@ function countWaiting(folder: string, dueBefore = Number.MAX_SAFE_INTEGER): numb
 async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-mail-" });
   try {
-    const first = startProgram({ folder });
+    const first = startProgram({ folder, env: { HTTP_THREADS: "1" } });
     await isReady(first);
     first.kill("SIGTERM");
     assert.equal(await first.ended(), 0, first.output());
@@ -237,6 +237,7 @@ Deno.test({
         MAIL_FROM: mailFrom,
         BASE_URL: baseUrl.origin,
         LOG_LEVEL: "warning",
+        HTTP_THREADS: "1",
       };
       let kills = 0;
       while (countWaiting(folder) > 0) {
@@ -276,7 +277,7 @@ Deno.test({
       putIntoFile(folder, 4);
       const program = startProgram({
         folder,
-        env: { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: mailFrom },
+        env: { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: mailFrom, HTTP_THREADS: "1" },
       });
       try {
         await isReady(program);
@@ -324,6 +325,7 @@ Deno.test({
         MAIL_FROM: mailFrom,
         DENO_CERT: authority.certPath,
         LOG_LEVEL: "debug",
+        HTTP_THREADS: "1",
       };
       const program = startProgram({ folder, env });
       try {

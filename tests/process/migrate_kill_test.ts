@@ -48,7 +48,7 @@ Deno.test("after a kill at any moment of a migration, the next start applies it 
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-upgrade-" });
   const old = `${folder}/old.db`;
   const path = `${folder}/new.db`;
-  const options = { folder, env: { DATABASE_URL: `file:${path}` } };
+  const options = { folder, env: { DATABASE_URL: `file:${path}`, HTTP_THREADS: "1" } };
   const reset = async () => {
     for (const end of ["-wal", "-shm"]) await Deno.remove(`${path}${end}`).catch(() => {});
     await Deno.copyFile(old, path);

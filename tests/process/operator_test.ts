@@ -10,7 +10,7 @@ const dayMs = 24 * 3_600_000;
 
 Deno.test("operators and tokens are managed alongside a running server", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-operator-" });
-  const options = { folder, env: { LOG_LEVEL: "warning" } };
+  const options = { folder, env: { LOG_LEVEL: "warning", HTTP_THREADS: "1" } };
   const program = startProgram(options);
   const gatehouse = async (...args: readonly string[]) => {
     const { status, stdout, stderr } = await runCommand(options, ...args);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { codeBlocks, installGatehouse, readGuide, runLines } from "../support/guides.ts";
 import { programCommand } from "../support/program.ts";
 import { proxyNames } from "../../commands/proxy/configuration.ts";
+import { proxyCommand } from "../../commands/proxy/proxy.ts";
 
 const recipe = await readGuide("forward-auth.md");
 const settings = Object.fromEntries(
@@ -48,68 +49,71 @@ Deno.test("the reverse proxy guide shows the output of the command without appli
   }
 });
 
-Deno.test("prints the conditions of an application, plus email=verified where anyone could get in", async () => {
+Deno.test("prints the conditions of each application, plus email=verified where anyone could get in", async () => {
   const organization = "org_0199d3c1a2b47c6e8f00112233445566";
-  for (
-    const [conditions, query] of [
-      ["", "email=verified"],
-      ["?role=ADMIN", "email=verified&role=ADMIN"],
-      ["?user=email", "email=verified&user=email"],
-      [`?organization=${organization}&role=OWNER`, `organization=${organization}&role=OWNER`],
-      [
-        `?user=email&organization=${organization}`,
-        `email=verified&user=email&organization=${organization}`,
-      ],
-      ["?accept=session,key", "email=verified&accept=session,key"],
-      ["?accept=key&meter=tiles/requests", "accept=key&meter=tiles/requests"],
-      ["?accept=key&meter=tiles%2Frequests", "accept=key&meter=tiles/requests"],
-    ] as const
-  ) {
-    for (const name of proxyNames) {
-      const { code, out, said } = await print([name, `APP.example.com=127.0.0.1:3000${conditions}`]);
-      assert.deepEqual([code, said], [0, ""], conditions);
-      const asked = /\/api\/auth\/forward\?(?:redirect=401&)?([^";\s]*)/.exec(out)?.[1];
-      assert.equal(asked, query, name);
-      assert.match(out, /\bapp\.example\.com\b/);
-    }
+  const queries = {
+    "": "email=verified",
+    "?role=ADMIN": "email=verified&role=ADMIN",
+    "?user=email": "email=verified&user=email",
+    [`?organization=${organization}&role=OWNER`]: `organization=${organization}&role=OWNER`,
+    [`?user=email&organization=${organization}`]: `email=verified&user=email&organization=${organization}`,
+    "?accept=session,key": "email=verified&accept=session,key",
+    "?accept=key&meter=tiles/requests": "accept=key&meter=tiles/requests",
+    "?accept=key&meter=tiles%2Frequests": "accept=key&meter=tiles/requests",
+  };
+  const applications = Object.keys(queries).map((conditions, n) =>
+    `${n === 0 ? "APP" : "app"}${n}.example.com=127.0.0.1:3000${conditions}`
+  );
+  for (const name of proxyNames) {
+    const { code, out, said } = await print([name, ...applications], {
+      ...settings,
+      ALLOWED_ORIGINS: "https://*.example.com",
+    });
+    assert.deepEqual([code, said], [0, ""]);
+    const asked = [...out.matchAll(/\/api\/auth\/forward\?(?:redirect=401&)?([^";\s]*)/g)].map(([, query]) =>
+      query
+    );
+    assert.deepEqual(asked, Object.values(queries), name);
+    assert.match(out, /\bapp0\.example\.com\b/);
   }
 });
 
 Deno.test("rejects invalid proxies, applications and conditions with status 64", async () => {
   const good = "app.example.com=127.0.0.1:3000";
-  for (
-    const args of [
-      [],
-      ["apache"],
-      ["--json"],
-      ["nginx", "app.example.com"],
-      ["nginx", "app.example.com="],
-      ["nginx", "=127.0.0.1:3000"],
-      ["nginx", "app.example.com=127.0.0.1"],
-      ["nginx", "app.example.com=127.0.0.1:0"],
-      ["nginx", "app.example.com=127.0.0.1:65536"],
-      ["nginx", "app.example.com=http://127.0.0.1:3000"],
-      ["nginx", "app.example.com;=127.0.0.1:3000"],
-      ["nginx", "app.example.com=127.0.0.1:3000;}"],
-      ["nginx", "app.example.com=127.0.0.1:3000\n"],
-      ["nginx", "a b=127.0.0.1:3000"],
-      ["nginx", "app..example.com=127.0.0.1:3000"],
-      ["nginx", `${good}?role=BOSS`],
-      ["nginx", `${good}?rol=ADMIN`],
-      ["nginx", `${good}?role=ADMIN&role=MEMBER`],
-      ["nginx", `${good}?meter=tiles/requests`],
-      ["nginx", `${good}?accept=key&meter=tiles/requests;`],
-      ["nginx", `${good}?organization=org_1`],
-      ["nginx", `${good}?redirect=302`],
-      ["nginx", "app.example.com=127.0.0.1:3000?accept=key&user=email"],
-      ["nginx", good, good],
-      ["nginx", "auth.example.com=127.0.0.1:3000"],
-    ]
-  ) {
-    const { code, out, said } = await print(args);
-    assert.deepEqual([code, out], [64, ""], args.join(" "));
-    assert.match(said, /^gatehouse proxy: .*\n$/, args.join(" "));
+  const invalid = [
+    [],
+    ["apache"],
+    ["--json"],
+    ["nginx", "app.example.com"],
+    ["nginx", "app.example.com="],
+    ["nginx", "=127.0.0.1:3000"],
+    ["nginx", "app.example.com=127.0.0.1"],
+    ["nginx", "app.example.com=127.0.0.1:0"],
+    ["nginx", "app.example.com=127.0.0.1:65536"],
+    ["nginx", "app.example.com=http://127.0.0.1:3000"],
+    ["nginx", "app.example.com;=127.0.0.1:3000"],
+    ["nginx", "app.example.com=127.0.0.1:3000;}"],
+    ["nginx", "app.example.com=127.0.0.1:3000\n"],
+    ["nginx", "a b=127.0.0.1:3000"],
+    ["nginx", "app..example.com=127.0.0.1:3000"],
+    ["nginx", `${good}?role=BOSS`],
+    ["nginx", `${good}?rol=ADMIN`],
+    ["nginx", `${good}?role=ADMIN&role=MEMBER`],
+    ["nginx", `${good}?meter=tiles/requests`],
+    ["nginx", `${good}?accept=key&meter=tiles/requests;`],
+    ["nginx", `${good}?organization=org_1`],
+    ["nginx", `${good}?redirect=302`],
+    ["nginx", "app.example.com=127.0.0.1:3000?accept=key&user=email"],
+    ["nginx", good, good],
+    ["nginx", "auth.example.com=127.0.0.1:3000"],
+  ];
+  for (const args of invalid) {
+    assert.throws(() => proxyCommand(args, settings), { name: "Error", status: 64 }, args.join(" "));
   }
+  // The program prints the problem in one line.
+  const { code, out, said } = await print(["nginx", "app.example.com=127.0.0.1:3000\n"]);
+  assert.deepEqual([code, out], [64, ""]);
+  assert.match(said, /^gatehouse proxy: .*\n$/);
 });
 
 Deno.test("warns about a host outside the cookie's domain, and exits with 78 for invalid settings", async () => {

@@ -7,7 +7,7 @@ import { isReady, startProgram } from "../support/program.ts";
 
 Deno.test("deletes records and audit entries that are too old, and keeps sums", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-retention-" });
-  const first = startProgram({ folder });
+  const first = startProgram({ folder, env: { HTTP_THREADS: "1" } });
   await isReady(first);
   const { fullKey: apiKey, cookie } = await signUpAndRecord(first.baseUrl);
   first.kill("SIGTERM");
@@ -27,7 +27,7 @@ Deno.test("deletes records and audit entries that are too old, and keeps sums", 
   );
   connection.close();
 
-  const second = startProgram({ folder });
+  const second = startProgram({ folder, env: { HTTP_THREADS: "1" } });
   await isReady(second);
   const kept = async () => {
     const response = await sendJson(second.baseUrl, "/api/v1/usage/records", { apiKey });
@@ -48,7 +48,7 @@ Deno.test("deletes records and audit entries that are too old, and keeps sums", 
 
 Deno.test("deletes the data of deleted organizations, unfinished sign-ins and old counters of limits", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-retention-" });
-  const first = startProgram({ folder });
+  const first = startProgram({ folder, env: { HTTP_THREADS: "1" } });
   await isReady(first);
   const { cookie } = await signUpAndRecord(first.baseUrl);
   const { organizationId, user, memberships: [{ name }] } =
@@ -71,7 +71,7 @@ Deno.test("deletes the data of deleted organizations, unfinished sign-ins and ol
   connection.run({ sql: counters, args: [] });
   connection.run({ sql: "INSERT INTO usage_limits_removed VALUES (8)", args: [] });
   connection.run({ sql: "INSERT INTO timezone_offsets VALUES ('Europe/Berlin', 0, 0)", args: [] });
-  const second = startProgram({ folder });
+  const second = startProgram({ folder, env: { HTTP_THREADS: "1" } });
   await isReady(second);
   const count = (table: string) =>
     connection.first({ sql: `SELECT count(*) AS n FROM ${table}`, args: [] }) as { n: number };

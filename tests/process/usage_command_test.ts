@@ -44,7 +44,7 @@ async function printsUsage(options: ProgramOptions): Promise<void> {
 
 Deno.test("gatehouse usage prints the sums of the data file, alongside a server and without one", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-usage-" });
-  await printsUsage({ folder, env: { LOG_LEVEL: "warning" } });
+  await printsUsage({ folder, env: { LOG_LEVEL: "warning", HTTP_THREADS: "1" } });
   await Deno.remove(folder, { recursive: true });
 });
 

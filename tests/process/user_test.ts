@@ -36,7 +36,7 @@ async function inPlace(
   test: (place: Place) => Promise<void>,
 ): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-user-" });
-  const options = { folder, env: { LOG_LEVEL: "warning", ...env } };
+  const options = { folder, env: { LOG_LEVEL: "warning", HTTP_THREADS: "1", ...env } };
   const programs: Program[] = [];
   const baseUrl = () => programs.at(-1)?.baseUrl ?? "";
   const place: Place = {
@@ -326,7 +326,7 @@ Deno.test("exits with 75 and one line while another process holds the lock, and 
   }));
 
 Deno.test("creates and disables accounts while a server records under full load, and loses nothing", () =>
-  inPlace({ env: { API_KEY_REQUESTS_PER_SECOND: "0" } }, async (place) => {
+  inPlace({ env: { API_KEY_REQUESTS_PER_SECOND: "0", HTTP_THREADS: "2" } }, async (place) => {
     const random = faultRandom("user_test.ts");
     const baseUrl = place.baseUrl();
     const { apiKeys, cookie } = await signUpForLoad(baseUrl);

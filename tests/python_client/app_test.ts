@@ -52,7 +52,7 @@ async function metersRequests(program: Program, folder: string): Promise<void> {
 
 Deno.test("the Python guide downloads a client that records everything once", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-python-app-" });
-  const program = startProgram({ folder });
+  const program = startProgram({ folder, env: { HTTP_THREADS: "1" } });
   try {
     await isReady(program);
     const download = block("download gatehouse.py").replace("https://auth.example.com", program.baseUrl);

@@ -349,7 +349,7 @@ const promises = {
 
 Deno.test("gatehouse.py survives faults of Gatehouse and the network", async (t) => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-python-" });
-  const program = startProgram({ folder });
+  const program = startProgram({ folder, env: { HTTP_THREADS: "1" } });
   try {
     await isReady(program);
     const created = await runCommand(

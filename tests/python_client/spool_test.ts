@@ -372,7 +372,7 @@ const promises = {
 
 Deno.test("gatehouse.py loses no record of its spool", async (t) => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-spool-" });
-  const program = startProgram({ folder, env: { API_KEY_REQUESTS_PER_SECOND: "0" } });
+  const program = startProgram({ folder, env: { API_KEY_REQUESTS_PER_SECOND: "0", HTTP_THREADS: "1" } });
   const parallel = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
   try {
     await isReady(program);

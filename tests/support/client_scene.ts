@@ -49,7 +49,7 @@ export async function withClientScene(run: (scene: ClientScene) => Promise<void>
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-client-" });
   const program = startProgram({
     folder,
-    env: { API_KEY_REQUESTS_PER_SECOND: "0", ALLOWED_ORIGINS: "https://app.example.com" },
+    env: { HTTP_THREADS: "1", API_KEY_REQUESTS_PER_SECOND: "0", ALLOWED_ORIGINS: "https://app.example.com" },
   });
   const compiled = expressFolder();
   const hanging = Deno.listen({ hostname: "127.0.0.1", port: 0 });

@@ -63,6 +63,7 @@ export async function withProxyScene(
     ...recipeSettings(recipe, port),
     PORT: String(gatehousePort),
     DATABASE_URL: "file:./gatehouse.db",
+    HTTP_THREADS: "1",
   };
   const program = startProgram({ folder, env: settings });
   const { received } = application;
