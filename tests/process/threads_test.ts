@@ -4,7 +4,7 @@ import { connectTo, requestText } from "../support/connection.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
-import { replaceModule, writeConfig } from "../support/config.ts";
+import { type ReplacedModules, replaceModule, shortenWaits, writeConfig } from "../support/config.ts";
 import { orderFile } from "../support/orders.ts";
 import { requestsByThread, sendOnce, sendToAll } from "../support/threads.ts";
 
@@ -181,9 +181,10 @@ for (const [order, reason] of Object.entries(deaths)) {
 /** Runs a server whose second thread does what it is ordered to. */
 function withOrders(
   test: (program: Program, order: (text: string) => Promise<void>) => Promise<void>,
+  changes: ReplacedModules = dyingThread,
 ): Promise<void> {
   return inFolder(async (folder) => {
-    const config = await writeConfig(folder, dyingThread);
+    const config = await writeConfig(folder, changes);
     const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
     try {
       await isReady(program);
@@ -215,14 +216,16 @@ Deno.test("a thread that dies while the server stops ends the program with statu
     }
   }));
 
-Deno.test("a thread that hangs doesn't keep the program from ending", () =>
-  withOrders(async (program, order) => {
+Deno.test("a thread that hangs doesn't keep the program from ending", () => {
+  const { scopes } = shortenWaits("commands/serve/serve.ts");
+  return withOrders(async (program, order) => {
     await order("hang");
     await poll(() => program.output().includes("a thread hangs"));
     program.kill("SIGTERM");
     await endsWith(program, 0);
     assert.match(program.output(), /some connections did not end in time/);
-  }));
+  }, { scopes: { ...dyingThread.scopes, ...scopes } });
+});
 
 for (
   const [order, { status, line }] of Object.entries({

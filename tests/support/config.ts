@@ -15,10 +15,24 @@ export async function writeConfig(
   return path;
 }
 
+/** A change of deno.json that replaces modules. */
+export interface ReplacedModules {
+  readonly scopes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
 /** @returns A change of deno.json: when `importer` imports `module`, it gets `replacement`. All are paths in the repository. */
 export function replaceModule(
   { importer, module, replacement }: { importer: string; module: string; replacement: string },
-): { readonly scopes: Readonly<Record<string, Readonly<Record<string, string>>>> } {
+): ReplacedModules {
   const url = (path: string) => new URL(path, root).href;
   return { scopes: { [url(importer)]: { [url(module)]: url(replacement) } } };
+}
+
+/** @returns A change of deno.json: the importer gets the shorter waits of short_waits.ts. */
+export function shortenWaits(importer: string): ReplacedModules {
+  return replaceModule({
+    importer,
+    module: "domain/limits.ts",
+    replacement: "tests/support/short_waits.ts",
+  });
 }
