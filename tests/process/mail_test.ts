@@ -232,7 +232,7 @@ Deno.test({
           return null;
         },
       });
-      const addresses = putIntoFile(folder, 60);
+      const addresses = putIntoFile(folder, 40);
       const env = {
         SMTP_URL: `smtp://127.0.0.1:${server.port}`,
         MAIL_FROM: mailFrom,
@@ -242,7 +242,7 @@ Deno.test({
       };
       let kills = 0;
       while (countWaiting(folder) > 0) {
-        killAfter = kills < 5 ? random.between(1, 12) : 0;
+        killAfter = kills < 5 ? random.between(1, 7) : 0;
         program = startProgram({ folder, env });
         const ended = program.ended();
         if (killAfter > 0) {

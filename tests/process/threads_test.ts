@@ -41,7 +41,7 @@ async function endsWith(program: Program, status: number): Promise<void> {
 
 const statusOf = (response: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(response)?.[1]);
 
-Deno.test("all threads answer, and the metrics are their sum", () =>
+Deno.test("all threads respond with one state, and the metrics are their sum", () =>
   withThreads(4, async ({ program, baseUrl }) => {
     const responses = await sendToAll(baseUrl, "/health/live", { threads: 4 });
     assert.deepEqual([...new Set(responses.map(statusOf))], [200]);
@@ -50,12 +50,8 @@ Deno.test("all threads answer, and the metrics are their sum", () =>
     const live = 'gatehouse_http_requests_total{method="GET",route="/health/live",status="200"}';
     assert(metrics.includes(`\n${live} ${responses.length}\n`), metrics);
     assert.equal(metrics.match(/^process_start_time_seconds \S+$/gm)?.length, 1);
-    program.kill("SIGTERM");
-    await endsWith(program, 0);
-  }));
 
-Deno.test("signing in, signing out and revoking a key take effect on every thread with the next request", () =>
-  withThreads(4, async ({ baseUrl }) => {
+    // Signing in, signing out and revoking a key take effect on every thread with the next request.
     const { cookie, fullKey, keyId }: Journey = await signUpAndRecord(baseUrl);
     const everywhere = async (path: string, headers: Record<string, string>) =>
       await sendToAll(baseUrl, path, { threads: 4, headers });
@@ -68,6 +64,8 @@ Deno.test("signing in, signing out and revoking a key take effect on every threa
     for (const sums of await everywhere(usage, { authorization })) assert.equal(statusOf(sums), 401);
     await sendJson(baseUrl, "/api/auth/sign-out", { method: "POST", cookie });
     for (const me of await everywhere("/api/auth/me", { cookie })) assert.match(me, /"authenticated":false/);
+    program.kill("SIGTERM");
+    await endsWith(program, 0);
   }));
 
 Deno.test("/health/ready returns 503 until all threads have started", () =>
@@ -91,7 +89,7 @@ Deno.test("/health/ready returns 503 until all threads have started", () =>
     }
   }));
 
-Deno.test("emails of all threads are on one page", () =>
+Deno.test("emails of all threads are on one page, and no second server starts on their port", () =>
   withThreads(2, async ({ baseUrl }) => {
     const addresses = ["ada", "bob", "cleo", "dora"].map((name) => `${name}@example.com`);
     for (const address of addresses) {
@@ -106,6 +104,12 @@ Deno.test("emails of all threads are on one page", () =>
     await poll(async () =>
       (await pages()).every((page) => addresses.every((address) => page.includes(address)))
     );
+    // A second server on the same port doesn't start, although the first one shares it.
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });
+    const second = startProgram({ folder, env: { PORT: new URL(baseUrl).port, HTTP_THREADS: "2" } });
+    await endsWith(second, 75);
+    assert.match(second.output(), /cannot listen on 127\.0\.0\.1:\d+: .*in use/i);
+    await Deno.remove(folder, { recursive: true });
   }));
 
 Deno.test("with PORT=0, all threads listen on the port that the log names", async () => {
@@ -120,15 +124,6 @@ Deno.test("with PORT=0, all threads listen on the port that the log names", asyn
     await Deno.remove(folder, { recursive: true });
   }
 });
-
-Deno.test("a second server on the same port does not start, although the first one shares it", () =>
-  withThreads(2, async ({ baseUrl }) => {
-    const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });
-    const second = startProgram({ folder, env: { PORT: new URL(baseUrl).port, HTTP_THREADS: "2" } });
-    await endsWith(second, 75);
-    assert.match(second.output(), /cannot listen on 127\.0\.0\.1:\d+: .*in use/i);
-    await Deno.remove(folder, { recursive: true });
-  }));
 
 Deno.test("with one thread, the server does not share its port", () =>
   withThreads(1, async ({ program, baseUrl }) => {
@@ -195,12 +190,6 @@ function withOrders(
   });
 }
 
-Deno.test("no thread can write files while the server runs", () =>
-  withOrders(async (program, order) => {
-    await order("write");
-    await poll(() => program.output().includes("a thread can't write: NotCapable"));
-  }));
-
 Deno.test("a thread that dies while the server stops ends the program with status 70", () =>
   withOrders(async (program, order) => {
     const headers = { "content-type": "application/json", "content-length": "10" };
@@ -216,9 +205,11 @@ Deno.test("a thread that dies while the server stops ends the program with statu
     }
   }));
 
-Deno.test("a thread that hangs doesn't keep the program from ending", () => {
+Deno.test("a thread can't write files while the server runs, or keep it from ending by hanging", () => {
   const { scopes } = shortenWaits("commands/serve/serve.ts");
   return withOrders(async (program, order) => {
+    await order("write");
+    await poll(() => program.output().includes("a thread can't write: NotCapable"));
     await order("hang");
     await poll(() => program.output().includes("a thread hangs"));
     program.kill("SIGTERM");
