@@ -120,7 +120,8 @@ function compile(folder: string, module: ts.ModuleKind, moduleResolution: ts.Mod
       `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`
     );
   assert.deepEqual(messages, []);
-  compiled.emit();
+  // Only this file: for all of them, the compiler would also check the types of Node.js.
+  compiled.emit(files.find(({ fileName }) => fileName.endsWith("/program.ts")));
 }
 
 async function expectedFiles(folder = `${root}packages/client/src`, to = "dist"): Promise<string[]> {
