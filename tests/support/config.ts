@@ -16,9 +16,9 @@ export async function writeConfig(
 }
 
 /** A change of deno.json that replaces modules. */
-export interface ReplacedModules {
+export type ReplacedModules = {
   readonly scopes: Readonly<Record<string, Readonly<Record<string, string>>>>;
-}
+};
 
 /** @returns A change of deno.json: when `importer` imports `module`, it gets `replacement`. All are paths in the repository. */
 export function replaceModule(
