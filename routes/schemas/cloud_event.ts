@@ -10,6 +10,7 @@ import {
 import * as limits from "../../domain/limits.ts";
 import { decimalForm, parseQuantity, type Quantity, splitQuantity } from "../../domain/meter/quantity.ts";
 import { slugForm, type UsageInput } from "../../domain/meter/usage_record.ts";
+import { batchArray } from "./batch_array.ts";
 import { stringSchema, timeSchema } from "./common.ts";
 import { atMost, mustBe, required } from "./messages.ts";
 import {
@@ -240,9 +241,7 @@ export const cloudEventHeaders = {
 };
 
 /** A batch of events. */
-export const cloudEventBatchSchema = z.array(cloudEventSchema, { error: "must be an array of events." })
-  .min(1, "must have at least one event.")
-  .max(limits.usageBatchRecordsMax, atMost(limits.usageBatchRecordsMax, "events"))
+export const cloudEventBatchSchema = batchArray(cloudEventSchema, "event", "must be an array of events.")
   .openapi("CloudEventBatch", {
     description: `1 to ${limits.usageBatchRecordsMax} events. Either all are recorded or none.`,
   });

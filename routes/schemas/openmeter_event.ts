@@ -6,6 +6,7 @@ import * as limits from "../../domain/limits.ts";
 import { parseQuantity, type Quantity, splitQuantity } from "../../domain/meter/quantity.ts";
 import type { UsageInput } from "../../domain/meter/usage_record.ts";
 import { joinPath } from "../json_bounds.ts";
+import { batchArray } from "./batch_array.ts";
 import { check } from "./check.ts";
 import {
   checkAttributes,
@@ -17,7 +18,7 @@ import {
   shortName,
   usageOfEvent,
 } from "./cloud_event.ts";
-import { atMost, mustBe, required } from "./messages.ts";
+import { mustBe, required } from "./messages.ts";
 import { propertyLimitWords, propertyNameLimits } from "./usage.ts";
 
 /** Where the quantity of an event is. */
@@ -77,9 +78,7 @@ const eventSchema = eventAttributes.extend({
 });
 type Event = z.output<typeof eventSchema>;
 
-const batchSchema = z.array(eventSchema, { error: "must be an array of events." })
-  .min(1, "must have at least one event.")
-  .max(limits.usageBatchRecordsMax, atMost(limits.usageBatchRecordsMax, "events"))
+const batchSchema = batchArray(eventSchema, "event", "must be an array of events.")
   .openapi("OpenMeterEventBatch", {
     description: `1 to ${limits.usageBatchRecordsMax} events. Either all are recorded or none.`,
   });
@@ -101,8 +100,11 @@ export function readEvent(body: unknown, value: EventValue): UsageInput {
 /** @returns The usage of a batch of events. @throws {AppError} `validation_failed`. */
 export function readBatch(body: unknown, value: EventValue): UsageInput[] {
   const faults: ErrorDetail[] = [];
-  const events = check(batchSchema, body, "body");
-  const usage = events.map((event, index) => usageOf(event, value, faultsAt(faults, `[${index}]`)));
+  const usage: UsageInput[] = [];
+  for (const [index, event] of check(batchSchema, body, "body").entries()) {
+    usage.push(usageOf(event, value, faultsAt(faults, `[${index}]`)));
+    if (faults.length >= limits.errorDetailsMax) break;
+  }
   return usageOrFaults(usage, faults);
 }
 

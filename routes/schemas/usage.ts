@@ -5,6 +5,7 @@ import * as limits from "../../domain/limits.ts";
 import { splitQuantity } from "../../domain/meter/quantity.ts";
 import { idempotencyKeyForm, slugForm } from "../../domain/meter/usage_record.ts";
 import { queryWindows } from "../../domain/meter/usage_window.ts";
+import { batchArray } from "./batch_array.ts";
 import {
   exampleId,
   idOut,
@@ -149,9 +150,9 @@ export const usageInputSchema = z.strictObject({
 /** A batch of records. */
 export function batchOf<T extends z.ZodType>(record: T) {
   return z.strictObject({
-    records: z.array(record).min(1, "must have at least one record.")
-      .max(limits.usageBatchRecordsMax, atMost(limits.usageBatchRecordsMax, "records"))
-      .openapi({ description: `1 to ${limits.usageBatchRecordsMax} records.` }),
+    records: batchArray(record, "record").openapi({
+      description: `1 to ${limits.usageBatchRecordsMax} records.`,
+    }),
   });
 }
 
