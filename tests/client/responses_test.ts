@@ -1,6 +1,13 @@
 // What the client does with responses that aren't Gatehouse's, and with none.
 import assert from "node:assert/strict";
-import { ApiError, Gatehouse, RateLimitError, TimeoutError } from "../../packages/client/src/index.ts";
+import {
+  ApiError,
+  Gatehouse,
+  Meter,
+  type MeterProblem,
+  RateLimitError,
+  TimeoutError,
+} from "../../packages/client/src/index.ts";
 
 type Respond = (request: Request) => Response | Promise<Response>;
 
@@ -108,6 +115,21 @@ Deno.test("a call ends after timeoutMs, before and within the response", async (
       assert.deepEqual([error.code, error.status], ["timeout", null]);
       end.resolve();
     });
+  }
+});
+
+Deno.test("a call ends after timeoutMs even if a custom fetch ignores its signal", async () => {
+  const never = () => new Promise<Response>(() => {});
+  const endless = () => Promise.resolve(new Response(new ReadableStream()));
+  for (const fetch of [never, endless]) {
+    const error = await errorOf({ url: "https://auth.example.com", timeoutMs: 20, fetch });
+    assert.ok(error instanceof TimeoutError, String(error));
+    const problem = Promise.withResolvers<MeterProblem>();
+    const options = { timeoutMs: 20, fetch, flushIntervalMs: 1, onProblem: problem.resolve };
+    const meter = new Meter({ url: "https://auth.example.com", apiKey: "service_live_x", ...options });
+    meter.record({ product: "tiles", metric: "requests" });
+    assert.match((await problem.promise).message, /no response within 20 ms/);
+    await meter.close({ timeoutMs: 0 });
   }
 });
 

@@ -80,10 +80,11 @@ export async function call(service: Service, { path, headers, body, expected }: 
     return { response, text: await readText(response) };
   };
   try {
-    const { response, text } = await send().catch((error) => {
+    const attempts = send().catch((error) => {
       if (signal.aborted || error instanceof GatehouseError) throw error;
       return send();
     });
+    const { response, text } = await untilAborted(signal, attempts);
     const content = contentOf(response, text);
     if (typeof content[expected] === "boolean") return content;
     throw unexpected(response, `JSON without the field ${expected}. Check the option url`);
@@ -96,6 +97,16 @@ export async function call(service: Service, { path, headers, body, expected }: 
     const message = `No response from Gatehouse at ${service.url}: ${reasonOf(error)}`;
     throw new ConnectionError(message, { code: "connection_failed", cause: error });
   }
+}
+
+/** @returns What an exchange returns. @throws The signal's reason once it is aborted, even if a custom `fetch` ignores it. */
+export async function untilAborted<T>(signal: AbortSignal, exchange: Promise<T>): Promise<T> {
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort);
+  });
+  return await Promise.race([exchange, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }
 
 /** @returns The body of a response. @throws {ApiError} If it is larger than any response of Gatehouse. */

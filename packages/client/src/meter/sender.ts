@@ -1,7 +1,7 @@
 // Sends the records of a queue in batches, one request at a time, until each is recorded or rejected.
 import { join } from "node:path";
 import { clearTimeout, setTimeout } from "node:timers";
-import { readText, retryAfterMs } from "../http.ts";
+import { readText, retryAfterMs, untilAborted } from "../http.ts";
 import { rejectedFile } from "./adoption.ts";
 import { type Outcome, outcomeOf, type Reply } from "./outcome.ts";
 import type { MeterSettings } from "./options.ts";
@@ -188,9 +188,9 @@ export class Sender {
   async #post(lines: readonly Line[]): Promise<Reply> {
     const { endpoint, credential, timeoutMs, fetch } = this.#settings;
     const request = this.#request = new AbortController();
-    const timer = setTimeout(() => request.abort(), timeoutMs);
-    const aborted = new Promise<never>((_, reject) =>
-      request.signal.addEventListener("abort", () => reject(new Error(`no response within ${timeoutMs} ms`)))
+    const timer = setTimeout(
+      () => request.abort(new Error(`no response within ${timeoutMs} ms`)),
+      timeoutMs,
     );
     const exchange = async (): Promise<Reply> => {
       const response = await fetch(endpoint, {
@@ -203,7 +203,7 @@ export class Sender {
       return replyOf(response, await readText(response));
     };
     try {
-      return await Promise.race([exchange(), aborted]);
+      return await untilAborted(request.signal, exchange());
     } catch (error) {
       const { message, cause } = error instanceof Error ? error : new Error(String(error));
       const reason = cause instanceof Error ? `${message} (${cause.message})` : message;
