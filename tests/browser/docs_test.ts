@@ -1,15 +1,8 @@
 // The documentation in a real browser: accessible on phones and desktops, light and dark, with and without scripts; readers choose
 // the language of examples, and old addresses lead to the page that has their text now.
 import assert from "node:assert/strict";
-import { startTestApp } from "../support/app.ts";
-import {
-  browserMissing,
-  launchBrowser,
-  type Page,
-  problemsOnScreens,
-  watchedPage,
-} from "../support/browser.ts";
-import { freePort } from "../support/sqld.ts";
+import { browserMissing, type Page, problemsOnScreens, watchedPage } from "../support/browser.ts";
+import { withApp } from "../support/browser_app.ts";
 
 const paths = [
   "/docs",
@@ -28,9 +21,9 @@ Deno.test({
   ignore: browserMissing(),
   sanitizeOps: false,
   sanitizeResources: false,
-  async fn() {
-    const { origin, close, browser } = await startDocs();
-    try {
+  fn: () =>
+    withApp("localhost", async (test, browser) => {
+      const { origin } = test.config.baseUrl;
       for (const { width, colorScheme, javaScriptEnabled } of screens) {
         const context = await browser.newContext({
           viewport: { width, height: 900 },
@@ -55,10 +48,7 @@ Deno.test({
         assert.deepEqual(errors, []);
         await context.close();
       }
-    } finally {
-      await close();
-    }
-  },
+    }),
 });
 
 Deno.test({
@@ -66,9 +56,9 @@ Deno.test({
   ignore: browserMissing(),
   sanitizeOps: false,
   sanitizeResources: false,
-  async fn() {
-    const { test, origin, close, browser } = await startDocs();
-    try {
+  fn: () =>
+    withApp("localhost", async (test, browser) => {
+      const { origin } = test.config.baseUrl;
       const permissions = ["clipboard-read", "clipboard-write"];
       const context = await browser.newContext({ viewport: { width: 1440, height: 500 }, permissions });
       const { page, errors } = await watchedPage(context);
@@ -103,10 +93,7 @@ Deno.test({
       await page.getByRole("link", { name: "Back to the portal" }).click();
       await page.waitForURL(`${origin}/portal`);
       assert.deepEqual(errors, []);
-    } finally {
-      await close();
-    }
-  },
+    }),
 });
 
 const screens = [
@@ -114,23 +101,6 @@ const screens = [
   { width: 360, colorScheme: "dark", javaScriptEnabled: true },
   { width: 1440, colorScheme: "light", javaScriptEnabled: true },
 ] as const;
-
-async function startDocs() {
-  const port = freePort();
-  const origin = `http://localhost:${port}`;
-  const test = await startTestApp({ PORT: String(port), BASE_URL: origin });
-  const server = Deno.serve(
-    { port, hostname: "127.0.0.1", onListen() {} },
-    (request) => test.app.fetch(request),
-  );
-  const browser = await launchBrowser();
-  const close = async () => {
-    await browser.close();
-    await server.shutdown();
-    await test.dispose();
-  };
-  return { test, origin, browser, close };
-}
 
 /** Chooses Python in one example. With scripts, all others on this page and the next one follow. */
 async function chooses(

@@ -4,9 +4,9 @@ import { startTestApp, testPassword } from "../support/app.ts";
 import {
   type BrowserContext,
   browserMissing,
-  launchBrowser,
   type Page,
   watchedPage,
+  withBrowser,
 } from "../support/browser.ts";
 import { respond as answerOfProduct } from "../../examples/product/server.ts";
 import { Gatehouse } from "../../packages/client/src/index.ts";
@@ -365,30 +365,30 @@ Deno.test({
       serve(port, (request) => test.app.fetch(request)),
       ...products.map((one) => serve(one, (request) => answerOfProduct(request, gatehouse))),
     ];
-    const browser = await launchBrowser();
     try {
-      const ada = await test.signUp();
-      const context = await browser.newContext();
-      const { page, errors } = await watchedPage(context);
-      const { page: other } = await watchedPage(context);
-      await other.goto(`${second}/`);
-      await says(other, "Not signed in");
-      await page.goto(`${first}/`);
-      await page.getByRole("button", { name: "Sign in" }).click();
-      await signIn(page, ada.email);
-      await page.waitForURL(`${first}/`);
-      await says(page, "Ada Lovelace, OWNER");
-      assert.equal((await askServer(context, second)).user.id, ada.userId);
-      await comeBack(other);
-      await says(other, "Ada Lovelace, OWNER");
-      await other.getByRole("button", { name: "Sign out" }).click();
-      await says(other, "Not signed in");
-      await comeBack(page);
-      await says(page, "Not signed in");
-      assert.deepEqual(await askServer(context, first), nobody);
-      assert.deepEqual(errors, []);
+      await withBrowser(async (browser) => {
+        const ada = await test.signUp();
+        const context = await browser.newContext();
+        const { page, errors } = await watchedPage(context);
+        const { page: other } = await watchedPage(context);
+        await other.goto(`${second}/`);
+        await says(other, "Not signed in");
+        await page.goto(`${first}/`);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        await signIn(page, ada.email);
+        await page.waitForURL(`${first}/`);
+        await says(page, "Ada Lovelace, OWNER");
+        assert.equal((await askServer(context, second)).user.id, ada.userId);
+        await comeBack(other);
+        await says(other, "Ada Lovelace, OWNER");
+        await other.getByRole("button", { name: "Sign out" }).click();
+        await says(other, "Not signed in");
+        await comeBack(page);
+        await says(page, "Not signed in");
+        assert.deepEqual(await askServer(context, first), nobody);
+        assert.deepEqual(errors, []);
+      });
     } finally {
-      await browser.close();
       for (const server of servers) await server.shutdown();
       await test.dispose();
     }

@@ -24,8 +24,10 @@ export function programMissing(path: string): boolean {
   }
 }
 
-/** Starts a browser. @param hosts Addresses by host name, for names that DNS doesn't resolve. */
-export function launchBrowser(hosts: Readonly<Record<string, string>> = {}): Promise<Browser> {
+/** Starts a browser. @param hosts Addresses by host name. Default: every host name is this machine. */
+export function launchBrowser(
+  hosts: Readonly<Record<string, string>> = { "*": "127.0.0.1" },
+): Promise<Browser> {
   const rules = Object.entries(hosts).map(([name, address]) => `MAP ${name} ${address}`);
   return chromium.launch({
     executablePath,
@@ -37,28 +39,16 @@ export function launchBrowser(hosts: Readonly<Record<string, string>> = {}): Pro
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      ...(rules.length === 0 ? [] : [`--host-resolver-rules=${rules.join(",")}`]),
+      `--host-resolver-rules=${rules.join(",")}`,
     ],
   });
 }
 
-let shared: { browser: Browser; hosts: string } | undefined;
+let shared: Browser | undefined;
 
-/**
- * Runs a test with a browser that the file's tests share, and closes what the test opened.
- *
- * @param hosts See {@linkcode launchBrowser}.
- */
-export async function withBrowser(
-  run: (browser: Browser) => Promise<void>,
-  hosts: Readonly<Record<string, string>> = {},
-): Promise<void> {
-  const key = JSON.stringify(hosts);
-  if (shared?.hosts !== key) {
-    await shared?.browser.close();
-    shared = { browser: await launchBrowser(hosts), hosts: key };
-  }
-  const { browser } = shared;
+/** Runs a test with a browser that the file's tests share, and closes what the test opened. */
+export async function withBrowser(run: (browser: Browser) => Promise<void>): Promise<void> {
+  const browser = shared ??= await launchBrowser();
   try {
     await run(browser);
   } finally {
@@ -66,7 +56,7 @@ export async function withBrowser(
   }
 }
 
-Deno.test.afterAll(async () => await shared?.browser.close());
+Deno.test.afterAll(async () => await shared?.close());
 
 /** Opens a page and collects its script errors and content security policy violations. */
 export async function watchedPage(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {

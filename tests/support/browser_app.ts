@@ -17,7 +17,7 @@ export async function withApp(
     (request) => test.app.fetch(request),
   );
   try {
-    await withBrowser((browser) => run(test, browser), { [host]: "127.0.0.1" });
+    await withBrowser((browser) => run(test, browser));
   } finally {
     await server.shutdown();
     await test.dispose();

@@ -2,7 +2,7 @@
 import { respond as answerOfProduct } from "../../examples/product/server.ts";
 import { Gatehouse } from "../../packages/client/src/index.ts";
 import { startTestApp, type TestApp } from "./app.ts";
-import { type Browser, type BrowserContext, launchBrowser } from "./browser.ts";
+import { type BrowserContext, withBrowser } from "./browser.ts";
 import { testAuthority } from "./smtp_tls.ts";
 import { freePort } from "./sqld.ts";
 
@@ -30,8 +30,6 @@ export interface Subdomains {
   /** Restarts Gatehouse on the same data with other settings. */
   restart(settings: Record<string, string>): Promise<TestApp>;
 }
-
-const hosts = ["auth.example.test", "app.example.test", "docs.example.test", "other.example.test"] as const;
 
 /**
  * Runs a test with the hosts.
@@ -79,29 +77,26 @@ export async function withSubdomains(
     { port, hostname: "127.0.0.1", onListen() {}, ...await authority.certify("*.example.test") },
     answer,
   );
-  const names = [...hosts, "evil.test"];
-  let browser: Browser | undefined;
   try {
-    browser = await launchBrowser(Object.fromEntries(names.map((name) => [name, "127.0.0.1"])));
-    const { newContext } = browser;
-    await run({
-      test,
-      auth,
-      app: origin("app.example.test"),
-      docs: origin("docs.example.test"),
-      other: origin("other.example.test"),
-      evil: origin("evil.test"),
-      seen,
-      profile: (options = {}) => newContext.call(browser, { ...options, ignoreHTTPSErrors: true }),
-      async restart(more) {
-        const opened = { ...test.opened, dispose: () => Promise.resolve() };
-        current = await startTestApp({ ...own, ...more }, { open: () => Promise.resolve(opened) });
-        started.unshift(current);
-        return current;
-      },
-    });
+    await withBrowser((browser) =>
+      run({
+        test,
+        auth,
+        app: origin("app.example.test"),
+        docs: origin("docs.example.test"),
+        other: origin("other.example.test"),
+        evil: origin("evil.test"),
+        seen,
+        profile: (options = {}) => browser.newContext({ ...options, ignoreHTTPSErrors: true }),
+        async restart(more) {
+          const opened = { ...test.opened, dispose: () => Promise.resolve() };
+          current = await startTestApp({ ...own, ...more }, { open: () => Promise.resolve(opened) });
+          started.unshift(current);
+          return current;
+        },
+      })
+    );
   } finally {
-    await browser?.close();
     await server.shutdown();
     for (const one of started) await one.dispose();
     await authority.dispose();
