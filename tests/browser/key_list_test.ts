@@ -1,5 +1,6 @@
 // The list of API keys in a real browser: menus of rows, orders, search, and every width.
 import assert from "node:assert/strict";
+import type { TestApp } from "../support/app.ts";
 import {
   type Browser,
   browserMissing,
@@ -8,7 +9,7 @@ import {
   signedInContext,
   watchedPage,
 } from "../support/browser.ts";
-import { withProgram } from "../support/browser_app.ts";
+import { withApp } from "../support/browser_app.ts";
 import { sendJson, signUpAndRecord } from "../support/journey.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
@@ -16,10 +17,11 @@ const widths = [320, 360, 480, 700, 720, 768, 900, 1024, 1180, 1280, 1440, 1920,
 const longName = "Hackathon 2026 – temporary key for the geocoding team, do not use it in production, please";
 
 /** Opens the list of five keys, one of which has records. */
-async function openList(baseUrl: string, browser: Browser, javaScriptEnabled: boolean) {
+async function openList(test: TestApp, browser: Browser, javaScriptEnabled: boolean) {
+  const { origin: baseUrl } = test.config.baseUrl;
   const { cookie } = await signUpAndRecord(baseUrl);
   for (const name of [longName, "W".repeat(100), "Staging", "Key 2"]) {
-    const expiresAt = name === "Staging" ? new Date(Date.now() + 5 * 86_400_000).toISOString() : undefined;
+    const expiresAt = name === "Staging" ? new Date(test.now() + 5 * 86_400_000).toISOString() : undefined;
     const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name, expiresAt } });
     assert.equal(created.status, 201, await created.text());
   }
@@ -36,8 +38,8 @@ for (const scripts of [true, false]) {
     ...options,
     name: `keys are sorted, searched and revoked from the list ${scripts ? "with" : "without"} scripts`,
     fn: () =>
-      withProgram(async (baseUrl, browser) => {
-        const { page, errors } = await openList(baseUrl, browser, scripts);
+      withApp("localhost", async (test, browser) => {
+        const { page, errors } = await openList(test, browser, scripts);
         // The only one with usage is the first.
         assert.equal((await names(page))[0], "Production");
         await page.locator("th").getByRole("link", { name: "Name" }).click();
@@ -65,8 +67,8 @@ Deno.test({
   ...options,
   name: "the list of keys stays in its card at every width, and passes axe with an open menu",
   fn: () =>
-    withProgram(async (baseUrl, browser) => {
-      const { page, errors } = await openList(baseUrl, browser, true);
+    withApp("localhost", async (test, browser) => {
+      const { page, errors } = await openList(test, browser, true);
       for (const width of widths) {
         await page.setViewportSize({ width, height: 900 });
         assert.deepEqual(await page.evaluate(outsideOfCards), [], `${width} px`);

@@ -8,7 +8,7 @@ import {
   signedInContext,
   watchedPage,
 } from "../support/browser.ts";
-import { withProgram } from "../support/browser_app.ts";
+import { withApp } from "../support/browser_app.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
@@ -38,7 +38,8 @@ for (const scripts of [true, false]) {
     ...options,
     name: `owners set a key's budget, and see what is used of it, ${scripts ? "with" : "without"} scripts`,
     fn: () =>
-      withProgram(async (baseUrl, browser) => {
+      withApp("localhost", async (test, browser) => {
+        const { origin: baseUrl } = test.config.baseUrl;
         const visit = { baseUrl, browser, journey: await signUpAndRecord(baseUrl) };
         const { page, errors } = await signedIn(visit, scripts);
         await page.goto(`${baseUrl}/portal/api-keys`);
@@ -75,7 +76,8 @@ Deno.test({
   ...options,
   name: "the page of a key and its budget pass axe, also when limits are reached, and in forced colors",
   fn: () =>
-    withProgram(async (baseUrl, browser) => {
+    withApp("localhost", async (test, browser) => {
+      const { origin: baseUrl } = test.config.baseUrl;
       const visit = { baseUrl, browser, journey: await signUpAndRecord(baseUrl) };
       const { page, errors } = await signedIn(visit);
       await page.goto(`${baseUrl}/portal/api-keys`);

@@ -1,7 +1,7 @@
 // Tests two-step sign-in and passkeys in a real browser with a virtual authenticator: adding, signing in alone and as the
 // second step, and removing. Also checks the accessibility of each page on phone and desktop, light and dark.
 import assert from "node:assert/strict";
-import { testPassword } from "../support/app.ts";
+import { type TestApp, testPassword } from "../support/app.ts";
 import {
   type BrowserContext,
   browserMissing,
@@ -10,7 +10,7 @@ import {
   signOut,
   watchedPage,
 } from "../support/browser.ts";
-import { withProgram } from "../support/browser_app.ts";
+import { withApp } from "../support/browser_app.ts";
 import { codeOf } from "../support/second_step.ts";
 import { poll } from "../support/poll.ts";
 import { signInWords } from "../support/words/sign_in.ts";
@@ -56,12 +56,12 @@ async function givePassword(page: Page): Promise<void> {
 }
 
 /** Turns on two-step sign-in. @returns The secret and the recovery codes. */
-async function turnOnTwoStep(page: Page, baseUrl: string): Promise<{ secret: string; codes: string[] }> {
-  await page.goto(`${baseUrl}/portal/account/two-step`);
+async function turnOnTwoStep(page: Page, test: TestApp): Promise<{ secret: string; codes: string[] }> {
+  await page.goto(`${test.config.baseUrl.origin}/portal/account/two-step`);
   await page.getByRole("button", { name: signInWords.setUp }).click();
   await page.getByRole("heading", { name: signInWords.setUp, level: 1 }).waitFor();
   const secret = (await page.locator("#totp-secret").innerText()).replaceAll(" ", "");
-  await page.getByLabel("Code", { exact: true }).fill(codeOf(secret, Date.now()));
+  await page.getByLabel("Code", { exact: true }).fill(codeOf(secret, test.now()));
   await page.getByRole("button", { name: signInWords.turnOn }).click();
   await page.getByText(signInWords.codesShownOnce).first().waitFor();
   const codes = await page.locator("#recovery-codes code").allInnerTexts();
@@ -72,7 +72,8 @@ Deno.test({
   ...options,
   name: "a passkey signs in alone and as the second step, and is rejected once it is removed",
   fn: () =>
-    withProgram(async (baseUrl, browser) => {
+    withApp("localhost", async (test, browser) => {
+      const { origin: baseUrl } = test.config.baseUrl;
       const context = await browser.newContext();
       const { page, errors } = await watchedPage(context);
       const device = await authenticator(context, page);
@@ -99,12 +100,11 @@ Deno.test({
 
       // It also confirms who someone is, here on the page that asks for a password.
       const confirm = `${baseUrl}/portal/confirm-password?again=1&return_to=/portal/account/email`;
-      assert.deepEqual(await visit(await context.newPage(), confirm), []);
-      await page.goto(confirm);
+      assert.deepEqual(await visit(page, confirm), []);
       await page.getByRole("button", { name: "Use a passkey" }).click();
       await page.waitForURL(`${baseUrl}/portal/account/email`);
 
-      const { secret } = await turnOnTwoStep(page, baseUrl);
+      const { secret } = await turnOnTwoStep(page, test);
       assert.match(secret, /^[A-Z2-7]{32}$/);
       await signOut(page);
       await givePassword(page);
@@ -138,14 +138,15 @@ for (const scripts of [true, false]) {
     ...options,
     name: `two-step sign-in works in a browser ${scripts ? "with scripts" : "without scripts"}`,
     fn: () =>
-      withProgram(async (baseUrl, browser) => {
+      withApp("localhost", async (test, browser) => {
+        const { origin: baseUrl } = test.config.baseUrl;
         const context = await browser.newContext({
           javaScriptEnabled: scripts,
           permissions: ["clipboard-read", "clipboard-write"],
         });
         const { page, errors } = await watchedPage(context);
         await signUp(page, baseUrl);
-        const { codes } = await turnOnTwoStep(page, baseUrl);
+        const { codes } = await turnOnTwoStep(page, test);
         assert.equal(codes.length, 10);
         assert.equal(new URL(page.url()).pathname, `/portal/account/two-step${scripts ? "" : "/set-up"}`);
         const copy = page.getByRole("button", { name: "Copy codes" });
@@ -194,7 +195,8 @@ Deno.test({
   ...options,
   name: "the pages of two-step sign-in pass axe on phone and desktop, light and dark",
   fn: () =>
-    withProgram(async (baseUrl, browser) => {
+    withApp("localhost", async (test, browser) => {
+      const { origin: baseUrl } = test.config.baseUrl;
       const first = await browser.newContext();
       const { page } = await watchedPage(first);
       await authenticator(first, page);
@@ -232,7 +234,7 @@ Deno.test({
       }
       await page.goto(`${baseUrl}/portal/account/two-step/set-up`);
       const secret = (await page.locator("#totp-secret").innerText()).replaceAll(" ", "");
-      await page.getByLabel("Code", { exact: true }).fill(codeOf(secret, Date.now()));
+      await page.getByLabel("Code", { exact: true }).fill(codeOf(secret, test.now()));
       await page.getByRole("button", { name: signInWords.turnOn }).click();
       await page.getByText(signInWords.codesShownOnce).first().waitFor();
       assert.deepEqual(await problemsOnScreens(page), [], "recovery codes");

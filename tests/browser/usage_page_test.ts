@@ -9,11 +9,10 @@ import {
   problemsOnScreens,
   signedInContext,
   watchedPage,
-  withBrowser,
 } from "../support/browser.ts";
+import { withApp } from "../support/browser_app.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
-import { isReady, startProgram } from "../support/program.ts";
 import { usageWords } from "../support/words/usage.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
@@ -24,20 +23,13 @@ interface Visit {
   readonly journey: Journey;
 }
 
-async function withRecords(run: (visit: Visit) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-browser-" });
-  const program = startProgram({ folder });
-  await isReady(program);
-  const { baseUrl } = program;
-  try {
+function withRecords(run: (visit: Visit) => Promise<void>): Promise<void> {
+  return withApp("localhost", async (test, browser) => {
+    const { origin: baseUrl } = test.config.baseUrl;
     const journey = await signUpAndRecord(baseUrl);
     await record({ baseUrl, journey }, { productSlug: "search", metric: "bytes", quantity: 2048 });
-    await withBrowser((browser) => run({ baseUrl, browser, journey }));
-  } finally {
-    program.kill("SIGTERM");
-    assert.equal(await program.ended(), 0);
-    await Deno.remove(folder, { recursive: true });
-  }
+    await run({ baseUrl, browser, journey });
+  });
 }
 
 async function record(
