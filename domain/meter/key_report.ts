@@ -12,14 +12,22 @@ export interface KeyMetric extends CatalogueMetric {
   readonly share: number | null;
 }
 
+/** A record as people see it. */
+export interface LastRecord {
+  /** The name of the product. */
+  readonly product: string;
+  readonly metric: CatalogueMetric;
+  readonly quantity: number | string;
+}
+
 /** The last 30 days with today. */
 export interface KeyReport {
   /** The names and units of what the organization uses. */
   readonly catalogue: Catalogue;
   /** Those with the most records first. */
   readonly metrics: readonly KeyMetric[];
-  /** The names of what was recorded last; null if nothing was. */
-  readonly lastRecord: { readonly product: string; readonly metric: string } | null;
+  /** What was recorded last; null if nothing was. */
+  readonly lastRecord: LastRecord | null;
   /** One metric by day and product; null without usage. */
   readonly chart: {
     readonly metric: CatalogueMetric;

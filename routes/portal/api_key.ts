@@ -4,10 +4,8 @@ import { hasPermission } from "../../domain/permissions.ts";
 import { getApiKeyLineage } from "../../services/api_key_lineage.ts";
 import { changeApiKey, getApiKey, revokeApiKey } from "../../services/api_keys.ts";
 import { listAuditEvents } from "../../services/audit.ts";
-import type { KeyReportQuery } from "../../services/meter/key_report.ts";
 import { readLastRequest } from "../../services/meter/last_requests.ts";
 import { readKeyLimits } from "../../services/meter/limits.ts";
-import { readKeyReport } from "../../services/meter/usage.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import { editApiKeyPage, revokeApiKeyPage } from "../../views/api_keys/api_key.tsx";
 import { apiKeyPage } from "../../views/api_keys/api_key_page.tsx";
@@ -16,7 +14,7 @@ import { apiKeyHref } from "../../views/components/key_name.tsx";
 import type { App, AppContext } from "../env.ts";
 import { portalBudgetRoutes } from "./api_key_budget.ts";
 import { expiryOf } from "./expiry.ts";
-import { firstRequestOf } from "./new_api_key.ts";
+import { firstRequestOf, keyReport } from "./new_api_key.ts";
 import { flashOf, mountForm, queryOf } from "./form.ts";
 import { inTime } from "./in_time.ts";
 import { checkedKey, choiceOf, typedChoice } from "./key_form.ts";
@@ -63,11 +61,6 @@ function keyRoutes(app: App, parts: PortalParts): void {
     });
     return await sendPage(c, page);
   });
-}
-
-/** @returns The usage of a key; null if it is not available. */
-function keyReport({ services }: PortalParts, session: Session, query: KeyReportQuery) {
-  return inTime((signal) => readKeyReport(services, session, { query, signal }));
 }
 
 async function latestEvents({ services }: PortalParts, session: Session, keys: readonly ApiKey[]) {

@@ -9,7 +9,9 @@ import {
   FormSentError,
   rotateApiKey,
 } from "../../services/new_api_keys.ts";
+import type { KeyReportQuery } from "../../services/meter/key_report.ts";
 import { readLastRequest } from "../../services/meter/last_requests.ts";
+import { readKeyReport } from "../../services/meter/usage.ts";
 import { rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { type FirstRequest, firstRequestPage } from "../../views/api_keys/first_request.tsx";
@@ -22,6 +24,7 @@ import {
 import type { App, AppContext } from "../env.ts";
 import { timeAfter } from "./expiry.ts";
 import { mountForm } from "./form.ts";
+import { inTime } from "./in_time.ts";
 import { formTokenOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";
 import { type MemberActor, memberRoutes, portalFrame, type PortalParts, redirect, sendPage } from "./page.ts";
 
@@ -60,7 +63,11 @@ export function portalNewApiKeyRoutes(app: App, parts: PortalParts): void {
   memberRoutes(app, parts).get(`${path}/:id/first-request`, async (c, session) => {
     const apiKey = await getApiKey(services, session, idOf(c));
     const request = await firstRequestOf(parts, apiKey);
-    return sendPage(c, firstRequestPage({ frame: portalFrame(parts, session), apiKey, request }));
+    const report = request.isUsed
+      ? await keyReport(parts, session, { apiKeyId: apiKey.id, metric: null })
+      : null;
+    const record = report?.lastRecord;
+    return sendPage(c, firstRequestPage({ frame: portalFrame(parts, session), apiKey, request, record }));
   });
 }
 
@@ -138,6 +145,11 @@ export async function firstRequestOf({ services }: PortalParts, apiKey: ApiKey):
     last: await readLastRequest(services, [apiKey]),
     isAwaited: services.clock() - Date.parse(apiKey.createdAt) < firstRequestWaitMs,
   };
+}
+
+/** @returns The usage of a key; null if it is not available. */
+export function keyReport({ services }: PortalParts, session: MemberActor, query: KeyReportQuery) {
+  return inTime((signal) => readKeyReport(services, session, { query, signal }));
 }
 
 function idOf(c: AppContext): string {

@@ -56,7 +56,8 @@ export async function readKeyReport(
     })),
     lastRecord: lastRecord === undefined ? null : {
       product: productOf(catalogue, lastRecord.productSlug).name,
-      metric: metricOf(catalogue, lastRecord.metric).name,
+      metric: metricOf(catalogue, lastRecord.metric),
+      quantity: lastRecord.quantity,
     },
     chart: main === undefined
       ? null

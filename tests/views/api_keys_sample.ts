@@ -77,7 +77,7 @@ function apiKeyPageProps(
         { slug: "b", name: text, unit: "bytes", total: "1234567.5", change: null, share: null },
       ],
       catalogue: catalogueOf({ products: [], used: [] }),
-      lastRecord: { product: text, metric: text },
+      lastRecord: { product: text, metric: { slug: "a", name: text, unit: null }, quantity: 1 },
       chart: {
         metric: { slug: "a", name: text, unit: null },
         windows: [{ start: day.start - 86_400_000, end: day.start }, day],

@@ -64,7 +64,7 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
       <div class="columns aside">
         <div class="stacked">
           {isNew
-            ? <FirstRequestCard apiKeyId={id} request={props.firstRequest} />
+            ? <FirstRequestCard apiKeyId={id} request={props.firstRequest} record={report?.lastRecord} />
             : <KeyUsage apiKeyId={id} report={report} now={frame.now} />}
           {events && <Events {...props} events={events} />}
         </div>
@@ -208,7 +208,7 @@ function LastUse({ lastRequest, report, frame: { now } }: ApiKeyPageProps) {
             <dd>
               <bdi>{report.lastRecord.product}</bdi>
               {" · "}
-              <bdi>{report.lastRecord.metric}</bdi>
+              <bdi>{report.lastRecord.metric.name}</bdi>
             </dd>
           </>
         )}

@@ -1,11 +1,13 @@
 // The card that waits for the first request with a new key. It updates by itself; without scripts, its link does the same.
 import { STATUS_CODES } from "node:http";
 import type { ApiKey, LastRequest } from "../../domain/api_key.ts";
+import type { LastRecord } from "../../domain/meter/key_report.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { apiKeyHref } from "../components/key_name.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { quantityWords } from "../text/quantity.ts";
 import { clockTime } from "../text/time.ts";
 
 /** What has arrived. */
@@ -18,22 +20,29 @@ export interface FirstRequest {
   readonly isAwaited: boolean;
 }
 
+interface FirstRequestProps {
+  readonly apiKeyId: string;
+  readonly request: FirstRequest;
+  /** What was recorded, if it is known. */
+  readonly record?: LastRecord | null | undefined;
+}
+
 const everySeconds = 2;
 
 /** @returns The card alone on a page, for those whose browser runs no scripts. */
 export function firstRequestPage(
-  { frame, apiKey, request }: { frame: PortalFrame; apiKey: ApiKey; request: FirstRequest },
+  { frame, apiKey, ...props }: Omit<FirstRequestProps, "apiKeyId"> & { frame: PortalFrame; apiKey: ApiKey },
 ): Page {
   return (
     <PortalPage title="First request" frame={frame} place="api-keys">
       <PageHead back={{ href: apiKeyHref(apiKey.id), label: apiKey.name }} title="First request" />
-      <FirstRequestCard apiKeyId={apiKey.id} request={request} />
+      <FirstRequestCard apiKeyId={apiKey.id} {...props} />
     </PortalPage>
   );
 }
 
 /** The card. */
-export function FirstRequestCard({ apiKeyId, request }: { apiKeyId: string; request: FirstRequest }) {
+export function FirstRequestCard({ apiKeyId, request, record }: FirstRequestProps) {
   const href = apiKeyHref(apiKeyId, "first-request");
   const isComplete = request.isUsed && isAccepted(request.last);
   const refresh = isComplete || !request.isAwaited ? {} : {
@@ -48,13 +57,15 @@ export function FirstRequestCard({ apiKeyId, request }: { apiKeyId: string; requ
   return (
     <section id="first-request" class="card" aria-live="polite" {...refresh}>
       {request.isUsed
-        ? <Received apiKeyId={apiKeyId} last={request.last} />
+        ? <Received apiKeyId={apiKeyId} last={request.last} record={record} />
         : <Waiting href={href} request={request} />}
     </section>
   );
 }
 
-function Received({ apiKeyId, last }: { apiKeyId: string; last: LastRequest | null }) {
+function Received(
+  { apiKeyId, last, record }: Pick<FirstRequestProps, "apiKeyId" | "record"> & { last: LastRequest | null },
+) {
   return (
     <div class="wait good">
       <span class="pulse">
@@ -62,6 +73,12 @@ function Received({ apiKeyId, last }: { apiKeyId: string; last: LastRequest | nu
       </span>
       <div>
         <h2>First request received</h2>
+        {record && (
+          <p>
+            <bdi>{record.product}</bdi> · <bdi>{record.metric.name}</bdi>
+            {`: ${quantityWords(record.quantity, record.metric)}`}
+          </p>
+        )}
         {isAccepted(last) && (
           <p>
             {`${clockTime(Date.parse(last.at))} UTC · ${statusText(last.status)} · from `}

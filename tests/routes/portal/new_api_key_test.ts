@@ -102,6 +102,7 @@ testApp("a new key's page waits for its first request, and says when it has arri
   assert.equal((await test.send("/api/v1/usage", { apiKey, json: usage })).status, 201);
   const received = await card();
   assert.match(received.html, /First request received/);
+  assert.match(received.html, /<bdi>tiles<\/bdi> · <bdi>Requests<\/bdi>: 1</);
   assert.match(received.html, /hx-trigger="every/);
   await test.services.lastRequests.flush();
   const complete = await card();
