@@ -5,7 +5,7 @@ import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
-import { measureNoun } from "../text/quantity.ts";
+import { type Measure, measureNoun } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 
 /** Stands where a record without a key would name its key. */
@@ -73,7 +73,7 @@ export function RecordTable(props: RecordTableProps) {
             <Cell place="start" value={<Product slug={record.productSlug} catalogue={catalogue} />} />
             <Cell isOffCard value={<bdi>{metric?.name ?? record.metric}</bdi>} />
             <Cell place="total" isNumber>
-              <Quantity {...record} metric={metric ? measureNoun(metric) : record.metric} />
+              <Quantity {...record} measure={metric ?? { name: record.metric, unit: null }} />
             </Cell>
             <Cell place="start" value={record.apiKey ?? <span class="muted">{operatorRecordsName}</span>} />
             <Cell place="end">
@@ -103,14 +103,20 @@ function Product({ slug, catalogue }: { slug: string; catalogue: Catalogue | und
   );
 }
 
-function Quantity({ quantity, metric, voidedAt }: UsageRecordRow) {
+function Quantity({ quantity, measure, voidedAt }: UsageRecordRow & { measure: Measure }) {
   const number = groupDigits(quantity);
   return (
     <>
       {voidedAt === null ? <span class="name">{number}</span> : <s class="muted">{number}</s>}
+      {measure.unit && (
+        <span class="muted">
+          {" "}
+          <bdi>{measure.unit}</bdi>
+        </span>
+      )}
       <span class="on-card">
-        {" "}
-        <bdi>{metric}</bdi>
+        {measure.unit ? " of " : " "}
+        <bdi>{measureNoun(measure)}</bdi>
       </span>
     </>
   );
