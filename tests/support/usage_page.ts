@@ -49,7 +49,7 @@ function shownOn(html: string) {
     products: tableOf(/<table[^>]*aria-label="Products">.*?<\/table>/s),
     keys: tableOf(/<table[^>]*aria-label="API keys">.*?<\/table>/s),
     chosen: Object.fromEntries(
-      [...html.matchAll(/<select id="folded-([^"]+)".*?<\/select>/gs)].map(([select, name = ""]) => [
+      [...html.matchAll(/<select id="(?:folded|menu)-([^"]+)".*?<\/select>/gs)].map(([select, name = ""]) => [
         name,
         /<option value="([^"]*)" selected/.exec(select)?.[1],
       ]),

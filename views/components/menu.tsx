@@ -24,12 +24,15 @@ export interface MenuProps {
   /** Open from the start, for a form with an error. */
   readonly isOpen?: boolean;
   readonly class?: string;
+  /** On phones, in place of label and value: for the menu that has all filters there. */
+  readonly foldedLabel?: string;
   readonly children: Child;
 }
 
 /** A button that says its value and opens a box: links (`MenuLinks`), `<p class="label">`, `<hr>`, or a form. Only one menu of a page is open. */
 export function Menu(props: MenuProps) {
   const { label, value, isValueAlone = false, icon, isAtEnd = false, isOpen = false, children } = props;
+  const { foldedLabel } = props;
   return (
     <details
       open={isOpen}
@@ -38,6 +41,12 @@ export function Menu(props: MenuProps) {
     >
       <summary class="button" data-key={label}>
         {icon && <Icon name={icon} />}
+        {foldedLabel && (
+          <span class="in-fold">
+            <Icon name="filter" />
+            {foldedLabel}
+          </span>
+        )}
         <span class={isValueAlone ? "unseen" : value === undefined ? undefined : "muted"}>{label}</span>
         {value !== undefined && <bdi class="cut">{value}</bdi>}
         <Icon name="chevron" />
@@ -81,16 +90,15 @@ export function Switch(
 /**
  * The filters of a page in one line.
  *
- * @param props `start`: at the left, such as a switch and its menu. `children`: menus at the right. `fold`: on phones, what
- *   one menu has instead of all others, usually a form with a select for each of them.
+ * @param props `start`: at the left, such as a switch and its menu. `children`: menus at the right. On phones, only the one of
+ *   the class `folded` is left, with what is in `in-fold`.
  */
-export function FilterBar({ start, fold, children }: { start?: Child; fold?: Child; children?: Child }) {
+export function FilterBar({ start, children }: { start: Child; children: Child }) {
   return (
-    <div class={fold ? "filter-bar folds" : "filter-bar"}>
-      {start ?? null}
+    <div class="filter-bar">
+      {start}
       <span class="gap"></span>
-      {children ?? null}
-      {fold ? <Menu class="folded" label="Filters" icon="filter" isAtEnd>{fold}</Menu> : null}
+      {children}
     </div>
   );
 }

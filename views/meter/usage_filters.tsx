@@ -110,7 +110,7 @@ const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-3
 export function UsageFilterBar(props: UsageFilterProps) {
   const { address, rangeWords, faults } = props;
   const { range } = address;
-  const selects = selectsOf(props);
+  const [timezone, ...selects] = selectsOf(props);
   const start = (
     <>
       <Switch
@@ -135,23 +135,33 @@ export function UsageFilterBar(props: UsageFilterProps) {
       </Menu>
     </>
   );
-  const fold = (
-    <>
-      <DaysForm {...props} place="folded" />
-      <hr />
-      <FilterForm {...props} omit={selects.map(({ name }) => name)}>
-        {selects.map((select) => <Select {...select} place="folded" />)}
-      </FilterForm>
-    </>
-  );
   return (
     <>
-      <FilterBar start={start} fold={fold}>
+      <FilterBar start={start}>
         {selects.map((select) => (
           <Menu label={select.title} value={select.shown} isAtEnd>
             <ChoiceMenu {...props} select={select} />
           </Menu>
         ))}
+        <Menu
+          class="folded"
+          label={timezone.title}
+          value={timezone.shown}
+          foldedLabel="Filters"
+          isAtEnd
+        >
+          <div class="in-fold">
+            <DaysForm {...props} place="folded" />
+            <hr />
+          </div>
+          {/* The list of time zones is long, so the page has it once. */}
+          <FilterForm {...props} omit={[timezone, ...selects].map(({ name }) => name)}>
+            <div class="in-fold">
+              {selects.map((select) => <Select {...select} place="folded" />)}
+            </div>
+            <Select {...timezone} place="menu" />
+          </FilterForm>
+        </Menu>
       </FilterBar>
       {Object.entries(faults).map(([name, fault]) => (
         <p class="refusal" id={`${name}-error`}>
@@ -269,9 +279,10 @@ function Select({ title, name, value, choices, error, place }: FilterSelect & Fi
   );
 }
 
+/** @returns The select of the time zone, and those that have menus of their own on wide screens. */
 function selectsOf(
   { address: { filters }, unit, timezone, metric, choices, faults }: UsageFilterProps,
-): FilterSelect[] {
+): [timezone: FilterSelect, ...others: FilterSelect[]] {
   const { productSlug, apiKey } = filters;
   const select = (
     title: string,
@@ -284,6 +295,14 @@ function selectsOf(
     return { title, name, value: value ?? "", shown: chosen ?? "", choices: known, error };
   };
   return [
+    {
+      title: "Time zone",
+      name: "timezone",
+      value: timezone,
+      shown: zoneWords(timezone),
+      choices: timezoneChoices(choices.timezones, timezone),
+      error: faults.timezone,
+    },
     select("Product", "productSlug", { value: productSlug, all: "All products", choices: choices.products }),
     ...(choices.metrics.length === 0
       ? []
@@ -296,14 +315,6 @@ function selectsOf(
       all: null,
       choices: windowUnits.map((value) => ({ value, label: unitNames[value] })),
     }),
-    {
-      title: "Time zone",
-      name: "timezone",
-      value: timezone,
-      shown: zoneWords(timezone),
-      choices: timezoneChoices(choices.timezones, timezone),
-      error: faults.timezone,
-    },
   ];
 }
 

@@ -80,7 +80,7 @@ export function portalUsageRoutes(app: App, parts: PortalParts): void {
       unit,
       timezone,
       metric: filters.metric,
-      choices: { ...choicesOf(numbers), timezones },
+      choices: { ...choicesOf(numbers), timezones: isUpdate(c) ? [] : timezones },
       faults: {
         ...choice.faults,
         ...faultsOf(numbers, { unit: choice.unit, metric: requested.metric, apiKey: query["apiKey"] }),
@@ -198,9 +198,13 @@ function choicesOf(numbers: UsageOverview) {
 /** Whether a person opened this address from a page here. The page's own updates and links of other sites choose nothing. */
 export function isChoice(c: AppContext): boolean {
   const isScripted = c.req.header("HX-Request") === "true";
-  const isUpdate = isScripted && c.req.header("HX-Boosted") !== "true";
   const site = c.req.header("Sec-Fetch-Site") ?? (isScripted ? "same-origin" : "unknown");
-  return !isUpdate && site === "same-origin";
+  return !isUpdate(c) && site === "same-origin";
+}
+
+/** Whether the page updates itself, which replaces the numbers only. */
+export function isUpdate(c: AppContext): boolean {
+  return c.req.header("HX-Request") === "true" && c.req.header("HX-Boosted") !== "true";
 }
 
 /** @returns The filters of the address; null for those without a valid form. */

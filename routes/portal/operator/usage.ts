@@ -7,7 +7,7 @@ import { organizationHref } from "../../../views/operator/links.ts";
 import type { UsageAddress } from "../../../views/meter/usage_filters.tsx";
 import { timezoneNames } from "../../../views/text/zone.ts";
 import type { App, AppContext } from "../../env.ts";
-import { faultsOf, pageOf, periodWords } from "../meter/usage.ts";
+import { faultsOf, isUpdate, pageOf, periodWords } from "../meter/usage.ts";
 import { otherMetrics, reportOf } from "../meter/usage_report.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { operatorFrame, operatorPages } from "./page.ts";
@@ -59,7 +59,7 @@ export function operatorUsagePages(app: App, parts: PortalParts): void {
         products: products.map((slug) => ({ value: slug, label: productOf(catalogue, slug).name })),
         metrics: otherMetrics(numbers),
         apiKeys: null,
-        timezones,
+        timezones: isUpdate(c) ? [] : timezones,
       },
       faults: {
         ...choice.faults,

@@ -260,3 +260,16 @@ testApp("a key of another organization is ignored and its name is not shown", as
   assert.deepEqual(faults, [`apiKey: ${usageWords.keyNotFound}`]);
   assert.doesNotMatch(html, /Secret project/);
 });
+
+testApp("the page has the list of time zones once, and its updates don't have it", async (test) => {
+  const person = await test.signUp();
+  await record(test, (await createTestKey(test, person)).fullKey, { quantity: 3 });
+  const zones = async (headers: Record<string, string>) => {
+    const html = await (await test.send("/portal/usage", { cookie: person.cookie, headers })).text();
+    assert.match(html, /<div id="live"/);
+    return html.split('<option value="Europe/Berlin"').length - 1;
+  };
+  assert.equal(await zones({}), 1);
+  assert.equal(await zones({ "HX-Request": "true", "HX-Boosted": "true" }), 1);
+  assert.equal(await zones({ "HX-Request": "true" }), 0);
+});
