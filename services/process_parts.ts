@@ -46,15 +46,20 @@ export interface ProcessPartsOptions {
   readonly mail?: MailWorkerOptions;
   /** A shared hasher, which stays open. */
   readonly passwordHasher?: PasswordHasher;
+  /** For tests. */
+  readonly newReportsWorker?: () => Worker;
 }
 
 /** Creates the parts, in the main thread. */
 export function createProcessParts(
   base: BaseContext,
-  { onBackgroundError, mail, passwordHasher }: ProcessPartsOptions,
+  { onBackgroundError, mail, passwordHasher, newReportsWorker }: ProcessPartsOptions,
 ): OwnedProcessParts {
   const hasher = passwordHasher ?? new PasswordHasher(navigator.hardwareConcurrency);
-  const reportsThread = new ReportsThread(base.database.source, { onFailure: onBackgroundError });
+  const reportsThread = new ReportsThread(base.database.source, {
+    onFailure: onBackgroundError,
+    ...(newReportsWorker && { newWorker: newReportsWorker }),
+  });
   const memory = new RateLimitMemory();
   const rateLimits = createRateLimits({ ...base, memory });
   return {

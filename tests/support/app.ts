@@ -14,6 +14,7 @@ import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
 import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
 import { assertDocumented } from "./documented.ts";
+import { newReportsThread } from "./reused_threads.ts";
 
 /** When every test starts: Saturday, November 21, 2026, 14:03:11 UTC. */
 export const testStart = Date.UTC(2026, 10, 21, 14, 3, 11, 250);
@@ -120,6 +121,7 @@ export async function startTestApp(
       transport: options.mailTransport,
     },
     passwordHasher,
+    newReportsWorker: newReportsThread,
   });
   const services = createServices(base, { parts, onBackgroundError });
   const metrics = createMetrics(services);

@@ -4,8 +4,8 @@ import { openEmbedded } from "../../db/engine/embedded.ts";
 import { migrate } from "../../db/engine/migrate.ts";
 import { openRemote } from "../../db/engine/remote.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
+import { newWriter } from "./reused_threads.ts";
 import { sqldMissing, startSqld } from "./sqld.ts";
-import { newWriter } from "./writers.ts";
 
 /** A database for one test. */
 export interface TestDatabase<Kind extends Database = Database> {
