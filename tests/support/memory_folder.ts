@@ -6,7 +6,11 @@ const memory = "/dev/shm";
 /** Containers may give it less, in bytes. */
 const freeMin = 2 ** 30;
 
-/** Creates a folder. @param prefix What its name begins with. */
+/**
+ * Creates a folder. The program can't use it, because Deno allows access to `/dev` only with all permissions.
+ *
+ * @param prefix What its name begins with.
+ */
 export async function makeMemoryFolder(prefix: string): Promise<string> {
   return await Deno.makeTempDir(hasMemory() ? { dir: memory, prefix } : { prefix });
 }

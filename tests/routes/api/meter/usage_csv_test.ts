@@ -275,13 +275,20 @@ Deno.test({
 
       let [lines, answered, isReading] = [0, 0, true];
       let tail = "";
+      let part = Promise.withResolvers<void>();
       const reading = read(hoursQuery(hours), (text) => {
         for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines++;
         tail = `${tail}${text}`.slice(-100);
-      }).finally(() => isReading = false);
+        part.resolve();
+        part = Promise.withResolvers();
+      }).finally(() => {
+        isReading = false;
+        part.resolve();
+      });
       while (isReading) {
         await me();
         if (lines > 0) answered++;
+        await part.promise;
       }
       await reading;
       assert.equal(lines, 1 + series * hours);
