@@ -96,12 +96,12 @@ Deno.test("a restored backup has every record acknowledged before the backup and
     const first = await start({ HTTP_THREADS: "2" });
     const { fullKey } = await signUpAndRecord(first.baseUrl);
     const recording = startRecording(first.baseUrl, fullKey);
-    await poll(() => recording.acknowledged.length > 300);
+    await poll(() => recording.acknowledged.length > 150);
     const before = [...recording.acknowledged];
     const made = await run("backup", "kept.db");
     assert.equal(made.status, 0, made.stderr);
     const ended = recording.acknowledged.length;
-    await poll(() => recording.acknowledged.length > ended + 300);
+    await poll(() => recording.acknowledged.length > ended + 150);
     await recording.stop();
     const after = recording.acknowledged.slice(ended + 8);
     assert.equal(((await Deno.stat(`${folder}/kept.db`)).mode ?? 0) & 0o777, 0o600);

@@ -10,7 +10,7 @@ import { poll } from "../support/poll.ts";
 import { isReady, killProgram, startProgram } from "../support/program.ts";
 import { faultRandom, faultRounds, letOthersRun } from "../support/random.ts";
 
-const records = 300_000;
+const records = 150_000;
 
 /** Fills a data file of the first version with large tables that later migrations rewrite. */
 async function makeOldDatabase(path: string): Promise<void> {
