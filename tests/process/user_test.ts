@@ -6,6 +6,7 @@ import { Connection } from "../../db/engine/connection.ts";
 import { migrations } from "../../db/engine/migrate.ts";
 import { cookieOf } from "../support/app.ts";
 import { runCommand } from "../support/command.ts";
+import { shortenWaits, writeConfig } from "../support/config.ts";
 import { holdLock } from "../support/held_lock.ts";
 import { sendJson } from "../support/journey.ts";
 import { Ledger } from "../support/ledger.ts";
@@ -34,11 +35,17 @@ interface Place {
 }
 
 async function inPlace(
-  { env = {}, server = true }: { env?: Record<string, string>; server?: boolean },
+  { env = {}, server = true, waitsLess = false }: {
+    env?: Record<string, string>;
+    server?: boolean;
+    /** Whether programs wait less for the lock of the data file. */
+    waitsLess?: boolean;
+  },
   test: (place: Place) => Promise<void>,
 ): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-user-" });
-  const options = { folder, env: { LOG_LEVEL: "warning", HTTP_THREADS: "1", ...env } };
+  const config = waitsLess ? await writeConfig(folder, shortenWaits("db/engine/connection.ts")) : undefined;
+  const options = { folder, config, env: { LOG_LEVEL: "warning", HTTP_THREADS: "1", ...env } };
   const programs: Program[] = [];
   const baseUrl = () => programs.at(-1)?.baseUrl ?? "";
   const place: Place = {
@@ -321,7 +328,7 @@ Deno.test("doesn't migrate or write next to a server of another version", () =>
   }));
 
 Deno.test("exits with 75 and one line while another process holds the lock, and works afterwards", () =>
-  inPlace({}, async (place) => {
+  inPlace({ waitsLess: true }, async (place) => {
     const lock = await holdLock(`${place.options.folder}/data/gatehouse.db`);
     const create = () => place.user("create", "ada@example.com", "--name", "Ada");
     assertEnd(await create(), 75, /try again/);
