@@ -55,6 +55,10 @@ const files: Readonly<Record<string, string>> = {
 /** The list of all errors follows what this page says about them. */
 export const errorsPath = "/docs/errors";
 
+/** The meter's guide. Until it got its own page, its sections were on that of the client. */
+export const meterPath = "/docs/meter";
+export const formerClientSections = ["choose-where-records-wait", "watch-the-meter", "stop", "set-limits"];
+
 interface GuidePage {
   readonly path: string;
   readonly title: string;
@@ -93,7 +97,13 @@ const groups: readonly { readonly name: string; readonly pages: readonly GuidePa
         file: "metering.md",
         insteadOf: "add-a-meter-to-your-application",
       },
-      { path: "/docs/client", title: "Client for TypeScript", file: "client.md" },
+      { path: "/docs/client", title: "Check sessions and keys", file: "client.md" },
+      {
+        path: meterPath,
+        title: "Meter usage from your server",
+        file: "client.md",
+        insteadOf: "meter-usage",
+      },
       { path: "/docs/cloudevents", title: "CloudEvents", file: "cloudevents.md" },
       { path: "/docs/api-keys", title: "Manage API keys", file: "api-keys.md" },
       {
