@@ -64,21 +64,22 @@ SEGMENT_NAME = re.compile(r"(\w+)-(\d{1,9})-(\d+)-\w+\.jsonl", re.ASCII)
 _logger = logging.getLogger("gatehouse")
 _meters: weakref.WeakSet[Meter] = weakref.WeakSet()
 
-Kind = Literal["delayed", "rejected", "dropped", "rounded", "spool"]
-WORDS = {"delayed": "waiting", "spool": "affected"}
+Kind = Literal["delayed", "resumed", "rejected", "dropped", "rounded", "spool"]
+WORDS = {"delayed": "waiting", "resumed": "waiting", "spool": "affected"}
+OPPOSITES: dict[Kind, Kind] = {"delayed": "resumed", "resumed": "delayed"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
     """What happened to usage, for `on_problem`.
 
-    It is `delayed` until Gatehouse accepts it, was `rejected`, `dropped` or `rounded`, or the
-    `spool` has a fault.
+    It is `delayed` until Gatehouse accepts it, sending `resumed`, it was `rejected`, `dropped` or
+    `rounded`, or the `spool` has a fault.
     """
 
     kind: Kind
     message: str  # One line for a log.
-    count: int  # How many records are affected. For `delayed`, all that wait.
+    count: int  # How many records are affected. For `delayed` and `resumed`, all that wait.
     records: tuple[Any, ...] = ()  # The rejected records, at most 100.
 
 
@@ -552,9 +553,11 @@ class Meter:
         with self._lock:
             if kind in ("rejected", "dropped"):
                 self._counts[kind] += count
+            if kind in OPPOSITES:  # The last report is about the current state.
+                self._problems.pop(OPPOSITES[kind], None)
             known = self._problems.get(kind)
             if known is not None:
-                count = count if kind == "delayed" else known.count + count
+                count = count if kind in OPPOSITES else known.count + count
                 records = (*known.records, *records)
             kept = tuple(records)[:PROBLEM_RECORDS_MAX]
             self._problems[kind] = Problem(kind, reason, count, kept)
@@ -750,6 +753,8 @@ class Meter:
             if response.status in (0, 408) or response.status >= 500:
                 self._batch_size = (len(lines) + 1) // 2
             raise _Delayed(response.text, response.retry_after)
+        if self._failures > 0:
+            self._note("resumed", "sending has resumed", self.stats().waiting)
         self._failures = 0
         self._batch_size = min(self._batch_size * 2, self._batch_records_max)
         return parts

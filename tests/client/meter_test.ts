@@ -78,6 +78,8 @@ const steps: Record<string, (scene: Scene) => Promise<void>> = {
       problems.map(({ message }) => message).join("\n"),
       /^Usage: 3 records waiting: [45]\d\d /m,
     );
+    const { kind, count, message } = problems.at(-1) ?? assert.fail();
+    assert.deepEqual([kind, count, message], ["resumed", 0, "Usage: sending has resumed"]);
   },
 
   async "rejects invalid records with one more request, and nothing else"(

@@ -50,6 +50,9 @@ async function waitsForGatehouse({ program, key }: Scene): Promise<void> {
   }
   const expected = [503, 429, 401, 404, 307, 502, 200, 400, 500];
   assert.deepEqual(line.batches.map(({ status }) => status).slice(0, 9), expected);
+  const { kind, message } = meter.problems.at(-1) ?? assert.fail();
+  assert.equal(kind, "resumed");
+  assert.match(message, /sending has resumed$/);
   assert.deepEqual(new Set(line.batches.flatMap(({ ids }) => ids)), new Set(["a0", "a1", "a2", "b0", "b1"]));
   const [, limited, next] = line.batches;
   // A timer may fire a millisecond early by the wall clock.

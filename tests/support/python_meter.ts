@@ -60,7 +60,7 @@ export function newLine(program: Program, refusal: Refusal = () => null): Line {
 
 /** A problem that a meter reported. */
 export interface Problem {
-  readonly kind: "delayed" | "rejected" | "dropped" | "rounded" | "spool";
+  readonly kind: "delayed" | "resumed" | "rejected" | "dropped" | "rounded" | "spool";
   readonly message: string;
   readonly count: number;
   readonly records: readonly Readonly<Record<string, unknown>>[];

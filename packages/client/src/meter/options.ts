@@ -27,7 +27,7 @@ export interface MeterOptions {
   spoolBytesMax?: number | undefined;
   /** How long to wait for a response. Default: 10,000 ms. */
   timeoutMs?: number | undefined;
-  /** Called when usage is delayed, rejected, dropped or rounded. Default: log to the console, at most every 10 seconds. */
+  /** Called when usage is delayed, and when sending resumes; when usage is rejected, dropped or rounded. Default: log to the console, at most every 10 seconds. */
   onProblem?: ((problem: MeterProblem) => void) | undefined;
   /** Whether SIGTERM closes the meter before it ends the process. Default: false. */
   handleSigterm?: boolean | undefined;

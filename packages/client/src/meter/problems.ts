@@ -3,17 +3,17 @@ import { clearTimeout, setTimeout } from "node:timers";
 import type { SentRecord } from "./record.ts";
 
 /**
- * What happened to usage: it is `delayed` until Gatehouse accepts it, was `rejected` or `dropped`, was `rounded`, or the
- * `spool` has a fault.
+ * What happened to usage: it is `delayed` until Gatehouse accepts it, sending `resumed`, it was `rejected` or `dropped`, was
+ * `rounded`, or the `spool` has a fault.
  */
-export type MeterProblemKind = "delayed" | "rejected" | "dropped" | "rounded" | "spool";
+export type MeterProblemKind = "delayed" | "resumed" | "rejected" | "dropped" | "rounded" | "spool";
 
 /** Something that the people who run the application should know. */
 export interface MeterProblem {
   readonly kind: MeterProblemKind;
   /** One line for a log. */
   readonly message: string;
-  /** How many records are affected: for `delayed`, all that wait. */
+  /** How many records are affected: for `delayed` and `resumed`, all that wait. */
   readonly count: number;
   /** The rejected records, at most 100. */
   readonly records: readonly SentRecord[];
@@ -33,6 +33,7 @@ const logIntervalMs = 10_000;
 
 const words: Readonly<Record<MeterProblemKind, string>> = {
   delayed: "waiting",
+  resumed: "waiting",
   rejected: "rejected",
   dropped: "dropped",
   rounded: "rounded",
@@ -55,6 +56,9 @@ export class Problems {
     kind: MeterProblemKind,
     { reason, count = 0, records = [] }: { reason: string; count?: number; records?: readonly SentRecord[] },
   ): void {
+    // The last report is about the current state.
+    if (kind === "delayed") this.#forget("resumed");
+    if (kind === "resumed") this.#forget("delayed");
     const pending = this.#pending.get(kind);
     if (pending === undefined) {
       const waitMs = (this.#toldAt.get(kind) ?? -Infinity) + this.#intervalMs - performance.now();
@@ -65,7 +69,7 @@ export class Problems {
       return;
     }
     pending.reason = reason;
-    pending.count = kind === "delayed" ? count : pending.count + count;
+    pending.count = kind === "delayed" || kind === "resumed" ? count : pending.count + count;
     pending.records.push(...records.slice(0, recordsMax - pending.records.length));
   }
 
@@ -77,8 +81,7 @@ export class Problems {
   #deliver(kind: MeterProblemKind): void {
     const pending = this.#pending.get(kind);
     if (pending === undefined) return;
-    clearTimeout(pending.timer);
-    this.#pending.delete(kind);
+    this.#forget(kind);
     this.#toldAt.set(kind, performance.now());
     const { count, reason, records } = pending;
     const counted = count > 0 ? `${count} ${count === 1 ? "record" : "records"} ${words[kind]}: ` : "";
@@ -86,6 +89,11 @@ export class Problems {
     const message = `Usage: ${counted}${reason}`.replace(/\s+/g, " ").trim().slice(0, messageCharactersMax);
     // A failing hook must not affect the application.
     new Promise((resolve) => resolve(this.#tell({ kind, count, records, message }))).catch(() => {});
+  }
+
+  #forget(kind: MeterProblemKind): void {
+    clearTimeout(this.#pending.get(kind)?.timer);
+    this.#pending.delete(kind);
   }
 }
 

@@ -132,16 +132,20 @@ export class Sender {
       await this.#delay(outcome);
       return [lines];
     }
+    const isResumed = this.#failures > 0;
     this.#failures = 0;
     this.#recordsMax = Math.min(this.#recordsMax * 2, this.#settings.batchRecordsMax);
     if (outcome.kind === "split") {
       if (outcome.rejected.length > 0) await this.#reject(outcome.rejected, reply.reason);
-      return outcome.parts;
+    } else {
+      this.#queue.settle(lines);
+      this.counts.sent += lines.length;
+      this.counts.duplicates += outcome.duplicates;
     }
-    this.#queue.settle(lines);
-    this.counts.sent += lines.length;
-    this.counts.duplicates += outcome.duplicates;
-    return [];
+    if (isResumed) {
+      this.#problems.report("resumed", { reason: "sending has resumed", count: this.#queue.count });
+    }
+    return outcome.kind === "split" ? outcome.parts : [];
   }
 
   async #reject(lines: readonly Line[], reason: string): Promise<void> {
