@@ -67,10 +67,11 @@ function recordPages(
     "records, none": recordsPage(none),
     "records, none of these": recordsPage({ ...props, records: [] }),
     "records, wrong days": recordsPage({ ...props, errors: { from: text, to: text }, records: null }),
-    "record": recordPage({ frame, record, timezone: "Europe/Berlin" }),
+    "record": recordPage({ frame, record, catalogue: props.catalogue, timezone: "Europe/Berlin" }),
     "record of the operator": recordPage({
       frame,
       record: { ...counted, apiKeyId: null, apiKeyName: null, properties: null, idempotencyKey: null },
+      catalogue: props.catalogue,
       timezone: "UTC",
     }),
   };

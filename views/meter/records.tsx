@@ -18,6 +18,7 @@ import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { measureNoun } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 import { operatorRecordsName, recordHref, RecordTable, type UsageRecordRow } from "./record_table.tsx";
 
@@ -266,21 +267,26 @@ function Nothing({ address, records }: RecordsPageProps) {
 export interface RecordPageProps {
   readonly frame: PortalFrame;
   readonly record: PortalRecord;
+  /** Gives names and units. */
+  readonly catalogue: Catalogue;
   /** In which times are; an IANA name. */
   readonly timezone: string;
 }
 
 /** @returns The page of a record, with all of its fields. */
-export function recordPage({ frame, record, timezone }: RecordPageProps): Page {
+export function recordPage(props: RecordPageProps): Page {
+  const { frame, record, catalogue, timezone } = props;
   const { apiKeyName: _name, apiKeyCreatedBy: _createdBy, voidedByName, ...json } = record;
-  const { quantity, metric, voidedAt, voidReason } = record;
+  const { quantity, voidedAt, voidReason } = record;
+  const metric = metricOf(catalogue, record.metric);
+  const noun = measureNoun(metric);
   const properties = Object.entries(record.properties ?? {});
   return (
     <PortalPage title="Record" frame={frame} place="usage">
       <PageHead
         back={{ href: path, label: "Records" }}
         title={`${groupDigits(quantity)} {name}`}
-        name={metric}
+        name={metric.unit === null ? noun : `${metric.unit} of ${noun}`}
       >
         {voidedAt === null ? <Badge tone="on">Counted</Badge> : <Badge tone="off">Voided</Badge>}
       </PageHead>
@@ -294,7 +300,7 @@ export function recordPage({ frame, record, timezone }: RecordPageProps): Page {
         </div>
       )}
       <Card title="Details" flush>
-        <Details record={record} frame={frame} timezone={timezone} />
+        <Details {...props} />
       </Card>
       <Card title="Properties" flush={properties.length > 0}>
         {properties.length === 0 ? <p class="muted small">This record has no properties.</p> : (
@@ -316,8 +322,9 @@ export function recordPage({ frame, record, timezone }: RecordPageProps): Page {
   );
 }
 
-function Details({ record, frame, timezone }: RecordPageProps) {
+function Details({ record, frame, catalogue, timezone }: RecordPageProps) {
   const { productSlug, metric, quantity, idempotencyKey } = record;
+  const { name, unit } = metricOf(catalogue, metric);
   const moment = (at: string) => <MomentTime at={at} now={frame.now} timezone={timezone} />;
   const filter = (label: string, more: Partial<RecordsAddress>) => (
     <a href={recordsHref(more)}>
@@ -327,9 +334,12 @@ function Details({ record, frame, timezone }: RecordPageProps) {
   return (
     <Facts
       facts={[
-        { label: "Product", value: filter(productSlug, { productSlug }) },
-        { label: "Metric", value: filter(metric, { metric }) },
-        { label: "Quantity", value: groupDigits(quantity) },
+        { label: "Product", value: filter(productOf(catalogue, productSlug).name, { productSlug }) },
+        { label: "Metric", value: filter(name, { metric }) },
+        {
+          label: "Quantity",
+          value: unit === null ? groupDigits(quantity) : `${groupDigits(quantity)} ${unit}`,
+        },
         { label: "API key", value: rowOf(record, frame).apiKey ?? operatorRecordsName },
         { label: `Time, ${zoneWords(timezone)}`, value: moment(record.timestamp) },
         { label: `Recorded, ${zoneWords(timezone)}`, value: moment(record.recordedAt) },

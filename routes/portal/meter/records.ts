@@ -1,6 +1,7 @@
 // The pages of usage records. Any address of the list shows a page.
 import { isId } from "../../../domain/id.ts";
 import { pageItemsDefault } from "../../../domain/limits.ts";
+import { catalogueOf } from "../../../domain/meter/catalogue.ts";
 import { idempotencyKeyForm, slugForm } from "../../../domain/meter/usage_record.ts";
 import { timezoneName } from "../../../domain/time.ts";
 import { readUsagePreferences } from "../../../services/meter/usage_preferences.ts";
@@ -8,6 +9,7 @@ import { readNamedUsageRecord, viewUsageRecords } from "../../../services/meter/
 import { recordPage, type RecordsAddress, recordsPage } from "../../../views/meter/records.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { dayRange } from "../day_range.ts";
+import { inTime } from "../in_time.ts";
 import { type MemberActor, memberRoutes, portalFrame, type PortalParts, sendPage } from "../page.ts";
 
 const path = "/portal/usage/records";
@@ -55,8 +57,17 @@ export function portalRecordRoutes(app: App, parts: PortalParts): void {
 
   get(`${path}/:id`, async (c, session) => {
     const record = await readNamedUsageRecord(services, session, c.req.param("id") ?? "");
-    const frame = portalFrame(parts, session);
-    return await sendPage(c, recordPage({ frame, record, timezone: await ownTimezone(session) }));
+    const { organizationId } = session.organization;
+    const page = recordPage({
+      frame: portalFrame(parts, session),
+      record,
+      catalogue: await inTime((signal) =>
+        services.reports.read("readCatalogue", { organizationId }, signal)
+      ) ??
+        catalogueOf({ products: [], used: [] }),
+      timezone: await ownTimezone(session),
+    });
+    return await sendPage(c, page);
   });
 }
 

@@ -74,4 +74,9 @@ testApp("quantities have the unit of the catalogue", async (test) => {
   assert.match(html, /<h2>Data transfer per day<\/h2>/);
   assert.match(html, /aria-label="Sat, Nov 21: 2\.41 TB so far"/);
   assert.match(html, /<span class="quantity" title="2,410,233,112,900 bytes">2\.41<small> TB<\/small>/);
+  assert.match(html, /2,410,233,112,900<\/span><span class="muted"> <bdi>bytes<\/bdi>/);
+  const [href = ""] = /\/portal\/usage\/records\/use_\w+/.exec(html) ?? [];
+  const { html: page } = await openPage(test, href, { person: ada });
+  assert.match(page, /<h1>2,410,233,112,900 <bdi>bytes of data transfer<\/bdi><\/h1>/);
+  assert.match(page, /productSlug=tiles"><bdi>Tiles<\/bdi>/);
 });
