@@ -10,7 +10,7 @@ import {
   signOut,
   watchedPage,
 } from "../support/browser.ts";
-import { withProgram } from "../support/browser_app.ts";
+import { withApp, withProgram } from "../support/browser_app.ts";
 import { apiKeyWords } from "../support/words/api_keys.ts";
 import { enterName } from "../../routes/schemas/messages.ts";
 
@@ -129,7 +129,8 @@ Deno.test({
   ...options,
   name: "all pages pass axe on phone and desktop, light and dark, and never scroll horizontally",
   fn: () =>
-    withProgram(async (baseUrl, browser) => {
+    withApp("localhost", async (test, browser) => {
+      const { origin: baseUrl } = test.config.baseUrl;
       const first = await browser.newContext();
       const { page } = await watchedPage(first);
       await signUp(page, baseUrl, "ada@example.com");
@@ -140,8 +141,9 @@ Deno.test({
         await page.getByRole("button", { name: "Create key" }).click();
         await page.getByText(apiKeyWords.shownOnce).first().waitFor();
       }
+      const empty = await first.newPage();
       for (const path of ["/portal", "/portal/usage", "/portal/usage/records"]) {
-        assert.deepEqual(await visit(await first.newPage(), baseUrl + path), [], `${path} without usage`);
+        assert.deepEqual(await visit(empty, baseUrl + path), [], `${path} without usage`);
       }
       await pasteCurl(page);
       const id = /api-keys\/(key_[0-9a-f]+)"/.exec(await page.content())?.[1];
