@@ -1,9 +1,8 @@
 // Tests the page with development emails in a real browser.
 import assert from "node:assert/strict";
-import { browserMissing, launchBrowser, problemsOnScreens, watchedPage } from "../support/browser.ts";
-import { putIntoFile } from "../support/mails.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, startProgram } from "../support/program.ts";
+import { browserMissing, problemsOnScreens, watchedPage } from "../support/browser.ts";
+import { withApp } from "../support/browser_app.ts";
+import { putMails } from "../support/mails.ts";
 import { subjectOf } from "../support/words/mail.ts";
 
 Deno.test({
@@ -11,31 +10,24 @@ Deno.test({
   ignore: browserMissing(),
   sanitizeOps: false,
   sanitizeResources: false,
-  async fn() {
-    const folder = await Deno.makeTempDir({ prefix: "gatehouse-browser-" });
-    const first = startProgram({ folder });
-    await isReady(first);
-    first.kill("SIGTERM");
-    await first.ended();
-    putIntoFile(folder, 3);
-    const program = startProgram({ folder });
-    await isReady(program);
-    await poll(() => program.output().includes("person2@example.com"));
-    const browser = await launchBrowser();
-    const { page, errors } = await watchedPage(await browser.newContext());
-    await page.goto(`${program.baseUrl}/dev/mail`);
-    assert.deepEqual(await problemsOnScreens(page), []);
-    await page.getByRole("link", { name: subjectOf("reset_password") }).first().click();
-    await page.getByRole("heading", { name: subjectOf("reset_password"), level: 1 }).waitFor();
-    const link = page.getByRole("link", { name: /\/reset-password\?token=/ });
-    assert.equal(await link.getAttribute("href"), await link.innerText());
-    const frame = page.frameLocator("iframe");
-    await frame.getByRole("link", { name: "Reset password" }).waitFor();
-    assert.deepEqual(errors, []);
-    assert.deepEqual(await problemsOnScreens(page), []);
-    await browser.close();
-    program.kill("SIGTERM");
-    assert.equal(await program.ended(), 0);
-    await Deno.remove(folder, { recursive: true });
-  },
+  fn: () =>
+    withApp("localhost", async (test, browser) => {
+      const mails = ["usr_0", "usr_1", "usr_2"].map((subject) => {
+        const to = `${subject}@example.com`;
+        return { kind: "reset_password", to, subject, fields: { name: "Ada" } } as const;
+      });
+      await putMails(test.opened.database, mails, test.now());
+      await test.mails();
+      const { page, errors } = await watchedPage(await browser.newContext());
+      await page.goto(`${test.config.baseUrl.origin}/dev/mail`);
+      assert.deepEqual(await problemsOnScreens(page), []);
+      await page.getByRole("link", { name: subjectOf("reset_password") }).first().click();
+      await page.getByRole("heading", { name: subjectOf("reset_password"), level: 1 }).waitFor();
+      const link = page.getByRole("link", { name: /\/reset-password\?token=/ });
+      assert.equal(await link.getAttribute("href"), await link.innerText());
+      const frame = page.frameLocator("iframe");
+      await frame.getByRole("link", { name: "Reset password" }).waitFor();
+      assert.deepEqual(errors, []);
+      assert.deepEqual(await problemsOnScreens(page), []);
+    }),
 });
