@@ -61,7 +61,8 @@ Deno.test.afterAll(async () => await shared?.close());
 /** Opens a page and collects its script errors and content security policy violations. */
 export async function watchedPage(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  // Reached only by a failure, even on a slow machine.
+  page.setDefaultTimeout(60_000);
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(`script error: ${error.message}`));
   page.on("console", (message) => {

@@ -7,6 +7,8 @@ import { programMissing } from "./browser.ts";
 import { poll } from "./poll.ts";
 
 const executablePath = "/usr/bin/firefox-esr";
+/** For starting and for loading a page. Reached only by a failure, even on a slow machine. */
+const timeoutMs = 60_000;
 
 /** @returns Whether no Firefox is installed. @throws When `CI=true`, where it is required. */
 export function firefoxMissing(): boolean {
@@ -46,10 +48,12 @@ export async function withFirefox(
   const browser = await launch({
     browser: "firefox",
     executablePath,
+    timeout: timeoutMs,
     extraPrefsFirefox: { "javascript.enabled": scripts },
   });
   try {
     const page = await browser.newPage();
+    page.setDefaultTimeout(timeoutMs);
     await page.setViewport({ width: 1280, height: 900 });
     await run(openWindow(page, scripts));
   } finally {
