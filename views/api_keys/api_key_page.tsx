@@ -111,7 +111,7 @@ function Actions({ apiKey: { id, name }, canSetBudget }: ApiKeyPageProps) {
         about={name}
         actions={[
           ...(canSetBudget
-            ? [{ href: apiKeyHref(id, "budget"), label: "Change budget", icon: "gauge" } as const]
+            ? [{ href: apiKeyHref(id, "budget"), label: "Edit budget", icon: "gauge" } as const]
             : []),
           { href: usageOf(id), label: "View in usage", icon: "usage" },
           { href: apiKeyHref(id, "revoke"), label: "Revoke", icon: "trash", isDanger: true },

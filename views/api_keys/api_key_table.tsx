@@ -130,7 +130,7 @@ function actionsOf(id: string, canSetBudget: boolean): MenuAction[] {
     { href: apiKeyHref(id), label: "Open", icon: "key" },
     { href: apiKeyHref(id, "edit"), label: "Edit", icon: "edit" },
     ...(canSetBudget
-      ? [{ href: apiKeyHref(id, "budget"), label: "Set a budget", icon: "gauge" } as const]
+      ? [{ href: apiKeyHref(id, "budget"), label: "Edit budget", icon: "gauge" } as const]
       : []),
     { href: apiKeyHref(id, "rotate"), label: "Rotate", icon: "rotate" },
     { href: apiKeyHref(id, "revoke"), label: "Revoke", icon: "trash", isDanger: true },
