@@ -34,8 +34,8 @@ const dayMs = 24 * hourMs;
 
 /** How long the old key works after a rotation. Null: it stops immediately. */
 const graces: ReadonlyMap<string, number | null> = new Map([
-  ["24h", dayMs],
   ["1h", hourMs],
+  ["24h", dayMs],
   ["7d", 7 * dayMs],
   ["now", null],
 ]);

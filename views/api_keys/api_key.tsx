@@ -23,8 +23,8 @@ interface ApiKeyPageProps {
 type ApiKeyFormProps = ApiKeyPageProps & Pick<FormErrors, "fields"> & { readonly value: string };
 
 const graceChoices: readonly Choice[] = [
-  { value: "24h", label: "In 24 hours", hint: "Leaves time to update your programs." },
   { value: "1h", label: "In 1 hour" },
+  { value: "24h", label: "In 24 hours", hint: "Leaves time to update your programs." },
   { value: "7d", label: "In 7 days" },
   {
     value: "now",
