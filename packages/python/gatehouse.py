@@ -739,10 +739,13 @@ class Meter:
         response = self._post(lines)
         if self._stopped:
             return [lines]
-        if 200 <= response.status < 300 and isinstance(response.body.get("accepted"), int):
+        accepted, duplicates = (response.body.get(name) for name in ("accepted", "duplicates"))
+        is_counted = type(accepted) is int and type(duplicates) is int
+        # A response with another body comes from something in between, such as a sign-in page.
+        if 200 <= response.status < 300 and is_counted and accepted + duplicates == len(lines):
             with self._lock:
                 self._counts["sent"] += len(lines)
-                self._counts["duplicates"] += len(lines) - response.body["accepted"]
+                self._counts["duplicates"] += duplicates
             self._settle(len(lines))
             parts: list[list[bytes]] = []
         elif response.status == 429 and response.code == "limit_exceeded":
