@@ -169,11 +169,11 @@ export class Segment {
     let isLineStart = true;
     for (let position = 0; position < this.#size;) {
       const chunk = this.#read(readBytes, position);
-      for (let start = 0; start < chunk.length;) {
-        if (isLineStart && chunk[start] !== blank && chunk[start] !== newline) count++;
-        const end = chunk.indexOf(newline, start);
-        isLineStart = end !== -1;
-        start = isLineStart ? end + 1 : chunk.length;
+      // Searching for each line break takes more than twice as long.
+      for (let at = 0; at < chunk.length; at++) {
+        const byte = chunk[at];
+        if (isLineStart && byte !== blank && byte !== newline) count++;
+        isLineStart = byte === newline;
       }
       if (chunk.length === 0) break;
       position += chunk.length;
