@@ -1,5 +1,6 @@
 // The middlewares of @gatehouse/client with the real Hono, Express 4 and 5 under Node.js, and without a framework, against the
 // real program.
+import { requireKey as protect } from "../../packages/client/src/fetch.ts";
 import assert from "node:assert/strict";
 import { apiKeyOf, requireKey, requireSession, sessionOf } from "../../packages/client/src/express.ts";
 import { Gatehouse } from "../../packages/client/src/gatehouse.ts";
@@ -43,4 +44,22 @@ Deno.test("options without a value, such as that of an unset variable, throw whe
 Deno.test("handlers of Express without the middleware get an error instead of no session", () => {
   assert.throws(() => sessionOf({}), /requireSession did not run/);
   assert.throws(() => apiKeyOf({}), /requireKey did not run/);
+});
+
+Deno.test("a quantity function that returns nothing records nothing", async () => {
+  const verification = { valid: true, code: "VALID", apiKey: { id: "key_1" }, organization: {}, limits: [] };
+  const gatehouse = new Gatehouse({
+    url: "https://auth.example.com",
+    operatorToken: "token",
+    fetch: () => Promise.resolve(Response.json(verification)),
+    meter: { onProblem() {} },
+  });
+  const quantity = (() => {}) as () => number;
+  const options = { gatehouse, meter: { product: "tiles", metric: "requests", quantity } };
+  const handle = protect(options, () => new Response("served"));
+  const request = new Request("https://app.example.com", { headers: { authorization: "Bearer key" } });
+  assert.equal(await (await handle(request)).text(), "served");
+  const { rejected, waiting } = gatehouse.meter.stats();
+  assert.deepEqual({ rejected, waiting }, { rejected: 1, waiting: 0 });
+  await gatehouse.close({ timeoutMs: 0 });
 });

@@ -85,7 +85,8 @@ export function keyRule<R, S>(options: KeyOptions<R, S>): KeyRule<R, S> {
       const { product, metric } = meter;
       let quantity = NaN;
       try {
-        quantity = quantityOf(meter, request, response);
+        // Functions without types may return nothing, which must not count as 1.
+        quantity = quantityOf(meter, request, response) ?? NaN;
       } catch {
         // The meter rejects NaN and reports it: the response has begun, so no one can catch this.
       }
