@@ -228,11 +228,8 @@ function say(text) {
   if (trouble) trouble.textContent = text;
 }
 
-// Some pages were one page: old addresses, such as /docs#recordUsage, lead to the page that has the text now.
-if (
-  /^\/docs(\/client)?$/.test(location.pathname) && location.hash &&
-  !document.getElementById(location.hash.slice(1))
-) {
+// The documentation was one page: old addresses, such as /docs#recordUsage, lead to the page that has the text now.
+if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) {
   location.replace(`/docs/find?id=${location.hash.slice(1)}`);
 }
 

@@ -53,7 +53,7 @@ export function docsRoutes(
     const [results, reader] = await Promise.all([docs().search(query), readerOf(c, parts)]);
     return sendPage(c, docsSearchPage({ frame: frame(reader), query, results }));
   });
-  // Some pages were one page. static/portal.js asks where their anchors are now.
+  // The reference was one page. static/portal.js asks where its anchors are now.
   app.get("/docs/find", (c) => redirect(c, docs().formerAnchor(c.req.query("id") ?? "") ?? "/docs"));
 
   app.get("/docs", show);

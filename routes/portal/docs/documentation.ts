@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { DocsArticle, DocsNavigation, DocsResult, DocsText } from "../../../views/docs/docs_page.tsx";
 import { errorsHtml, groupArticles } from "../../../views/docs/reference.tsx";
 import type { OpenApiDocument } from "../../api/openapi/openapi.ts";
-import { errorsPath, formerClientSections, meterPath, readGuides } from "./guides.ts";
+import { errorsPath, readGuides } from "./guides.ts";
 import { referenceErrors, referenceGroups } from "./reference.ts";
 import { type DocsSection, searchDocs, sectionsOf } from "./search.ts";
 
@@ -49,8 +49,6 @@ export class Documentation {
       ...errors.codes.map(({ code }) => [`error-${code}`, `${errorsPath}#error-${code}`] as const),
       ["errors", errorsPath],
       ["authentication", "/docs/api#authenticate"],
-      ["meter-usage", meterPath],
-      ...formerClientSections.map((anchor) => [anchor, `${meterPath}#${anchor}`] as const),
     ]);
   }
 
@@ -63,7 +61,7 @@ export class Documentation {
     return { article, text };
   }
 
-  /** @returns Where an anchor of a page that was divided leads to; null for unknown ones. */
+  /** @returns Where an anchor of the former single page leads to; null for unknown ones. */
   formerAnchor(anchor: string): string | null {
     return this.#formerAnchors.get(anchor) ?? null;
   }

@@ -55,10 +55,6 @@ const files: Readonly<Record<string, string>> = {
 /** The list of all errors follows what this page says about them. */
 export const errorsPath = "/docs/errors";
 
-/** The meter's guide. Until it got its own page, its sections were on that of the client. */
-export const meterPath = "/docs/meter";
-export const formerClientSections = ["choose-where-records-wait", "watch-the-meter", "stop", "set-limits"];
-
 interface GuidePage {
   readonly path: string;
   readonly title: string;
@@ -99,7 +95,7 @@ const groups: readonly { readonly name: string; readonly pages: readonly GuidePa
       },
       { path: "/docs/client", title: "Check sessions and keys", file: "client.md" },
       {
-        path: meterPath,
+        path: "/docs/meter",
         title: "Meter usage from your server",
         file: "client.md",
         insteadOf: "meter-usage",

@@ -152,17 +152,11 @@ testApp("the search finds words by their beginning, each once, and at most 20 pa
   assert.ok((await docs.search("keep")).some(({ href }) => href === "/docs/settings"), "of BACKUP_KEEP");
 });
 
-testApp("anchors of pages that were divided lead to where their text is now", async (test) => {
+testApp("anchors of the former single page lead to where their text is now", async (test) => {
   const find = async (id: string) => (await test.send(`/docs/find?id=${id}`)).headers.get("location");
   assert.equal(await find("recordUsage"), "/docs/reference/usage/recordUsage");
   assert.equal(await find("group-api-keys"), "/docs/reference/api-keys");
   assert.equal(await find("error-validation_failed"), "/docs/errors#error-validation_failed");
-  assert.equal(await find("meter-usage"), "/docs/meter");
-  for (const anchor of ["choose-where-records-wait", "watch-the-meter", "stop", "set-limits"]) {
-    const address = await find(anchor) ?? "";
-    assert.equal(address, `/docs/meter#${anchor}`);
-    assert.ok((await (await test.send("/docs/meter")).text()).includes(`id="${anchor}"`), anchor);
-  }
   assert.equal(await find("nothing"), "/docs");
 });
 
