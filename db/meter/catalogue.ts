@@ -8,6 +8,11 @@ export function findProductsByAge(database: DatabaseReader): Promise<ProductRow[
   return database.read(sql`${selectProducts} ORDER BY p.created_at, p.slug`);
 }
 
+/** @returns The operator's oldest product, or undefined. @throws {DatabaseError} */
+export function findOldestProduct(database: DatabaseReader): Promise<ProductRow | undefined> {
+  return database.readFirst(sql`${selectProducts} ORDER BY p.created_at, p.slug LIMIT 1`);
+}
+
 /**
  * @param options `organizationId`: null for all organizations together. `limit`: the maximum number of products.
  * @returns Slugs of the products that it has recorded, in the order of first use; if there are too many, those in the operator's

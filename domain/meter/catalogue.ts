@@ -22,6 +22,12 @@ export interface CatalogueMetric {
   readonly unit: string | null;
 }
 
+/** What an example records, by slugs. */
+export interface ExampleUsage {
+  readonly productSlug: string;
+  readonly metric: string;
+}
+
 /** Only what is known; read it with {@linkcode productOf} and {@linkcode metricOf}. */
 export interface Catalogue {
   readonly products: ReadonlyMap<string, CatalogueProduct>;

@@ -10,6 +10,7 @@ import {
   rotateApiKey,
 } from "../../services/new_api_keys.ts";
 import type { KeyReportQuery } from "../../services/meter/key_report.ts";
+import { readExampleUsage } from "../../services/meter/catalogue.ts";
 import { readLastRequest } from "../../services/meter/last_requests.ts";
 import { readKeyReport } from "../../services/meter/usage.ts";
 import { rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
@@ -115,6 +116,8 @@ async function showCreated(
 ): Promise<Response> {
   const { services, config } = parts;
   const frame = portalFrame(parts, session);
+  // Before there is a key: a failure afterwards would lose its only copy.
+  const usage = await readExampleUsage(services);
   try {
     const { apiKey, fullKey } = await create();
     // Reloading the page, or going back to it, must not send the form again.
@@ -125,6 +128,7 @@ async function showCreated(
       fullKey,
       replaced,
       usageUrl: `${config.baseUrl.origin}/api/v1/usage`,
+      usage,
       firstRequest: { isUsed: false, last: null, isAwaited: true },
     });
     return await sendPage(c, page, 201);

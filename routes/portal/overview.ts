@@ -3,6 +3,7 @@ import { parsePeriodQuery } from "../../domain/meter/usage_period.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import { listAuditEvents } from "../../services/audit.ts";
+import { readExampleUsage } from "../../services/meter/catalogue.ts";
 import { readOwnLimits } from "../../services/meter/limits.ts";
 import { readUsagePreferences, rememberUsagePreferences } from "../../services/meter/usage_preferences.ts";
 import { readFirstSteps, readOverview } from "../../services/overview.ts";
@@ -30,7 +31,7 @@ export function portalOverviewRoutes(app: App, parts: PortalParts): void {
     const { hasUsage, ...steps } = await readFirstSteps(services, session);
     if (hasUsage) return await showOverview(c, parts, session);
     const frame = portalFrame(parts, session);
-    const curl = exampleCurl(`${config.baseUrl.origin}/api/v1/usage`, null);
+    const curl = exampleCurl(`${config.baseUrl.origin}/api/v1/usage`, await readExampleUsage(services));
     return await sendPage(c, firstStepsPage({ frame, ...steps, curl }));
   });
 }

@@ -42,6 +42,7 @@ export function createdKeyProps(text: string, frame: PortalFrame): CreatedKeyPro
     fullKey: "service_live_1",
     replaced: { endsAt: "2026-11-22T14:05:11.000Z" },
     usageUrl: "https://auth.example.com/api/v1/usage",
+    usage: { productSlug: "tiles", metric: "loads" },
     firstRequest: {
       isUsed: false,
       last: {

@@ -271,7 +271,9 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "usage, no days": usagePage({ ...usage, label: null, report: null, problem: text }),
     "usage, none ever": usagePage({
       ...usage,
-      example: { curl: exampleCurl("https://api.example.com/usage", null) },
+      example: {
+        curl: exampleCurl("https://api.example.com/usage", { productSlug: "tiles", metric: "loads" }),
+      },
     }),
     "mails, in development": devMailsPage({ frame: gateFrame, mails: [mail, mail], now }),
     "mails, none yet": devMailsPage({ frame: gateFrame, mails: [], now }),

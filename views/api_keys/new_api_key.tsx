@@ -1,5 +1,6 @@
 // The pages around a new API key: the form, the key with a first request, and what a form says that was sent before.
 import type { ApiKey } from "../../domain/api_key.ts";
+import type { ExampleUsage } from "../../domain/meter/catalogue.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { exampleCurl, NewSecret } from "../components/code.tsx";
@@ -74,12 +75,14 @@ export interface CreatedKeyProps {
   readonly replaced: { readonly endsAt: string | null } | null;
   /** The full address of `POST /api/v1/usage`. */
   readonly usageUrl: string;
+  /** What the test request records. */
+  readonly usage: ExampleUsage;
   readonly firstRequest: FirstRequest;
 }
 
 /** @returns The page with the full key, which is shown only once. */
 export function createdKeyPage(props: CreatedKeyProps): Page {
-  const { frame, apiKey, fullKey, replaced } = props;
+  const { frame, apiKey, fullKey, replaced, usage } = props;
   return (
     <PortalPage title={apiKey.name} frame={frame} place={place}>
       <PageHead
@@ -104,10 +107,11 @@ export function createdKeyPage(props: CreatedKeyProps): Page {
             <CodeExample
               id="new-key-curl"
               title="Record usage"
-              samples={[{ language: "sh", code: exampleCurl(props.usageUrl, fullKey) }]}
+              samples={[{ language: "sh", code: exampleCurl(props.usageUrl, usage, fullKey) }]}
             />
             <p class="small muted">
-              This records one request for the product <code>my-product</code>. It counts like any other.
+              This records a quantity of 1 for the product{" "}
+              <code>{usage.productSlug}</code>. It counts like any other.
             </p>
           </Card>
           <FirstRequestCard apiKeyId={apiKey.id} request={props.firstRequest} />

@@ -1,20 +1,26 @@
 // Text to copy: secrets and commands. Copy buttons need static/portal.js; without scripts, a click selects the whole text.
 import type { Child } from "hono/jsx";
+import type { ExampleUsage } from "../../domain/meter/catalogue.ts";
 import { Icon } from "./icon.tsx";
 
 /**
  * Builds the command that records one unit of usage.
  *
  * @param usageUrl The full address of `POST /api/v1/usage`.
- * @param fullKey A key, which needs no quoting, or null for the shell's `$GATEHOUSE_KEY`.
+ * @param usage What it records. Slugs need no quoting, and neither does a key.
+ * @param fullKey A key. By default, the shell's `$GATEHOUSE_KEY`.
  * @returns Lines for a terminal.
  */
-export function exampleCurl(usageUrl: string, fullKey: string | null): string {
+export function exampleCurl(
+  usageUrl: string,
+  { productSlug, metric }: ExampleUsage,
+  fullKey = "$GATEHOUSE_KEY",
+): string {
   return [
     `curl ${usageUrl} \\`,
-    `  -H "Authorization: Bearer ${fullKey ?? "$GATEHOUSE_KEY"}" \\`,
+    `  -H "Authorization: Bearer ${fullKey}" \\`,
     `  -H "Content-Type: application/json" \\`,
-    `  -d '{"productSlug": "my-product", "metric": "requests", "quantity": 1}'`,
+    `  -d '{"productSlug": "${productSlug}", "metric": "${metric}", "quantity": 1}'`,
   ].join("\n");
 }
 

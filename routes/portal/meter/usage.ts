@@ -6,6 +6,7 @@ import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
 import type { WindowUnit } from "../../../domain/meter/usage_window.ts";
+import { readExampleUsage } from "../../../services/meter/catalogue.ts";
 import { readOwnLimits } from "../../../services/meter/limits.ts";
 import { readUsageOverview } from "../../../services/meter/usage.ts";
 import type { OverviewFilters, UsageOverview } from "../../../services/meter/usage_overview.ts";
@@ -90,7 +91,7 @@ export function portalUsageRoutes(app: App, parts: PortalParts): void {
       catalogue: numbers.catalogue,
       limits: limits && nearestFirst(limits),
       records: numbers.records,
-      example: numbers.hasUsage ? null : { curl: exampleCurl(recordUrl, null) },
+      example: numbers.hasUsage ? null : { curl: exampleCurl(recordUrl, await readExampleUsage(services)) },
     });
     return await sendPage(c, page);
   });

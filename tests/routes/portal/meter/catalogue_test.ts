@@ -80,3 +80,25 @@ testApp("quantities have the unit of the catalogue", async (test) => {
   assert.match(page, /<h1>2,410,233,112,900 <bdi>bytes of data transfer<\/bdi><\/h1>/);
   assert.match(page, /productSlug=tiles"><bdi>Tiles<\/bdi>/);
 });
+
+testApp("examples record what the catalogue has, because other products may be rejected", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp();
+  const recordedBy = async (path: string, form?: Record<string, string>) => {
+    const { html } = await openPage(test, path, { person: ada, ...(form && { form }) });
+    const text = html.replaceAll(/<[^>]*>/g, "").replaceAll("&quot;", '"');
+    const [json = "null"] = /\{"productSlug".*?\}/.exec(text) ?? [];
+    return JSON.parse(json);
+  };
+  const key = { name: "Production", expires: "never" };
+  const madeUp = { productSlug: "my-product", metric: "requests", quantity: 1 };
+  assert.deepEqual(await recordedBy("/portal/api-keys/new", key), madeUp);
+  const metric = { "metrics[0].slug": "loads", "metrics[0].name": "Map loads" };
+  for (const slug of ["tiles", "search"]) {
+    await openPage(test, "/operator/products/new", { person: mara, form: { slug, name: slug, ...metric } });
+    test.advance(1_000);
+  }
+  const usage = { productSlug: "tiles", metric: "loads", quantity: 1 };
+  for (const path of ["/portal", "/portal/usage"]) assert.deepEqual(await recordedBy(path), usage, path);
+  assert.deepEqual(await recordedBy("/portal/api-keys/new", key), usage);
+});
