@@ -1,5 +1,6 @@
 // Collects usage and sends it to Gatehouse in the background. record() never throws and never waits for the network.
 import process from "node:process";
+import { setTimeout } from "node:timers";
 import { type MeterOptions, type MeterSettings, meterSettings } from "./options.ts";
 import { Problems } from "./problems.ts";
 import { MemoryQueue, type Queue } from "./queue.ts";
@@ -37,6 +38,8 @@ const waitMs = 10_000;
 /** The longest time of a timer. */
 const timerMsMax = 2 ** 31 - 1;
 const roundedNamesMax = 1_000;
+/** How long a signal may take that the process sends to itself. */
+const signalMsMax = 5_000;
 
 /** Records usage. Create one for the life of a process, and close it at the end. */
 export class Meter {
@@ -147,7 +150,10 @@ export class Meter {
   /** Closes the meter on SIGTERM. Then the signal ends the process, unless the application listens to it. */
   readonly #endProcess = async (): Promise<void> => {
     await this.close();
-    if (process.listenerCount("SIGTERM") === 0) process.kill(process.pid, "SIGTERM");
+    if (process.listenerCount("SIGTERM") > 0) return;
+    process.kill(process.pid, "SIGTERM");
+    // Deno handles signals in another thread: until then, the process must not end as if it had finished its work.
+    setTimeout(() => {}, signalMsMax);
   };
 
   #drop(count: number, reason: string): void {
