@@ -31,8 +31,9 @@ async function exhaust({ baseUrl, output }: Program, open: Connection[]): Promis
   try {
     for (let count = 0; count < connections; count++) open.push(await connectTo(baseUrl));
   } catch (error) {
-    // The port is closed.
-    assert(error instanceof Deno.errors.ConnectionRefused, String(error));
+    // The port is closed, or was closed before the connection was accepted.
+    const { ConnectionRefused, ConnectionReset } = Deno.errors;
+    assert(error instanceof ConnectionRefused || error instanceof ConnectionReset, String(error));
   }
   await poll(() => output().includes("stopped accepting connections"));
 }
