@@ -65,7 +65,7 @@ export function keyMay(permission: UsagePermission): Statement {
 export const endOfKey = sql`coalesce(k.revoked_at, k.expires_at, 9007199254740991)`;
 
 /** A condition: the key `k` of an organization works at `now`. Keys that ended are not read. */
-export const isActiveIn = (organizationId: string, now: number): Statement =>
+export const isActiveIn = (organizationId: string | Statement, now: number): Statement =>
   sql`k.organization_id = ${organizationId} AND ${endOfKey} > ${now} AND ${activeApiKey(now)}`;
 
 /** A condition: the organization `o` is suspended, so its keys don't work. */
@@ -159,9 +159,13 @@ export async function countActiveKeys(database: DatabaseReader, organizationId: 
   return row?.active ?? 0;
 }
 
+/** Reads one key as an {@linkcode ApiKeyRow}; no row if it isn't in the scope. */
+export const selectApiKey = (scope: ApiKeyScope, id: string): Statement =>
+  sql`${selectApiKeys} WHERE ${inScope(scope)} AND k.id = ${id}`;
+
 /** @returns One key, or undefined when it is not in the scope. */
 export function findApiKey(database: DatabaseReader, scope: ApiKeyScope, id: string) {
-  return database.readFirst<ApiKeyRow>(sql`${selectApiKeys} WHERE ${inScope(scope)} AND k.id = ${id}`);
+  return database.readFirst<ApiKeyRow>(selectApiKey(scope, id));
 }
 
 /** A key can be rotated any number of times: only its newest generations are read, and no other keys of the organization. */

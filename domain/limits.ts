@@ -326,10 +326,10 @@ export const keysMiddleMax = 2 ** 20;
 
 /** How long a page waits for small charts and meters. After that, it leaves them out. */
 export const pageNumbersTimeoutMs = 5_000;
-/** Reports of an organization that run at the same time. Others wait, as do reports for slow clients. */
-export const reportsRunningPerOrganizationMax = 2;
-/** Reports of an organization, and in total, that run, wait or are being read; others are rejected with 503. */
-export const reportsOpenPerOrganizationMax = 32;
+/** Reports of one reader that run at the same time: an organization's keys, its members, or an operator. Others wait, as do reports for slow clients. */
+export const reportsRunningPerReaderMax = 2;
+/** Reports of one reader, and in total, that run, wait or are being read; others are rejected with 503. */
+export const reportsOpenPerReaderMax = 32;
 export const reportsOpenMax = 512;
 /** How long a client may take to read one part of a report. */
 export const reportClientTimeoutMs = 60_000;

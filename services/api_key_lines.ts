@@ -14,6 +14,7 @@ import { isoTime } from "../domain/time.ts";
 import type { KeyList, KeyListQuery, StoredLine } from "./api_key_list.ts";
 import { listApiKeys, manageScope, readScope, toApiKey } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
+import { membersOf } from "./reports/report_reader.ts";
 
 /** A page of the list, with keys as callers see them. */
 export type KeyLineList = Omit<KeyList, "lines"> & { readonly lines: readonly KeyLine[] };
@@ -25,11 +26,11 @@ export async function listKeyLines(
   { query, signal }: { query: KeyListQuery; signal: AbortSignal },
 ): Promise<KeyLineList> {
   const now = context.clock();
-  const { lines, ...list } = await context.reports.read("readKeyList", {
-    ...query,
-    ...readScope(session),
-    now,
-  }, signal);
+  const scope = readScope(session);
+  const { lines, ...list } = await context.reports.read("readKeyList", { ...query, ...scope, now }, {
+    reader: membersOf(scope.organizationId),
+    signal,
+  });
   return { ...list, lines: lines.map((line) => toKeyLine(line, now)) };
 }
 
@@ -46,11 +47,11 @@ export async function listUnusedKeys(
   signal: AbortSignal,
 ): Promise<{ lines: readonly KeyLine[]; count: number }> {
   const now = context.clock();
-  const { lines, count } = await context.reports.read(
-    "readUnusedKeys",
-    { ...readScope(session), now },
+  const scope = readScope(session);
+  const { lines, count } = await context.reports.read("readUnusedKeys", { ...scope, now }, {
+    reader: membersOf(scope.organizationId),
     signal,
-  );
+  });
   return { lines: lines.map((line) => toKeyLine(line, now)), count };
 }
 

@@ -7,6 +7,7 @@ import {
   findApiKeys,
   lineageOf,
   markApiKeyRevoked,
+  selectApiKey,
   updateApiKey,
 } from "../db/api_keys.ts";
 import { insertAuditEvent } from "../db/audit.ts";
@@ -21,7 +22,7 @@ import { limitsText } from "../domain/meter/usage_limit.ts";
 import { isoTime } from "../domain/time.ts";
 import { hasPermission } from "../domain/permissions.ts";
 import type { Session } from "../domain/sign_in/session.ts";
-import { writeChange } from "./change.ts";
+import { writeAndRead } from "./change.ts";
 import type { SessionContext } from "./context.ts";
 import { type BudgetLimit, budgetOf, requireBudgetFits } from "./meter/budgets.ts";
 import { type Permit, requireActiveOrganization, requireActivePermit } from "./organization/membership.ts";
@@ -129,16 +130,15 @@ export async function updateApiKeyOf(
   }
   const [entry, ...more] = entries;
   if (entry === undefined) return toApiKey(row, now);
-  const isChanged = await writeChange(context, by, {
+  const { isMade, row: changed } = await writeAndRead<ApiKeyRow>(context, by, {
     statement: updateApiKey(scope, id, { name, permissions, expiresAt, from: row, now }),
     entry,
     after: (audited) => [
       ...more.map((other) => insertAuditEvent(actorOf(by), other, audited).statement),
       ...(change.budget === undefined ? [] : replaceLimits(lineageOf(id), change.budget, audited)),
     ],
-  });
-  const changed = await findRow(context, scope, id);
-  if (!isChanged) throw changedMeanwhileError();
+  }, selectApiKey(scope, id));
+  if (!isMade) throw changedMeanwhileError();
   return toApiKey(changed, context.clock());
 }
 
@@ -179,11 +179,11 @@ export async function endApiKey(
   id: string,
 ): Promise<ApiKey> {
   const { name } = await findRow(context, scope, id);
-  await writeChange(context, by, {
+  const { row } = await writeAndRead<ApiKeyRow>(context, by, {
     statement: markApiKeyRevoked(scope, id, context.clock()),
     entry: { action: "api_key.revoked", organizationId: scope.organizationId, target: { id, name } },
-  });
-  return toApiKey(await findRow(context, scope, id), context.clock());
+  }, selectApiKey(scope, id));
+  return toApiKey(row, context.clock());
 }
 
 /** @param from The permissions that the key has. @throws {AppError} `forbidden` for adding one that only operators grant. */

@@ -23,6 +23,7 @@ import { toAuditEvent } from "./audit_csv.ts";
 import type { Context, SessionContext } from "./context.ts";
 import { requireActiveOrganization } from "./organization/membership.ts";
 import { invalidCursorError, type PageInput, readPage } from "./pages.ts";
+import { membersOf } from "./reports/report_reader.ts";
 import type { ReportBytes } from "./reports/reports.ts";
 import { sessionBounds, wellFormedHashes } from "./sign_in/session_tokens.ts";
 
@@ -76,7 +77,7 @@ export async function readAuditCsv(
 ): Promise<ReportBytes> {
   const { organizationId } = requireActiveOrganization(session, "audit.read");
   const query = { organizationId, ...rangeOf(filter), now: clock() };
-  return await reports.bytes("auditCsv", query, signal);
+  return await reports.bytes("auditCsv", query, { reader: membersOf(organizationId), signal });
 }
 
 /** Lists the people in the active organization's log. @throws {AppError} `forbidden`. */

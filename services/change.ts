@@ -1,8 +1,9 @@
 // Changes by a signed-in person or an operator. Each is one batch: the change, its audit entry, what follows from it, and an email about it.
 import { type Audited, insertAuditEvent } from "../db/audit.ts";
-import type { Statement } from "../db/engine/database.ts";
+import type { Statement, WriteResult } from "../db/engine/database.ts";
 import type { AuditEntry } from "../domain/audit.ts";
 import type { NewMail } from "../domain/mail/mail.ts";
+import { notFoundError } from "../domain/errors.ts";
 import type { SessionContext } from "./context.ts";
 import { actorOf, type Writer } from "./sign_in/session_writes.ts";
 
@@ -16,22 +17,54 @@ export interface Change {
   readonly email?: NewMail;
 }
 
-/** Writes a change. @param by As for `writeAs`. @returns Whether it was made. @throws {AppError} As `writeAs`. */
-export async function writeChange(
+/** Writes a change. @param by As for `writeAs`. @returns True if it was made. @throws {AppError} As `writeAs`. */
+export async function writeChange(context: SessionContext, by: Writer, change: Change): Promise<boolean> {
+  return (await writeAndReadAll(context, by, change, [])).isMade;
+}
+
+/**
+ * Writes a change, and reads what it changed in the same transaction: reading afterwards could fail, and a change that was made would
+ * be reported as failed.
+ *
+ * @param select Reads one row.
+ * @returns `row`: as it is after the change, made or not.
+ * @throws {AppError} `not_found` if there is no row, and as `writeAs`.
+ */
+export async function writeAndRead<Row>(
+  context: SessionContext,
+  by: Writer,
+  change: Change,
+  select: Statement,
+): Promise<{ isMade: boolean; row: Row }> {
+  const { isMade, results } = await writeAndReadAll(context, by, change, [select]);
+  return { isMade, row: rowOf<Row>(results, -1) };
+}
+
+/** Returns the row that a statement of a batch has read. @throws {AppError} `not_found` if there is none. */
+export function rowOf<Row>(results: readonly WriteResult[], at: number): Row {
+  const [row] = results.at(at)?.rows ?? [];
+  if (row === undefined) throw notFoundError();
+  return row as Row;
+}
+
+/** Does the same with several statements that read, or none. @returns `results`: of the whole batch. @throws {AppError} As `writeAs`. */
+export async function writeAndReadAll(
   { clock, mail, writeAs }: SessionContext,
   by: Writer,
   { statement, entry, after, email }: Change,
-): Promise<boolean> {
+  select: readonly Statement[],
+): Promise<{ isMade: boolean; results: readonly WriteResult[] }> {
   const now = clock();
   const audit = insertAuditEvent(actorOf(by), entry, { now });
   const audited = { now, audited: audit.id };
-  const [, written] = await writeAs(by, [
+  const results = await writeAs(by, [
     statement,
     audit.statement,
     ...(after?.(audited) ?? []),
     ...(email === undefined ? [] : mail.outgoing(email, audited)),
+    ...select,
   ]);
-  if (written?.rows.length !== 1) return false;
-  if (email !== undefined) mail.wake();
-  return true;
+  const isMade = results[1]?.rows.length === 1;
+  if (isMade && email !== undefined) mail.wake();
+  return { isMade, results };
 }

@@ -5,6 +5,7 @@ import type { Session } from "../domain/sign_in/session.ts";
 import { readScope } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
 import { requireActiveOrganization } from "./organization/membership.ts";
+import { membersOf } from "./reports/report_reader.ts";
 import type { OverviewQuery, PortalOverview } from "./overview_report.ts";
 
 /** What is done of the first steps. */
@@ -33,11 +34,11 @@ export async function readOverview(
   session: Session,
   { query, signal }: { query: OverviewQuery; signal: AbortSignal },
 ): Promise<PortalOverview> {
-  const { role } = requireActiveOrganization(session, "usage.read");
+  const { organizationId, role } = requireActiveOrganization(session, "usage.read");
   return await reports.read("readPortalOverview", {
     ...readScope(session),
     ...query,
     now: clock(),
     seesMembers: hasPermission(role, "members.manage"),
-  }, signal);
+  }, { reader: membersOf(organizationId), signal });
 }

@@ -15,6 +15,7 @@ import billingStatements from "./migrations/0010_statements.sql" with { type: "t
 import products from "./migrations/0011_products.sql" with { type: "text" };
 import plans from "./migrations/0013_plans.sql" with { type: "text" };
 import portal from "./migrations/0014_portal.sql" with { type: "text" };
+import lastUse from "./migrations/0015_last_use.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -38,6 +39,7 @@ export const migrations: readonly Migration[] = [
   { number: 12, name: "operator_lists", text: operatorLists },
   { number: 13, name: "plans", text: plans },
   { number: 14, name: "portal", text: portal },
+  { number: 15, name: "last_use", text: lastUse },
 ];
 
 /** Thrown for a database with another schema than this program's. */

@@ -73,9 +73,12 @@ export function findOperatorTokens(
   );
 }
 
+/** Reads one token as an {@linkcode OperatorTokenRow}. */
+export const selectOperatorToken = (id: string): Statement => sql`${select} WHERE t.id = ${id}`;
+
 /** @returns One token, or undefined. */
 export function findOperatorToken(database: DatabaseReader, id: string) {
-  return database.readFirst<OperatorTokenRow>(sql`${select} WHERE t.id = ${id}`);
+  return database.readFirst<OperatorTokenRow>(selectOperatorToken(id));
 }
 
 /** Revokes a token, unless it is revoked already. */

@@ -1,8 +1,9 @@
 // SQL of organizations for operators, who see and change all of them.
 import { isId } from "../../domain/id.ts";
+import { metadataKeysMax } from "../../domain/limits.ts";
 import type { NumberOverrides, PlanOverridesChange } from "../../domain/operator/plan.ts";
 import type { OrganizationSort, OrganizationStatus } from "../../domain/operator/organization.ts";
-import { activeApiKey } from "../api_keys.ts";
+import { isActiveIn } from "../api_keys.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { limitsJson } from "../meter/limit_rows.ts";
 import { restartLimits } from "../meter/usage_limits.ts";
@@ -16,8 +17,16 @@ export interface OrganizationReference {
   readonly externalId: string | null;
 }
 
-/** An organization as stored, with counts and overrides. Times in milliseconds since 1970. */
-export interface OperatedOrganizationRow extends OrganizationReference, NumberOverrides {
+/** What an organization's members and keys change. */
+export interface OrganizationUse {
+  readonly members: number;
+  readonly activeApiKeys: number;
+  /** Milliseconds since 1970. */
+  readonly lastUsedAt: number | null;
+}
+
+/** An organization as stored, with overrides. Times in milliseconds since 1970. */
+export interface StoredOrganization extends OrganizationReference, NumberOverrides {
   readonly planId: string;
   readonly timezone: string;
   /** For `parseLimits`. */
@@ -26,10 +35,10 @@ export interface OperatedOrganizationRow extends OrganizationReference, NumberOv
   readonly suspendedAt: number | null;
   /** A JSON object. */
   readonly metadata: string;
-  readonly members: number;
-  readonly activeApiKeys: number;
-  readonly lastUsedAt: number | null;
 }
+
+/** An organization as stored, and its use. */
+export type OperatedOrganizationRow = StoredOrganization & OrganizationUse;
 
 /** A position in a list. Organizations are numbered in the order in which they are created. */
 export interface OrganizationPosition {
@@ -50,15 +59,19 @@ export interface OrganizationQuery {
   readonly after?: OrganizationPosition | undefined;
 }
 
-const columns = (now: number): Statement =>
+const isOrganization = (id: string): Statement => sql`id = ${id} AND deleted_at IS NULL`;
+
+const columns =
   sql`o.id, o.name, o.external_id AS externalId, o.created_at AS createdAt, o.suspended_at AS suspendedAt,
     (SELECT p.id FROM plans p WHERE p.number = o.plan) AS planId, o.timezone, o.api_keys_max AS apiKeysMax,
     o.members_max AS membersMax, o.requests_per_second AS requestsPerSecond, o.usage_series_max AS usageSeriesMax,
     ${limitsJson({ column: "organization", number: sql`o.number` })} AS limits,
-    o.metadata, (SELECT count(*) FROM memberships m WHERE m.organization_id = o.id) AS members,
-    (SELECT count(*) FROM api_keys k WHERE k.organization_id = o.id AND ${
-    activeApiKey(now)
-  }) AS activeApiKeys,
+    o.metadata`;
+
+/** Plans bound the members and active keys of an organization; keys that have ended are not read. */
+const useColumns = (now: number): Statement =>
+  sql`(SELECT count(*) FROM memberships m WHERE m.organization_id = o.id) AS members,
+    (SELECT count(*) FROM api_keys k WHERE ${isActiveIn(sql`o.id`, now)}) AS activeApiKeys,
     (SELECT max(k.last_used_at) FROM api_keys k WHERE k.organization_id = o.id) AS lastUsedAt`;
 
 /** @returns The organization with an id, or undefined. */
@@ -71,14 +84,18 @@ export function findOrganizationReference(
     FROM organizations o WHERE ${condition} AND o.deleted_at IS NULL`);
 }
 
-/** @returns An organization with its counts, or undefined. @param now Milliseconds since 1970. */
+/** Returns an organization as a batch has left it: what {@linkcode StoredOrganization} has, or no row. */
+export const selectOrganization = (id: string): Statement =>
+  sql`SELECT ${columns} FROM organizations o WHERE ${isOrganization(id)}`;
+
+/** @returns An organization with its use, or undefined. @param now Milliseconds since 1970. */
 export function findOperatedOrganization(database: DatabaseReader, id: string, now: number) {
   return database.readFirst<OperatedOrganizationRow>(
-    sql`SELECT ${columns(now)} FROM organizations o WHERE o.id = ${id} AND o.deleted_at IS NULL`,
+    sql`SELECT ${columns}, ${useColumns(now)} FROM organizations o WHERE ${isOrganization(id)}`,
   );
 }
 
-/** @returns A page of organizations with their counts and numbers. @param now Milliseconds since 1970. */
+/** @returns A page of organizations with their use and numbers. @param now Milliseconds since 1970. */
 export function findOperatedOrganizations(
   database: DatabaseReader,
   { search, status, externalId, planId, sort, limit, after }: OrganizationQuery,
@@ -101,12 +118,12 @@ export function findOperatedOrganizations(
   if (planId !== undefined) conditions.push(sql`o.plan = ${planNumber(planId)}`);
   if (after !== undefined) conditions.push(isByName ? isAfterName(after) : sql`${number} < ${after.number}`);
   const order = isByName ? sql`o.name COLLATE NOCASE, o.number` : sql`o.number DESC`;
-  // First the page, then its counts: not those of every organization that a sort reads.
+  // First the page, then its use: not that of every organization that a sort reads.
   return database.read(sql`
     WITH page AS MATERIALIZED (
       SELECT o.* FROM ${sources[source]} WHERE ${joinSql(conditions, " AND ")}
       ORDER BY ${isByName ? order : sql`${number} DESC`} LIMIT ${limit})
-    SELECT o.number, ${columns(now)} FROM page o ORDER BY ${order}`);
+    SELECT o.number, ${columns}, ${useColumns(now)} FROM page o ORDER BY ${order}`);
 }
 
 const sources = {
@@ -148,8 +165,6 @@ export function insertOperatedOrganization(
   return sql`INSERT INTO organizations (id, name, external_id, metadata, plan, timezone, created_at)
     VALUES (${id}, ${name}, ${externalId}, ${JSON.stringify(metadata)}, ${plan}, ${timezone}, ${now})`;
 }
-
-const isOrganization = (id: string): Statement => sql`id = ${id} AND deleted_at IS NULL`;
 
 /** Renames an organization, unless it already has the name. */
 export function updateOperatedName(id: string, name: string) {
@@ -198,18 +213,30 @@ export function updateOverrides(id: string, { limits, ...numbers }: PlanOverride
 export const organizationNumber = (id: string): Statement =>
   sql`(SELECT number FROM organizations WHERE id = ${id})`;
 
-/**
- * Changes an organization's metadata.
- *
- * @param change Values by key; null removes the key.
- * @param options `keysMax`: nothing is changed if there would be more keys.
- */
-export function updateMetadata(
-  id: string,
-  change: Readonly<Record<string, string | null>>,
-  { keysMax }: { keysMax: number },
-) {
-  const merged = sql`json_patch(metadata, ${JSON.stringify(change)})`;
-  return sql`UPDATE organizations SET metadata = ${merged} WHERE ${isOrganization(id)}
-    AND metadata <> ${merged} AND (SELECT count(*) FROM json_each(${merged})) <= ${keysMax}`;
+/** What changes in an organization's metadata: values by key; null removes the key. */
+export type MetadataChange = Readonly<Record<string, string | null>>;
+
+const mergedMetadata = (change: MetadataChange): Statement =>
+  sql`json_patch(metadata, ${JSON.stringify(change)})`;
+
+/** Changes an organization's metadata, unless that changes nothing. */
+export function updateMetadata(id: string, change: MetadataChange) {
+  const merged = mergedMetadata(change);
+  return sql`UPDATE organizations SET metadata = ${merged}
+    WHERE ${isOrganization(id)} AND metadata <> ${merged}`;
+}
+
+/** Reads a row if an organization's metadata would have too many keys after a change. */
+const selectTooManyKeys = (id: string, change: MetadataChange): Statement =>
+  sql`SELECT 'metadata' AS reason FROM organizations WHERE ${isOrganization(id)}
+    AND (SELECT count(*) FROM json_each(${mergedMetadata(change)})) > ${metadataKeysMax}`;
+
+/** Makes its batch fail with a `constraint` error if an organization's metadata would have too many keys after a change. */
+export function requireMetadataFits(id: string, change: MetadataChange) {
+  return sql`INSERT INTO refused_writes (reason) ${selectTooManyKeys(id, change)}`;
+}
+
+/** @returns True if an organization's metadata would have too many keys after a change. */
+export async function hasTooManyKeys(database: DatabaseReader, id: string, change: MetadataChange) {
+  return await database.readFirst(selectTooManyKeys(id, change)) !== undefined;
 }

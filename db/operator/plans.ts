@@ -22,8 +22,10 @@ export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly createdAt: number;
   /** For `parseLimits`. */
   readonly limits: string;
-  readonly organizations: number;
 }
+
+/** A plan as stored, and how many organizations have it. */
+export type CountedPlanRow = PlanRow & { readonly organizations: number };
 
 /** @returns Assignments to a plan, or to an organization that has other numbers than its plan. What is left out stays. */
 export function assignNumbers(numbers: NumberOverridesChange): Statement[] {
@@ -33,24 +35,28 @@ export function assignNumbers(numbers: NumberOverridesChange): Statement[] {
   });
 }
 
-const selectPlans = sql`
-  SELECT p.number, p.id, p.name, p.is_default AS isDefault, p.api_keys_max AS apiKeysMax, p.members_max AS membersMax,
+const columns =
+  sql`p.number, p.id, p.name, p.is_default AS isDefault, p.api_keys_max AS apiKeysMax, p.members_max AS membersMax,
     p.requests_per_second AS requestsPerSecond, p.usage_series_max AS usageSeriesMax, p.created_at AS createdAt,
-    ${limitsJson({ column: "plan", number: sql`p.number` })} AS limits,
-    (SELECT count(*) FROM organizations o WHERE o.plan = p.number) AS organizations
-  FROM plans p`;
+    ${limitsJson({ column: "plan", number: sql`p.number` })} AS limits`;
+
+const selectCounted = sql`SELECT ${columns},
+  (SELECT count(*) FROM organizations o WHERE o.plan = p.number) AS organizations FROM plans p`;
+
+/** Reads a plan as a {@linkcode PlanRow}, without counting its organizations. */
+export const selectPlan = (id: string): Statement => sql`SELECT ${columns} FROM plans p WHERE p.id = ${id}`;
 
 /** @returns Plans, the oldest first, from after the number `after`. */
 export function findPlans(
   database: DatabaseReader,
   { limit, after = 0 }: { limit: number; after?: number | undefined },
-): Promise<PlanRow[]> {
-  return database.read(sql`${selectPlans} WHERE p.number > ${after} ORDER BY p.number LIMIT ${limit}`);
+): Promise<CountedPlanRow[]> {
+  return database.read(sql`${selectCounted} WHERE p.number > ${after} ORDER BY p.number LIMIT ${limit}`);
 }
 
 /** @returns One plan, or undefined. */
 export function findPlan(database: DatabaseReader, id: string) {
-  return database.readFirst<PlanRow>(sql`${selectPlans} WHERE p.id = ${id}`);
+  return database.readFirst<CountedPlanRow>(sql`${selectCounted} WHERE p.id = ${id}`);
 }
 
 /** @returns The plan with an id or a name, or undefined. */

@@ -98,10 +98,12 @@ export function findInvitations(
 
 /** @returns One invitation of an organization, or undefined. */
 export function findInvitation(database: DatabaseReader, organizationId: string, id: string) {
-  return database.readFirst<InvitationRow>(
-    sql`SELECT ${columns} WHERE i.organization_id = ${organizationId} AND i.id = ${id}`,
-  );
+  return database.readFirst<InvitationRow>(selectInvitation(organizationId, id));
 }
+
+/** Reads an invitation of an organization as an {@linkcode InvitationRow}; no row if there is none. */
+export const selectInvitation = (organizationId: string, id: string): Statement =>
+  sql`SELECT ${columns} WHERE i.organization_id = ${organizationId} AND i.id = ${id}`;
 
 /** @returns What can prevent an invitation: open ones to the address, members with it, and all pending ones. */
 export async function findInvitationObstacles(

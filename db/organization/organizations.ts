@@ -36,10 +36,12 @@ export function findOrganizations(database: DatabaseReader, userId: string): Pro
 
 /** @returns One organization of a user, or undefined if they are not a member. */
 export function findOrganization(database: DatabaseReader, userId: string, organizationId: string) {
-  return database.readFirst<OrganizationRow>(
-    sql`${selectOrganizations(userId)} AND o.id = ${organizationId}`,
-  );
+  return database.readFirst<OrganizationRow>(selectOrganization(userId, organizationId));
 }
+
+/** Reads one organization of a user as an {@linkcode OrganizationRow}; no row if they are not a member. */
+export const selectOrganization = (userId: string, organizationId: string): Statement =>
+  sql`${selectOrganizations(userId)} AND o.id = ${organizationId}`;
 
 /** Renames an organization that is still called `from`. */
 export function updateOrganizationName({ id, from, to }: { id: string; from: string; to: string }) {

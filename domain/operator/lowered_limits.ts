@@ -62,3 +62,6 @@ export interface LimitsBelowUse {
   /** False if the search took too long, so that there may be more. */
   readonly isComplete: boolean;
 }
+
+/** The result when no search was possible. */
+export const notSearched: LimitsBelowUse = { organizationCount: 0, found: [], isComplete: false };

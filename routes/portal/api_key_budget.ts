@@ -3,6 +3,7 @@ import { forbiddenError } from "../../domain/errors.ts";
 import { budgetLimitsMax } from "../../domain/limits.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import { changeApiKey, getApiKey } from "../../services/api_keys.ts";
+import { membersOf } from "../../services/reports/report_reader.ts";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { budgetPage } from "../../views/api_keys/budget.tsx";
 import type { App } from "../env.ts";
@@ -48,7 +49,10 @@ export function portalBudgetRoutes(app: App, parts: PortalParts): void {
 async function namesInUse({ services }: PortalParts, session: MemberActor) {
   const { organizationId } = session.organization;
   const names = await inTime((signal) =>
-    services.reports.read("readUsageNames", { organizationId, now: services.clock() }, signal)
+    services.reports.read("readUsageNames", { organizationId, now: services.clock() }, {
+      reader: membersOf(organizationId),
+      signal,
+    })
   );
   return names ?? { productSlugs: [], metrics: [] };
 }

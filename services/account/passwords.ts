@@ -21,7 +21,7 @@ import { sessionSubject } from "../sign_in/credentials.ts";
 import { withOwnPassword } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 import { findActingUser } from "./account.ts";
-import { accountChangedError, personOf, readSignedIn, type SignedIn } from "../sign_in/sign_in.ts";
+import { accountChangedError, personOf } from "../sign_in/sign_in.ts";
 
 /**
  * Changes the password. Every other session ends, and this one gets a new token.
@@ -32,7 +32,7 @@ export async function changePassword(
   context: SessionContext,
   actor: SessionActor,
   { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
-): Promise<SignedIn> {
+): Promise<{ token: string }> {
   const { credentials } = context;
   const user = await findActingUser(context, actor);
   await checkNewPassword(context, newPassword, { ...user, path: "newPassword" });
@@ -51,7 +51,7 @@ export async function changePassword(
     ]);
     if (written?.rows.length !== 1) throw accountChangedError();
     context.mail.wake();
-    return await readSignedIn(context, token);
+    return { token };
   };
   const password = { user, password: currentPassword, field: "currentPassword" };
   return await withOwnPassword(context, actor, { ...password, action });

@@ -15,6 +15,7 @@ import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
+import { limitsOf } from "../reports/report_reader.ts";
 import { acceptOperatorToken } from "../operator/operator_access.ts";
 import { sumMissing } from "./limits.ts";
 import { countKeyCall, isAllowed, type KeyCall, recordAtRate, takeKeyCall } from "./key_calls.ts";
@@ -174,7 +175,11 @@ async function findKey(
   acceptOperatorToken(context, token, { scope, client });
   if (token !== undefined) context.credentialSearch.rememberToken(tokenHash, token);
   const organizationId = key?.organization?.id ?? "";
-  return { key, sumLimits: () => sumMissing(context, { organizationId, rows: limits, now }) };
+  return {
+    key,
+    sumLimits: () =>
+      sumMissing(context, { organizationId, rows: limits, now }, { reader: limitsOf(organizationId) }),
+  };
 }
 
 /** @returns Why the key doesn't work, or null. */

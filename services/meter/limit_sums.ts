@@ -13,8 +13,6 @@ import { pauseAfterSlices, type ReportContext, type ReportScope } from "../repor
 
 /** Counters of one organization. */
 export interface LimitCells {
-  /** The organization's number. */
-  readonly limitsOf: number;
   readonly cells: readonly LimitCell[];
 }
 

@@ -10,22 +10,25 @@ import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { requireActiveOrganization } from "../organization/membership.ts";
+import { keysOf, membersOf } from "../reports/report_reader.ts";
+import type { ReportOptions } from "../reports/reports.ts";
 import { requireApiKey, type UsageReader } from "./usage_access.ts";
 
 /**
  * Reads every limit that applies, exactly: what no counter has is summed by the reports thread.
  *
- * @param options `signal`: cancels the sums.
+ * @param options Who reads the sums, and what cancels them.
  * @throws {AppError} `unavailable`. @throws {DatabaseError}
  */
 export async function readLimits(
   { database, reports, clock }: Pick<SessionContext, "database" | "reports" | "clock">,
-  { signal, ...which }: Omit<LimitQuery, "now"> & { readonly signal?: AbortSignal | undefined },
+  which: Omit<LimitQuery, "now">,
+  options: ReportOptions,
 ): Promise<LimitStanding[]> {
   const now = clock();
   const rows = await findLimitStandings(database, { ...which, now });
   const { organizationId } = which;
-  return (await sumMissing({ reports }, { organizationId, rows, now }, signal)).map(limitStanding);
+  return (await sumMissing({ reports }, { organizationId, rows, now }, options)).map(limitStanding);
 }
 
 /**
@@ -41,12 +44,12 @@ export async function sumMissing(
     readonly rows: readonly LimitStandingRow[];
     readonly now: number;
   },
-  signal?: AbortSignal,
+  options: ReportOptions,
 ): Promise<LimitUsage[]> {
   const limits = rows.filter(({ used }) => used === null);
   const sums = limits.length === 0
     ? []
-    : await reports.read("sumLimits", { organizationId, limits, now }, signal);
+    : await reports.read("sumLimits", { organizationId, limits, now }, options);
   const summed = new Map(limits.map(({ limitId }, at) => [limitId, sums[at]]));
   return rows.map((row) => usageOf(row, row.used ?? summed.get(row.limitId) ?? noUsage, now));
 }
@@ -75,15 +78,15 @@ function usageOf(
  */
 export async function readOwnLimits(
   context: Context,
-  reader: UsageReader,
+  by: UsageReader,
   signal: AbortSignal,
 ): Promise<LimitStanding[]> {
-  if (typeof reader !== "string") {
-    const { organizationId } = requireActiveOrganization(reader, "usage.read");
-    return await readLimits(context, { organizationId, signal });
+  if (typeof by !== "string") {
+    const { organizationId } = requireActiveOrganization(by, "usage.read");
+    return await readLimits(context, { organizationId }, { reader: membersOf(organizationId), signal });
   }
-  const { id: apiKeyId, organizationId } = await requireApiKey(context, reader, "usage:read");
-  return await readLimits(context, { organizationId, apiKeyId, signal });
+  const { id: apiKeyId, organizationId } = await requireApiKey(context, by, "usage:read");
+  return await readLimits(context, { organizationId, apiKeyId }, { reader: keysOf(organizationId), signal });
 }
 
 /**
@@ -97,5 +100,8 @@ export async function readKeyLimits(
   { apiKeyId, signal }: { apiKeyId: string; signal: AbortSignal },
 ): Promise<LimitStanding[]> {
   const { organizationId } = requireActiveOrganization(session, "usage.read");
-  return await readLimits(context, { organizationId, apiKeyId, signal });
+  return await readLimits(context, { organizationId, apiKeyId }, {
+    reader: membersOf(organizationId),
+    signal,
+  });
 }

@@ -22,7 +22,7 @@ export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: {
 }
 
 /**
- * Adds up usage of the reader's organization.
+ * Adds up usage of the organization of a key or a session.
  *
  * @param options `signal`: cancels the report.
  * @returns JSON of a limited number of sums, or CSV of any number with the range as its head, such as
@@ -31,12 +31,12 @@ export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: {
  */
 export async function sumUsage(
   context: Context,
-  reader: UsageReader,
+  by: UsageReader,
   { query, format, signal }: { query: UsageQuery; format: "json" | "csv"; signal: AbortSignal },
 ): Promise<ReportBytes> {
-  const scope = await usageScope(context, reader);
+  const { scope, reader } = await usageScope(context, by);
   const report = format === "json" ? "usageJson" : "usageCsv";
-  return await context.reports.bytes(report, { ...query, ...scope }, signal);
+  return await context.reports.bytes(report, { ...query, ...scope }, { reader, signal });
 }
 
 /** @returns The totals of each metric of the active organization. @throws {AppError} `forbidden`, `range_too_long`, `unavailable`. */
@@ -45,8 +45,8 @@ export async function readMetricTotals(
   session: Session,
   { query, signal }: { query: MetricTotalsQuery; signal: AbortSignal },
 ): Promise<MetricTotal[]> {
-  const scope = await usageScope(context, session);
-  return await context.reports.read("readMetricTotals", { ...query, ...scope }, signal);
+  const { scope, reader } = await usageScope(context, session);
+  return await context.reports.read("readMetricTotals", { ...query, ...scope }, { reader, signal });
 }
 
 /** @returns What the usage page shows of the active organization. @throws {AppError} `forbidden`, `unavailable`. */
@@ -55,8 +55,8 @@ export async function readUsageOverview(
   session: Session,
   { query, signal }: { query: UsageOverviewQuery; signal: AbortSignal },
 ): Promise<UsageOverview> {
-  const scope = await usageScope(context, session);
-  return await context.reports.read("readUsageOverview", { ...query, ...scope }, signal);
+  const { scope, reader } = await usageScope(context, session);
+  return await context.reports.read("readUsageOverview", { ...query, ...scope }, { reader, signal });
 }
 
 /**
@@ -68,8 +68,8 @@ export async function readKeyUsage(
   session: Session,
   { query, signal }: { query: KeyUsageQuery; signal: AbortSignal },
 ): Promise<Map<string, KeyUsage>> {
-  const scope = await usageScope(context, session);
-  return await context.reports.read("readKeyUsage", { ...query, ...scope }, signal);
+  const { scope, reader } = await usageScope(context, session);
+  return await context.reports.read("readKeyUsage", { ...query, ...scope }, { reader, signal });
 }
 
 /** @returns The usage of one key of the active organization. @throws {AppError} `forbidden`, `unavailable`. */
@@ -78,6 +78,6 @@ export async function readKeyReport(
   session: Session,
   { query, signal }: { query: KeyReportQuery; signal: AbortSignal },
 ): Promise<KeyReport> {
-  const scope = await usageScope(context, session);
-  return await context.reports.read("readKeyReport", { ...query, ...scope }, signal);
+  const { scope, reader } = await usageScope(context, session);
+  return await context.reports.read("readKeyReport", { ...query, ...scope }, { reader, signal });
 }

@@ -11,6 +11,7 @@ import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
 import { requireActiveOrganization } from "../organization/membership.ts";
 import type { ReportScope } from "../reports/report_context.ts";
+import { keysOf, membersOf, type ReportReader } from "../reports/report_reader.ts";
 
 /** Who reads usage: an API key, given by its hash, or a session in its active organization. */
 export type UsageReader = string | Session;
@@ -58,12 +59,20 @@ export function noteApiKeyUse(
 }
 
 /**
- * @returns The organization whose usage is read.
+ * Finds the organization whose usage is read.
+ *
+ * @returns The scope of a report about it, and whose share the report takes.
  * @throws {AppError} `invalid_api_key`, `organization_suspended`, `permission_missing`, `forbidden`.
  */
-export async function usageScope(context: Context, reader: UsageReader): Promise<ReportScope> {
-  const { organizationId } = typeof reader === "string"
-    ? await requireApiKey(context, reader, "usage:read")
-    : requireActiveOrganization(reader, "usage.read");
-  return { organizationId, now: context.clock() };
+export async function usageScope(
+  context: Context,
+  by: UsageReader,
+): Promise<{ scope: ReportScope; reader: ReportReader }> {
+  const { organizationId } = typeof by === "string"
+    ? await requireApiKey(context, by, "usage:read")
+    : requireActiveOrganization(by, "usage.read");
+  return {
+    scope: { organizationId, now: context.clock() },
+    reader: typeof by === "string" ? keysOf(organizationId) : membersOf(organizationId),
+  };
 }

@@ -48,11 +48,11 @@ export async function listUsageRecords(
   keyHash: string,
   { query, signal }: { query: UsageRecordQuery; signal: AbortSignal },
 ): Promise<{ usageRecords: UsageRecord[]; nextCursor: string | null }> {
-  const scope = await usageScope(context, keyHash);
+  const { scope, reader } = await usageScope(context, keyHash);
   const { usageRecords, nextCursor } = await context.reports.read("readUsageRecordPage", {
     ...query,
     ...scope,
-  }, signal);
+  }, { reader, signal });
   return {
     nextCursor,
     usageRecords: usageRecords.map(withoutNames),
@@ -69,8 +69,8 @@ export async function viewUsageRecords(
   session: Session,
   { query, signal }: { query: UsageRecordViewQuery; signal: AbortSignal },
 ): Promise<UsageRecordView> {
-  const scope = await usageScope(context, session);
-  return await context.reports.read("readUsageRecordView", { ...query, ...scope }, signal);
+  const { scope, reader } = await usageScope(context, session);
+  return await context.reports.read("readUsageRecordView", { ...query, ...scope }, { reader, signal });
 }
 
 /** @returns A record of the key's organization. @throws {AppError} As {@linkcode usageScope}; `not_found`. */
@@ -84,7 +84,7 @@ export async function readNamedUsageRecord(
   reader: UsageReader,
   id: string,
 ): Promise<NamedUsageRecord> {
-  const { organizationId } = await usageScope(context, reader);
+  const { scope: { organizationId } } = await usageScope(context, reader);
   const ids = await context.recorder.recordIds();
   const reference = ids.parse(id);
   const row = reference === null

@@ -10,6 +10,7 @@ import { microsToDecimal } from "../../domain/meter/quantity.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
+import { voidsOf } from "../reports/report_reader.ts";
 import type { VoidedRecord } from "./remaining_extremes.ts";
 
 /** Who voids. */
@@ -56,7 +57,10 @@ export async function voidRecordAs(
     const { organizationId } = record;
     if (attempt > 0) {
       const scan: VoidedRecord = { organizationId, now, seq: record.seq };
-      remaining = await reports.read("findRemainingExtremes", scan, signal);
+      remaining = await reports.read("findRemainingExtremes", scan, {
+        reader: voidsOf(organizationId),
+        signal,
+      });
     }
     const audit = insertAuditEvent(actor, {
       action: "usage.voided",

@@ -1,8 +1,10 @@
 // The audit log as operators read it: what operators did, or everything in the log of one organization.
+import type { OperatorActor } from "../../domain/actor.ts";
 import type { SessionContext } from "../context.ts";
 import { type AuditFilter, rangeOf, readAuditPage } from "../audit.ts";
 import { type OperatorAuditEvent, toOperatorAuditEvent } from "../audit_csv.ts";
 import type { PageInput } from "../pages.ts";
+import { operatorReader } from "../reports/report_reader.ts";
 import type { ReportBytes } from "../reports/reports.ts";
 import { resolveOrganization } from "./organizations.ts";
 
@@ -26,11 +28,14 @@ export async function listOperatorAudit(
 /** Reads all matching entries. @returns CSV. @throws {AppError} As {@linkcode listOperatorAudit}; `unavailable`. */
 export async function readOperatorAuditCsv(
   context: SessionContext,
-  { organization, ...filter }: OperatorAuditFilter,
-  signal: AbortSignal,
+  actor: OperatorActor,
+  { organization, signal, ...filter }: OperatorAuditFilter & { signal: AbortSignal },
 ): Promise<ReportBytes> {
   const query = { organizationId: await logOf(context, organization), ...rangeOf(filter) };
-  return await context.reports.bytes("operatorAuditCsv", { query, now: context.clock() }, signal);
+  return await context.reports.bytes("operatorAuditCsv", { query, now: context.clock() }, {
+    reader: operatorReader(actor),
+    signal,
+  });
 }
 
 async function logOf(context: SessionContext, organization: string | undefined): Promise<string | null> {

@@ -7,7 +7,9 @@ import {
   loweredLimits,
 } from "../../domain/operator/lowered_limits.ts";
 import { eachNumber } from "../../domain/operator/plan.ts";
+import type { OperatorActor } from "../../domain/actor.ts";
 import type { SessionContext } from "../context.ts";
+import { operatorReader } from "../reports/report_reader.ts";
 import type { OrganizationPlanChange } from "./organization_plan.ts";
 import { getOrganization } from "./organizations.ts";
 import { getPlan, type PlanChange } from "./plans.ts";
@@ -19,14 +21,15 @@ import { getPlan, type PlanChange } from "./plans.ts";
  */
 export async function planLimitsBelowUse(
   context: SessionContext,
-  { id, limits, ...numbers }: PlanChange & { id: string },
+  actor: OperatorActor,
+  { id, limits, signal, ...numbers }: PlanChange & { id: string; signal?: AbortSignal },
 ): Promise<LimitsBelowUse> {
   const before = await getPlan(context, id);
   const after = effectiveLimits({ ...before, limits: [] }, {
     ...eachNumber((name) => numbers[name] ?? null),
     limits: limits ?? before.limits,
   });
-  return await limitsBelowUse(context, { planId: id }, { before, after });
+  return await limitsBelowUse(context, actor, { planId: id }, { before, after, signal });
 }
 
 /**
@@ -37,7 +40,11 @@ export async function planLimitsBelowUse(
  */
 export async function organizationLimitsBelowUse(
   context: SessionContext,
-  { idText, planId, overrides = {} }: OrganizationPlanChange & { idText: string },
+  actor: OperatorActor,
+  { idText, planId, overrides = {}, signal }: OrganizationPlanChange & {
+    idText: string;
+    signal?: AbortSignal;
+  },
 ): Promise<LimitsBelowUse> {
   const { id, overrides: own, ...organization } = await getOrganization(context, idText);
   const before = effectiveLimits(await getPlan(context, organization.planId), own);
@@ -48,16 +55,22 @@ export async function organizationLimitsBelowUse(
     }),
     limits: overrides.limits ?? own.limits,
   });
-  return await limitsBelowUse(context, { organizationId: id }, { before, after });
+  return await limitsBelowUse(context, actor, { organizationId: id }, { before, after, signal });
 }
 
 async function limitsBelowUse(
   { reports, clock }: SessionContext,
+  actor: OperatorActor,
   which: LimitedOrganizations,
-  { before, after }: { before: EffectiveLimits; after: EffectiveLimits },
+  { before, after, signal }: {
+    before: EffectiveLimits;
+    after: EffectiveLimits;
+    signal: AbortSignal | undefined;
+  },
 ): Promise<LimitsBelowUse> {
   const lowered = loweredLimits(before, after);
   const isNone = lowered.limits.length === 0 && Object.keys(lowered.numbers).length === 0;
   if (isNone) return { organizationCount: 0, found: [], isComplete: true };
-  return await reports.read("searchLimitsBelowUse", { which, lowered, now: clock() });
+  const input = { which, lowered, now: clock() };
+  return await reports.read("searchLimitsBelowUse", input, { reader: operatorReader(actor), signal });
 }

@@ -5,6 +5,7 @@ import {
   insertOperatorToken,
   markOperatorTokenRevoked,
   type OperatorTokenRow,
+  selectOperatorToken,
 } from "../../db/operator/operator_tokens.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { apiKeyStatus } from "../../domain/api_key.ts";
@@ -14,7 +15,7 @@ import { type OperatorScope, operatorScopes } from "../../domain/operator/operat
 import { generateOperatorToken, type OperatorToken } from "../../domain/operator/operator_token.ts";
 import { hashSecretToken } from "../../domain/secret_token.ts";
 import { isoTime } from "../../domain/time.ts";
-import { writeChange } from "../change.ts";
+import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 
@@ -105,11 +106,11 @@ export async function revokeOperatorToken(
   id: string,
 ): Promise<OperatorToken> {
   const { name } = await getOperatorToken(context, id);
-  await writeChange(context, actor, {
+  const { row } = await writeAndRead<OperatorTokenRow>(context, actor, {
     statement: markOperatorTokenRevoked(id, context.clock()),
     entry: { action: "operator_token.revoked", organizationId: null, target: { id, name } },
-  });
-  return await getOperatorToken(context, id);
+  }, selectOperatorToken(id));
+  return toToken(row, context.clock());
 }
 
 function toToken(row: OperatorTokenRow, now: number): OperatorToken {

@@ -1,8 +1,7 @@
-// Organizations with their counts, read by the reports thread: there may be 100,000, and any number of keys in each.
+// A page of organizations, read by the reports thread: there may be 100,000.
 import { Buffer } from "node:buffer";
 import { parseLimits } from "../../db/meter/limit_rows.ts";
 import {
-  findOperatedOrganization,
   findOperatedOrganizations,
   type OperatedOrganizationRow,
   type OrganizationPosition,
@@ -30,15 +29,6 @@ export async function readOrganizationPage(
   return { organizations: rows.map(toOrganization), nextCursor };
 }
 
-/** @returns One organization, or null. */
-export async function readOrganization(
-  { database }: ReportContext,
-  { id, now }: { id: string } & OperatorReportScope,
-): Promise<OperatedOrganization | null> {
-  const row = await findOperatedOrganization(database, id, now);
-  return row === undefined ? null : toOrganization(row);
-}
-
 /** The position of a row instead of its id, so that it stays valid after the organization is renamed or deleted. */
 function cursorOf({ number, name }: OrganizationPosition): string {
   return Buffer.from(`${number}:${name}`).toString("base64url");
@@ -50,7 +40,8 @@ function positionOf(cursor: string): OrganizationPosition {
   return { number: Number(number), name };
 }
 
-function toOrganization(row: OperatedOrganizationRow): OperatedOrganization {
+/** @returns The public form of an organization. */
+export function toOrganization(row: OperatedOrganizationRow): OperatedOrganization {
   return {
     id: row.id,
     name: row.name,

@@ -53,7 +53,7 @@ export async function inviteMember(
   { idText, ...invitation }: { idText: string; email: string; role: Role; name?: string | undefined },
 ): Promise<Invitation> {
   const organization = await resolveOrganization(context, idText);
-  return await inviteToOrganization(context, actor, { organization, ...invitation });
+  return (await inviteToOrganization(context, actor, { organization, ...invitation })).invitation;
 }
 
 /** Revokes an open invitation and its links, effective immediately. @throws {AppError} `not_found`. */

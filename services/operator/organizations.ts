@@ -4,9 +4,16 @@ import { timezoneRows } from "../../db/meter/limit_windows.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import { DatabaseError } from "../../db/engine/database.ts";
 import {
+  findOperatedOrganization,
   findOrganizationReference,
+  hasTooManyKeys,
   insertOperatedOrganization,
+  type MetadataChange,
   type OrganizationReference,
+  type OrganizationUse,
+  requireMetadataFits,
+  selectOrganization,
+  type StoredOrganization,
   updateExternalId,
   updateMetadata,
   updateOperatedName,
@@ -21,11 +28,12 @@ import {
   type OperatedOrganization,
   type OrganizationStatus,
 } from "../../domain/operator/organization.ts";
-import { type Change, writeChange } from "../change.ts";
+import { type Change, rowOf, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { inviteToOrganization } from "../organization/invitations.ts";
 import type { PageInput } from "../pages.ts";
-import type { OrganizationFilter } from "./organization_list.ts";
+import { operatorReader } from "../reports/report_reader.ts";
+import { type OrganizationFilter, toOrganization } from "./organization_list.ts";
 import { type OrganizationPlanChange, planChangesOf, requirePlan } from "./organization_plan.ts";
 
 /**
@@ -50,9 +58,12 @@ export async function resolveOrganization(
 /** Lists organizations, the newest first or by name. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function listOrganizations(
   { reports, clock }: SessionContext,
+  actor: OperatorActor,
   input: OrganizationFilter & PageInput,
 ): Promise<{ organizations: OperatedOrganization[]; nextCursor: string | null }> {
-  return await reports.read("readOrganizationPage", { ...input, now: clock() });
+  return await reports.read("readOrganizationPage", { ...input, now: clock() }, {
+    reader: operatorReader(actor),
+  });
 }
 
 /** @throws {AppError} `not_found`. */
@@ -60,12 +71,14 @@ export async function getOrganization(
   context: SessionContext,
   idText: string,
 ): Promise<OperatedOrganization> {
-  const { reports, clock } = context;
-  const { id } = await resolveOrganization(context, idText);
-  // Counted on the reports thread: an organization can have any number of revoked keys.
-  const organization = await reports.read("readOrganization", { id, now: clock() });
-  if (organization === null) throw notFoundError();
-  return organization;
+  return toOrganization(await findOrganization(context, idText));
+}
+
+async function findOrganization({ database, clock }: SessionContext, idText: string) {
+  const { id } = await resolveOrganization({ database }, idText);
+  const row = await findOperatedOrganization(database, id, clock());
+  if (row === undefined) throw notFoundError();
+  return row;
 }
 
 /** What creating an organization takes. */
@@ -100,15 +113,17 @@ export async function createOrganization(
     insertAuditEvent(actor, entry, { now }).statement,
     ...timezoneRows(timezone, now),
   ];
-  await withReferences(context, { id, externalId, planId }, async () => {
-    if (owner === undefined) await context.writeAs(actor, batch);
-    else {
-      const organization = { id, name };
-      await inviteToOrganization(context, actor, { ...owner, organization, role: "OWNER", before: batch });
-    }
+  const select = [selectOrganization(id)];
+  const results = await withReferences(context, { id, externalId, planId }, async () => {
+    if (owner === undefined) return await context.writeAs(actor, [...batch, ...select]);
+    const organization = { id, name };
+    const invitation = { ...owner, organization, role: "OWNER", before: batch, select } as const;
+    return (await inviteToOrganization(context, actor, invitation)).results;
   });
-  return await getOrganization(context, id);
+  return toOrganization({ ...rowOf<StoredOrganization>(results, -1), ...noUse });
 }
+
+const noUse: OrganizationUse = { members: 0, activeApiKeys: 0, lastUsedAt: null };
 
 /** What to change; what is left out stays. */
 export interface OrganizationChange extends OrganizationPlanChange {
@@ -117,7 +132,7 @@ export interface OrganizationChange extends OrganizationPlanChange {
   readonly externalId?: string | null | undefined;
   readonly status?: OrganizationStatus | undefined;
   /** Values by key; null removes the key. Other keys stay. */
-  readonly metadata?: Readonly<Record<string, string | null>> | undefined;
+  readonly metadata?: MetadataChange | undefined;
 }
 
 /**
@@ -130,21 +145,27 @@ export async function changeOrganization(
   actor: OperatorActor,
   { idText, ...change }: OrganizationChange & { idText: string },
 ): Promise<OperatedOrganization> {
-  const before = await getOrganization(context, idText);
+  const row = await findOrganization(context, idText);
+  const before = toOrganization(row);
   const { id } = before;
-  requireMetadataFits(before, change.metadata);
+  const { externalId = null, planId, metadata } = change;
   const now = context.clock();
   const changes = [...changesOf(before, change, now), ...await planChangesOf(context, before, change)];
   const batch = changes.flatMap(({ statement, entry, after }) => {
     const audit = insertAuditEvent(actor, entry, { now });
     return [statement, audit.statement, ...(after?.({ now, audited: audit.id }) ?? [])];
   });
-  const { externalId = null, planId } = change;
-  await withReferences(context, { id, externalId, planId }, () => context.writeAs(actor, batch));
-  const after = await getOrganization(context, id);
-  // Someone else added keys at the same time.
-  requireMetadataFits(after, change.metadata);
-  return after;
+  const results = await withReferences(
+    context,
+    { id, externalId, planId, metadata },
+    () =>
+      context.writeAs(actor, [
+        ...(metadata === undefined ? [] : [requireMetadataFits(id, metadata)]),
+        ...batch,
+        selectOrganization(id),
+      ]),
+  );
+  return toOrganization({ ...row, ...rowOf<StoredOrganization>(results, -1) });
 }
 
 /**
@@ -187,7 +208,7 @@ function changesOf(
   }
   if (metadata !== undefined) {
     const entry = { ...about, action: "organization.metadata_changed" } as const;
-    changes.push({ statement: updateMetadata(id, metadata, { keysMax: metadataKeysMax }), entry });
+    changes.push({ statement: updateMetadata(id, metadata), entry });
   }
   if (status !== undefined) {
     const action = status === "suspended" ? "organization.suspended" : "organization.resumed";
@@ -196,31 +217,29 @@ function changesOf(
   return changes;
 }
 
-/** @throws {AppError} `validation_failed` if metadata would have too many keys after a change. */
-function requireMetadataFits(
-  { metadata }: OperatedOrganization,
-  change: OrganizationChange["metadata"] = {},
-) {
-  const after = Object.entries({ ...metadata, ...change }).filter(([, value]) => value !== null);
-  if (after.length <= metadataKeysMax) return;
-  throw validationError([{ path: "metadata", message: `must have at most ${metadataKeysMax} keys.` }]);
-}
-
 /**
- * Writes an organization with an external id or a plan.
+ * Writes an organization with an external id, a plan, or metadata.
  *
- * @throws {AppError} `external_id_taken`, `validation_failed` for an unknown plan, and what `write` throws.
+ * @throws {AppError} `external_id_taken`, `validation_failed` for an unknown plan and too many keys of metadata, and what `write` throws.
  */
-async function withReferences(
+async function withReferences<T>(
   { database }: SessionContext,
-  { id, externalId, planId }: { id: string; externalId: string | null; planId: string | undefined },
-  write: () => Promise<unknown>,
-): Promise<void> {
+  { id, externalId, planId, metadata }: {
+    readonly id: string;
+    readonly externalId: string | null;
+    readonly planId: string | undefined;
+    readonly metadata?: MetadataChange | undefined;
+  },
+  write: () => Promise<T>,
+): Promise<T> {
   try {
-    await write();
+    return await write();
   } catch (error) {
     if (!(error instanceof DatabaseError && error.kind === "constraint")) throw error;
     if (planId !== undefined) await requirePlan(database, planId);
+    if (metadata !== undefined && await hasTooManyKeys(database, id, metadata)) {
+      throw validationError([{ path: "metadata", message: `must have at most ${metadataKeysMax} keys.` }]);
+    }
     const other = externalId === null ? undefined : await findOrganizationReference(database, { externalId });
     if (other === undefined || other.id === id) throw error;
     throw new AppError("external_id_taken", `Another organization (${other.id}) has this external id.`);

@@ -2,11 +2,14 @@
 import { parseLimits, replaceLimits } from "../../db/meter/limit_rows.ts";
 import {
   deletePlanRow,
+  findPlan,
   findPlanReference,
+  findPlans,
   insertPlan,
   makePlanDefault,
   planNumber,
   type PlanRow,
+  selectPlan,
   updatePlan,
 } from "../../db/operator/plans.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
@@ -22,7 +25,7 @@ import {
   type PlanNumbersChange,
 } from "../../domain/operator/plan.ts";
 import { isoTime } from "../../domain/time.ts";
-import { writeChange } from "../change.ts";
+import { rowOf, writeAndRead, writeAndReadAll, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { invalidCursorError, type PageInput, readPage } from "../pages.ts";
 
@@ -31,22 +34,20 @@ export async function listPlans(
   context: SessionContext,
   { limit, cursor }: PageInput,
 ): Promise<{ plans: Plan[]; nextCursor: string | null }> {
-  const { reports, clock } = context;
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalidCursorError();
   const after = cursor === undefined ? undefined : Number(cursor);
   const { rows, nextCursor } = await readPage(
-    (limit) => reports.read("readPlans", { limit, after, now: clock() }),
+    (limit) => findPlans(context.database, { limit, after }),
     { limit, cursorOf: ({ number }) => String(number) },
   );
-  return { plans: rows.map((row) => toPlan(context, row)), nextCursor };
+  return { plans: rows.map((row) => toPlan(context, row, row.organizations)), nextCursor };
 }
 
 /** @throws {AppError} `not_found`. */
 export async function getPlan(context: SessionContext, id: string): Promise<Plan> {
-  const { reports, clock } = context;
-  const row = isId("plan", id) ? await reports.read("readPlan", { id, now: clock() }) : null;
-  if (row === null) throw notFoundError();
-  return toPlan(context, row);
+  const row = isId("plan", id) ? await findPlan(context.database, id) : undefined;
+  if (row === undefined) throw notFoundError();
+  return toPlan(context, row, row.organizations);
 }
 
 /** What creating a plan takes. */
@@ -66,15 +67,15 @@ export async function createPlan(
 ): Promise<Plan> {
   const { name, requestsPerSecond = context.config.apiKeyRequestsPerSecond } = input;
   const id = newId("plan");
-  const isCreated = await writeChange(context, actor, {
+  const { isMade, results } = await writeAndReadAll(context, actor, {
     statement: insertPlan({ ...input, id, requestsPerSecond, now: context.clock() }, { plansMax }),
     entry: { action: "plan.created", organizationId: null, target: { id, name } },
     after: (audited) => [
       ...replaceLimits({ column: "plan", number: planNumber(id) }, limits, audited),
       ...(isDefault ? makePlanDefault(id, audited) : []),
     ],
-  });
-  if (isCreated) return await getPlan(context, id);
+  }, [selectPlan(id)]);
+  if (isMade) return toPlan(context, rowOf<PlanRow>(results, -1), 0);
   throw await findPlanReference(context.database, { name }) === undefined
     ? new AppError("limit_reached", `There can be at most ${plansMax} plans. Delete one first.`)
     : planTakenError();
@@ -107,7 +108,7 @@ export async function changePlan(
   const numbers = Object.fromEntries(
     planNumberNames.flatMap((number) => details[number] === undefined ? [] : [[number, change[number]]]),
   );
-  const isChanged = await writeChange(context, actor, {
+  const { isMade, row } = await writeAndRead<PlanRow>(context, actor, {
     statement: updatePlan(id, { ...numbers, name }),
     entry: { action: "plan.changed", organizationId: null, target: { id, name }, details },
     after: (audited) => [
@@ -116,10 +117,9 @@ export async function changePlan(
         : replaceLimits({ column: "plan", number: planNumber(id) }, limits, audited)),
       ...(isDefault ? makePlanDefault(id, audited) : []),
     ],
-  });
-  const after = await getPlan(context, id);
-  if (!isChanged) throw planTakenError();
-  return after;
+  }, selectPlan(id));
+  if (!isMade) throw planTakenError();
+  return toPlan(context, row, before.organizationCount);
 }
 
 /** Deletes a plan. @throws {AppError} `not_found`, `plan_in_use` for the default plan and one that organizations have. */
@@ -160,7 +160,7 @@ function planTakenError(): AppError {
   return new AppError("plan_taken", "There is already a plan with this name.");
 }
 
-function toPlan({ config }: SessionContext, row: PlanRow): Plan {
+function toPlan({ config }: SessionContext, row: PlanRow, organizationCount: number): Plan {
   return {
     id: row.id,
     name: row.name,
@@ -170,7 +170,7 @@ function toPlan({ config }: SessionContext, row: PlanRow): Plan {
     requestsPerSecond: row.requestsPerSecond ?? config.apiKeyRequestsPerSecond,
     usageSeriesMax: row.usageSeriesMax,
     limits: parseLimits(row.limits).filter(hasQuantity),
-    organizationCount: row.organizations,
+    organizationCount,
     createdAt: isoTime(row.createdAt),
   };
 }

@@ -33,6 +33,7 @@ import {
 import { isoTime } from "../../domain/time.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { invalidCursorError, type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { operatorReader, statementReader } from "../reports/report_reader.ts";
 import type { ReportBytes } from "../reports/reports.ts";
 import { parseLineCursor } from "./statement_lines.ts";
 
@@ -71,8 +72,11 @@ export interface StatementLineFilter {
  */
 export async function readStatement(
   context: SessionContext,
-  id: string,
-  { limit, cursor, organizationId, signal }: PageInput & StatementLineFilter & { signal: AbortSignal },
+  actor: OperatorActor,
+  { id, limit, cursor, organizationId, signal }: PageInput & StatementLineFilter & {
+    id: string;
+    signal: AbortSignal;
+  },
 ): Promise<{
   statement: Statement;
   totals: StatementTotal[] | null;
@@ -86,7 +90,10 @@ export async function readStatement(
   }
   const query = { statement: row.number, organizationId, after, limit };
   const page = { query, now: context.clock() };
-  const { rows, nextCursor, totals } = await context.reports.read("readStatementLines", page, signal);
+  const { rows, nextCursor, totals } = await context.reports.read("readStatementLines", page, {
+    reader: operatorReader(actor),
+    signal,
+  });
   return {
     statement: toStatement(row),
     totals: totals?.map(({ lines, ...total }) => ({ ...toAmount(total), lines })) ?? null,
@@ -112,6 +119,7 @@ export interface OrganizationStatement {
 /** @returns The newest statements, with the quantities of one organization and metric. @throws {AppError} `unavailable`. */
 export async function listOrganizationStatements(
   { database, reports, clock }: SessionContext,
+  actor: OperatorActor,
   { organizationId, metric, limit, signal }: {
     organizationId: string;
     metric: string | null;
@@ -120,11 +128,12 @@ export async function listOrganizationStatements(
   },
 ): Promise<OrganizationStatement[]> {
   const rows = await findStatements(database, { limit });
+  const reader = operatorReader(actor);
   return await Promise.all(rows.map(async (row) => {
     const statement = toStatement(row);
     if (row.status === "closing") return { statement, quantity: null, hasAdjustments: false };
     const query = { statement: row.number, organizationId, after: undefined, limit: pageItemsDefault };
-    const found = await reports.read("readStatementLines", { query, now: clock() }, signal);
+    const found = await reports.read("readStatementLines", { query, now: clock() }, { reader, signal });
     const totals = found.totals?.filter((total) => total.metric === metric) ?? [];
     return {
       statement,
@@ -139,15 +148,18 @@ export async function listOrganizationStatements(
 /** @returns The lines of a closed statement as CSV. @throws {AppError} `not_found`, `statement_not_closed`. */
 export async function readStatementCsv(
   context: SessionContext,
-  id: string,
-  { signal, ...filter }: StatementLineFilter & { signal: AbortSignal },
+  actor: OperatorActor,
+  { id, signal, ...filter }: StatementLineFilter & { id: string; signal: AbortSignal },
 ): Promise<{ period: string; report: ReportBytes }> {
   const { number, period, status } = await requireStatement(context, id);
   if (status === "closing") throw notClosedError(period);
   const query = { statement: number, ...filter };
   return {
     period,
-    report: await context.reports.bytes("statementCsv", { period, query, now: context.clock() }, signal),
+    report: await context.reports.bytes("statementCsv", { period, query, now: context.clock() }, {
+      reader: operatorReader(actor),
+      signal,
+    }),
   };
 }
 
@@ -164,7 +176,7 @@ export interface ClosedStatement {
  *
  * @param input `waitMs`: how long to wait for the end, in milliseconds.
  * @returns The statement, which may still be `closing`.
- * @throws {AppError} `validation_failed`, `month_not_ended`, `statement_out_of_order`, `unavailable`. As `writeAs`.
+ * @throws {AppError} `validation_failed`, `month_not_ended`, `statement_out_of_order`. As `writeAs`.
  */
 export async function closeStatement(
   context: SessionContext,
@@ -177,16 +189,21 @@ export async function closeStatement(
     (batch) => context.writeAs(actor, batch),
   );
   if (row.status === "closed") return { statement: toStatement(row), isNew };
-  const closing = completeStatement(context, row.id, (batch) => context.writeAs(actor, batch));
-  let isWaiting = true;
-  closing.catch((error) => isWaiting ? undefined : context.onBackgroundError(error));
+  // The month is being closed from now on, and the background work of any server continues after an error.
+  const closing = completeStatement(context, row.id, (batch) => context.writeAs(actor, batch))
+    .catch((error: unknown) => {
+      if (error instanceof AppError && error.code !== "unavailable") return error;
+      context.onBackgroundError(error);
+      return undefined;
+    });
   const { promise: timeout, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, waitMs);
+  const timer = setTimeout(() => resolve(undefined), waitMs);
   try {
-    const closed = await Promise.race([closing, timeout]) ?? await requireStatement(context, row.id);
+    const closed = await Promise.race([closing, timeout]) ?? row;
+    // The operator's credential has stopped working.
+    if (closed instanceof AppError) throw closed;
     return { statement: toStatement(closed), isNew };
   } finally {
-    isWaiting = false;
     clearTimeout(timer);
   }
 }
@@ -224,11 +241,11 @@ async function beginStatement(
   if (!isPeriod(period)) {
     throw validationError([{ path: "period", message: "must be a month such as 2026-10." }]);
   }
-  for (let isNew = false;;) {
+  for (;;) {
     // In this order: if another server begins the statement between the two reads, it is found by the second.
     const newest = await findNewestStatement(database);
     const existing = await findStatementOf(database, period);
-    if (existing !== undefined) return { row: existing, isNew };
+    if (existing !== undefined) return { row: existing, isNew: false };
     const month = requireNextMonth(period, { newest, now: clock(), timezone: config.billingTimezone });
     const statement = { ...month, id: newId("stm"), number: (newest?.number ?? 0) + 1, createdAt: clock() };
     const entry = {
@@ -237,9 +254,11 @@ async function beginStatement(
       target: { id: statement.id, name: period },
     } as const;
     const audit = insertAuditEvent(actor, entry, { now: clock() });
-    // Another server may have begun one at the same time.
     const [inserted] = await write([insertStatement(statement), audit.statement]);
-    isNew = inserted?.changes === 1;
+    if (inserted?.changes === 1) {
+      return { row: { ...statement, status: "closing", progress: 0, closedAt: null }, isNew: true };
+    }
+    // Another server has begun one at the same time.
   }
 }
 
@@ -278,7 +297,9 @@ async function completeStatement(
     if (row === undefined) throw notFoundError();
     if (row.status === "closed") return row;
     const at = { number: row.number, progress: row.progress };
-    const step = await reports.read("readStatementStep", { ...at, now: clock() });
+    const step = await reports.read("readStatementStep", { ...at, now: clock() }, {
+      reader: statementReader,
+    });
     if (step === null) {
       await write([finishStatement(at, clock())]);
       continue;

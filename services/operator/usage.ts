@@ -1,9 +1,11 @@
 // Operators read the usage of any organizations, on the reports thread.
+import type { OperatorActor } from "../../domain/actor.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { readLimits } from "../meter/limits.ts";
 import { groupsOf } from "../meter/usage.ts";
 import type { UsageQuery } from "../meter/usage_sums.ts";
 import type { SessionContext } from "../context.ts";
+import { operatorReader } from "../reports/report_reader.ts";
 import type { ReportBytes } from "../reports/reports.ts";
 import { resolveOrganization } from "./organizations.ts";
 
@@ -21,10 +23,12 @@ export interface OperatorUsageQuery extends UsageQuery {
  */
 export async function sumUsageAsOperator(
   context: Pick<SessionContext, "database" | "reports" | "clock">,
+  actor: OperatorActor,
   { query, format, signal }: { query: OperatorUsageQuery; format: "json" | "csv"; signal: AbortSignal },
 ): Promise<ReportBytes> {
   const input = await operatorUsageInput(context, query);
-  return await context.reports.bytes(format === "json" ? "usageJson" : "usageCsv", input, signal);
+  const report = format === "json" ? "usageJson" : "usageCsv";
+  return await context.reports.bytes(report, input, { reader: operatorReader(actor), signal });
 }
 
 /** @returns The report's input. @throws {AppError} `not_found` for an unknown organization. */
@@ -40,9 +44,9 @@ export async function operatorUsageInput(
 /** Reads where the limits of an organization stand. @throws {AppError} `not_found`, `unavailable`. */
 export async function readLimitsAsOperator(
   context: Pick<SessionContext, "database" | "reports" | "clock">,
-  idText: string,
-  signal: AbortSignal,
+  actor: OperatorActor,
+  { idText, signal }: { idText: string; signal: AbortSignal },
 ): Promise<LimitStanding[]> {
   const { id: organizationId } = await resolveOrganization(context, idText);
-  return await readLimits(context, { organizationId, signal });
+  return await readLimits(context, { organizationId }, { reader: operatorReader(actor), signal });
 }

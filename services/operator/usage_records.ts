@@ -4,6 +4,7 @@ import { type OperatorActor, operatorIdentity } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import type { SessionContext } from "../context.ts";
 import { type VoidInput, voidRecordAs } from "../meter/usage_voids.ts";
+import { operatorReader } from "../reports/report_reader.ts";
 import {
   type OperatorRecordQuery,
   type OperatorUsageRecord,
@@ -18,9 +19,13 @@ import {
  */
 export async function listOperatorUsageRecords(
   { reports, clock }: SessionContext,
+  actor: OperatorActor,
   { query, signal }: { query: OperatorRecordQuery; signal: AbortSignal },
 ): Promise<{ usageRecords: OperatorUsageRecord[]; nextCursor: string | null }> {
-  return await reports.read("readOperatorRecordPage", { ...query, now: clock() }, signal);
+  return await reports.read("readOperatorRecordPage", { ...query, now: clock() }, {
+    reader: operatorReader(actor),
+    signal,
+  });
 }
 
 /** @returns A record of any organization. @throws {AppError} `not_found`. */

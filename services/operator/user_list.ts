@@ -1,6 +1,7 @@
 // Operators' lists of users.
 import { findListedUser, findUsers } from "../../db/operator/users.ts";
 import { listSessionsOfUser } from "../../db/sign_in/sessions.ts";
+import type { OperatorActor } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { operatorPageItemsMax, sessionsPerUserMax } from "../../domain/limits.ts";
@@ -8,6 +9,7 @@ import type { OperatorUser } from "../../domain/operator/user.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
 import type { PageInput } from "../pages.ts";
+import { operatorReader } from "../reports/report_reader.ts";
 import { sessionBounds } from "../sign_in/session_tokens.ts";
 import { toOperatorUser, type UserFilter } from "./user_page.ts";
 
@@ -25,10 +27,11 @@ export async function* allUsers({ database }: SessionContext): AsyncGenerator<re
 /** @returns Users, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function listUsers(
   { reports, clock }: SessionContext,
-  query: UserFilter & PageInput,
-  signal?: AbortSignal,
+  actor: OperatorActor,
+  { signal, ...query }: UserFilter & PageInput & { signal: AbortSignal },
 ) {
-  return await reports.read("readUserPage", { now: clock(), ...query }, signal);
+  const input = { now: clock(), ...query };
+  return await reports.read("readUserPage", input, { reader: operatorReader(actor), signal });
 }
 
 /** @returns A user with their sessions, last used first. @throws {AppError} `not_found`. */

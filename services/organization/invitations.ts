@@ -9,8 +9,9 @@ import {
   type InvitationRow,
   markInvitationRevoked,
   renewInvitation,
+  selectInvitation,
 } from "../../db/organization/invitations.ts";
-import type { Statement } from "../../db/engine/database.ts";
+import type { Statement, WriteResult } from "../../db/engine/database.ts";
 import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import type { AuditEntry } from "../../domain/audit.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
@@ -21,7 +22,7 @@ import { linkLifetimesMs } from "../../domain/mail/mail.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Invitation } from "../../domain/organization.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
-import { writeChange } from "../change.ts";
+import { rowOf, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
@@ -89,10 +90,11 @@ export async function createInvitation(
   const permit = requireMayInvite(actor, { organizationId, role });
   context.mail.requireMail();
   if (role === "OWNER") requireRecentAuthentication(actor, context.clock());
-  return await inviteToOrganization(context, permit, {
+  const invited = await inviteToOrganization(context, permit, {
     organization: { id: organizationId, name: permit.name },
     ...invitation,
   });
+  return invited.invitation;
 }
 
 /** Whom to invite to which organization. */
@@ -104,18 +106,21 @@ export interface NewInvitationInput {
   readonly name?: string | undefined;
   /** Statements to write before the invitation, in the same batch. */
   readonly before?: readonly Statement[];
+  /** Statements that read after it, in the same batch. */
+  readonly select?: readonly Statement[];
 }
 
 /**
  * Invites an email address for an operator, or for a member who may.
  *
+ * @returns The invitation, and the results of `select`.
  * @throws {AppError} As {@linkcode createInvitation} after its checks of the member.
  */
 export async function inviteToOrganization(
   context: SessionContext,
   by: Permit | OperatorActor,
-  { organization, role, name, before = [], ...input }: NewInvitationInput,
-): Promise<Invitation> {
+  { organization, role, name, before = [], select = [], ...input }: NewInvitationInput,
+): Promise<{ invitation: Invitation; results: readonly WriteResult[] }> {
   context.mail.requireMail();
   const email = canonicalEmail(input.email);
   if (email === null) {
@@ -133,14 +138,15 @@ export async function inviteToOrganization(
     details: { role },
   } as const;
   const invitation = { id, organizationId, email, role, invitedBy, now, expiresAt };
-  await sendEmail(context, by, {
+  const results = await sendEmail(context, by, {
     organization: organization.name,
     invitation: { ...invitation, name },
     entry,
     change: [...before, ...insertInvitation(invitation, { pendingMax: openInvitationsMax })],
     whyUnchanged: () => whyNotInvited(context, { organizationId, email }),
+    select: [selectInvitation(organizationId, id), ...select],
   });
-  return toInvitation(await findRow(context, { organizationId, id }), now);
+  return { invitation: toInvitation(rowOf<InvitationRow>(results, 0), now), results: results.slice(1) };
 }
 
 /**
@@ -159,7 +165,7 @@ export async function resendInvitation(context: SessionContext, actor: SessionAc
   const { id, email, role } = row;
   const entry = { action: "invitation.resent", organizationId, target: { id, name: email } } as const;
   const renewed = { ...key, now, expiresAt: now + linkLifetimesMs.invitation };
-  await sendEmail(context, permit, {
+  const results = await sendEmail(context, permit, {
     organization: permit.name,
     invitation: { id, organizationId, email, role, now },
     entry,
@@ -168,8 +174,9 @@ export async function resendInvitation(context: SessionContext, actor: SessionAc
       const { pending } = await findInvitationObstacles(context.database, { organizationId, email, now });
       return row.expiresAt <= now && pending >= openInvitationsMax ? pendingLimitError() : notFoundError();
     },
+    select: [selectInvitation(organizationId, id)],
   });
-  return toInvitation(await findRow(context, key), now);
+  return toInvitation(rowOf<InvitationRow>(results, 0), now);
 }
 
 /** Revokes an open invitation and its links, effective immediately. @throws {AppError} `not_found`, `forbidden`. */
@@ -197,13 +204,14 @@ export async function endInvitation(
 /**
  * Changes an invitation and sends its email, within all limits. Earlier links stop working.
  *
- * @param options `change`: statements of which the last one changes the invitation.
+ * @param options `change`: statements of which the last one changes the invitation. `select`: statements that read afterwards.
+ * @returns The results of `select`.
  * @throws {AppError} `rate_limited`, or the error of `whyUnchanged` if nothing was changed.
  */
 async function sendEmail(
   context: SessionContext,
   by: Permit | OperatorActor,
-  { organization, invitation, entry, change, whyUnchanged }: {
+  { organization, invitation, entry, change, whyUnchanged, select }: {
     organization: string;
     invitation: {
       id: string;
@@ -216,8 +224,9 @@ async function sendEmail(
     entry: AuditEntry;
     change: readonly Statement[];
     whyUnchanged: () => Promise<AppError>;
+    select: readonly Statement[];
   },
-): Promise<void> {
+): Promise<readonly WriteResult[]> {
   const { mail, mailBudgets, writeAs } = context;
   const member = "permission" in by ? by.actor : null;
   const actor = "permission" in by ? by.actor : by;
@@ -232,19 +241,22 @@ async function sendEmail(
   const isSenderUnverified = member !== null && !member.user.emailVerified;
   const about = () => ({ organizationId, target: { id: null, name: to } });
   const subject = `${member?.user.id ?? "operator"} ${organizationId}`;
-  await mailBudgets.auditLimit({ subject, actor, about }, async () => {
+  const results = await mailBudgets.auditLimit({ subject, actor, about }, async () => {
     if (member !== null) takeInvitationEmail(context, member, { organizationId, email: to });
-    await mailBudgets.spend({ kind: "invitation", to, isSenderUnverified }, async () => {
+    return await mailBudgets.spend({ kind: "invitation", to, isSenderUnverified }, async () => {
       const results = await writeAs(by, [
         ...change,
         audit.statement,
         ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
         ...mail.outgoing({ kind: "invitation", to, subject: id, fields }, { now, audited: audit.id }),
+        ...select,
       ]);
       if (results[change.length - 1]?.changes !== 1) throw await whyUnchanged();
+      return results.slice(-select.length);
     });
   });
   mail.wake();
+  return results;
 }
 
 async function findRow(context: SessionContext, { organizationId, id }: InvitationKey) {

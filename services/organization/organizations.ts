@@ -13,6 +13,7 @@ import {
   insertOrganization,
   markOrganizationDeleted,
   type OrganizationRow,
+  selectOrganization,
   updateOrganizationName,
 } from "../../db/organization/organizations.ts";
 import type { SessionActor } from "../../domain/actor.ts";
@@ -22,7 +23,7 @@ import { membershipsPerUserMax } from "../../domain/limits.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Organization } from "../../domain/organization.ts";
 import { isTypedName } from "../../domain/typed_name.ts";
-import { writeChange } from "../change.ts";
+import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { requireMembership } from "./membership.ts";
@@ -67,12 +68,11 @@ export async function renameOrganization(
   const { name: from } = permit;
   if (from === name) return await getOrganization(context, actor, id);
   const details = { from, to: name };
-  const isRenamed = await writeChange(context, permit, {
+  const { isMade, row } = await writeAndRead<OrganizationRow>(context, permit, {
     statement: updateOrganizationName({ id, ...details }),
     entry: { action: "organization.renamed", organizationId: id, target: { id, name }, details },
-  });
-  const organization = await getOrganization(context, actor, id);
-  if (isRenamed || organization.name === name) return organization;
+  }, selectOrganization(actor.user.id, id));
+  if (isMade || row.name === name) return toOrganization(row);
   throw unavailableError("Someone else just renamed the organization. Try again.");
 }
 
@@ -94,16 +94,16 @@ export async function transferOrganization(
   const member = await findMember(context.database, id, { userId, now });
   const target = { id: userId, name: member?.name ?? null };
   const formerOwner = { organizationId: id, userId: actor.user.id };
-  const isTransferred = await writeChange(context, permit, {
+  const { isMade, row } = await writeAndRead<OrganizationRow>(context, permit, {
     statement: promoteToOwner({ organizationId: id, userId }),
     entry: { action: "organization.transferred", organizationId: id, target },
     after: ({ audited }) => [
       demoteOwner(formerOwner, audited),
       endInvitationsBy({ ...formerOwner, now }, audited),
     ],
-  });
-  if (!isTransferred) throw notMember;
-  return await getOrganization(context, actor, id);
+  }, selectOrganization(actor.user.id, id));
+  if (!isMade) throw notMember;
+  return toOrganization(row);
 }
 
 /**

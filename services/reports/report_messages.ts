@@ -1,6 +1,7 @@
 // The messages to and from the reports thread.
 import type { DatabaseSource } from "../../db/engine/database.ts";
 import type { SentError } from "../sent_errors.ts";
+import type { ReportReader } from "./report_reader.ts";
 import type { ReportInput, ReportName } from "./report_types.ts";
 
 /** What the main thread sends: first `open`, then the port of each thread that wants reports, then `close`. */
@@ -21,10 +22,11 @@ export type ReportsRequest =
     readonly id: number;
     readonly name: ReportName;
     readonly input: ReportInput<ReportName>;
+    readonly reader: ReportReader;
   }
   /** The client has taken a part and can take another one, or it is gone. */
   | { readonly type: "more" | "cancel"; readonly id: number }
-  /** `drain`: the program stops. `close`: the thread needs no more reports. */
+  /** `drain`: the program stops, and only work is started. `close`: the thread needs no more reports. */
   | { readonly type: "drain" | "close" };
 
 /** What it receives. A report ends with `done` or `failed`. */

@@ -1,15 +1,16 @@
-// Schedules the reports thread. Reports run in time slices of some milliseconds, shared by round robin between organizations. A
+// Schedules the reports thread. Reports run in time slices of some milliseconds, shared by round robin between readers. A
 // report that waits for its client holds no slice and doesn't count as running.
 import { unavailableError } from "../../domain/errors.ts";
+import type { ReportReader } from "./report_reader.ts";
 
 /** How many reports there may be. */
 export interface ReportLimits {
   /** Slices at the same time: one where reading is synchronous. */
   readonly slicesMax: number;
-  /** Running reports of one organization, without those that wait for their clients. */
-  readonly runningPerOrganizationMax: number;
-  /** Open reports of one organization and of all: running, not yet started, or waiting for their clients. */
-  readonly openPerOrganizationMax: number;
+  /** Running reports of one reader, without those that wait for their clients. */
+  readonly runningPerReaderMax: number;
+  /** Open reports of one reader and, without work, of all: running, not yet started, or waiting for their clients. */
+  readonly openPerReaderMax: number;
   readonly openMax: number;
 }
 
@@ -19,8 +20,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** The reports of one organization. */
+/** The reports of one reader. */
 interface Share {
+  readonly isWork: boolean;
   /** What cancels each open report, the newest last. */
   readonly open: Set<AbortController>;
   running: number;
@@ -37,7 +39,7 @@ const unreadMs = 5;
 /** Gives slices to reports. */
 export class ReportScheduler {
   readonly #limits: ReportLimits;
-  /** By organization; the first one is served next. */
+  /** By name; the first one is served next. */
   readonly #shares = new Map<string, Share>();
   #open = 0;
   #slices = 0;
@@ -51,27 +53,26 @@ export class ReportScheduler {
   }
 
   /**
-   * Opens a report. When too many are open, the newest of the organization with the most is canceled in favor of an organization
-   * with fewer.
+   * Opens a report. When too many are open, the newest of the reader with the most is canceled in favor of a reader with fewer.
    *
    * @param cancel Cancels the report.
    * @returns The report's access to slices. Each method throws the signal's reason when the report was canceled.
    * @throws {AppError} `unavailable` when there are too many reports.
    */
-  enter(organizationId: string, cancel: AbortController) {
+  enter({ share: name, isWork }: ReportReader, cancel: AbortController) {
     const { signal } = cancel;
-    const share = this.#shares.get(organizationId) ??
-      { open: new Set<AbortController>(), running: 0, returning: [], starting: [], paused: [] };
-    if (this.#isDraining) throw stoppingError();
-    if (share.open.size >= this.#limits.openPerOrganizationMax) {
-      throw unavailableError("Your organization has too many open reports. Try again when one has finished.");
+    const share = this.#shares.get(name) ??
+      { isWork, open: new Set<AbortController>(), running: 0, returning: [], starting: [], paused: [] };
+    if (this.#isDraining && !isWork) throw stoppingError();
+    if (share.open.size >= this.#limits.openPerReaderMax) {
+      throw unavailableError("Too many of your reports are open. Try again when one has finished.");
     }
-    if (this.#open >= this.#limits.openMax && !this.#makeRoom(share)) throw tooManyError();
-    this.#shares.set(organizationId, share);
+    if (!isWork && this.#open >= this.#limits.openMax && !this.#makeRoom(share)) throw tooManyError();
+    this.#shares.set(name, share);
     share.open.add(cancel);
-    this.#open++;
+    if (!isWork) this.#open++;
     const close = () => {
-      if (share.open.delete(cancel)) this.#open--;
+      if (share.open.delete(cancel) && !isWork) this.#open--;
     };
     // A canceled report may take a moment to leave. The next request must not find it open.
     signal.addEventListener("abort", close);
@@ -112,27 +113,28 @@ export class ReportScheduler {
       leave: () => {
         release({ staysRunning: false });
         close();
-        if (share.open.size === 0 && this.#shares.get(organizationId) === share) {
-          this.#shares.delete(organizationId);
-        }
+        if (share.open.size === 0 && this.#shares.get(name) === share) this.#shares.delete(name);
       },
     };
   }
 
-  /** Cancels a report of the organization with the most. @returns Whether it has more than this one will have. */
+  /** Cancels a report of the reader with the most. @returns True if that reader has more than this one will have. */
   #makeRoom(share: Share): boolean {
     let largest = share;
-    for (const other of this.#shares.values()) if (other.open.size > largest.open.size) largest = other;
+    for (const other of this.#shares.values()) {
+      if (!other.isWork && other.open.size > largest.open.size) largest = other;
+    }
     const newest = [...largest.open].at(-1);
     if (newest === undefined || largest.open.size <= share.open.size + 1) return false;
     newest.abort(tooManyError());
     return true;
   }
 
-  /** Rejects reports that have not started, and new ones. */
+  /** Rejects reports that have not started, and new ones, except for work. */
   drain(): void {
     this.#isDraining = true;
-    for (const { starting } of this.#shares.values()) {
+    for (const { isWork, starting } of this.#shares.values()) {
+      if (isWork) continue;
       for (const waiting of [...starting]) waiting.reject(stoppingError());
     }
   }
@@ -180,14 +182,14 @@ export class ReportScheduler {
   }
 
   #next(): Waiting | undefined {
-    for (const [organizationId, share] of this.#shares) {
+    for (const [name, share] of this.#shares) {
       const [next = share.starting[0]] = share.returning;
-      const canStart = next !== undefined && share.running < this.#limits.runningPerOrganizationMax;
+      const canStart = next !== undefined && share.running < this.#limits.runningPerReaderMax;
       const waiting = canStart ? next : share.paused[0];
       if (waiting === undefined) continue;
       if (canStart) share.running++;
-      this.#shares.delete(organizationId);
-      this.#shares.set(organizationId, share);
+      this.#shares.delete(name);
+      this.#shares.set(name, share);
       return waiting;
     }
     return undefined;

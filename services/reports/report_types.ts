@@ -5,9 +5,8 @@ import type { ReportContext } from "./report_context.ts";
 import { readKeyUsage } from "../meter/key_usage.ts";
 import { sumLimitCells, sumLimits } from "../meter/limit_sums.ts";
 import { findRemainingExtremes } from "../meter/remaining_extremes.ts";
-import { readOrganization, readOrganizationPage } from "../operator/organization_list.ts";
+import { readOrganizationPage } from "../operator/organization_list.ts";
 import { searchLimitsBelowUse } from "../operator/limit_use.ts";
-import { readPlan, readPlans } from "../operator/plan_list.ts";
 import { readCatalogue } from "../meter/catalogue.ts";
 import { usageCsv, usageJson } from "../meter/usage_export.ts";
 import { readKeyReport } from "../meter/key_report.ts";
@@ -44,10 +43,7 @@ const reports = {
   auditCsv,
   operatorAuditCsv,
   readUserPage,
-  readOrganization,
   readOrganizationPage,
-  readPlan,
-  readPlans,
   searchLimitsBelowUse,
   readOverview,
   readOperatorUsage,

@@ -2,6 +2,7 @@
 import { DatabaseError } from "../../db/engine/database.ts";
 import { receivedError } from "../sent_errors.ts";
 import type { ReportsRequest, ReportsResponse } from "./report_messages.ts";
+import type { ReportReader } from "./report_reader.ts";
 import type { ReportInput, ReportName, ReportResult } from "./report_types.ts";
 import type { ReportsConnector } from "./reports_thread.ts";
 
@@ -11,6 +12,12 @@ export interface ReportBytes {
   readonly head: string;
   /** All of a short report; a stream of a long one, which is produced while it is read. */
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>;
+}
+
+/** Who reads a report, and what cancels it. */
+export interface ReportOptions {
+  readonly reader: ReportReader;
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface OpenReport {
@@ -31,6 +38,7 @@ export class Reports {
   #port: MessagePort | undefined;
   #lastId = 0;
   #isDraining = false;
+  #isClosed = false;
   #onClosed: (() => void) | undefined;
 
   constructor(thread: ReportsConnector) {
@@ -46,15 +54,15 @@ export class Reports {
   /**
    * Runs a report that returns a value.
    *
-   * @param signal Cancels it.
+   * @param options `reader`: who reads it. `signal`: cancels it.
    * @throws {AppError} What the report throws; `unavailable` when there are too many. @throws {DatabaseError}
    */
   async read<N extends ReportName>(
     name: N,
     input: ReportInput<N>,
-    signal?: AbortSignal,
+    options: ReportOptions,
   ): Promise<ReportResult<N>> {
-    const { value } = await this.#run(name, input, signal);
+    const { value } = await this.#run(name, input, options);
     return value as ReportResult<N>;
   }
 
@@ -62,13 +70,13 @@ export class Reports {
   async bytes<N extends ReportName>(
     name: N,
     input: ReportInput<N>,
-    signal?: AbortSignal,
+    options: ReportOptions,
   ): Promise<ReportBytes> {
-    const { value, head } = await this.#run(name, input, signal);
+    const { value, head } = await this.#run(name, input, options);
     return { head, body: value as ReportBytes["body"] };
   }
 
-  /** Starts no more reports; those that are running continue. */
+  /** Starts no more reports except for work; those that are running continue. */
   drain(): void {
     this.#isDraining = true;
     this.#port?.postMessage({ type: "drain" } satisfies ReportsRequest);
@@ -76,7 +84,7 @@ export class Reports {
 
   /** Ends the reports of this thread. */
   async close(): Promise<void> {
-    this.#isDraining = true;
+    this.#isClosed = true;
     const port = this.#port;
     if (port === undefined) return;
     const closed = new Promise<void>((resolve) => this.#onClosed = resolve);
@@ -88,9 +96,9 @@ export class Reports {
   async #run(
     name: ReportName,
     input: ReportInput<ReportName>,
-    signal: AbortSignal | undefined,
+    { reader, signal }: ReportOptions,
   ): Promise<{ value: unknown; head: string }> {
-    if (this.#isDraining) throw closedError();
+    if (this.#isClosed || (this.#isDraining && !reader.isWork)) throw closedError();
     signal?.throwIfAborted();
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -109,7 +117,7 @@ export class Reports {
     signal?.addEventListener("abort", cancel);
     this.#open.set(id, report);
     try {
-      this.#send({ type: "report", id, name, input });
+      this.#send({ type: "report", id, name, input, reader });
       return { value: await promise, head: report.head };
     } finally {
       signal?.removeEventListener("abort", cancel);

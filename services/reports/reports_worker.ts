@@ -6,8 +6,8 @@ import {
   reportClientTimeoutMs,
   reportSlicesRemoteMax,
   reportsOpenMax,
-  reportsOpenPerOrganizationMax,
-  reportsRunningPerOrganizationMax,
+  reportsOpenPerReaderMax,
+  reportsRunningPerReaderMax,
 } from "../../domain/limits.ts";
 import { sentError } from "../sent_errors.ts";
 import type {
@@ -17,7 +17,7 @@ import type {
   ReportsThreadResponse,
 } from "./report_messages.ts";
 import { ReportScheduler } from "./report_scheduler.ts";
-import { type ReportInput, type ReportName, runReport } from "./report_types.ts";
+import { runReport } from "./report_types.ts";
 
 /** The part of a worker's global scope used here. */
 interface WorkerScope {
@@ -41,13 +41,6 @@ interface Caller {
   send(response: ReportsResponse, transfer?: Transferable[]): void;
 }
 
-/** @returns Whose turn a report takes. Operators' reports take turns with those of organizations, as if they were one. */
-function shareOf(input: ReportInput<ReportName>): string {
-  if ("organizationId" in input) return input.organizationId;
-  // Recording waits for these: they don't wait for what the organization's members and keys read.
-  return "limitsOf" in input ? `limits of ${input.limitsOf}` : "operator";
-}
-
 class ReportsServer {
   readonly #scheduler: ReportScheduler;
   readonly #source: DatabaseSource;
@@ -57,8 +50,8 @@ class ReportsServer {
   constructor(source: DatabaseSource) {
     this.#scheduler = new ReportScheduler({
       slicesMax: source.kind === "remote" ? reportSlicesRemoteMax : 1,
-      runningPerOrganizationMax: reportsRunningPerOrganizationMax,
-      openPerOrganizationMax: reportsOpenPerOrganizationMax,
+      runningPerReaderMax: reportsRunningPerReaderMax,
+      openPerReaderMax: reportsOpenPerReaderMax,
       openMax: reportsOpenMax,
     });
     this.#source = source;
@@ -109,12 +102,12 @@ class ReportsServer {
   }
 
   async #run(
-    { id, name, input }: Extract<ReportsRequest, { type: "report" }>,
+    { id, name, input, reader }: Extract<ReportsRequest, { type: "report" }>,
     { caller, report }: { caller: Caller; report: OpenReport },
   ): Promise<void> {
     let leave = () => {};
     try {
-      const scheduled = this.#scheduler.enter(shareOf(input), report.cancel);
+      const scheduled = this.#scheduler.enter(reader, report.cancel);
       leave = () => scheduled.leave();
       await scheduled.start();
       caller.send({ type: "started", id });

@@ -6,6 +6,7 @@ import type { KeyListQuery } from "../../services/api_key_list.ts";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../support/app.ts";
 import { onEveryDatabase, recordOne } from "../support/usage.ts";
 import { run } from "../support/world.ts";
+import { testReader } from "../support/reports.ts";
 
 const dayMs = 86_400_000;
 
@@ -20,7 +21,7 @@ function listOf(test: TestApp, { organizationId }: TestPerson, query: Query = {}
     order: undefined,
     page: 1,
     ...query,
-  });
+  }, { reader: testReader });
 }
 
 const namesOf = async (test: TestApp, person: TestPerson, query: Query) =>
@@ -82,13 +83,17 @@ onEveryDatabase("the usage of a key is that of the metric with the most records,
   await recordOne(test, fullKey, { metric: "bytes", quantity: 1e9 });
   const next = await rotate(test, person, id, dayMs);
   const query = { organizationId: person.organizationId, now: test.now() };
-  const usage = await test.services.reports.read("readKeyUsage", { ...query, apiKeyIds: [next] });
+  const usage = await test.services.reports.read("readKeyUsage", { ...query, apiKeyIds: [next] }, {
+    reader: testReader,
+  });
   const { metric, micros, records, values = [] } = usage.get(next) ?? {};
   assert.deepEqual([usage.size, metric?.slug, micros, records], [1, "requests", 2_500_000n, 2]);
   assert.deepEqual([values.length, ...values.slice(-3)], [30, 0, 0, 2.5]);
   // In Auckland, midnight was three hours ago.
   const timezone = "Pacific/Auckland";
-  const there = await test.services.reports.read("readKeyUsage", { ...query, timezone });
+  const there = await test.services.reports.read("readKeyUsage", { ...query, timezone }, {
+    reader: testReader,
+  });
   assert.deepEqual(there.get(next)?.values.slice(-3), [0, 2, 0.5]);
 });
 
@@ -127,7 +132,7 @@ onEveryDatabase(
     const { lines, count } = await test.services.reports.read("readUnusedKeys", {
       organizationId,
       now: test.now(),
-    });
+    }, { reader: testReader });
     assert.equal(count, 3);
     const page = await test.send("/portal/api-keys/revoke-unused", { cookie });
     const html = await page.text();

@@ -6,6 +6,7 @@ import { generateOperatorToken } from "../../domain/operator/operator_token.ts";
 import { type OperatorScope, operatorScopes } from "../../domain/operator/operator_scope.ts";
 import { hashSecretToken } from "../../domain/secret_token.ts";
 import { newId } from "../../domain/id.ts";
+import type { OperatorActor } from "../../domain/actor.ts";
 import type { TestApp, TestPerson } from "./app.ts";
 import { runCommand } from "./command.ts";
 import { sendJson } from "./journey.ts";
@@ -116,3 +117,10 @@ export async function newOperatorToken(
   );
   return { id, fullToken };
 }
+
+/** Someone who runs commands on the server. */
+export const commandLineActor: OperatorActor = {
+  type: "operator",
+  client: { address: "", userAgent: "", requestId: null },
+  credential: { kind: "commandLine" },
+};

@@ -87,9 +87,9 @@ export function ConfirmChange({ changes, below, input, ...page }: ConfirmChangeP
   );
 }
 
-/** A warning, with the organizations that it is about. Nothing if there are none. */
+/** A warning, with the organizations that it is about. Nothing if there are certainly none. */
 function BelowUseWarning({ organizationCount, found, isComplete }: LimitsBelowUse) {
-  if (organizationCount === 0) return null;
+  if (organizationCount === 0) return isComplete ? null : <Notice tone="refused" text={notSearchedText} />;
   const one = organizationCount === 1;
   const others = organizationCount - new Set(found.map(({ organization }) => organization.id)).size;
   return (
@@ -119,6 +119,9 @@ function BelowUseWarning({ organizationCount, found, isComplete }: LimitsBelowUs
     </>
   );
 }
+
+const notSearchedText =
+  "We couldn't check in time who already uses more than the new limits allow. Usage beyond a hard limit is rejected.";
 
 const usedColumn = { title: "Used", isNumber: true };
 const allowedColumn = { title: "Allowed", isNumber: true };

@@ -7,7 +7,6 @@ import { setSessionCookie } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import * as schemas from "../../schemas/people.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
-import { requireSession } from "../../session.ts";
 import { publicRoutes, sessionRoutes } from "../endpoint.ts";
 
 /** Mounts `/api/auth/password/*` and `/api/auth/email/*`. */
@@ -50,9 +49,9 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     body: schemas.linkTokenSchema,
     responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
     errors: ["wrong_account", "invalid_token", "email_taken"],
-  }, async (c, { body }, actor) => {
-    await verifyEmail(services, actor, body.token);
-    return sessionUser(await requireSession(c, parts));
+  }, async (_c, { body }, actor) => {
+    const { email } = await verifyEmail(services, actor, body.token);
+    return sessionUser({ ...actor, user: { ...actor.user, email, emailVerified: true } });
   });
 }
 

@@ -56,7 +56,7 @@ export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description: "What is used of each limit, and when it resets.",
     params: organizationParamsSchema,
     responses,
-  }, async (c, { params: { id } }) => ({
-    limits: await readLimitsAsOperator(services, id, c.req.raw.signal),
+  }, async (c, { params: { id } }, actor) => ({
+    limits: await readLimitsAsOperator(services, actor, { idText: id, signal: c.req.raw.signal }),
   }));
 }

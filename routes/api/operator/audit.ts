@@ -49,9 +49,10 @@ export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
     description: "All matching entries. `details` is JSON.",
     query: z.strictObject(filters),
     responses: { 200: csvResponse },
-  }, async (c, { query: { action: actions, organizationId: organization, ...query } }) => {
+  }, async (c, { query: { action: actions, organizationId: organization, ...query } }, actor) => {
     const { signal } = c.req.raw;
-    const report = await readOperatorAuditCsv(services, { ...query, actions, organization }, signal);
+    const filter = { ...query, actions, organization, signal };
+    const report = await readOperatorAuditCsv(services, actor, filter);
     return sendCsv(c, report, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
   });
 }

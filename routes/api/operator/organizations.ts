@@ -19,14 +19,18 @@ export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppP
   const { services } = parts;
   const route = operatorRoutes(app, parts);
 
-  route({
-    route: `GET ${path}`,
-    access: "organizations:read",
-    operationId: "operatorListOrganizations",
-    summary: "List and search organizations",
-    query: schemas.organizationQuerySchema,
-    responses: { 200: { description: "A page of organizations.", schema: schemas.organizationsSchema } },
-  }, (_c, { query: { plan, ...query } }) => listOrganizations(services, { ...query, planId: plan }));
+  route(
+    {
+      route: `GET ${path}`,
+      access: "organizations:read",
+      operationId: "operatorListOrganizations",
+      summary: "List and search organizations",
+      query: schemas.organizationQuerySchema,
+      responses: { 200: { description: "A page of organizations.", schema: schemas.organizationsSchema } },
+    },
+    (_c, { query: { plan, ...query } }, actor) =>
+      listOrganizations(services, actor, { ...query, planId: plan }),
+  );
 
   route({
     route: `POST ${path}`,

@@ -77,11 +77,15 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
     params: schemas.statementParamsSchema,
     query: schemas.statementQuerySchema,
     responses: { 200: { description: "The statement.", schema: schemas.statementLinesSchema } },
-  }, async (c, { params: { id }, query }) => {
+  }, async (c, { params: { id }, query }, actor) => {
     const { signal } = c.req.raw;
-    if (!csvEnding.test(id)) return await readStatement(services, id, { ...query, signal });
+    if (!csvEnding.test(id)) return await readStatement(services, actor, { id, ...query, signal });
     const { organizationId } = check(schemas.statementCsvQuerySchema, c.req.query(), "query");
-    const csv = await readStatementCsv(services, id.replace(csvEnding, ""), { organizationId, signal });
+    const csv = await readStatementCsv(services, actor, {
+      id: id.replace(csvEnding, ""),
+      organizationId,
+      signal,
+    });
     return sendCsv(c, csv.report, `statement-${csv.period}.csv`);
   });
 }

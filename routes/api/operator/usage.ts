@@ -1,5 +1,6 @@
 // The operators' API of usage across organizations.
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
+import type { OperatorActor } from "../../../domain/actor.ts";
 import { sumUsageAsOperator } from "../../../services/operator/usage.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { operatorUsageQuerySchema, operatorUsageSumsSchema } from "../../schemas/operator_usage.ts";
@@ -18,12 +19,16 @@ export function operatorUsageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
     "Of all organizations, unless you name some. Grouped by organization, rows are sorted by window and then by " +
     "organization. Sums that are neither filtered nor grouped by organization or API key include organizations that have " +
     "been deleted since.";
-  const handle =
-    (format: "json" | "csv") =>
-    async (c: AppContext, { query }: { query: z.output<typeof operatorUsageQuerySchema> }) => {
-      const report = await sumUsageAsOperator(parts.services, { query, format, signal: c.req.raw.signal });
-      return format === "json" ? sendJson(c, report) : sendCsv(c, report, `usage-${report.head}.csv`);
-    };
+  const handle = (format: "json" | "csv") =>
+  async (
+    c: AppContext,
+    { query }: { query: z.output<typeof operatorUsageQuerySchema> },
+    actor: OperatorActor,
+  ) => {
+    const { signal } = c.req.raw;
+    const report = await sumUsageAsOperator(parts.services, actor, { query, format, signal });
+    return format === "json" ? sendJson(c, report) : sendCsv(c, report, `usage-${report.head}.csv`);
+  };
 
   route({
     ...common,

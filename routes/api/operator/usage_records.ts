@@ -60,8 +60,11 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
       query: schemas.operatorUsageRecordsQuerySchema,
       responses: { 200: { description: "A page of records.", schema: schemas.operatorUsageRecordsSchema } },
     },
-    (c, { query: { organizationId: organizationIds, ...query } }) =>
-      listOperatorUsageRecords(services, { query: { ...query, organizationIds }, signal: c.req.raw.signal }),
+    (c, { query: { organizationId: organizationIds, ...query } }, actor) =>
+      listOperatorUsageRecords(services, actor, {
+        query: { ...query, organizationIds },
+        signal: c.req.raw.signal,
+      }),
   );
 
   route({

@@ -1,5 +1,6 @@
 // The operators' API of users.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { isoTime } from "../../../domain/time.ts";
 import { sendPasswordReset } from "../../../services/operator/passwords.ts";
 import { getUser, listUsers } from "../../../services/operator/user_list.ts";
 import { disableUser, enableUser, endSessionsOfUser } from "../../../services/operator/users.ts";
@@ -25,7 +26,7 @@ export function operatorUserRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     query: schemas.usersQuerySchema,
     responses: { 200: { description: "A page of users.", schema: schemas.operatorUsersSchema } },
     errors: ["unavailable"],
-  }, (c, { query }) => listUsers(services, query, c.req.raw.signal));
+  }, (c, { query }, actor) => listUsers(services, actor, { ...query, signal: c.req.raw.signal }));
 
   route({
     route: `GET ${path}/{id}`,
@@ -49,10 +50,11 @@ export function operatorUserRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     responses: { 200: { description: "The user.", schema: schemas.operatorUserResponseSchema } },
     errors: ["forbidden"],
   }, async (_c, { params: { id }, body: { disabled } }, actor) => {
+    const { user } = await getUser(services, id);
     if (disabled) await disableUser(services, actor, { id, revokeKeys: false });
     else await enableUser(services, actor, { id });
-    const { user } = await getUser(services, id);
-    return { user };
+    const disabledAt = disabled ? user.disabledAt ?? isoTime(services.clock()) : null;
+    return { user: { ...user, disabledAt } };
   });
 
   route({

@@ -6,6 +6,7 @@ import { idempotencyKeyForm, slugForm } from "../../../domain/meter/usage_record
 import { timezoneName } from "../../../domain/time.ts";
 import { readUsagePreferences } from "../../../services/meter/usage_preferences.ts";
 import { readNamedUsageRecord, viewUsageRecords } from "../../../services/meter/usage_records.ts";
+import { membersOf } from "../../../services/reports/report_reader.ts";
 import { recordPage, type RecordsAddress, recordsPage } from "../../../views/meter/records.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { dayRange } from "../day_range.ts";
@@ -62,7 +63,10 @@ export function portalRecordRoutes(app: App, parts: PortalParts): void {
       frame: portalFrame(parts, session),
       record,
       catalogue: await inTime((signal) =>
-        services.reports.read("readCatalogue", { organizationId }, signal)
+        services.reports.read("readCatalogue", { organizationId }, {
+          reader: membersOf(organizationId),
+          signal,
+        })
       ) ??
         catalogueOf({ products: [], used: [] }),
       timezone: await ownTimezone(session),

@@ -8,6 +8,7 @@ import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { getOrganization } from "../../../services/operator/organizations.ts";
 import { getPlan } from "../../../services/operator/plans.ts";
 import { listOrganizationStatements, listStatements } from "../../../services/operator/statements.ts";
+import { operatorReader, type ReportReader } from "../../../services/reports/report_reader.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { organizationPage } from "../../../views/operator/organization.tsx";
 import type { App, AppContext } from "../../env.ts";
@@ -39,22 +40,24 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   get(`${organizationsHref}/:id`, async (c, actor) => {
     const organization = await getOrganization(services, idOf(c));
     const idText = organization.id;
+    const reader = operatorReader(actor);
+    const { signal } = c.req.raw;
     const [plan, limits, usage, { next }, { apiKeys }, { members }, { notes, nextCursor }, { events }] =
       await Promise.all([
         getPlan(services, organization.planId),
-        readLimits(services, { organizationId: idText, signal: c.req.raw.signal }),
-        usageOf(c, parts, idText),
+        readLimits(services, { organizationId: idText }, { reader, signal }),
+        usageOf(c, parts, { id: idText, reader }),
         listStatements(services, { limit: 1 }),
         listApiKeys(services, { idText, limit: keysShownMax }),
         listMembers(services, actor, { idText, limit: membersShownMax }),
         listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
         listOperatorAudit(services, { organization: idText, limit: eventsShownMax }),
       ]);
-    const statements = await listOrganizationStatements(services, {
+    const statements = await listOrganizationStatements(services, actor, {
       organizationId: idText,
       metric: usage.metric,
       limit: statementsShownMax,
-      signal: c.req.raw.signal,
+      signal,
     });
     const page = organizationPage({
       frame: operatorFrame(parts, actor),
@@ -76,7 +79,11 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
 }
 
 /** @returns The usage of the current month, of the metric in the address or the one with the most records. */
-async function usageOf(c: AppContext, { services }: PortalParts, id: string) {
+async function usageOf(
+  c: AppContext,
+  { services }: PortalParts,
+  { id, reader }: { id: string; reader: ReportReader },
+) {
   const now = services.clock();
   const { period, unit, timezone, range, days } = parsePeriodQuery({}, now);
   const wanted = c.req.query("metric") || null;
@@ -91,7 +98,7 @@ async function usageOf(c: AppContext, { services }: PortalParts, id: string) {
     pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
     organizationId: id,
     now,
-  }, c.req.raw.signal);
+  }, { reader, signal: c.req.raw.signal });
   const { metric } = numbers.filters;
   const { report } = numbers;
   if (period === null || report === null) return { metric, usage: null };

@@ -23,7 +23,10 @@ const path = `${organizationsHref}/:id/api-keys`;
 /** Mounts `/operator/organizations/:id/api-keys`. */
 export function operatorOrganizationKeyPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  operatorPages(app, parts).get(path, (c, actor) => showList(c, parts, { actor, created: null }));
+  operatorPages(app, parts).get(path, async (c, actor) => {
+    const organization = await resolveOrganization(services, idOf(c));
+    return await showList(c, parts, { actor, organization, ...await listKeys(c, parts), created: null });
+  });
 
   mountForm(operatorForms(app, parts), {
     path: `${path}/new`,
@@ -39,8 +42,16 @@ export function operatorOrganizationKeyPages(app: App, parts: PortalParts): void
     async submit(c, actor, input) {
       const key = newKeyOf(input, services.clock());
       try {
-        const { fullKey } = await createApiKey(services, actor, { idText: idOf(c), ...key });
-        return await showList(c, parts, { actor, created: { name: key.name, fullKey } });
+        const organization = await resolveOrganization(services, idOf(c));
+        const { apiKey, fullKey } = await createApiKey(services, actor, { idText: organization.id, ...key });
+        // The key can't be read again, so it is shown in any case.
+        const keys = await listKeys(c, parts).catch(() => ({ apiKeys: [apiKey], nextCursor: null }));
+        return await showList(c, parts, {
+          actor,
+          organization,
+          ...keys,
+          created: { name: key.name, fullKey },
+        });
       } catch (error) {
         if (!(error instanceof FormSentError)) throw error;
         return redirect(c, `${organizationActionHref(idOf(c), "api-keys")}?done=created`);
@@ -63,18 +74,21 @@ export function operatorOrganizationKeyPages(app: App, parts: PortalParts): void
   });
 }
 
-async function showList(
-  c: AppContext,
-  parts: PortalParts,
-  { actor, created }: { actor: ConsoleActor } & Pick<OrganizationKeysPageProps, "created">,
-): Promise<Response> {
-  const { services } = parts;
-  const organization = await resolveOrganization(services, idOf(c));
-  const { apiKeys, nextCursor } = await listApiKeys(services, {
-    idText: organization.id,
+function listKeys(c: AppContext, { services }: PortalParts) {
+  return listApiKeys(services, {
+    idText: idOf(c),
     limit: pageItemsDefault,
     cursor: queryOf(c, "cursor"),
   });
+}
+
+async function showList(
+  c: AppContext,
+  parts: PortalParts,
+  { actor, organization, apiKeys, nextCursor, created }:
+    & { actor: ConsoleActor; nextCursor: string | null }
+    & Pick<OrganizationKeysPageProps, "organization" | "apiKeys" | "created">,
+): Promise<Response> {
   const page = organizationKeysPage({
     frame: operatorFrame(parts, actor),
     organization,

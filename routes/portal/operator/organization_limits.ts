@@ -3,7 +3,7 @@ import { validationError } from "../../../domain/errors.ts";
 import { planLimitsMax, plansMax } from "../../../domain/limits.ts";
 import { groupDigits } from "../../../domain/number_text.ts";
 import type { OperatedOrganization } from "../../../domain/operator/organization.ts";
-import { effectiveLimits } from "../../../domain/operator/lowered_limits.ts";
+import { effectiveLimits, notSearched } from "../../../domain/operator/lowered_limits.ts";
 import { eachNumber, type Plan } from "../../../domain/operator/plan.ts";
 import { changeOrganization, getOrganization } from "../../../services/operator/organizations.ts";
 import { organizationLimitsBelowUse } from "../../../services/operator/limits_below_use.ts";
@@ -22,6 +22,7 @@ import type { App } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { changeOrganizationSchema } from "../../schemas/operator_organizations.ts";
 import { mountForm, queryOf } from "../form.ts";
+import { inTime } from "../in_time.ts";
 import { limitInput, limitsOf, numberOf, typedLimits } from "../limit_input.ts";
 import { type PortalParts, redirect, sendPage } from "../page.ts";
 import { idOf } from "./organization.ts";
@@ -62,7 +63,9 @@ function planRoutes(app: App, parts: PortalParts): void {
         const newPlan = plans.find(({ id }) => id === planId);
         if (newPlan === undefined) throw validationError([{ path: "planId", message: "Choose a plan." }]);
         const plan = await getPlan(services, from);
-        const below = await organizationLimitsBelowUse(services, { idText, planId });
+        const below = await inTime((signal) =>
+          organizationLimitsBelowUse(services, actor, { idText, planId, signal })
+        ) ?? notSearched;
         const changes = valueChanges(
           effectiveLimits(plan, organization.overrides),
           effectiveLimits(newPlan, organization.overrides),
@@ -114,11 +117,16 @@ function limitRoutes(app: App, parts: PortalParts): void {
       const change = check(changeOrganizationSchema, { timezone, overrides }, "body");
       const organization = await getOrganization(services, idOf(c));
       const { id: idText } = organization;
-      const below = await organizationLimitsBelowUse(services, { idText, ...change });
-      if (below.organizationCount > 0 && form["confirmed"] === undefined) {
+      const below = await inTime((signal) =>
+        organizationLimitsBelowUse(services, actor, { idText, ...change, signal })
+      ) ?? notSearched;
+      const needsConfirmation = below.organizationCount > 0 || !below.isComplete;
+      if (needsConfirmation && form["confirmed"] === undefined) {
         const plan = await getPlan(services, organization.planId);
         const after = {
-          ...eachNumber((name) => change.overrides?.[name] ?? null),
+          ...eachNumber((name) =>
+            change.overrides?.[name] ?? null
+          ),
           limits: change.overrides?.limits ?? [],
         };
         const page = confirmOrganizationLimitsPage({

@@ -28,7 +28,7 @@ export function operatorOrganizationRecordPages(app: App, parts: PortalParts): v
   operatorPages(app, parts).get(path, async (c, actor) => {
     const organization = await resolveOrganization(services, idOf(c));
     const idempotencyKey = c.req.query("idempotencyKey") ?? "";
-    const { usageRecords, nextCursor } = await listOperatorUsageRecords(services, {
+    const { usageRecords, nextCursor } = await listOperatorUsageRecords(services, actor, {
       query: {
         organizationIds: [organization.id],
         idempotencyKey: idempotencyKey || undefined,

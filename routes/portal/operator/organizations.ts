@@ -28,7 +28,7 @@ export function operatorOrganizationListPages(app: App, parts: PortalParts): voi
       cursor: c.req.query("cursor") ?? "",
     } as const;
     const { plans } = await listPlans(services, { limit: plansMax });
-    const { organizations, nextCursor } = await listOrganizations(services, {
+    const { organizations, nextCursor } = await listOrganizations(services, actor, {
       search: address.search || undefined,
       status: address.status || undefined,
       planId: address.plan || undefined,

@@ -1,6 +1,7 @@
 // The console's pages of plans.
 import { consolePageItemsMax, planLimitsMax, plansMax } from "../../../domain/limits.ts";
 import { groupDigits } from "../../../domain/number_text.ts";
+import { notSearched } from "../../../domain/operator/lowered_limits.ts";
 import { eachNumber, type Plan } from "../../../domain/operator/plan.ts";
 import { planLimitsBelowUse } from "../../../services/operator/limits_below_use.ts";
 import { listOrganizations } from "../../../services/operator/organizations.ts";
@@ -19,6 +20,7 @@ import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { createPlanSchema } from "../../schemas/plans.ts";
 import { flashOf, mountForm } from "../form.ts";
+import { inTime } from "../in_time.ts";
 import { limitInput, limitsOf, numberOf, typedLimits } from "../limit_input.ts";
 import { type PortalParts, redirect, sendPage } from "../page.ts";
 import { type ConsoleActor, mountConfirmation, operatorForms, operatorFrame, operatorPages } from "./page.ts";
@@ -66,7 +68,7 @@ function showRoutes(app: App, parts: PortalParts): void {
   });
   get(path, async (c, actor) => {
     const plan = await getPlan(services, idOf(c));
-    const { organizations, nextCursor } = await listOrganizations(services, {
+    const { organizations, nextCursor } = await listOrganizations(services, actor, {
       planId: plan.id,
       sort: "createdAt",
       limit: consolePageItemsMax,
@@ -133,7 +135,9 @@ function editRoutes(app: App, parts: PortalParts): void {
       const values = check(planFormSchema, valuesOf(planInput(form)), "body");
       const changes = valueChanges(before, { ...before, ...values });
       if (changes.length > 0 && before.organizationCount > 0 && form["confirmed"] === undefined) {
-        const below = await planLimitsBelowUse(services, { id: before.id, ...values });
+        const below = await inTime((signal) =>
+          planLimitsBelowUse(services, actor, { id: before.id, ...values, signal })
+        ) ?? notSearched;
         const frame = operatorFrame(parts, actor);
         return await sendPage(c, changePlanPage({ frame, plan: before, changes, below, input: form }));
       }

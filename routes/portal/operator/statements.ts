@@ -53,12 +53,13 @@ export function operatorStatementPages(app: App, parts: PortalParts): void {
       ? null
       : await resolveOrganization(services, organizationId);
     const query = {
+      id,
       limit: pageItemsDefault,
       cursor: c.req.query("cursor"),
       organizationId: organization?.id,
       signal,
     };
-    const { nextCursor, ...found } = await readStatement(services, id, query);
+    const { nextCursor, ...found } = await readStatement(services, actor, query);
     const frame = operatorFrame(parts, actor);
     return await sendPage(
       c,

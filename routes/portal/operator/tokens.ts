@@ -27,7 +27,10 @@ const path = "/operator/tokens";
 /** Mounts `/operator/tokens`. */
 export function operatorTokenPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  operatorPages(app, parts).get(path, (c, actor) => showList(c, parts, { actor, created: null }));
+  operatorPages(app, parts).get(
+    path,
+    async (c, actor) => showList(c, parts, { actor, ...await listTokens(c, parts), created: null }),
+  );
 
   mountForm(operatorForms(app, parts), {
     path: `${path}/new`,
@@ -41,8 +44,13 @@ export function operatorTokenPages(app: App, parts: PortalParts): void {
         addresses: (input["addresses"] ?? "").split(/[\s,]+/).filter((text) => text !== ""),
         expiresAt: expiresAt === null ? null : isoTime(expiresAt),
       }, "body");
-      const { fullToken } = await createOperatorToken(services, actor, { ...token, expiresAt });
-      return await showList(c, parts, { actor, created: { name: token.name, fullToken } });
+      const { token: created, fullToken } = await createOperatorToken(services, actor, {
+        ...token,
+        expiresAt,
+      });
+      // The token can't be read again, so it is shown in any case.
+      const tokens = await listTokens(c, parts).catch(() => ({ tokens: [created], nextCursor: null }));
+      return await showList(c, parts, { actor, ...tokens, created: { name: token.name, fullToken } });
     },
   });
 
@@ -56,15 +64,17 @@ export function operatorTokenPages(app: App, parts: PortalParts): void {
   });
 }
 
+function listTokens(c: AppContext, { services }: PortalParts) {
+  return listOperatorTokens(services, { limit: pageItemsDefault, cursor: queryOf(c, "cursor") });
+}
+
 async function showList(
   c: AppContext,
   parts: PortalParts,
-  { actor, created }: { actor: ConsoleActor } & Pick<TokensPageProps, "created">,
+  { actor, tokens, nextCursor, created }:
+    & { actor: ConsoleActor; nextCursor: string | null }
+    & Pick<TokensPageProps, "tokens" | "created">,
 ): Promise<Response> {
-  const { tokens, nextCursor } = await listOperatorTokens(parts.services, {
-    limit: pageItemsDefault,
-    cursor: queryOf(c, "cursor"),
-  });
   const page = tokensPage({
     frame: operatorFrame(parts, actor),
     tokens,

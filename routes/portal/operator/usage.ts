@@ -2,6 +2,7 @@
 import { productOf } from "../../../domain/meter/catalogue.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
+import { operatorReader } from "../../../services/reports/report_reader.ts";
 import { operatorUsagePage } from "../../../views/operator/usage.tsx";
 import { organizationHref } from "../../../views/operator/links.ts";
 import type { UsageAddress } from "../../../views/meter/usage_filters.tsx";
@@ -36,7 +37,7 @@ export function operatorUsagePages(app: App, parts: PortalParts): void {
       productSlug,
       metric: wanted,
       pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
-    }, c.req.raw.signal);
+    }, { reader: operatorReader(actor), signal: c.req.raw.signal });
     const { metric, unit, catalogue, products, report } = numbers;
     const address: UsageAddress = {
       path,

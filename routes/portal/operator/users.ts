@@ -37,12 +37,13 @@ export function operatorUserPages(app: App, parts: PortalParts): void {
       status: choiceOf(c, "status", ["active", "disabled"]) ?? "",
       cursor: c.req.query("cursor") ?? "",
     } as const;
-    const list = await listUsers(services, {
+    const list = await listUsers(services, actor, {
       search: address.search || undefined,
       status: address.status || undefined,
       limit: consolePageItemsMax,
       cursor: address.cursor || undefined,
-    }, c.req.raw.signal);
+      signal: c.req.raw.signal,
+    });
     return await sendPage(c, userListPage({ frame: operatorFrame(parts, actor), address, ...list }));
   });
   get(`${usersHref}/:id`, (c, actor) => showUser(c, parts, { actor, link: null }));

@@ -2,6 +2,7 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
+import { isoTime } from "../../../domain/time.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
 import { hasRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
 import {
@@ -78,13 +79,19 @@ function twoStepPages(parts: PortalParts) {
   const frameOf = (session: SessionActor) => portalFrame(parts, session);
 
   async function show(c: AppContext, session: SessionActor, state: PageState = {}): Promise<Response> {
-    const { totp, recoveryCodesLeft } = await getTwoStepStatus(services, session);
+    const { recoveryCodes = null } = state;
+    const { totp, recoveryCodesLeft } = await getTwoStepStatus(services, session).catch((error) => {
+      if (recoveryCodes === null) throw error;
+      // The codes can't be read again, so they are shown in any case.
+      const confirmedAt = isoTime(services.clock());
+      return { totp: { confirmedAt, lockedAt: null }, recoveryCodesLeft: recoveryCodes.length };
+    });
     const view = twoStepPage({
       frame: frameOf(session),
       confirmedAt: totp.confirmedAt,
       lockedAt: totp.lockedAt,
       recoveryCodesLeft,
-      recoveryCodes: state.recoveryCodes ?? null,
+      recoveryCodes,
       flash: state.flash ?? flashOf(c, flashes),
       error: state.error ?? null,
     });

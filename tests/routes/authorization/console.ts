@@ -1,5 +1,6 @@
 // The pages of the operator console. They don't exist for anyone else.
 import { newOperatorToken } from "../../support/operators.ts";
+import { newId } from "../../../domain/id.ts";
 import type { World } from "../../support/world.ts";
 import { type Attempt, type Entry, onlyOperators, recordOf } from "./entry.ts";
 import {
@@ -93,7 +94,7 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     fields: { reason: "wrong" },
   }),
   "GET /operator/plans": page(),
-  ...form("/operator/plans/new", { fields: planFields }),
+  ...form("/operator/plans/new", { attempt: () => ({ form: { name: newId("plan") } }), fields: planFields }),
   "GET /operator/plans/:id": page(withPlan()),
   ...form("/operator/plans/:id/edit", {
     attempt: async (world) => {
@@ -105,7 +106,10 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/plans/:id/default", { attempt: withPlan() }),
   ...form("/operator/plans/:id/delete", { attempt: withPlan() }),
   "GET /operator/products": page(),
-  ...form("/operator/products/new", { fields: { slug: "search", name: "Search" } }),
+  ...form("/operator/products/new", {
+    attempt: ({ organizationId: slug }) => ({ form: { slug } }),
+    fields: { name: "Search" },
+  }),
   ...form("/operator/products/:slug/edit", { attempt: withProduct(), fields: { name: "Map tiles" } }),
   ...form("/operator/products/:slug/delete", { attempt: withProduct() }),
   "GET /operator/statements": page(),

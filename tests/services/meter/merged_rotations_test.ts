@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app.ts";
 import { onEveryDatabase, recordOne } from "../../support/usage.ts";
+import { testReader } from "../../support/reports.ts";
 
 async function rotate(test: TestApp, person: TestPerson, id: string) {
   const response = await test.send(`/api/portal/api-keys/${id}/rotate`, {
@@ -34,7 +35,7 @@ async function scene(test: TestApp) {
       metric: ["requests"],
       mergeRotations: true,
       ...query,
-    });
+    }, { reader: testReader });
     return data.map(({ apiKey, productSlug, micros, count }) => [
       apiKey ?? productSlug,
       Number(micros) / 1e6,
@@ -86,7 +87,7 @@ onEveryDatabase("adds up every metric of a lineage and the same days of the peri
       now: test.now(),
       period,
       ...more,
-    });
+    }, { reader: testReader });
     return totals.map(({ metric, micros, before, records }) => [
       metric,
       Number(micros) / 1e6,

@@ -15,6 +15,7 @@ import {
   voidOne,
 } from "../../support/usage.ts";
 import { hrefOf, usagePage } from "../../support/usage_page.ts";
+import { testReader } from "../../support/reports.ts";
 
 const pastMs = 34 * 86_400_000;
 const products = ["tiles", "routes", "search", "places", "matrix", "static", "traffic", "weather"];
@@ -138,7 +139,7 @@ async function checkView(
     usualMetric: null,
     stack,
     pages: { products: 1, groups: 1 },
-  });
+  }, { reader: testReader });
   const wanted = added.filter((one) =>
     (productSlug === null || one.productSlug === productSlug) &&
     (apiKey === null || current[one.lineage] === apiKey)

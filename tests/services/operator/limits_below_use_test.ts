@@ -8,7 +8,7 @@ import type { LimitMode, LimitPeriod } from "../../../domain/meter/usage_limit.t
 import { limitsBelowUseShownMax, limitsBelowUseStepMax, usageStepSeriesMax } from "../../../domain/limits.ts";
 import type { TestApp } from "../../support/app.ts";
 import { asOperator } from "../../support/operator_api.ts";
-import { newOperatorToken } from "../../support/operators.ts";
+import { commandLineActor, newOperatorToken } from "../../support/operators.ts";
 import { onEveryDatabase } from "../../support/usage.ts";
 import { newPerson, run } from "../../support/world.ts";
 
@@ -55,8 +55,11 @@ onEveryDatabase("names who uses more than lowered limits of a plan in the curren
   await record(ada, 3, "search");
   test.advance(2 * hourMs);
 
-  const below = async (change: Parameters<typeof planLimitsBelowUse>[1]["limits"]) => {
-    const { found, ...rest } = await planLimitsBelowUse(test.services, { id: plan.id, limits: change });
+  const below = async (change: Parameters<typeof planLimitsBelowUse>[2]["limits"]) => {
+    const { found, ...rest } = await planLimitsBelowUse(test.services, commandLineActor, {
+      id: plan.id,
+      limits: change,
+    });
     const lines = found.map(({ organization, what, allowed, used }) => {
       assert.ok(typeof what !== "string");
       return `${organization.name}: ${what.productSlug}/${what.metric}/${what.per} ${used} of ${allowed}`;
@@ -103,12 +106,12 @@ onEveryDatabase("counts members, keys and series, and names a few of many organi
   ];
   const change = { id: plan.id, ...numbers };
   const below = { organizationCount: 1, found, isComplete: true };
-  assert.deepEqual(await planLimitsBelowUse(test.services, change), below);
+  assert.deepEqual(await planLimitsBelowUse(test.services, commandLineActor, change), below);
   await send(`PATCH /organizations/${id}`, {
     overrides: { apiKeysMax: 5, membersMax: 5, usageSeriesMax: 5 },
   });
   const none = { organizationCount: 0, found: [], isComplete: true };
-  assert.deepEqual(await planLimitsBelowUse(test.services, change), none);
+  assert.deepEqual(await planLimitsBelowUse(test.services, commandLineActor, change), none);
 
   const many = 2 * limitsBelowUseStepMax + 1;
   await run(
@@ -121,11 +124,11 @@ onEveryDatabase("counts members, keys and series, and names a few of many organi
     `INSERT INTO usage_series (organization, product_slug, metric, api_key)
      SELECT number, 'tiles', 'requests', 1 FROM organizations WHERE name = 'Many'`,
   );
-  const all = await planLimitsBelowUse(test.services, change);
+  const all = await planLimitsBelowUse(test.services, commandLineActor, change);
   assert.deepEqual([all.organizationCount, all.found.length], [many, limitsBelowUseShownMax]);
   // Steps of 100 organizations find the same ones.
   await run(test, "UPDATE organizations SET series = ? WHERE name = 'Many'", usageStepSeriesMax / 100);
-  assert.equal((await planLimitsBelowUse(test.services, change)).organizationCount, many);
+  assert.equal((await planLimitsBelowUse(test.services, commandLineActor, change)).organizationCount, many);
 });
 
 onEveryDatabase(
@@ -136,8 +139,11 @@ onEveryDatabase(
     await send(`PATCH /plans/${plan.id}`, { limits: [limit(20)] });
     const small =
       (await send("POST /plans", { name: "Small", usageSeriesMax: 0, limits: [limit(5)] })).body.plan;
-    const below = async (change: Omit<Parameters<typeof organizationLimitsBelowUse>[1], "idText">) => {
-      const { found } = await organizationLimitsBelowUse(test.services, { idText: id, ...change });
+    const below = async (change: Omit<Parameters<typeof organizationLimitsBelowUse>[2], "idText">) => {
+      const { found } = await organizationLimitsBelowUse(test.services, commandLineActor, {
+        idText: id,
+        ...change,
+      });
       return found.map((
         { what, allowed, used },
       ) => [typeof what === "string" ? what : what.per, allowed, used]);

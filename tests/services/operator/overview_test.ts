@@ -4,6 +4,7 @@ import { overviewKeptMs } from "../../../domain/limits.ts";
 import { createTestKey, type TestApp } from "../../support/app.ts";
 import { onEveryDatabase } from "../../support/usage.ts";
 import { run } from "../../support/world.ts";
+import { testReader } from "../../support/reports.ts";
 
 const hourMs = 3_600_000;
 
@@ -34,7 +35,7 @@ onEveryDatabase(
   "compares today and this month with the same time before, for all organizations",
   async (test) => {
     const read = (metric: string | null = null) =>
-      test.services.reports.read("readOverview", { now: test.now(), metric });
+      test.services.reports.read("readOverview", { now: test.now(), metric }, { reader: testReader });
     const empty = await read();
     assert.deepEqual([empty.metric, empty.metrics, empty.customers], [null, [], []]);
     assert.equal(empty.organizations.all, 0);
@@ -118,7 +119,8 @@ onEveryDatabase(
 onEveryDatabase(
   "reads the overview again after 30 seconds, and leaves deleted organizations out",
   async (test) => {
-    const read = () => test.services.reports.read("readOverview", { now: test.now(), metric: null });
+    const read = () =>
+      test.services.reports.read("readOverview", { now: test.now(), metric: null }, { reader: testReader });
     const ada = await customer(test, "ada");
     await ada.record("tiles", "requests", 1);
     const first = await read();
@@ -138,7 +140,8 @@ onEveryDatabase(
 onEveryDatabase(
   "sums the 100 products with the most records, also in the first minutes of a month",
   async (test) => {
-    const read = () => test.services.reports.read("readOverview", { now: test.now(), metric: null });
+    const read = () =>
+      test.services.reports.read("readOverview", { now: test.now(), metric: null }, { reader: testReader });
     const ada = await customer(test, "ada");
     const products = Array.from({ length: 101 }, (_, n) => `p${n}`);
     for (const product of products) await ada.record(product, "requests", 1);

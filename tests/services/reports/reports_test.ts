@@ -8,6 +8,7 @@ import { Reports } from "../../../services/reports/reports.ts";
 import { newReportsWorker, ReportsThread } from "../../../services/reports/reports_thread.ts";
 import { connectCalls } from "../../../services/thread_calls.ts";
 import { embeddedTestDatabase } from "../../support/database.ts";
+import { testReader } from "../../support/reports.ts";
 
 const input = { organizationId: "org_none", now: Date.UTC(2026, 10, 21), limit: 10 };
 
@@ -34,7 +35,8 @@ Deno.test("a failure of the thread ends open reports in all threads, and later o
   connectCalls(port1, served, { thread: "main thread" });
   const calls = connectCalls<typeof served, object>(port2, {}, { thread: "HTTP thread 2" });
   const clients = [new Reports(thread), new Reports({ connect: (port) => calls.connect(port) })];
-  const read = () => clients.map((reports) => reports.read("readUsageRecordPage", input));
+  const read = () =>
+    clients.map((reports) => reports.read("readUsageRecordPage", input, { reader: testReader }));
   try {
     const open = Promise.allSettled(read());
     // Handled after the call that connects the second one.
@@ -64,7 +66,7 @@ Deno.test("passes on errors of the thread unchanged", async () => {
   const reports = new Reports(thread);
   try {
     await assert.rejects(
-      reports.read("readUsageRecordPage", { ...input, cursor: "none" }),
+      reports.read("readUsageRecordPage", { ...input, cursor: "none" }, { reader: testReader }),
       (error) =>
         error instanceof AppError && error.code === "validation_failed" &&
         error.details?.[0]?.path === "cursor",
@@ -74,7 +76,9 @@ Deno.test("passes on errors of the thread unchanged", async () => {
     await thread.close();
     await dispose();
   }
-  await assert.rejects(reports.read("readUsageRecordPage", input), { name: "DatabaseError" });
+  await assert.rejects(reports.read("readUsageRecordPage", input, { reader: testReader }), {
+    name: "DatabaseError",
+  });
 });
 
 Deno.test("a report fails if its thread could not start, and the next one tries again", async () => {
@@ -90,10 +94,12 @@ Deno.test("a report fails if its thread could not start, and the next one tries 
   const reports = new Reports(thread);
   try {
     for (const _attempt of [1, 2]) {
-      await assert.rejects(reports.read("readUsageRecordPage", input), { code: "unavailable" });
+      await assert.rejects(reports.read("readUsageRecordPage", input, { reader: testReader }), {
+        code: "unavailable",
+      });
     }
     isFull = false;
-    await reports.read("readUsageRecordPage", input);
+    await reports.read("readUsageRecordPage", input, { reader: testReader });
   } finally {
     await reports.close();
     await thread.close();
@@ -108,11 +114,15 @@ Deno.test("reports fail until the database can be opened", async () => {
   const thread = new ReportsThread({ kind: "file", path }, { onFailure: assert.fail });
   const reports = new Reports(thread);
   try {
-    await assert.rejects(reports.read("readUsageRecordPage", input), { name: "DatabaseError" });
-    await assert.rejects(reports.read("readUsageRecordPage", input), { name: "DatabaseError" });
+    await assert.rejects(reports.read("readUsageRecordPage", input, { reader: testReader }), {
+      name: "DatabaseError",
+    });
+    await assert.rejects(reports.read("readUsageRecordPage", input, { reader: testReader }), {
+      name: "DatabaseError",
+    });
     await Deno.mkdir(`${folder}/later`);
     await makeBackup(place, { file: path, signal: new AbortController().signal });
-    assert.deepEqual(await reports.read("readUsageRecordPage", input), {
+    assert.deepEqual(await reports.read("readUsageRecordPage", input, { reader: testReader }), {
       usageRecords: [],
       nextCursor: null,
       previousCursor: null,

@@ -1,6 +1,6 @@
 // Reports of one organization don't block others, and a report ends when its client disconnects.
 import assert from "node:assert/strict";
-import { reportsOpenPerOrganizationMax } from "../../../../domain/limits.ts";
+import { reportsOpenPerReaderMax } from "../../../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
 import { manySums } from "../../../support/many_sums.ts";
 import { newOperatorToken } from "../../../support/operators.ts";
@@ -95,37 +95,41 @@ testApp("other requests are handled while an organization runs reports", async (
   assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 0 });
 }, unlimited);
 
-testApp("rejects a report over an organization's limit, but not those of others", async (test) => {
-  const { report, cookie } = await busyOrganization(test, 1_000);
-  const { fullKey: neighbourKey } = await createTestKey(test, await test.signUp());
-  // Their clients don't read, so none of them ends.
-  const open = await Promise.all(Array.from({ length: reportsOpenPerOrganizationMax }, () => report()));
-  assert.deepEqual(open.map(({ status }) => status), open.map(() => 200));
-  assert.deepEqual(test.services.reports.counts, {
-    running: 0,
-    waiting: reportsOpenPerOrganizationMax,
-  });
-  const rejected = await report();
-  assert.equal(rejected.headers.get("retry-after"), "1");
-  await assertError(rejected, 503, "unavailable");
-  const { usageRecords } = await (await test.send("/api/v1/usage/records", { apiKey: neighbourKey })).json();
-  assert.deepEqual(usageRecords, []);
-  // Keys can be revoked while reports are busy: the page omits the counts.
-  const page = await (await test.send("/portal/api-keys", { cookie })).text();
-  assert.match(page, />Production</);
-  assert.match(page, /Not available right now/);
-  await open[0]?.body?.cancel();
-  assert.equal((await (await report()).json()).data.length, 1_000);
-  for (const { body } of open.slice(1)) await body?.cancel();
-  assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 0 });
-}, unlimited);
+testApp(
+  "rejects a report over the limit of an organization's keys, but not those of its members and others",
+  async (test) => {
+    const { report, cookie } = await busyOrganization(test, 1_000);
+    const { fullKey: neighbourKey } = await createTestKey(test, await test.signUp());
+    // Their clients don't read, so none of them ends.
+    const open = await Promise.all(Array.from({ length: reportsOpenPerReaderMax }, () => report()));
+    assert.deepEqual(open.map(({ status }) => status), open.map(() => 200));
+    assert.deepEqual(test.services.reports.counts, {
+      running: 0,
+      waiting: reportsOpenPerReaderMax,
+    });
+    const rejected = await report();
+    assert.equal(rejected.headers.get("retry-after"), "1");
+    await assertError(rejected, 503, "unavailable");
+    const { usageRecords } = await (await test.send("/api/v1/usage/records", { apiKey: neighbourKey }))
+      .json();
+    assert.deepEqual(usageRecords, []);
+    const page = await (await test.send("/portal/api-keys", { cookie })).text();
+    assert.match(page, />Production</);
+    assert.doesNotMatch(page, /Not available right now/);
+    await open[0]?.body?.cancel();
+    assert.equal((await (await report()).json()).data.length, 1_000);
+    for (const { body } of open.slice(1)) await body?.cancel();
+    assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 0 });
+  },
+  unlimited,
+);
 
 testApp(
   "counts the reports of all threads together, until a thread closes",
   (test) =>
     withOtherThread(test, async (other) => {
       const { report } = await busyOrganization(test, 1_000);
-      const half = reportsOpenPerOrganizationMax / 2;
+      const half = reportsOpenPerReaderMax / 2;
       const unread = (thread: Pick<TestApp, "app">) =>
         Promise.all(Array.from({ length: half }, () => report(thread)));
       const open = [...await unread(test), ...await unread(other)];

@@ -1,0 +1,132 @@
+// Every write of every route, while nothing can be read after its commit: a committed change must never be answered as failed, because
+// a retry would make it twice.
+import assert from "node:assert/strict";
+import type { Database } from "../../../db/engine/database.ts";
+import { DatabaseError } from "../../../db/engine/database.ts";
+import { unavailableError } from "../../../domain/errors.ts";
+import { startTestApp, type TestApp } from "../../support/app.ts";
+import { embeddedTestDatabase } from "../../support/database.ts";
+import { makeOperator, newOperatorToken } from "../../support/operators.ts";
+import { type Caller, newWorld, type World } from "../../support/world.ts";
+import { type Attempt, type Entry, operatorsOf } from "./entry.ts";
+import { outcomeOf, send, table } from "./tries.ts";
+
+/** A request that writes, and who sends it. */
+interface Try {
+  readonly route: string;
+  readonly entry: Entry;
+  readonly caller: Caller;
+  readonly attempt: (world: World) => Attempt | Promise<Attempt>;
+}
+
+/** Counts batches, and rejects reads after one of them. */
+interface Reads {
+  /** Rejects reads after this many more batches. */
+  rejectAfter(batches: number): void;
+  /** Permits reads again. @returns The number of batches since the last call of {@linkcode rejectAfter}. */
+  permit(): number;
+}
+
+const triesMin = 120;
+/** Continue after their first commit, with what only then can be read. Repeating them is safe: what is done stays done. */
+const continuing: readonly string[] = ["PATCH /api/operator/users/:id", "POST /operator/users/:id/disable"];
+
+Deno.test("every write is answered from what it wrote, without the reports thread and without reading", async () => {
+  const wrong: string[] = [];
+  let tries = 0;
+  const { test, reads } = await startUnreadableApp();
+  try {
+    for (const one of allTries()) {
+      reads.rejectAfter(Number.POSITIVE_INFINITY);
+      const response = await sendTry(test, one, reads);
+      const batches = reads.permit();
+      if (response !== null) wrong.push(`${one.route} without reports: ${response}`);
+      if (batches === 0 || continuing.includes(one.route)) continue;
+      tries++;
+      const unread = await sendTry(test, one, reads, batches);
+      if (unread !== null) wrong.push(`${one.route} without reading: ${unread}`);
+    }
+  } finally {
+    await test.dispose();
+  }
+  assert.deepEqual(wrong, []);
+  assert.ok(tries > triesMin, `only ${tries} tries`);
+});
+
+function allTries(): Try[] {
+  return Object.entries(table).flatMap(([route, entry]) => {
+    if (route.startsWith("GET ")) return [];
+    const caller = callerOf(entry);
+    const { attempt = () => ({}), writes } = entry;
+    const attempts = writes === undefined || writes.length === 0
+      ? [attempt]
+      : writes.map(({ attempt }) => attempt);
+    return attempts.map((attempt) => ({ route, entry, caller, attempt }));
+  });
+}
+
+/** @returns Someone who may use a route. */
+function callerOf(entry: Entry): Caller {
+  if (operatorsOf(entry) !== undefined) return entry.tokensOnly ? "operatorToken" : "operator";
+  return (["owner", "apiKey"] as const).find((caller) => entry.who[caller] === "in") ?? "nobody";
+}
+
+/** @returns What is wrong, or null. */
+async function sendTry(
+  test: TestApp,
+  { route, entry, caller, attempt: prepare }: Try,
+  reads: Reads,
+  batches = Number.POSITIVE_INFINITY,
+): Promise<string | null> {
+  const world = await newWorld(test, caller === "operator" || caller === "operatorToken" ? "owner" : caller);
+  const operatorToken = caller === "operatorToken" ? (await newOperatorToken(test)).fullToken : undefined;
+  if (caller === "operator") await makeOperator(test, world.me);
+  const attempt = await prepare(world);
+  reads.rejectAfter(batches);
+  const response = await send(world, { route, attempt, caller, operatorToken });
+  const body = await response.text();
+  const outcome = outcomeOf(response, { body, also: entry.also ?? [] });
+  if (batches !== Number.POSITIVE_INFINITY) reads.permit();
+  return response.status < 500 ? null : `${outcome} ${body.slice(0, 200)}`;
+}
+
+async function startUnreadableApp(): Promise<{ test: TestApp; reads: Reads }> {
+  let written = 0;
+  let rejectAfter = Number.POSITIVE_INFINITY;
+  const check = () => {
+    if (written >= rejectAfter) throw new DatabaseError("unavailable", "reads are rejected");
+  };
+  const open = async () => {
+    const opened = await embeddedTestDatabase();
+    const { database } = opened;
+    const watched: Database = {
+      source: database.source,
+      read: async (statement) => (check(), await database.read(statement)),
+      readFirst: async (statement) => (check(), await database.readFirst(statement)),
+      close: () => database.close(),
+      async write(batch, options) {
+        const results = await database.write(batch, options);
+        if (!batch.some(({ args }) => args.includes("access.denied"))) written++;
+        return results;
+      },
+    };
+    return { ...opened, database: watched };
+  };
+  const test = await startTestApp({ API_KEY_REQUESTS_PER_SECOND: "0", METRICS_TOKEN: "" }, { open });
+  const { reports } = test.services;
+  reports.read = () => Promise.reject(unavailableError("No reports."));
+  reports.bytes = () => Promise.reject(unavailableError("No reports."));
+  return {
+    test,
+    reads: {
+      rejectAfter: (batches) => {
+        written = 0;
+        rejectAfter = batches;
+      },
+      permit: () => {
+        rejectAfter = Number.POSITIVE_INFINITY;
+        return written;
+      },
+    },
+  };
+}
