@@ -47,7 +47,9 @@ onEveryDatabase("adds, lists, changes and deletes plans, and audits each change"
     limits: [{ ...plan.limits[0], quantity: 7 }, { id: changed.limits[1].id, ...perHour }],
   });
   assert.deepEqual((await send(`PATCH /plans/${plan.id}`, { apiKeysMax: 6, limits })).body.plan, changed);
-  assert.equal((await send(`PATCH /plans/${plan.id}`, { name: "default" })).body.error.code, "plan_taken");
+  // A rejected change leaves the limits as they are.
+  const rejected = { name: "default", limits: [{ ...perHour, quantity: 2 }, all] };
+  assert.equal((await send(`PATCH /plans/${plan.id}`, rejected)).body.error.code, "plan_taken");
 
   const first = (await send("GET /plans?limit=1")).body;
   assert.deepEqual(first.plans, [initial]);
