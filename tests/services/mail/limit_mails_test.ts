@@ -110,6 +110,20 @@ onEveryDatabase("what the recorder notes becomes an email", async (test) => {
   assert.deepEqual(await newMails(test), [`${owner.email}: Acme has reached a limit`]);
 });
 
+onEveryDatabase("budgets of keys cause no emails", async (test) => {
+  const owner = await verifiedPerson(test);
+  const operator = await verifiedPerson(test);
+  await makeOperator(test, operator);
+  await rename(test, owner, "Acme");
+  const { id, fullKey } = await createTestKey(test, owner);
+  await addLimit(test, { apiKeyId: id }, { per: "month", quantity: 10, mode: "hard" });
+  for (const [quantity, status] of [[8, 201], [2, 201], [1, 429]] as const) {
+    const json = { productSlug: "tiles", metric: "requests", quantity };
+    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, status);
+    assert.deepEqual(await newMails(test), []);
+  }
+});
+
 onEveryDatabase("a customer with many limits doesn't use up the emails that operators get", async (test) => {
   const [owner, other] = [await verifiedPerson(test), await verifiedPerson(test)];
   await rename(test, owner, "Acme");
