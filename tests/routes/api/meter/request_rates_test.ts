@@ -90,6 +90,24 @@ onEveryDatabase("verifying a key takes the rate of now", async (test) => {
   assert.equal(await verify(), "VALID");
 });
 
+onEveryDatabase("verifying and recording takes the rate of the transaction", async (test) => {
+  const { apiKey, organizationId } = await newKey(test);
+  const { fullToken } = await newOperatorToken(test);
+  const verify = async () => {
+    const json = { key: apiKey, usage: { ...usage, record: true } };
+    const response = await test.send("/api/v1/keys/verify", { apiKey: fullToken, json });
+    return [response.status, (await response.json()).code];
+  };
+  assert.deepEqual(await verify(), [200, "VALID"], "the setting has no limit");
+  await overridePlan(test, organizationId, { requests_per_second: 3 });
+  assert.deepEqual(await verify(), [200, "VALID"]);
+  await overridePlan(test, organizationId, { requests_per_second: 1 });
+  assert.deepEqual(await verify(), [200, "RATE_LIMITED"]);
+  await overridePlan(test, organizationId, { requests_per_second: 0 });
+  assert.deepEqual(await verify(), [200, "VALID"]);
+  assert.equal((await readSums(test, apiKey, "?window=total"))[0]?.sum, 3, "nothing beyond the rate");
+});
+
 onEveryDatabase("other organizations record while a rate changes", async (test) => {
   const changed = await newKey(test);
   const other = await newKey(test);
