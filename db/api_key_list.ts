@@ -67,7 +67,8 @@ export function findApiKeysById(
 }
 
 /**
- * Revokes active keys in the scope, with other active keys of their lineages, if they were neither used nor created since a time.
+ * Revokes active keys in the scope, with other active keys of their lineages, unless a key of the lineage was used or created
+ * since a time.
  *
  * @param options `ids`: at most some hundred. `since` and `now`: milliseconds since 1970.
  * @returns The statement that writes their audit entries, and after it the one that revokes them and returns their ids.
@@ -77,11 +78,12 @@ export function revokeUnusedApiKeys(
   scope: ApiKeyScope,
   { ids, since, now }: { ids: readonly string[]; since: number; now: number },
 ): Statement[] {
-  const isUnused = sql`${inScope(scope)} AND ${isActiveIn(scope.organizationId, now)}
-    AND k.lineage IN (SELECT lineage FROM api_keys WHERE id IN (SELECT value FROM json_each(${
-    JSON.stringify(ids)
-  })))
-    AND k.created_at < ${since} AND coalesce(k.last_used_at, 0) < ${since}`;
+  const isChosen = sql`${inScope(scope)} AND k.lineage IN (
+    SELECT lineage FROM api_keys WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)})))`;
+  const isActive = isActiveIn(scope.organizationId, now);
+  const isUnused = sql`${isChosen} AND ${isActive} AND k.lineage NOT IN (
+    SELECT k.lineage FROM api_keys k
+    WHERE ${isChosen} AND (k.last_used_at >= ${since} OR (k.created_at >= ${since} AND ${isActive})))`;
   const rows =
     sql`SELECT k.organization_id AS organizationId, k.id AS targetId, k.name AS targetName, '{}' AS details
     FROM api_keys k WHERE ${isUnused}`;

@@ -56,7 +56,7 @@ export async function listUnusedKeys(
 }
 
 /**
- * Revokes keys that were not used for 90 days, effective immediately. Those that were used in the meantime stay.
+ * Revokes keys that were not used for 90 days, effective immediately. Those that were used or replaced in the meantime stay.
  *
  * @returns The ids of the revoked keys. @throws {AppError} `forbidden`, `validation_failed` for too many keys.
  */

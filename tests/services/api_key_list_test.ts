@@ -155,6 +155,35 @@ onEveryDatabase(
   },
 );
 
+onEveryDatabase("a key and those that it replaced are unused only together", async (test) => {
+  const person = await test.signUp();
+  const revoke = (id: string) =>
+    test.send(`/api/portal/api-keys/${id}`, { method: "DELETE", cookie: person.cookie });
+  const [used, rotated, revoked] = [
+    await createTestKey(test, person),
+    await createTestKey(test, person),
+    await createTestKey(test, person),
+  ];
+  const replacement = await rotate(test, person, used.id, 300 * dayMs);
+  await run(test, "UPDATE api_keys SET created_at = created_at - ?", 90 * dayMs + 1);
+  // A new key that works no longer makes no difference.
+  await revoke(await rotate(test, person, revoked.id, dayMs));
+  const query = { organizationId: person.organizationId, now: test.now() };
+  const { lines } = await test.services.reports.read("readUnusedKeys", query);
+  const ids = lines.map(({ row }) => row.id);
+  assert.deepEqual(ids.toSorted(), [replacement, rotated.id, revoked.id].sort());
+  // While the page is open.
+  await recordOne(test, used.fullKey);
+  const next = await rotate(test, person, rotated.id, dayMs);
+  const form = Object.fromEntries(ids.map((id) => [id, "on"]));
+  const sent = await test.send("/portal/api-keys/revoke-unused", { cookie: person.cookie, form });
+  assert.equal(sent.status, 303);
+  const active = await test.opened.database.read<{ id: string }>(
+    sql`SELECT id FROM api_keys WHERE revoked_at IS NULL ORDER BY number`,
+  );
+  assert.deepEqual(active.map(({ id }) => id), [used.id, rotated.id, replacement, next]);
+});
+
 testApp("the list of 10,000 active keys and any number of others leaves time for others", async (test) => {
   const person = await test.signUp();
   await addKeys(test, person, { count: listedKeysMax, name: "Active" });
