@@ -129,18 +129,19 @@ export class Listener {
     return server;
   }
 
-  #handle(
+  async #handle(
     server: Server,
     request: Request,
     info: Deno.ServeHandlerInfo<Deno.NetAddr>,
-  ): Response | Promise<Response> {
+  ): Promise<Response> {
     if (this.#isClosing) {
       return new Response(null, { status: 503, headers: { "retry-after": "1", connection: "close" } });
     }
     server.requests++;
     info.completed.then(server.completed, server.completed);
-    const response = this.#handler(request, info);
-    return server.isRetired ? withClose(response) : response;
+    const response = await this.#handler(request, info);
+    if (server.isRetired) response.headers.set("connection", "close");
+    return response;
   }
 
   #check(): void {
@@ -199,7 +200,6 @@ export class Listener {
     // Connections that survived a replacement have requests in progress; another one would close none of them.
     if (!this.#isCrowded || wasCrowded) return;
     this.#options.log.warn("too many connections: idle ones are being closed", { descriptorsMax: max });
-    server.isRetired = true;
     // Possible only if threads can share the port.
     this.#restart();
     server.http.shutdown().catch(() => {});
@@ -221,11 +221,4 @@ export async function settlesWithin(ms: number, work: Promise<unknown>): Promise
   work.catch(() => {}).then(() => settled.abort());
   await sleep(ms, settled.signal);
   return settled.signal.aborted;
-}
-
-async function withClose(response: Response | Promise<Response>): Promise<Response> {
-  const { body, status, headers } = await response;
-  const closing = new Headers(headers);
-  closing.set("connection", "close");
-  return new Response(body, { status, headers: closing });
 }

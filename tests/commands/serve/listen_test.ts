@@ -35,6 +35,8 @@ Deno.test("closes idle connections beyond the limit, and completes the request i
     assert.equal(slow.isClosed(), false);
     respond();
     await poll(() => slow.received().endsWith("done"));
+    assert.match(slow.received(), /^connection: close\r$/im);
+    assert.match(slow.received(), /^content-length: 4\r$/im);
     await poll(async () => {
       const response = await fetch(baseUrl).catch(() => null);
       return await response?.text() === "done";

@@ -56,6 +56,8 @@ async function runsOut(threads: number): Promise<void> {
     await slow.send(json.slice(10));
     await poll(() => slow.received() !== "");
     assert.match(slow.received(), /^HTTP\/1\.1 401 /);
+    // The client must not send its next request to a server that is about to close the connection.
+    if (threads === 1) assert.match(slow.received(), /^connection: close\r$/im);
     await poll(() => isAnswered(program.baseUrl), 40_000);
     const count = (message: string) => program.output().split(message).length - 1;
     await poll(() => count("accepting connections again") === count("stopped accepting"));
