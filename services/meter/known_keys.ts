@@ -62,7 +62,6 @@ export class KnownKeys {
     for (const { keyHash, rate: { requestsPerSecond } } of rates) {
       const key = this.#known.get(keyHash);
       if (key === undefined || key.rate.version >= version) continue;
-      if (key.rate.requestsPerSecond !== requestsPerSecond) continue;
       this.#known.set(keyHash, { ...key, rate: { requestsPerSecond, version } });
     }
   }
