@@ -93,30 +93,37 @@ onEveryDatabase(
 
 onEveryDatabase("the counters and notices of a removed limit are deleted in steps", async (test) => {
   const { database } = test.opened;
+  // One limit has more counters than a step deletes, the next one more notices.
   const removed = await addLimit(test, {}, { per: "total" });
+  const noticed = await addLimit(test, {}, { per: "month" });
   const other = await addLimit(test, {}, { per: "day" });
   await insertCounter(test, { ...removed, at: test.now() });
   await insertCounter(test, { ...other, at: test.now() });
-  await database.write([sql`
-    INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro,
-      is_known, opened_seq)
-    SELECT ${removed.number}, e.value, 0, 0, 0, 0, 1, 0
-    FROM json_each(${JSON.stringify(Array.from({ length: limitSweepRowsMax }, (_, n) => n + 2))}) e`]);
+  const more = JSON.stringify(Array.from({ length: limitSweepRowsMax + 1 }, (_, n) => n + 2));
+  await database.write([
+    sql`INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro,
+        is_known, opened_seq)
+      SELECT ${removed.number}, e.value, 0, 0, 0, 0, 1, 0 FROM json_each(${more}) e`,
+    sql`INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
+      SELECT ${noticed.number}, e.value, 0, 'near', 0, 0 FROM json_each(${more}) e`,
+  ]);
   assert.equal(await deleteCountersOfRemovedLimits(test.services), false);
-  await database.write([sql`DELETE FROM usage_limits WHERE number = ${removed.number}`]);
+  await database.write([sql`DELETE FROM usage_limits WHERE number <> ${other.number}`]);
   assert.equal(await deleteCountersOfRemovedLimits(test.services), true);
-  assert.equal(await countOf(test, "counters"), 2);
-  while (await deleteCountersOfRemovedLimits(test.services));
+  assert.equal(await countOf(test, "counters"), 3);
+  for (let steps = 0; await deleteCountersOfRemovedLimits(test.services); steps++) assert.ok(steps < 10);
   assert.equal(await countOf(test, "counters"), 1);
   assert.equal(await countOf(test, "notices"), 1);
 });
 
 onEveryDatabase("the offsets of time zones reach years ahead of each refresh", async (test) => {
   const { database } = test.opened;
-  await database.write(timezoneRows("Europe/Berlin", test.now()));
-  const read = async () => {
+  for (const zone of ["America/New_York", "Europe/Berlin", "Pacific/Auckland"]) {
+    await database.write(timezoneRows(zone, test.now()));
+  }
+  const read = async (zone = "Europe/Berlin") => {
     const rows = await database.read<{ since: number; ahead: number }>(
-      sql`SELECT since, ahead FROM timezone_offsets WHERE timezone = 'Europe/Berlin' ORDER BY since`,
+      sql`SELECT since, ahead FROM timezone_offsets WHERE timezone = ${zone} ORDER BY since`,
     );
     return rows.map(({ since, ahead }) => [new Date(since).toISOString(), ahead / hourMs]);
   };
@@ -132,4 +139,6 @@ onEveryDatabase("the offsets of time zones reach years ahead of each refresh", a
   const after = await read();
   assert.deepEqual(after.slice(0, 2), [["2026-07-09T14:03:11.250Z", 2], ["2026-10-25T01:00:00.000Z", 1]]);
   assert.deepEqual(after.at(-1), ["2032-10-31T01:00:00.000Z", 1]);
+  assert.deepEqual((await read("America/New_York")).at(-1), ["2032-11-07T06:00:00.000Z", -5]);
+  assert.deepEqual((await read("Pacific/Auckland")).at(-1), ["2032-09-25T14:00:00.000Z", 13]);
 });
