@@ -143,6 +143,17 @@ onEveryDatabase("a customer with many limits doesn't use up the emails that oper
   assert.deepEqual(mails.map(({ name, count }) => [name, count]), [["Acme", 20], ["Beta", 1]]);
 });
 
+onEveryDatabase("a notice of a limit that was removed causes no email", async (test) => {
+  const owner = await verifiedPerson(test);
+  const { organizationId } = owner;
+  await rename(test, owner, "Acme");
+  const { number: limit } = await addLimit(test, { organizationId }, { per: "day", quantity: 10 });
+  await note(test, { limit, organizationId, level: "near" });
+  await run(test, "DELETE FROM usage_limits");
+  assert.deepEqual(await newMails(test), []);
+  assert.equal(await mailLimitNotices(test.services), false);
+});
+
 onEveryDatabase("usage of the past causes no flood of emails", async (test) => {
   const owner = await verifiedPerson(test);
   const operator = await verifiedPerson(test);
