@@ -4,6 +4,7 @@ import { createTestKey, type TestApp } from "../../../support/app.ts";
 import { addLimit } from "../../../support/limits.ts";
 import { grantVoids, newOperatorToken } from "../../../support/operators.ts";
 import { sql } from "../../../../db/engine/database.ts";
+import { errorDetailsMax } from "../../../../domain/limits.ts";
 import { onEveryDatabase } from "../../../support/usage.ts";
 
 const record = (test: TestApp, apiKey: string, more: object = {}) =>
@@ -79,6 +80,29 @@ onEveryDatabase("a batch is recorded as a whole or not at all", async (test) => 
   const fits = await send([1, 0.5, 0.5]);
   assert.equal(fits.status, 201);
   assert.deepEqual((await fits.json()).limits.map(({ remaining }: { remaining: number }) => remaining), [0]);
+});
+
+onEveryDatabase("a batch that exceeds many windows is rejected with 100 of them", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  await addLimit(test, {}, { per: "minute", quantity: 1, mode: "hard" });
+  assert.equal((await record(test, apiKey)).status, 201);
+  const commits = () => test.services.recorder.metrics.commitSeconds.cumulativeCounts().at(-1) ?? 0;
+  const before = commits();
+  const records = Array.from({ length: 450 }, (_, n) => ({
+    productSlug: "tiles",
+    metric: "requests",
+    quantity: 2,
+    timestamp: new Date(test.now() - (n + 1) * 60_000).toISOString(),
+  }));
+  const response = await test.send("/api/v1/usage/batch", { apiKey, json: { records } });
+  const { error } = await response.json();
+  assert.deepEqual([response.status, error.code, error.details.length], [
+    429,
+    "limit_exceeded",
+    errorDetailsMax,
+  ]);
+  // The counters of all of these windows are completed at once.
+  assert.equal(commits() - before, 2);
 });
 
 onEveryDatabase("a soft limit records and reports", async (test) => {
