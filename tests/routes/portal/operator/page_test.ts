@@ -60,6 +60,18 @@ testApp("the console asks operators without a second factor to set one up", asyn
   assert.match(html, /href="\/portal\/account\/security"/);
 });
 
+testApp("a second factor that a wrong clock noted far in the future opens no console", async (test) => {
+  const mara = await test.signUp();
+  await turnOnTwoStep(test, mara.cookie);
+  await makeOperator(test, mara);
+  test.advance(-operatorSignInMs);
+  assert.equal((await page(test, "/operator", mara.cookie)).status, 200);
+  test.advance(-1);
+  const { status, location } = await page(test, "/operator", mara.cookie);
+  assert.equal(status, 303);
+  assert.equal(location, "/portal/confirm-password?again=1&return_to=%2Foperator");
+});
+
 testApp("operators whose second factor is too long ago confirm who they are", async (test) => {
   const mara = await test.signUp();
   await turnOnTwoStep(test, mara.cookie);
