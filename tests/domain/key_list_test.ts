@@ -68,8 +68,14 @@ Deno.test("unused keys are active, and neither used nor created in the last 90 d
       key(3, { createdAt: long, lastUsedAt: long + 1 }),
       key(4, { createdAt: long + 1 }),
       key(5, { createdAt: long }),
+      // Replaced a key that was last used long ago.
+      key(9, { createdAt: long + 1, lineage: 8 }),
     ],
-    [key(6, { createdAt: long, endsAt: now }), key(7, { lineage: 5, lastUsedAt: now - dayMs, endsAt: now })],
+    [
+      key(6, { createdAt: long, endsAt: now }),
+      key(7, { lineage: 5, lastUsedAt: now - dayMs, endsAt: now }),
+      key(8, { createdAt: long, lastUsedAt: long, endsAt: now }),
+    ],
   );
   assert.deepEqual(idsOf(lines.filter((line) => isUnused(line, now))), ["key_1", "key_2"]);
 });
