@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { BackupStopped } from "../../db/engine/backup.ts";
+import { backupAbandonedMs } from "../../domain/limits.ts";
 import { type BackupPlan, BackupSchedule, makeBackup } from "../../services/backups.ts";
 import { embeddedTestDatabase } from "../support/database.ts";
 import { poll } from "../support/poll.ts";
@@ -48,6 +49,27 @@ Deno.test("the newest file's name decides when a backup is due, even after the c
   await due(noon - 48 * hourMs, 0);
   await due(noon + 6 * hourMs, 1);
   assert.deepEqual(namesIn(folder), ["gatehouse-20261122T120000Z.db", "gatehouse-20261122T180000Z.db"]);
+  await Deno.remove(folder, { recursive: true });
+  await dispose();
+});
+
+Deno.test("a backup removes unfinished backups that crashed programs left behind, and nothing else", async () => {
+  const { place: path, dispose } = await embeddedTestDatabase();
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-kept-" });
+  const [abandoned, inProgress, other] = [
+    "gatehouse-20261122T050000Z.db.0123abcd.part",
+    "gatehouse-20261122T060000Z.db.0123abcd.part",
+    "gatehouse-my-own.db.0123abcd.part",
+  ];
+  for (const name of [abandoned, inProgress, other]) {
+    await Deno.writeTextFile(`${folder}/${name}`, "x");
+    const changedAt = new Date(Date.now() - backupAbandonedMs + (name === inProgress ? 60_000 : -1));
+    await Deno.utime(`${folder}/${name}`, changedAt, changedAt);
+  }
+  const { logged, stop } = startSchedule({ path, plan: { folder, everyHours: 6, keep: 1 }, now: noon });
+  await poll(() => logged.info === 1);
+  await stop();
+  assert.deepEqual(namesIn(folder), ["gatehouse-20261122T120000Z.db", inProgress, other].sort());
   await Deno.remove(folder, { recursive: true });
   await dispose();
 });
