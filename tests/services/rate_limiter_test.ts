@@ -9,9 +9,9 @@ const windowMs = 60_000;
 const points = 2;
 
 /** A limiter with two points a minute, and a setter for its clock. */
-function limiterAt(start: number, windows = new RateLimitMemory().windows(0)) {
+function limiterAt(start: number, windows = new RateLimitMemory().windows(0), hashedNames = false) {
   let now = start;
-  const limiter = new RateLimiter({ points, windowMs, clock: () => now, windows });
+  const limiter = new RateLimiter({ points, windowMs, clock: () => now, windows, hashedNames });
   return { limiter, setClock: (ms: number) => now = ms };
 }
 
@@ -41,6 +41,20 @@ Deno.test("RateLimiter reuses windows that have ended and keeps the others", () 
   setClock(windowMs);
   for (let n = 0; n < manyNames; n++) limiter.take(`later ${n}`);
   assert.deepEqual(limiter.take("running"), { isAllowed: false, remaining: 0, resetMs: windowMs / 2 });
+});
+
+Deno.test("RateLimiter ends the window that ends first among those with the fewest points", () => {
+  const { limiter, setClock } = limiterAt(0, undefined, true);
+  // Names that share a bucket, whose hashes begin with different digits.
+  const nameOf = (n: number) => String(n).padStart(13, "0").padEnd(64, "0");
+  const startOf = [20, 30, 10, ...Array.from({ length: 17 }, (_, n) => 40 + n)];
+  for (const [n, start] of startOf.entries()) {
+    setClock(start);
+    limiter.take(nameOf(n));
+  }
+  limiter.take(nameOf(99));
+  const remaining = startOf.map((_, n) => limiter.peek(nameOf(n)).remaining);
+  assert.deepEqual(remaining, startOf.map((start) => start === 10 ? points : points - 1));
 });
 
 Deno.test("RateLimiter is unused until a point is taken, and again when all windows have ended", () => {
