@@ -184,7 +184,7 @@ export function invalidTokenError(): AppError {
 export function apiKeyLimitError(max: number): AppError {
   return new AppError(
     "key_limit_reached",
-    `Your organization has reached its limit of ${countOf(max, "active key")}. Revoke one first.`,
+    `This organization has reached its limit of ${countOf(max, "active key")}. Revoke one first.`,
   );
 }
 
@@ -200,7 +200,7 @@ export function memberLimitError(max: number): AppError {
 export function seriesLimitError(details: readonly ErrorDetail[], max: number): AppError {
   return new AppError(
     "series_limit_reached",
-    `Your organization has reached its limit of ${
+    `This organization has reached its limit of ${
       countOf(max, "combination")
     } of product, metric and API key. ` +
       "Use existing ones.",
@@ -217,7 +217,7 @@ export function limitExceededError(limits: readonly LimitStanding[], now: number
   const waitMs = Math.max(...ends) - now;
   return new AppError(
     "limit_exceeded",
-    "This usage exceeds a limit of your organization or of the API key.",
+    "This usage exceeds a limit of the organization or of the API key.",
     {
       limits,
       // A window in the past stays full, like one that never ends.

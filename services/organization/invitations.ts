@@ -301,7 +301,7 @@ async function whyNotInvited(context: SessionContext, invitation: { organization
 function pendingLimitError(): AppError {
   return new AppError(
     "limit_reached",
-    `Your organization has reached its limit of ${openInvitationsMax} pending invitations. Revoke one first.`,
+    `This organization has reached its limit of ${openInvitationsMax} pending invitations. Revoke one first.`,
   );
 }
 
