@@ -7,6 +7,9 @@ export { hashSecretToken as hashApiKey } from "./secret_token.ts";
 /** The start of every key, for people and secret scanners. */
 export const apiKeyTag = "service_live_";
 
+/** How long a rotated key keeps working unless another time is chosen. */
+export const rotatedKeyKeptMs = 24 * 3_600_000;
+
 /** Whether a key works, or why not. */
 export type ApiKeyStatus = "active" | "revoked" | "expired";
 

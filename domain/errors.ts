@@ -180,11 +180,17 @@ export function invalidTokenError(): AppError {
   );
 }
 
-/** @returns The error for one more API key. @param max How many active keys the organization may have. */
-export function apiKeyLimitError(max: number): AppError {
+/**
+ * @param max How many active keys the organization may have. `isRotation`: whether the new key replaces another.
+ * @returns The error for one more API key.
+ */
+export function apiKeyLimitError(max: number, { isRotation = false } = {}): AppError {
+  const remedy = isRotation
+    ? "Revoke one first, or let the old key stop working immediately."
+    : "Revoke one first.";
   return new AppError(
     "key_limit_reached",
-    `This organization has reached its limit of ${countOf(max, "active key")}. Revoke one first.`,
+    `This organization has reached its limit of ${countOf(max, "active key")}. ${remedy}`,
   );
 }
 

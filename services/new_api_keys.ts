@@ -2,7 +2,13 @@
 import { endRotatedApiKey, findApiKeyOfForm, insertApiKey } from "../db/api_keys.ts";
 import { findEffectiveNumber } from "../db/organization/plan_numbers.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain/api_key.ts";
+import {
+  type ApiKey,
+  apiKeyStatus,
+  generateApiKey,
+  hashApiKey,
+  rotatedKeyKeptMs,
+} from "../domain/api_key.ts";
 import { apiKeyLimitError, type AppError, notFoundError, validationError } from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
 import { defaultKeyPermissions, sortedPermissions } from "../domain/key_permissions.ts";
@@ -73,7 +79,9 @@ export async function addApiKey(
 ): Promise<CreatedApiKey> {
   const now = context.clock();
   await requireNewForm(context, organizationId, formToken);
-  if (expiresAt !== null && expiresAt <= now) throw notInFutureError("expiresAt");
+  if (expiresAt !== null && expiresAt <= now) {
+    throw validationError([{ path: "expiresAt", message: "must be in the future." }]);
+  }
   const permissions = sortedPermissions(chosen);
   requireGrantable(by, permissions, []);
   const { id, row, created } = newApiKey(by, {
@@ -102,7 +110,8 @@ export async function addApiKey(
 /**
  * Replaces an active key with a new one of the same name, permissions, budget and expiry time.
  *
- * @param input `expireOldAt`: when the old key ends (milliseconds since 1970); null for immediately. `formToken`: as for a new key.
+ * @param input `expireOldAt`: when the old key ends (milliseconds since 1970), in a day by default; never later than it would have
+ *   anyway. `formToken`: as for a new key.
  * @throws {AppError} `not_found`, `forbidden`, `key_limit_reached`, `unavailable`; `validation_failed` if the old key is not
  *   active.
  * @throws {FormSentError}
@@ -110,9 +119,9 @@ export async function addApiKey(
 export async function rotateApiKey(
   context: SessionContext,
   actor: SessionActor,
-  { id, expireOldAt, formToken = null }: {
+  { id, formToken = null, ...input }: {
     id: string;
-    expireOldAt: number | null;
+    expireOldAt?: number | "now" | undefined;
     formToken?: string | null | undefined;
   },
 ): Promise<CreatedApiKey> {
@@ -123,14 +132,17 @@ export async function rotateApiKey(
   await requireNewForm(context, organizationId, formToken);
   const notActive = validationError([{ path: "id", message: "only active keys can be rotated." }]);
   if (apiKeyStatus(old, now) !== "active") throw notActive;
-  if (expireOldAt !== null && expireOldAt <= now) throw notInFutureError("expireOldAt");
+  const { expireOldAt = now + rotatedKeyKeptMs } = input;
+  if (expireOldAt !== "now" && expireOldAt <= now) {
+    throw validationError([{ path: "expireOldAt", message: "must be in the future, or “now”." }]);
+  }
   const { name, expiresAt, budget } = old;
   const permissions: readonly string[] = JSON.parse(old.permissions);
   const next = newApiKey(by, { organizationId, name, expiresAt, permissions, budget, now, formToken });
-  const oldEnds = expireOldAt === null ? { revokedAt: now } : { expiresAt: expireOldAt };
+  const oldEnds = expireOldAt === "now" ? { revokedAt: now } : { expiresAt: expireOldAt };
   const isRotated = await writeChange(context, by, {
     // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
-    statement: insertApiKey(next.row, { id, isKept: expireOldAt !== null }),
+    statement: insertApiKey(next.row, { id, isKept: expireOldAt !== "now" }),
     entry: { action: "api_key.rotated", target: { id, name }, details: { replacedBy: next.id } },
     after: () => [endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds })],
   });
@@ -139,7 +151,7 @@ export async function rotateApiKey(
   const current = await findRow(context, scope, id);
   if (apiKeyStatus(current, now) !== "active") throw notActive;
   throw current.permissions === old.permissions
-    ? await keyLimitError(context, organizationId)
+    ? await keyLimitError(context, organizationId, { isRotation: true })
     : changedMeanwhileError();
 }
 
@@ -197,11 +209,11 @@ async function requireNewForm(
   if (id !== undefined) throw new FormSentError(id);
 }
 
-function notInFutureError(path: string): AppError {
-  return validationError([{ path, message: "must be in the future." }]);
-}
-
-async function keyLimitError({ database }: SessionContext, organizationId: string): Promise<AppError> {
+async function keyLimitError(
+  { database }: SessionContext,
+  organizationId: string,
+  options?: { isRotation: true },
+): Promise<AppError> {
   const max = await findEffectiveNumber(database, organizationId, "apiKeysMax");
-  return max === undefined ? notFoundError() : apiKeyLimitError(max);
+  return max === undefined ? notFoundError() : apiKeyLimitError(max, options);
 }

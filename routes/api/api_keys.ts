@@ -77,13 +77,14 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "rotateApiKey",
     summary: "Rotate a key",
     description:
-      "Creates a new key with the same name and permissions. The old key is revoked immediately, or expires at `expireOldAt`.",
+      "Creates a new key with the same name, permissions, budget and expiry. The old key keeps working for 24 hours, or until " +
+      "`expireOldAt`; both count as active keys until then. To revoke it immediately, set `expireOldAt` to `now`.",
     params,
     body: schemas.rotateApiKeySchema,
     bodyOptional: true,
     responses: created,
     errors: ["forbidden", "key_limit_reached"],
-  }, (_c, { params: { id }, body: { expireOldAt = null } }, actor) => {
-    return rotateApiKey(services, actor, { id, expireOldAt });
+  }, (_c, { params: { id }, body: { expireOldAt } }, actor) => {
+    return rotateApiKey(services, actor, { id, expireOldAt: expireOldAt ?? undefined });
   });
 }

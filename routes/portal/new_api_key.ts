@@ -1,7 +1,7 @@
 // The pages that create API keys: the form, rotation, and the wait for the first request. A new key is shown only in the response
 // to its form, which is never cached.
 import { isoTime } from "../../domain/time.ts";
-import type { ApiKey } from "../../domain/api_key.ts";
+import { type ApiKey, rotatedKeyKeptMs } from "../../domain/api_key.ts";
 import { getApiKey } from "../../services/api_keys.ts";
 import {
   createApiKey,
@@ -31,13 +31,12 @@ import { type MemberActor, memberRoutes, portalFrame, type PortalParts, redirect
 
 const path = "/portal/api-keys";
 const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 /** How long the old key works after a rotation. Null: it stops immediately. */
 const graces: ReadonlyMap<string, number | null> = new Map([
   ["1h", hourMs],
-  ["24h", dayMs],
-  ["7d", 7 * dayMs],
+  ["24h", rotatedKeyKeptMs],
+  ["7d", 7 * 24 * hourMs],
   ["now", null],
 ]);
 const defaultGrace = "24h";
@@ -90,11 +89,11 @@ function rotateRoutes(app: App, parts: PortalParts): void {
       return await sendPage(c, page, status);
     },
     async submit(c, session, input) {
-      const { id } = await getApiKey(services, session, idOf(c));
-      const expireOldAt = timeAfter(services.clock(), graces, {
-        expireOld: input["expireOld"] ?? defaultGrace,
-      });
-      const replaced = { endsAt: expireOldAt === null ? null : isoTime(expireOldAt) };
+      const { id, expiresAt } = await getApiKey(services, session, idOf(c));
+      const chosen = timeAfter(services.clock(), graces, { expireOld: input["expireOld"] ?? defaultGrace });
+      const expireOldAt = chosen ?? "now";
+      const ownEnd = expiresAt === null ? Infinity : Date.parse(expiresAt);
+      const replaced = { endsAt: chosen === null ? null : isoTime(Math.min(chosen, ownEnd)) };
       const formToken = formTokenOf(input);
       return await showCreated(
         c,

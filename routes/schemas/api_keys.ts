@@ -15,6 +15,7 @@ import {
   nameSchema,
   nextCursorSchema,
   optionalEnd,
+  optionalEndOrNow,
   personNameSchema,
   stringSchema,
   timeOut,
@@ -104,5 +105,8 @@ export const changeApiKeySchema = z.strictObject({
 }).openapi("ChangeApiKey");
 
 export const rotateApiKeySchema = z.strictObject({
-  expireOldAt: optionalEnd("When the old key expires, in the future. By default it is revoked immediately."),
+  expireOldAt: optionalEndOrNow(
+    "When the old key expires, in the future, or `now` to revoke it immediately. By default it expires in 24 hours. An " +
+      "earlier expiry of the old key stays.",
+  ),
 }).openapi("RotateApiKey");

@@ -70,6 +70,17 @@ export function rangeEnd(description: string) {
   });
 }
 
+/** When something ends, `now` for immediately, or null. */
+export function optionalEndOrNow(description: string) {
+  const parse = (text: string) => text === "now" ? text : parseTime(text);
+  const fault = (text: string) => timeFault(text).replace("must be ", "must be now, ");
+  return parsed(z.string(), parse, fault).nullish().openapi({
+    type: ["string", "null"],
+    description: `${description} ${timeOrDateWords}`,
+    example: "2027-01-31T00:00:00.000Z",
+  });
+}
+
 /** When something expires, or null. */
 export function optionalEnd(description: string) {
   return timeOrDateSchema.nullish().openapi({

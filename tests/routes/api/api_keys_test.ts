@@ -140,37 +140,87 @@ testApp("changeApiKey() changes only the name that it is given", async (test) =>
   assert.equal((await record(test, key.fullKey)).status, 201);
 });
 
-testApp(
-  "rotateApiKey() replaces the key immediately, or keeps the old one until the given time",
-  async (test) => {
-    const person = await test.signUp();
-    const rotate = (id: string, json?: unknown) =>
-      test.send(`${path}/${id}/rotate`, {
-        method: "POST",
-        cookie: person.cookie,
-        ...(json === undefined ? {} : { json }),
-      });
-    const old = await createTestKey(test, person);
-    const response = await rotate(old.id);
-    assert.equal(response.status, 201, await response.clone().text());
-    const next = await response.json();
-    assert.equal(next.apiKey.name, "Production");
-    await assertError(await record(test, old.fullKey), 401, "invalid_api_key");
-    assert.equal((await record(test, next.fullKey)).status, 201);
+const rotate = (test: TestApp, { cookie }: TestPerson, { id, json }: { id: string; json?: unknown }) =>
+  test.send(`${path}/${id}/rotate`, { method: "POST", cookie, ...(json === undefined ? {} : { json }) });
 
-    const later = await (await rotate(next.apiKey.id, { expireOldAt: "2026-11-21T15:03:11.250Z" })).json();
-    assert.equal((await record(test, next.fullKey)).status, 201);
-    test.advance(3_600_000);
-    await assertError(await record(test, next.fullKey), 401, "invalid_api_key");
-    assert.equal((await record(test, later.fullKey)).status, 201);
-    await assertError(await rotate(old.id), 422, "validation_failed");
-    await assertError(
-      await rotate(later.apiKey.id, { expireOldAt: "2026-11-21T15:00:00Z" }),
+async function rotated(test: TestApp, person: TestPerson, options: { id: string; json?: unknown }) {
+  const response = await rotate(test, person, options);
+  assert.equal(response.status, 201, await response.clone().text());
+  const { apiKey, fullKey } = await response.json();
+  return { id: apiKey.id as string, name: apiKey.name as string, fullKey: fullKey as string };
+}
+
+async function endOf(test: TestApp, person: TestPerson, id: string) {
+  const { apiKeys } = await list(test, person);
+  const { status, expiresAt, revokedAt } = apiKeys.find((apiKey: { id: string }) => apiKey.id === id);
+  return { status, expiresAt, revokedAt };
+}
+
+for (const json of [undefined, {}, { expireOldAt: null }]) {
+  testApp(
+    `rotating with ${JSON.stringify(json) ?? "no body"} keeps the old key for 24 hours`,
+    async (test) => {
+      const person = await test.signUp();
+      const old = await createTestKey(test, person);
+      const next = await rotated(test, person, { id: old.id, json });
+      assert.equal(next.name, "Production");
+      const end = { expiresAt: "2026-11-22T14:03:11.250Z", revokedAt: null };
+      assert.deepEqual(await endOf(test, person, old.id), { status: "active", ...end });
+      test.advance(24 * 3_600_000 - 1);
+      for (const { fullKey } of [old, next]) assert.equal((await record(test, fullKey)).status, 201);
+      test.advance(1);
+      await assertError(await record(test, old.fullKey), 401, "invalid_api_key");
+      assert.equal((await record(test, next.fullKey)).status, 201);
+      await assertError(await rotate(test, person, { id: old.id }), 422, "validation_failed");
+    },
+  );
+}
+
+testApp("rotating with “now” revokes the old key immediately", async (test) => {
+  const person = await test.signUp();
+  const old = await createTestKey(test, person);
+  const next = await rotated(test, person, { id: old.id, json: { expireOldAt: "now" } });
+  await assertError(await record(test, old.fullKey), 401, "invalid_api_key");
+  assert.equal((await record(test, next.fullKey)).status, 201);
+  const revokedAt = "2026-11-21T14:03:11.250Z";
+  assert.deepEqual(await endOf(test, person, old.id), { status: "revoked", expiresAt: null, revokedAt });
+});
+
+testApp("a rotated key works until the given time, which must be in the future", async (test) => {
+  const person = await test.signUp();
+  const old = await createTestKey(test, person);
+  for (const expireOldAt of ["2026-11-21T14:03:11.250Z", "2026-11-21", "Now", "", "never", 1]) {
+    const { error } = await assertError(
+      await rotate(test, person, { id: old.id, json: { expireOldAt } }),
       422,
       "validation_failed",
     );
-  },
-);
+    assert.equal(error.details?.[0]?.path, "expireOldAt");
+  }
+  const next = await rotated(test, person, {
+    id: old.id,
+    json: { expireOldAt: "2026-11-21T15:03:11.250Z" },
+  });
+  assert.equal((await record(test, old.fullKey)).status, 201);
+  test.advance(3_600_000);
+  await assertError(await record(test, old.fullKey), 401, "invalid_api_key");
+  assert.equal((await record(test, next.fullKey)).status, 201);
+});
+
+testApp("rotating never extends a key that expires earlier, also not in a chain", async (test) => {
+  const person = await test.signUp();
+  const expiresAt = "2026-11-21T15:00:00.000Z";
+  const old = await createTestKey(test, person, { expiresAt });
+  const second = await rotated(test, person, { id: old.id, json: {} });
+  const third = await rotated(test, person, { id: second.id, json: {} });
+  for (const { id } of [old, second, third]) {
+    assert.deepEqual(await endOf(test, person, id), { status: "active", expiresAt, revokedAt: null });
+  }
+  const first = await createTestKey(test, person);
+  await rotated(test, person, { id: first.id, json: { expireOldAt: expiresAt } });
+  await rotated(test, person, { id: first.id, json: {} });
+  assert.equal((await endOf(test, person, first.id)).expiresAt, expiresAt);
+});
 
 testApp("one of several concurrent rotations succeeds, and one active key is left", async (test) => {
   const person = await test.signUp();
@@ -178,7 +228,7 @@ testApp("one of several concurrent rotations succeeds, and one active key is lef
   const responses = await Promise.all(
     Array.from(
       { length: 8 },
-      () => test.send(`${path}/${old.id}/rotate`, { method: "POST", cookie: person.cookie }),
+      () => rotate(test, person, { id: old.id, json: { expireOldAt: "now" } }),
     ),
   );
   assert.deepEqual(responses.map(({ status }) => status).sort(), [201, ...Array(7).fill(422)]);

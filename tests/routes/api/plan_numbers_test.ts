@@ -42,7 +42,8 @@ onEveryDatabase("an organization has as many active keys as its plan allows", as
   assert.deepEqual([byOperator.status, byOperator.body.error.code], [409, "key_limit_reached"]);
   const later = new Date(test.now() + 3_600_000).toISOString();
   await assertFull(await rotate(apiKey.id, later), "key_limit_reached", "1 active key.");
-  const replaced = await rotate(apiKey.id);
+  await assertFull(await rotate(apiKey.id), "key_limit_reached", "let the old key stop working immediately");
+  const replaced = await rotate(apiKey.id, "now");
   assert.equal(replaced.status, 201, "a key that ends immediately makes room even beyond the number");
   await replaced.body?.cancel();
 });

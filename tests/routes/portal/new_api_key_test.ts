@@ -75,6 +75,14 @@ testApp("rotating leaves the old key a day unless another time is chosen", async
   assert.equal(Date.parse(old?.expiresAt ?? "") - test.services.clock(), 24 * 3_600_000);
 });
 
+testApp("rotating says when the old key stops working, also if that is earlier than chosen", async (test) => {
+  const ada = await test.signUp();
+  const expiresAt = new Date(test.now() + 3 * 3_600_000).toISOString();
+  const { id } = await createTestKey(test, ada, { expiresAt });
+  const { html } = await openPage(test, `${path}/${id}/rotate`, { form: {}, person: ada });
+  assert(html.includes(`The old key stops working <time datetime="${expiresAt}"`));
+});
+
 testApp("a key expires on a chosen date", async (test) => {
   const ada = await test.signUp();
   const send = (expiresOn: string) =>
