@@ -206,7 +206,6 @@ export interface ActiveApiKeyRow {
   /** A JSON list. */
   readonly permissions: string;
   readonly suspended: 0 | 1;
-  readonly lastUsedAt: number | null;
   /** Null for those of the setting. */
   readonly requestsPerSecond: number | null;
   /** See `ratesVersion` in `db/meter/key_rates.ts`. */
@@ -217,15 +216,9 @@ export interface ActiveApiKeyRow {
 export function findActiveApiKey(database: DatabaseReader, keyHash: string, now: number) {
   return database.readFirst<ActiveApiKeyRow>(sql`
     SELECT k.id, k.name, k.organization_id AS organizationId, k.permissions, ${isSuspended} AS suspended,
-      k.last_used_at AS lastUsedAt, ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond,
-      ${ratesVersion} AS ratesVersion
+      ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond, ${ratesVersion} AS ratesVersion
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
     WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
-}
-
-/** Notes when a key was last used. */
-export function updateApiKeyUsed(id: string, now: number) {
-  return sql`UPDATE api_keys SET last_used_at = ${now} WHERE id = ${id} AND coalesce(last_used_at, 0) < ${now}`;
 }
 
 /**

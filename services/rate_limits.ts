@@ -43,8 +43,6 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
   return {
     /** By the hash of an API key. */
     apiKeyCalls: limit(config.apiKeyRequestsPerSecond, 1_000, { hashedNames: true }),
-    /** Updates of when a key was last used. By key. */
-    apiKeyUses: limit(1, apiKeyUsedIntervalMs),
     /** Updates of when an operator token was last used. By token. */
     operatorTokenUses: limit(1, apiKeyUsedIntervalMs),
     /** API keys and operator tokens. By client address. */

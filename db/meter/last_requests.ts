@@ -1,6 +1,9 @@
-// The SQL of the last request with each API key: where it came from, and what became of it. Earlier ones are not kept.
+// The SQL of the last use of each API key: when it was, where its request came from, and what became of it. Earlier ones are
+// not kept.
 import type { LastRequest } from "../../domain/api_key.ts";
-import { bind, type DatabaseReader, sql } from "../engine/database.ts";
+import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
+import { activeApiKey } from "../api_keys.ts";
+import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 /** The last request with a key as stored. */
 export interface LastRequestRow extends Omit<LastRequest, "at"> {
@@ -8,17 +11,40 @@ export interface LastRequestRow extends Omit<LastRequest, "at"> {
   readonly at: number;
 }
 
-const updateLastRequests = sql`
-  UPDATE api_keys AS k SET last_request_at = r.value ->> 'at', last_request_network = r.value ->> 'network',
-    last_request_agent = r.value ->> 'userAgent', last_request_status = r.value ->> 'status',
-    last_request_error = r.value ->> 'error'
-  FROM json_each(?1) r
-  WHERE k.key_hash = r.value ->> 'keyHash' AND k.revoked_at IS NULL
-    AND coalesce(k.last_request_at, 0) <= r.value ->> 'at'`;
+/** A use of a key. */
+export interface KeyUse {
+  readonly keyHash: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Null if a service has verified the key. */
+  readonly request: Omit<LastRequest, "at"> | null;
+}
 
-/** Notes requests with keys that aren't revoked, unless later ones are known. */
-export function noteLastRequests(requests: readonly (LastRequestRow & { readonly keyHash: string })[]) {
-  return bind(updateLastRequests, JSON.stringify(requests));
+const isUsed = sql`k.key_hash = r.value ->> 'keyHash' AND ${activeApiKey(sql`r.value ->> 'at'`)}`;
+
+const updateLastRequests = sql`
+  UPDATE api_keys AS k SET last_request_at = r.value ->> 'at', last_request_network = r.value ->> '$.request.network',
+    last_request_agent = r.value ->> '$.request.userAgent', last_request_status = r.value ->> '$.request.status',
+    last_request_error = r.value ->> '$.request.error'
+  FROM json_each(?1) r
+  WHERE ${isUsed} AND r.value ->> 'request' IS NOT NULL AND coalesce(k.last_request_at, 0) <= r.value ->> 'at'`;
+
+const updateLastUses = sql`
+  UPDATE api_keys AS k SET last_used_at = r.value ->> 'at' FROM json_each(?1) r
+  WHERE ${isUsed} AND (k.last_used_at IS NULL OR k.last_used_at <= r.value ->> 'at' - ?2)`;
+
+/** Notes uses of keys that worked then, unless later ones are known. */
+export function noteKeyUses(uses: readonly KeyUse[]): Statement[] {
+  const json = JSON.stringify(uses);
+  return [bind(updateLastRequests, json), bind(updateLastUses, json, apiKeyUsedIntervalMs)];
+}
+
+/** @returns Whether a key has recorded usage. */
+export async function hasRecorded(database: DatabaseReader, id: string): Promise<boolean> {
+  const row = await database.readFirst(sql`
+    SELECT 1 FROM api_keys k JOIN organizations o ON o.id = k.organization_id
+    JOIN usage_series s ON s.organization = o.number AND s.api_key = k.number WHERE k.id = ${id} LIMIT 1`);
+  return row !== undefined;
 }
 
 /** @returns The last request with one of the keys, or undefined. */

@@ -11,7 +11,7 @@ import {
 } from "../../services/new_api_keys.ts";
 import type { KeyReportQuery } from "../../services/meter/key_report.ts";
 import { readExampleUsage } from "../../services/meter/catalogue.ts";
-import { readLastRequest } from "../../services/meter/last_requests.ts";
+import { readLastRequest, wasAccepted } from "../../services/meter/last_requests.ts";
 import { readKeyReport } from "../../services/meter/usage.ts";
 import { rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
@@ -143,11 +143,11 @@ async function showCreated(
 
 /** @returns What has arrived of the first request with a key. */
 export async function firstRequestOf({ services }: PortalParts, apiKey: ApiKey): Promise<FirstRequest> {
-  return {
-    isUsed: apiKey.lastUsedAt !== null,
-    last: await readLastRequest(services, [apiKey]),
-    isAwaited: services.clock() - Date.parse(apiKey.createdAt) < firstRequestWaitMs,
-  };
+  const isAwaited = services.clock() - Date.parse(apiKey.createdAt) < firstRequestWaitMs;
+  const last = await readLastRequest(services, [apiKey]);
+  // A rejected request is a use, too, but not what a new key waits for.
+  const isUsed = apiKey.lastUsedAt !== null && (!isAwaited || await wasAccepted(services, apiKey, last));
+  return { isUsed, last, isAwaited };
 }
 
 /** @returns The usage of a key; null if it is not available. */

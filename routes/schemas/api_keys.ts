@@ -44,7 +44,10 @@ export const apiKeySchema = z.object({
   budget: z.array(limitSchema).openapi({
     description: "Limits of the key, and of those that it replaced, besides those of the organization.",
   }),
-  lastUsedAt: timeOut("When the key was last used, updated at most once a minute.").nullable(),
+  lastUsedAt: timeOut(
+    "When the key was last used: when it authenticated a request, also one that was rejected, or was verified. It is updated " +
+      "in the background, at most once a minute, so it can be a minute and some seconds behind.",
+  ).nullable(),
   expiresAt: timeOut("When the key expires.").nullable(),
   revokedAt: timeOut("When the key was revoked.").nullable(),
   status: z.enum(["active", "revoked", "expired"]).openapi({ description: "Only active keys are accepted." }),

@@ -136,7 +136,8 @@ const operatedOrganizationSchema = z.object({
   memberCount: z.number().int().openapi({ description: "The number of members." }),
   activeApiKeyCount: z.number().int().openapi({ description: "The number of active API keys." }),
   createdAt: timeOut("When the organization was created."),
-  lastUsedAt: timeOut("When one of its API keys was last used, updated at most once a minute.").nullable(),
+  lastUsedAt: timeOut("When one of its API keys was last used. It can be a minute and some seconds behind.")
+    .nullable(),
 }).openapi("OperatorOrganization");
 export const organizationResponseSchema = z.object({ organization: operatedOrganizationSchema });
 export const organizationsSchema = z.object({

@@ -9,7 +9,7 @@ import {
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
 import type { RecountedCall } from "./key_calls.ts";
-import { noteApiKeyUse, requireApiKey } from "./usage_access.ts";
+import { requireApiKey } from "./usage_access.ts";
 import { recordUsage } from "./usage_records.ts";
 
 /** What each admitted request is recorded as, with a quantity of 1. */
@@ -68,8 +68,7 @@ export async function admitApiKey(
   if (role !== undefined) {
     throw new AppError("forbidden", `This requires the role ${role}, and API keys have no role.`);
   }
-  if (meter === null) noteApiKeyUse(context, key);
-  else {
+  if (meter !== null) {
     // Every request counts, so an idempotency key that the client may have sent is ignored.
     const input = {
       ...meter,

@@ -4,6 +4,7 @@ import { findUsageRecordsByKey } from "../../db/meter/usage_records.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
 import { apiKeyStatus, hashApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
+import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type {
   KeyVerification,
   VerificationCode,
@@ -19,7 +20,6 @@ import { limitsOf } from "../reports/report_reader.ts";
 import { acceptOperatorToken } from "../operator/operator_access.ts";
 import { sumMissing } from "./limits.ts";
 import { countKeyCall, isAllowed, type KeyCall, recordAtRate, takeKeyCall } from "./key_calls.ts";
-import { noteApiKeyUse } from "./usage_access.ts";
 
 /** Who asks, by the SHA-256 of their token in hexadecimal. */
 export interface VerifyingOperator {
@@ -102,7 +102,6 @@ async function readVerification(
   const limits = await sumLimits();
   const fits = usage === null ||
     await isWithin(context, limits, { ...usage, organizationId: key.organization?.id });
-  if (fits) noteApiKeyUse(context, key);
   return verification(fits ? "VALID" : "USAGE_EXCEEDED", key, limits.map(limitStanding));
 }
 
@@ -174,12 +173,20 @@ async function findKey(
   const { token, key, limits, now } = await context.credentialSearch.find({ tokenHash, keyHash, series });
   acceptOperatorToken(context, token, { scope, client });
   if (token !== undefined) context.credentialSearch.rememberToken(tokenHash, token);
+  if (keyHash !== null && key !== undefined) noteVerification(context, keyHash, key);
   const organizationId = key?.organization?.id ?? "";
   return {
     key,
     sumLimits: () =>
       sumMissing(context, { organizationId, rows: limits, now }, { reader: limitsOf(organizationId) }),
   };
+}
+
+/** A key that works was used, also if the verification denies what is asked. */
+function noteVerification({ clock, lastRequests }: Context, keyHash: string, key: VerifiableKey): void {
+  const now = clock();
+  if (apiKeyStatus(key, now) !== "active" || now - (key.lastUsedAt ?? 0) < apiKeyUsedIntervalMs) return;
+  lastRequests.noteVerification(keyHash);
 }
 
 /** @returns Why the key doesn't work, or null. */

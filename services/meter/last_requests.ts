@@ -1,7 +1,7 @@
-// Notes the last request with each API key in the background: a request never waits for it. Per thread, each key is written at
-// most once in a few seconds, and the number of keys is bounded; with more of them, some are noted later or not at all.
+// Notes the last use of each API key in the background: a request never waits for it. Per thread, each key is written at most
+// once in a few seconds, and the number of keys is bounded; with more of them, some are noted later or not at all.
 import type { DatabaseReader } from "../../db/engine/database.ts";
-import { findLastRequest, type LastRequestRow, noteLastRequests } from "../../db/meter/last_requests.ts";
+import { findLastRequest, hasRecorded, type KeyUse, noteKeyUses } from "../../db/meter/last_requests.ts";
 import type { ApiKey, LastRequest } from "../../domain/api_key.ts";
 import { isoTime } from "../../domain/time.ts";
 import { networkOf } from "../address_blocks.ts";
@@ -21,11 +21,11 @@ const waitingKeysMax = 1_000;
 const writtenKeysMax = 200;
 const charactersMax = 200;
 
-/** The last requests that one thread has handled. */
+/** The last uses of keys by requests that one thread has handled. */
 export class LastRequests {
   readonly #context: BaseContext;
   readonly #onBackgroundError: (error: unknown) => void;
-  readonly #waiting = new Map<string, LastRequestRow>();
+  readonly #waiting = new Map<string, KeyUse>();
   /** When keys were written in the last interval. */
   readonly #writtenAt = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -42,44 +42,55 @@ export class LastRequests {
    * @param details Read only if the request isn't like the one that is already waiting to be written.
    */
   note(keyHash: string, status: number, details: () => RequestDetails): void {
-    const waiting = this.#waiting.get(keyHash);
-    if (waiting?.status === status) return;
-    // Keys that were written just now leave room for others, so that busy keys of one organization can't keep out all others.
-    const max = this.#writtenAt.has(keyHash) ? waitingKeysMax / 2 : waitingKeysMax;
-    if (waiting === undefined && this.#waiting.size >= max) return;
+    if (this.#waiting.get(keyHash)?.request?.status === status || !this.#hasRoomFor(keyHash)) return;
     const { address, userAgent, error } = details();
-    this.#waiting.set(keyHash, {
-      at: this.#context.clock(),
+    this.#add(keyHash, {
       network: networkOf(address),
       userAgent: shortText(userAgent),
       status,
       error: error === null ? null : shortText(error),
     });
-    this.#schedule();
   }
 
-  /** Writes the requests of keys that were not written in the last interval. */
+  /** Notes that a service has verified a key. */
+  noteVerification(keyHash: string): void {
+    if (!this.#waiting.has(keyHash) && this.#hasRoomFor(keyHash)) this.#add(keyHash, null);
+  }
+
+  /** Writes the uses of keys that were not written in the last interval. */
   async flush(): Promise<void> {
     const now = this.#context.clock();
     for (const [keyHash, at] of this.#writtenAt) {
       if (now - at >= intervalMs) this.#writtenAt.delete(keyHash);
     }
-    const requests = [];
-    for (const [keyHash, request] of this.#waiting) {
-      if (requests.length === writtenKeysMax) break;
-      if (!this.#writtenAt.has(keyHash)) requests.push({ keyHash, ...request });
+    const uses: KeyUse[] = [];
+    for (const use of this.#waiting.values()) {
+      if (uses.length === writtenKeysMax) break;
+      if (!this.#writtenAt.has(use.keyHash)) uses.push(use);
     }
-    for (const { keyHash } of requests) {
+    for (const { keyHash } of uses) {
       this.#waiting.delete(keyHash);
       this.#writtenAt.set(keyHash, now);
     }
-    if (requests.length > 0) await this.#context.database.write([noteLastRequests(requests)]);
+    if (uses.length > 0) await this.#context.database.write(noteKeyUses(uses));
   }
 
   /** Drops what waits: a stopping server has no time for it. */
   close(): void {
     clearTimeout(this.#timer);
     this.#waiting.clear();
+  }
+
+  /** @returns Whether a use of a key can wait. */
+  #hasRoomFor(keyHash: string): boolean {
+    // Keys that were written just now leave room for others, so that busy keys of one organization can't keep out all others.
+    const max = this.#writtenAt.has(keyHash) ? waitingKeysMax / 2 : waitingKeysMax;
+    return this.#waiting.has(keyHash) || this.#waiting.size < max;
+  }
+
+  #add(keyHash: string, request: KeyUse["request"]): void {
+    this.#waiting.set(keyHash, { keyHash, at: this.#context.clock(), request });
+    this.#schedule();
   }
 
   #schedule(): void {
@@ -98,6 +109,15 @@ export async function readLastRequest(
 ): Promise<LastRequest | null> {
   const row = await findLastRequest(database, apiKeys.map(({ id }) => id));
   return row === undefined ? null : { ...row, at: isoTime(row.at) };
+}
+
+/** @returns Whether a request with a key that was used was accepted. @param last The last one, or null if none is known. */
+export async function wasAccepted(
+  { database }: { readonly database: DatabaseReader },
+  { id }: Pick<ApiKey, "id">,
+  last: LastRequest | null,
+): Promise<boolean> {
+  return last === null || last.status < 400 || await hasRecorded(database, id);
 }
 
 function shortText(text: string): string {

@@ -1,12 +1,11 @@
 // Who may use the meter: API keys that work, and members whose role may read usage.
-import { type ActiveApiKeyRow, findActiveApiKey, updateApiKeyUsed } from "../../db/api_keys.ts";
+import { type ActiveApiKeyRow, findActiveApiKey } from "../../db/api_keys.ts";
 import {
   type AppError,
   invalidApiKeyError,
   organizationSuspendedError,
   permissionMissingError,
 } from "../../domain/errors.ts";
-import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
 import { requireActiveOrganization } from "../organization/membership.ts";
@@ -43,19 +42,6 @@ export async function requireApiKey(
 function keyError(key: ActiveApiKeyRow | undefined): AppError | null {
   if (key === undefined) return invalidApiKeyError();
   return key.suspended === 1 ? organizationSuspendedError() : null;
-}
-
-/** Updates when a key was last used, without waiting: once per interval, however many requests it makes. */
-export function noteApiKeyUse(
-  { database, clock, rateLimits: { apiKeyUses }, onBackgroundError }: Context,
-  key: { id: string; lastUsedAt: number | null },
-): void {
-  const now = clock();
-  if (now - (key.lastUsedAt ?? 0) < apiKeyUsedIntervalMs || !apiKeyUses.take(key.id).isAllowed) return;
-  database.write([updateApiKeyUsed(key.id, now)]).catch((error) => {
-    apiKeyUses.giveBack(key.id);
-    onBackgroundError(error);
-  });
 }
 
 /**

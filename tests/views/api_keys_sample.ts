@@ -96,7 +96,7 @@ function apiKeyPageProps(
     },
     limits,
     lastRequest: firstRequest.last,
-    firstRequest,
+    firstRequest: { ...firstRequest, isUsed: true },
     events: [{
       id: "aud_1",
       at: "2026-11-21T14:03:11.000Z",
@@ -139,7 +139,7 @@ export function apiKeyPages(
       events: [],
       flash: null,
     }),
-    "API key, unused": apiKeyPage({ ...page, generations: [{ ...apiKey, lastUsedAt: null }] }),
+    "API key, unused": apiKeyPage({ ...page, generations: [apiKey], firstRequest: created.firstRequest }),
     "budget": budgetPage({
       frame,
       apiKey,

@@ -48,7 +48,9 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
   const { frame, apiKey, generations, report, flash, events } = props;
   const { id, name } = apiKey;
   const isActive = apiKey.status === "active";
-  const isNew = isActive && generations.every(({ lastUsedAt }) => lastUsedAt === null);
+  const [, ...replaced] = generations;
+  const isNew = isActive && !props.firstRequest.isUsed &&
+    replaced.every(({ lastUsedAt }) => lastUsedAt === null);
   return (
     <PortalPage title={name} frame={frame} place="api-keys">
       <PageHead

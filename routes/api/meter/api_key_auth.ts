@@ -39,12 +39,14 @@ export function apiKeyAuth({ services }: AppParts, { isRecording = false }: ApiK
     /** @returns The key's hash. @throws {AppError} `invalid_api_key`, `organization_suspended`, `rate_limited`. */
     async authenticate(c: AppContext): Promise<string> {
       const keyHash = bearerKeyHash(c);
+      const call = await countKeyCall(services, keyHash, { isRecording });
+      if (call === undefined) throw invalidApiKeyError();
+      // From here on, the key has authenticated the request: a rejected one is a use, too.
+      c.set("keyCall", { ...call, onRecount: (recounted) => acceptCall(c, services, recounted) });
       // Usually recording checks the key. It is looked up earlier if the body is large, or if the address has sent many
       // invalid keys.
       if (hasSentInvalidKeys(c)) await requireActive(keyHash);
       else await beforeLargeBody(c, () => requireActive(keyHash));
-      const call = await countKeyCall(services, keyHash, { isRecording });
-      if (call === undefined) throw invalidApiKeyError();
       acceptCall(c, services, call);
       return keyHash;
     },
@@ -60,7 +62,6 @@ export function apiKeyAuth({ services }: AppParts, { isRecording = false }: ApiK
 
 /** Sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers). @throws {AppError} `rate_limited`. */
 function acceptCall(c: AppContext, services: Services, call: KeyCall): void {
-  c.set("keyCall", { ...call, onRecount: (recounted) => acceptCall(c, services, recounted) });
   if (call.limit === null) return c.set("responseHeaders", []);
   const { perSecond, state } = call.limit;
   c.set("responseHeaders", [

@@ -21,7 +21,7 @@ export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: Ap
     description:
       "For a service that receives requests with your customers' keys. Nothing is cached: the response to the next request " +
       "shows a revoked key, a suspended organization or changed permissions. Every well-formed request gets a 200 response. " +
-      `It counts against the key's requests per second.\n\nTokens need the scope \`${scope}\`.`,
+      `It counts against the key's requests per second, and as a use of a key that works, also if it denies.\n\nTokens need the scope \`${scope}\`.`,
     errors: ["idempotency_conflict", "series_limit_reached"],
     security: "operatorToken",
     body: schemas.verifyKeySchema,

@@ -167,7 +167,7 @@ function suspendedSenders({ suspendedSenders: names }: OperatorOverview): Attent
     tone: "soon",
     title: `${countOf(names.length, "suspended organization")} still ${
       names.length === 1 ? "sends" : "send"
-    } usage`,
+    } requests`,
     text: `Their requests are rejected: ${named}${others > 0 ? ` and ${countOf(others, "other")}` : ""}.`,
     href: `${organizationsHref}?status=suspended`,
     label: "View",

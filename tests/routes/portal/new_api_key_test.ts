@@ -144,6 +144,21 @@ testApp("a rejected first request is shown with its status and reason", async (t
   assert.match((await card()).html, /201 Created · from <code>203\.0\.113\.0\/24<\/code>/);
 });
 
+testApp("the first request of a key may read, and a rejected one is no news after a while", async (test) => {
+  const ada = await test.signUp();
+  const [reading, wrong] = [await createTestKey(test, ada), await createTestKey(test, ada)];
+  assert.equal((await test.send("/api/v1/usage", { apiKey: reading.fullKey })).status, 200);
+  assert.equal((await test.send("/api/v1/usage", { apiKey: wrong.fullKey, json: {} })).status, 422);
+  await test.services.lastRequests.flush();
+  const open = async (address: string) => (await openPage(test, `${path}/${address}`, { person: ada })).html;
+  assert.match(await open(`${reading.id}/first-request`), /First request received/);
+  assert.match(await open(wrong.id), /Waiting for the first accepted request/);
+  test.advance(16 * 60_000);
+  const html = await open(wrong.id);
+  assert.doesNotMatch(html, /Waiting for/);
+  assert.match(html, /422 Unprocessable/);
+});
+
 testApp("the page of a key that stays unused stops waiting", async (test) => {
   const ada = await test.signUp();
   const { id } = await createTestKey(test, ada);

@@ -182,22 +182,3 @@ Deno.test("a verification is one read, and a malformed key is not looked up", as
     await test.dispose();
   }
 });
-
-testApp("a verified key was used, and a rejected one was not", async (test) => {
-  const person = await test.signUp();
-  const { id, fullKey } = await createTestKey(test, person);
-  const verify = await verifier(test);
-  const lastUsedAt = async () => {
-    const rows = await test.opened.database.read<{ at: number | null }>({
-      sql: "SELECT last_used_at AS at FROM api_keys WHERE id = ?",
-      args: [id],
-    });
-    return rows[0]?.at;
-  };
-  await verify(fullKey, { permissions: ["maps:render"] });
-  assert.equal(await lastUsedAt(), null);
-  await verify(fullKey);
-  // Any later write waits for the one in the background.
-  await run(test, "UPDATE plans SET name = 'Standard'");
-  assert.equal(await lastUsedAt(), test.now());
-});

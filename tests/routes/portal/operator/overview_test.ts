@@ -49,7 +49,7 @@ testApp("the overview adds up the records of all organizations", async (test) =>
   );
 });
 
-testApp("the overview names suspended organizations that still send usage", async (test) => {
+testApp("the overview names suspended organizations that still send requests", async (test) => {
   const mara = await newOperator(test);
   const [ada, grace] = [await test.signUp("Ada"), await test.signUp("Grace")];
   const keys = [await createTestKey(test, ada), await createTestKey(test, grace)];
@@ -65,7 +65,7 @@ testApp("the overview names suspended organizations that still send usage", asyn
   const text = async () => textOf((await openPage(test, "/operator", { person: mara })).html);
   assert.match(
     await text(),
-    /1 suspended organization still sends usage .*rejected: Ada’s organization\. View/,
+    /1 suspended organization still sends requests .*rejected: Ada’s organization\. View/,
   );
   test.advance(25 * 3_600_000);
   await makeOperator(test, mara);
