@@ -61,6 +61,11 @@ function addMailMetrics(
     help: "Attempts to send an email by result: sent, postponed or given_up.",
     counts: () => byLabel("result", parts.mailWorker.counts),
   });
+  set.counter("gatehouse_mail_withheld_total", {
+    help:
+      "Emails about limits that were not sent by reason: unconfirmed addresses, or no_owner in the organization.",
+    counts: () => byLabel("reason", parts.mailWorker.withheld),
+  });
 }
 
 /** The age of the newest backup is `time() - gatehouse_backup_last_success_timestamp_seconds`. */

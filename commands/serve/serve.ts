@@ -169,7 +169,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
       signal,
     }),
     keepTimezones(services, { log, signal }),
-    repeat(() => mailLimitNotices(services), {
+    repeat(() => mailLimitNotices(services, parts.mailWorker.withheld), {
       what: "emails about limits",
       pauseMs: limitNoticesIntervalMs,
       log,

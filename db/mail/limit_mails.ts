@@ -1,4 +1,5 @@
 // The SQL of emails about limits: each notice that the recorder wrote becomes emails once, also with several servers.
+import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import type { MailFields } from "../../domain/mail/mail.ts";
 import {
   limitMailOperatorsMax,
@@ -47,7 +48,25 @@ export function findWaitingNotices(database: DatabaseReader, limit: number): Pro
     WHERE n.mailed_at IS NULL ORDER BY n.noted_at LIMIT ${limit}`);
 }
 
-const getsLimitMails = sql`u.limit_emails = 1 AND u.disabled_at IS NULL AND u.email_verified_at IS NOT NULL`;
+const wantsLimitMails = sql`u.limit_emails = 1 AND u.disabled_at IS NULL`;
+const getsLimitMails = sql`${wantsLimitMails} AND u.email_verified_at IS NOT NULL`;
+const managersOf = (organizationId: string | null): Statement =>
+  sql`memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.organization_id = ${organizationId} AND m.role IN ('OWNER', 'ADMIN')`;
+
+const selectReach = (organizationId: string | null): Statement =>
+  sql`SELECT count(*) AS managers, count(*) FILTER (WHERE ${getsLimitMails}) AS recipients,
+    count(*) FILTER (WHERE ${wantsLimitMails} AND u.email_verified_at IS NULL) AS unconfirmed
+  FROM ${managersOf(organizationId)}`;
+
+/** @returns How many people get emails about an organization's limits. */
+export async function findLimitMailReach(
+  database: DatabaseReader,
+  organizationId: string,
+): Promise<LimitMailReach> {
+  const reach = await database.readFirst<LimitMailReach>(selectReach(organizationId));
+  return reach ?? { managers: 0, recipients: 0, unconfirmed: 0 };
+}
 
 /** @returns The email addresses of operators who want emails about limits. */
 export async function findLimitMailOperators(database: DatabaseReader): Promise<string[]> {
@@ -73,6 +92,11 @@ function isDue(notice: WaitingNotice): Statement {
     AND NOT EXISTS (SELECT 1 FROM usage_limit_notices n WHERE ${isNotice(notice)} AND ${others})`;
 }
 
+/** Returns a row of {@linkcode LimitMailReach} if the notice is due. */
+export function selectNoticeReach(notice: WaitingNotice): Statement {
+  return sql`SELECT r.* FROM (${selectReach(notice.organizationId)}) r WHERE ${isDue(notice)}`;
+}
+
 const outboxColumns = sql`outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)`;
 
 /** Writes an email to the owners and admins of an organization, if the notice is due. */
@@ -85,9 +109,7 @@ export function insertLimitMails(
     SELECT 'mail_' || lower(hex(randomblob(16))), ${kind}, u.email, NULL, ${
     JSON.stringify(fields)
   }, ${now}, ${now}, 0
-    FROM memberships m JOIN users u ON u.id = m.user_id
-    WHERE m.organization_id = ${notice.organizationId} AND m.role IN ('OWNER', 'ADMIN') AND ${getsLimitMails}
-      AND ${isDue(notice)}
+    FROM ${managersOf(notice.organizationId)} AND ${getsLimitMails} AND ${isDue(notice)}
     ORDER BY m.created_at LIMIT ${limitMailRecipientsMax}`;
 }
 

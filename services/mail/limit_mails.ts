@@ -1,26 +1,33 @@
 // Emails about limits of organizations: to their owners and admins, and to operators about hard limits.
 import {
   findLimitMailOperators,
+  findLimitMailReach,
   findWaitingNotices,
   insertLimitMails,
   insertOperatorLimitMail,
   markNoticeMailed,
+  selectNoticeReach,
   type WaitingNotice,
 } from "../../db/mail/limit_mails.ts";
 import { limitNoticesPerStepMax } from "../../domain/limits.ts";
+import type { LimitMailReach, WithheldMails } from "../../domain/mail/limit_mail_reach.ts";
 import { limitWindow } from "../../domain/meter/limit_window.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import type { Context } from "../context.ts";
+import type { Session } from "../../domain/sign_in/session.ts";
+import type { Context, SessionContext } from "../context.ts";
+import { requireActiveOrganization } from "../organization/membership.ts";
 
 /**
  * Writes the emails of some notices about limits that have none yet. Each notice is one batch with its emails, so that none is
  * lost and none is written twice.
  *
+ * @param withheld Counts the emails that are not written.
  * @returns Whether there may be more. @throws {DatabaseError}
  */
 export async function mailLimitNotices(
   { database, clock, mail }: Pick<Context, "database" | "clock" | "mail">,
+  withheld: WithheldMails,
 ): Promise<boolean> {
   const notices = await findWaitingNotices(database, limitNoticesPerStepMax);
   if (notices.length === 0) return false;
@@ -29,7 +36,12 @@ export async function mailLimitNotices(
   for (const notice of notices) {
     const now = clock();
     const mails = isSent ? mailsOf(notice, { operators, now }) : [];
-    await database.write([...mails, markNoticeMailed(notice, now)]);
+    const reach = mails.length === 0 ? [] : [selectNoticeReach(notice)];
+    const results = await database.write([...reach, ...mails, markNoticeMailed(notice, now)]);
+    const [found] = reach.length === 0 ? [] : results[0]?.rows ?? [];
+    if (found === undefined) continue;
+    withheld.unconfirmed += Number(found["unconfirmed"]);
+    if (found["managers"] === 0) withheld.no_owner++;
   }
   mail.wake();
   return notices.length === limitNoticesPerStepMax;
@@ -56,6 +68,23 @@ function mailsOf(notice: WaitingNotice, { operators, now }: { operators: readonl
         insertOperatorLimitMail(notice, to, { fields: { ...fields, organizationId }, now })
       )),
   ];
+}
+
+/** @returns How many people get emails about an organization's limits; null where emails go nowhere. */
+export async function readLimitMailReach(
+  { database, mail }: Pick<SessionContext, "database" | "mail">,
+  organizationId: string,
+): Promise<LimitMailReach | null> {
+  return mail.mode === "none" ? null : await findLimitMailReach(database, organizationId);
+}
+
+/** @returns The same for a session's active organization. @throws {AppError} `forbidden`. */
+export async function readOwnLimitMailReach(
+  context: Pick<SessionContext, "database" | "mail">,
+  session: Session,
+): Promise<LimitMailReach | null> {
+  const { organizationId } = requireActiveOrganization(session, "usage.read");
+  return await readLimitMailReach(context, organizationId);
 }
 
 /** How long after its window has ended a limit still causes emails. */

@@ -25,6 +25,7 @@ import {
   mailShutdownGraceMs,
   mailsLookedAtMax,
 } from "../../domain/limits.ts";
+import type { WithheldMails } from "../../domain/mail/limit_mail_reach.ts";
 import { type EmailTexts, linkLifetimesMs, linkPurpose } from "../../domain/mail/mail.ts";
 import type { BaseContext } from "../base_context.ts";
 import { sleep } from "../sleep.ts";
@@ -62,6 +63,8 @@ export class MailWorker implements MailAccess {
   readonly #options: MailWorkerOptions;
   readonly #transport: MailTransport | null;
   readonly #counts = { sent: 0, postponed: 0, given_up: 0 };
+  /** Counted by `mailLimitNotices`. */
+  readonly withheld: WithheldMails = { unconfirmed: 0, no_owner: 0 };
   readonly #kept: DevelopmentMail[] = [];
   /** Emails that were sent but are still in the outbox, because the database didn't respond. */
   readonly #delivered = new Set<string>();

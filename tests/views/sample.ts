@@ -151,6 +151,7 @@ export function usageProps(
     },
     problem: null,
     limits: limitStandings(text),
+    mailReach: { managers: 3, recipients: 1, unconfirmed: 2 },
     catalogue: { products: new Map(), metrics: new Map() },
     records: [{
       id: "use_1",

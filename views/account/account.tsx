@@ -57,7 +57,7 @@ export function accountPage(props: AccountPageProps): Page {
       </Card>
       {frame.sendsMail && (
         <Card title="Emails about limits">
-          <LimitEmails isOn={props.emails.limits} isOperator={frame.session.isOperator} />
+          <LimitEmails isOn={props.emails.limits} session={frame.session} />
         </Card>
       )}
       <Card title="Security">
@@ -78,10 +78,12 @@ export function accountPage(props: AccountPageProps): Page {
   );
 }
 
-function LimitEmails({ isOn, isOperator }: { isOn: boolean; isOperator: boolean }) {
+function LimitEmails({ isOn, session }: { isOn: boolean; session: PortalFrame["session"] }) {
+  const { isOperator, user } = session;
   return (
     <div class="between">
       <p class="muted">
+        {isOn && !user.emailVerified && "These emails start when you confirm your email address. "}
         {isOn
           ? "You get an email when an organization that you own or administer has used 80% of a limit, or all of it."
           : "You don't get emails when an organization that you own or administer nears or reaches a limit."}

@@ -1,5 +1,6 @@
 // The usage page: filters, the totals of all metrics, a chart, tables of products and keys, limits and the latest records.
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
+import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -13,6 +14,7 @@ import type { MetricStripProps } from "../components/metric_strip.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { refresh } from "../components/refresh.ts";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { withheldText } from "../text/limit_mails.ts";
 import { recordHref, RecordTable } from "./record_table.tsx";
 import { type PortalRecord, recordsHref, rowOf } from "./records.tsx";
 import {
@@ -46,6 +48,8 @@ export interface UsagePageProps extends UsageFilterProps {
   readonly problem: string | null;
   /** The organization's, those with the largest part used first; null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
+  /** Who gets emails about them; null where none are sent. */
+  readonly mailReach: LimitMailReach | null;
   /** Gives them names and units. */
   readonly catalogue: Catalogue;
   /** The latest, newest first. */
@@ -96,6 +100,7 @@ function UsageView(props: UsagePageProps) {
   const { address, frame, report, limits, records, problem } = props;
   const bars = report?.chart?.windows.length ?? 0;
   const hasLimits = limits !== null && limits.length > 0;
+  const withheld = props.mailReach && withheldText(props.mailReach);
   return (
     <>
       <UsageFilterBar {...props} />
@@ -114,6 +119,7 @@ function UsageView(props: UsagePageProps) {
           {hasLimits && (
             <Card title="Limits" aside={<span class="small muted">Current windows</span>}>
               <LimitMeters limits={limits} now={frame.now} catalogue={props.catalogue} />
+              {withheld && <p class="muted small">{withheld}</p>}
             </Card>
           )}
         </div>

@@ -1,6 +1,7 @@
 // The console's page about one organization.
 import type { ApiKey } from "../../domain/api_key.ts";
 import type { AuditEvent } from "../../domain/audit.ts";
+import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { Member } from "../../domain/organization.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
@@ -56,6 +57,8 @@ export interface OrganizationPageProps {
   readonly plan: Plan;
   /** Where its limits stand. */
   readonly limits: readonly LimitStanding[];
+  /** Who gets emails about them; null where none are sent. */
+  readonly mailReach: LimitMailReach | null;
   /** The current month; null if nothing can be shown. */
   readonly usage: UsageReport | null;
   /** The chosen metric; null without usage. */
@@ -107,7 +110,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
       <div class="columns">
         <div class="stacked">
           <Usage usage={usage} />
-          <OrganizationLimits organization={organization} plan={plan} standings={limits} now={frame.now} />
+          <OrganizationLimits {...props} standings={limits} now={frame.now} />
           <OrganizationStatements
             organizationId={id}
             metric={props.metric}

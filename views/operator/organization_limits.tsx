@@ -1,4 +1,5 @@
 // What an organization may use, on its page: its plan's values, what it has instead, and what is used.
+import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import type { LimitScope, LimitStanding, NewLimit } from "../../domain/meter/usage_limit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
@@ -14,6 +15,7 @@ import { RelativeTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
 import { Cell, Name, Row, Table } from "../components/table.tsx";
 import { limitName, modeWords } from "../text/limit.ts";
+import { missedText } from "../text/limit_mails.ts";
 import { organizationHref, planHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
 
@@ -23,6 +25,8 @@ export interface OrganizationLimitsProps {
   readonly plan: Plan;
   /** Where the limits stand that apply. */
   readonly standings: readonly LimitStanding[];
+  /** Who gets emails about them; null where none are sent. */
+  readonly mailReach: LimitMailReach | null;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -60,7 +64,10 @@ export function ReachedBadge({ standings }: Pick<OrganizationLimitsProps, "stand
 }
 
 /** The card. */
-export function OrganizationLimits({ organization, plan, standings, now }: OrganizationLimitsProps) {
+export function OrganizationLimits(
+  { organization, plan, standings, mailReach, now }: OrganizationLimitsProps,
+) {
+  const missed = mailReach && standings.length > 0 ? missedText(mailReach) : null;
   const { id, overrides } = organization;
   const columns = ["Limit", ...valueColumns, "Used"];
   return (
@@ -82,6 +89,11 @@ export function OrganizationLimits({ organization, plan, standings, now }: Organ
           <NumberRow name={name} plan={plan} overrides={overrides} used={usedOf(organization, name)} />
         ))}
       </Table>
+      {missed && (
+        <div class="body ruled">
+          <p class="muted small">{missed}</p>
+        </div>
+      )}
     </Card>
   );
 }

@@ -6,6 +6,7 @@ import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
 import type { WindowUnit } from "../../../domain/meter/usage_window.ts";
+import { readOwnLimitMailReach } from "../../../services/mail/limit_mails.ts";
 import { readExampleUsage } from "../../../services/meter/catalogue.ts";
 import { readOwnLimits } from "../../../services/meter/limits.ts";
 import { readUsageOverview } from "../../../services/meter/usage.ts";
@@ -56,7 +57,7 @@ export function portalUsageRoutes(app: App, parts: PortalParts): void {
     } as const;
     const [numbers, limits] = await Promise.all([
       readUsageOverview(services, session, { query: requests, signal: c.req.raw.signal }),
-      inTime((signal) => readOwnLimits(services, session, signal)),
+      readPageLimits(parts, session),
     ]);
     const { filters, unit } = numbers;
     const chosen = {
@@ -89,12 +90,21 @@ export function portalUsageRoutes(app: App, parts: PortalParts): void {
       report: shownReport(numbers, { session, choice, address, now }),
       problem: numbers.problem,
       catalogue: numbers.catalogue,
-      limits: limits && nearestFirst(limits),
+      ...limits,
       records: numbers.records,
       example: numbers.hasUsage ? null : { curl: exampleCurl(recordUrl, await readExampleUsage(services)) },
     });
     return await sendPage(c, page);
   });
+}
+
+/** @returns Where limits stand, and who gets emails about them. */
+async function readPageLimits({ services }: PortalParts, session: MemberActor) {
+  const [limits, mailReach] = await Promise.all([
+    inTime((signal) => readOwnLimits(services, session, signal)),
+    readOwnLimitMailReach(services, session),
+  ]);
+  return { limits: limits && nearestFirst(limits), mailReach };
 }
 
 /** @returns Those with the largest part used first. */

@@ -1,6 +1,7 @@
 // The console's page of one organization: its usage, members, notes and metadata.
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { listApiKeys } from "../../../services/operator/api_keys.ts";
+import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
 import { listOperatorAudit } from "../../../services/operator/audit.ts";
 import { listMembers } from "../../../services/operator/organization_members.ts";
@@ -42,17 +43,27 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
     const idText = organization.id;
     const reader = operatorReader(actor);
     const { signal } = c.req.raw;
-    const [plan, limits, usage, { next }, { apiKeys }, { members }, { notes, nextCursor }, { events }] =
-      await Promise.all([
-        getPlan(services, organization.planId),
-        readLimits(services, { organizationId: idText }, { reader, signal }),
-        usageOf(c, parts, { id: idText, reader }),
-        listStatements(services, { limit: 1 }),
-        listApiKeys(services, { idText, limit: keysShownMax }),
-        listMembers(services, actor, { idText, limit: membersShownMax }),
-        listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
-        listOperatorAudit(services, { organization: idText, limit: eventsShownMax }),
-      ]);
+    const [
+      plan,
+      limits,
+      mailReach,
+      usage,
+      { next },
+      { apiKeys },
+      { members },
+      { notes, nextCursor },
+      { events },
+    ] = await Promise.all([
+      getPlan(services, organization.planId),
+      readLimits(services, { organizationId: idText }, { reader, signal }),
+      readLimitMailReach(services, idText),
+      usageOf(c, parts, { id: idText, reader }),
+      listStatements(services, { limit: 1 }),
+      listApiKeys(services, { idText, limit: keysShownMax }),
+      listMembers(services, actor, { idText, limit: membersShownMax }),
+      listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
+      listOperatorAudit(services, { organization: idText, limit: eventsShownMax }),
+    ]);
     const statements = await listOrganizationStatements(services, actor, {
       organizationId: idText,
       metric: usage.metric,
@@ -64,6 +75,7 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
       organization,
       plan,
       limits,
+      mailReach,
       ...usage,
       statements,
       openMonth: next.period,

@@ -38,7 +38,10 @@ async function note(
 /** Runs the job on two servers at the same time. @returns The new emails about limits, each as recipient and subject. */
 async function newMails(test: TestApp): Promise<string[]> {
   const before = (await limitMails(test)).length;
-  await Promise.all([mailLimitNotices(test.services), mailLimitNotices(test.services)]);
+  await Promise.all([
+    mailLimitNotices(test.services, test.parts.mailWorker.withheld),
+    mailLimitNotices(test.services, test.parts.mailWorker.withheld),
+  ]);
   return (await limitMails(test)).slice(before).sort();
 }
 
@@ -136,7 +139,7 @@ onEveryDatabase("a customer with many limits doesn't use up the emails that oper
     await note(test, { limit, organizationId, level: "refused", window });
   }
   await note(test, { limit, organizationId: other.organizationId, level: "refused" });
-  while (await mailLimitNotices(test.services));
+  while (await mailLimitNotices(test.services, test.parts.mailWorker.withheld));
   const mails = await test.opened.database.read<{ name: string; count: number }>(sql`
     SELECT fields ->> 'organization' AS name, count(*) AS count FROM outbox
     WHERE kind = 'operator_limit_reached' GROUP BY 1 ORDER BY 1`);

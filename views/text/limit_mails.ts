@@ -1,0 +1,24 @@
+// Sentences about emails about limits that no one gets, or not everyone.
+import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+
+/** @returns Why owners and admins get no emails about the limits of an organization; null if nothing is withheld. */
+export function withheldText({ managers, unconfirmed }: LimitMailReach): string | null {
+  if (managers === 0) return `${noOne}: the organization has no owner or admin.`;
+  if (unconfirmed === 0) return null;
+  if (unconfirmed === managers) return `${noOne}: no owner or admin has confirmed their email address.`;
+  return unconfirmed === 1
+    ? "One owner or admin doesn't get emails about these limits: their email address isn't confirmed."
+    : `${
+      groupDigits(unconfirmed)
+    } owners and admins don't get emails about these limits: their email addresses aren't confirmed.`;
+}
+
+/** @returns The same, or that all of them turned the emails off. */
+export function missedText(reach: LimitMailReach): string | null {
+  const isTurnedOff = reach.recipients === 0;
+  return withheldText(reach) ??
+    (isTurnedOff ? `${noOne}: every owner and admin has turned them off or is disabled.` : null);
+}
+
+const noOne = "No one gets emails about these limits";
