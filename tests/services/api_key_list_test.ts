@@ -169,7 +169,7 @@ onEveryDatabase("a key and those that it replaced are unused only together", asy
   // A new key that works no longer makes no difference.
   await revoke(await rotate(test, person, revoked.id, dayMs));
   const query = { organizationId: person.organizationId, now: test.now() };
-  const { lines } = await test.services.reports.read("readUnusedKeys", query);
+  const { lines } = await test.services.reports.read("readUnusedKeys", query, { reader: testReader });
   const ids = lines.map(({ row }) => row.id);
   assert.deepEqual(ids.toSorted(), [replacement, rotated.id, revoked.id].sort());
   // While the page is open.

@@ -154,7 +154,7 @@ onEveryDatabase("a notice of a limit that was removed causes no email", async (t
   await note(test, { limit, organizationId, level: "near" });
   await run(test, "DELETE FROM usage_limits");
   assert.deepEqual(await newMails(test), []);
-  assert.equal(await mailLimitNotices(test.services), false);
+  assert.equal(await mailLimitNotices(test.services, test.parts.mailWorker.withheld), false);
 });
 
 onEveryDatabase("usage of the past causes no flood of emails", async (test) => {
