@@ -4,6 +4,7 @@ import { sql } from "../../db/engine/database.ts";
 import { keyListPageItems, type KeyOrder, type KeyState, listedKeysMax } from "../../domain/key_list.ts";
 import type { KeyListQuery } from "../../services/api_key_list.ts";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../support/app.ts";
+import { membersOf } from "../../services/reports/report_reader.ts";
 import { onEveryDatabase, recordOne } from "../support/usage.ts";
 import { run } from "../support/world.ts";
 import { testReader } from "../support/reports.ts";
@@ -21,7 +22,7 @@ function listOf(test: TestApp, { organizationId }: TestPerson, query: Query = {}
     order: undefined,
     page: 1,
     ...query,
-  }, { reader: testReader });
+  }, { reader: membersOf(organizationId) });
 }
 
 const namesOf = async (test: TestApp, person: TestPerson, query: Query) =>
