@@ -8,7 +8,7 @@ import type { App, AppContext, AppEnv, AppParts } from "./routes/env.ts";
 import { jsonError, toAppError } from "./routes/errors.ts";
 import { noteKeyRequest } from "./routes/key_requests.ts";
 import { knownRoutes } from "./routes/known_routes.ts";
-import { requestLifecycle, requestSize, wellFormedHost } from "./routes/middleware/request_lifecycle.ts";
+import { requestLifecycle, requestSize, wellFormedTarget } from "./routes/middleware/request_lifecycle.ts";
 import { cors, preflight } from "./routes/middleware/cors.ts";
 import { crossSite } from "./routes/middleware/cross_site.ts";
 import { untrustedProxy } from "./routes/middleware/untrusted_proxy.ts";
@@ -31,7 +31,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   app.use(requestLifecycle(parts, {
     guards: [
       requestSize(),
-      wellFormedHost(),
+      wellFormedTarget(),
       untrustedProxy(parts),
       crossSite(config, (c) => known.isKnown(c)),
     ],
@@ -56,6 +56,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   return app;
 }
 
+/** True for paths of programs, and for targets without a path, which no browser sends. */
 function isForPrograms(path: string): boolean {
-  return /^\/(api|health|metrics)(\/|$)/.test(path);
+  return !path.startsWith("/") || /^\/(api|health|metrics)(\/|$)/.test(path);
 }

@@ -169,20 +169,33 @@ export function requestSize(): Guard {
   };
 }
 
-/** A host name or IP address, with an optional port: nothing that could become part of the path. */
-const hostForm = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
+/** A scheme, a host name or IP address, and an optional port: nothing that could become part of the path. */
+const originForm = /^https?:\/\/(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
 
-/** @returns A guard against malformed and repeated `Host` headers (RFC 9112, section 3.2). Runs after {@linkcode requestSize}. */
-export function wellFormedHost(): Guard {
-  // Nearly all requests have the same host.
-  let wellFormed: string | undefined;
-  return function wellFormedHostGuard(c) {
+/**
+ * @returns A guard against malformed request targets, and malformed and repeated `Host` headers (RFC 9112, section 3.2). Runs
+ *   after {@linkcode requestSize}.
+ */
+export function wellFormedTarget(): Guard {
+  const isWellFormed = (origin: string) => originForm.test(origin) && URL.canParse(origin);
+  // Nearly all requests have the same host and origin.
+  let knownHost: string | undefined;
+  let knownOrigin = "";
+  return function wellFormedTargetGuard(c) {
     const host = c.get("headers")["host"];
     // HTTP/1.0 and HTTP/2 requests have none.
-    if (host === wellFormed || host === undefined) return;
-    if (!hostForm.test(host) || !URL.canParse(`http://${host}`)) {
-      throw new AppError("malformed_request", "The Host header is invalid.");
+    if (host !== knownHost && host !== undefined) {
+      if (!isWellFormed(`http://${host}`)) {
+        throw new AppError("malformed_request", "The Host header is invalid.");
+      }
+      knownHost = host;
     }
-    wellFormed = host;
+    const { url } = c.req.raw;
+    if (url.startsWith(knownOrigin) && url[knownOrigin.length] === "/") return;
+    // Missing in the URLs of CONNECT, and of `:path: *` in HTTP/2.
+    const path = url.indexOf("/", url.indexOf("//") + 2);
+    const origin = path === -1 ? "" : url.slice(0, path);
+    if (!isWellFormed(origin)) throw new AppError("malformed_request", "The request target is invalid.");
+    knownOrigin = origin;
   };
 }
