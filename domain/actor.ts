@@ -6,6 +6,11 @@ import type { Membership, Session, User } from "./sign_in/session.ts";
 export interface ClientInfo {
   /** The client's IP address, from the connection or a trusted proxy. */
   readonly address: string;
+  /**
+   * True for a private address that sends `X-Forwarded-For` without being a trusted proxy. Its clients can't be told apart, so
+   * no limit by address applies.
+   */
+  readonly isUnknownProxy?: boolean;
   readonly userAgent: string;
   /** Null on the command line. */
   readonly requestId: string | null;

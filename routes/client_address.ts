@@ -43,6 +43,29 @@ export function clientAddress(
   return address.toString();
 }
 
+/** Addresses that no one on the internet has. */
+const privateRanges: ReadonlySet<string> = new Set([
+  "loopback",
+  "private",
+  "uniqueLocal",
+  "linkLocal",
+  "carrierGradeNat",
+]);
+
+/**
+ * @returns Whether a peer forwards requests of others without being a trusted proxy. Only private addresses count: otherwise,
+ *   strangers could switch off limits with a header.
+ */
+export function isUnknownProxy(
+  peer: string,
+  forwardedFor: string | undefined,
+  trusted: readonly AddressBlock[],
+): boolean {
+  if (forwardedFor === undefined) return false;
+  const address = parseAddress(peer);
+  return address !== null && privateRanges.has(address.range()) && !isInBlocks(address, trusted);
+}
+
 /** @returns Whether the address belongs to a trusted proxy. */
 export function isTrustedProxy(text: string, trusted: readonly AddressBlock[]): boolean {
   const address = parseAddress(text);

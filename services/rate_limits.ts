@@ -18,6 +18,7 @@ import {
   unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
+import { AddressLimiter } from "./address_limiter.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { RateLimitMemory } from "./rate_limit_memory.ts";
 import { RateLimiter } from "./rate_limiter.ts";
@@ -40,23 +41,24 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
   let limiters = 0;
   const limit = (points: number, windowMs: number, options?: { hashedNames: true }) =>
     new RateLimiter({ ...options, points, windowMs, clock, windows: memory.windows(limiters++) });
+  const limitByAddress = (points: number, windowMs: number) => new AddressLimiter(limit(points, windowMs));
   return {
     /** By the hash of an API key. */
     apiKeyCalls: limit(config.apiKeyRequestsPerSecond, 1_000, { hashedNames: true }),
     /** Updates of when an operator token was last used. By token. */
     operatorTokenUses: limit(1, apiKeyUsedIntervalMs),
     /** API keys and operator tokens. By client address. */
-    rejectedApiKeys: limit(rejectedApiKeysPerMinuteMax, minuteMs),
+    rejectedApiKeys: limitByAddress(rejectedApiKeysPerMinuteMax, minuteMs),
     /** By client address. */
-    signUps: limit(addressSignUpsMax, addressSignUpWindowMs),
+    signUps: limitByAddress(addressSignUpsMax, addressSignUpWindowMs),
     /** By client address. */
-    linkRequests: limit(addressLinkRequestsMax, addressWindowMs),
+    linkRequests: limitByAddress(addressLinkRequestsMax, addressWindowMs),
     /** Failed sign-ins, codes and passkeys. By client address. */
     addressFailures: limit(addressFailuresMax, addressWindowMs),
     /** Password checks of sessions that run at the same time. By client address. */
     sessionPasswordChecks: limit(addressFailuresMax, addressWindowMs),
     /** By client address. */
-    passkeyChallenges: limit(passkeyChallengesMax, addressWindowMs),
+    passkeyChallenges: limitByAddress(passkeyChallengesMax, addressWindowMs),
     /** By user. */
     accountEmails: limit(accountMailsPerHourMax, hourMs),
     /** By organization and by user. */

@@ -1,5 +1,4 @@
 // What API keys and operator tokens in requests have in common.
-import { addressGroup } from "../../domain/address_group.ts";
 import { AppError, invalidOperatorTokenError } from "../../domain/errors.ts";
 import { isWellFormedOperatorToken } from "../../domain/operator/operator_token.ts";
 import { hashSecretToken } from "../../domain/secret_token.ts";
@@ -24,7 +23,7 @@ export function limitRejected(
   error: AppError,
   kind: string,
 ): AppError {
-  const state = rejectedApiKeys.take(addressGroup(c.get("client").address));
+  const state = rejectedApiKeys.take(c.get("client"));
   return state.isAllowed ? error : rateLimited(state, `Too many invalid ${kind} from this address.`);
 }
 

@@ -8,7 +8,7 @@ import { headerCharactersMax, queryParametersMax, urlCharactersMax } from "../..
 import { timeDigits } from "../../domain/id.ts";
 import { createPermutation } from "../../domain/meter/permutation.ts";
 import { closeUnfinished, hasMore } from "../body.ts";
-import { clientAddress, peerAddress } from "../client_address.ts";
+import { clientAddress, isUnknownProxy, peerAddress } from "../client_address.ts";
 import { sessionTokens } from "../cookies.ts";
 import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
 
@@ -114,6 +114,14 @@ class RequestClient implements ClientInfo {
     const { trustedProxies } = this.config;
     const forwardedFor = trustedProxies.length === 0 ? undefined : this.c.req.header("X-Forwarded-For");
     return clientAddress(peerAddress(this.c), forwardedFor, trustedProxies);
+  }
+
+  get isUnknownProxy(): boolean {
+    return isUnknownProxy(
+      peerAddress(this.c),
+      this.c.req.header("X-Forwarded-For"),
+      this.config.trustedProxies,
+    );
   }
 
   get userAgent(): string {

@@ -1,5 +1,5 @@
-// Warns about a proxy that is missing from TRUSTED_PROXIES: all of its users share one address and its rate limits.
-import { isTrustedProxy } from "../client_address.ts";
+// Warns about a proxy that is missing from TRUSTED_PROXIES: its users can't be told apart.
+import { isTrustedProxy, isUnknownProxy } from "../client_address.ts";
 import type { AppParts } from "../env.ts";
 import type { Guard } from "./request_lifecycle.ts";
 
@@ -9,7 +9,8 @@ export function untrustedProxy({ config, services, log, print }: AppParts): Guar
   // Most connections are from the same proxy.
   let trusted: string | undefined;
   return function untrustedProxyGuard(c) {
-    if (isDone || c.get("headers")["x-forwarded-for"] === undefined) return;
+    const forwardedFor = c.get("headers")["x-forwarded-for"];
+    if (isDone || forwardedFor === undefined) return;
     const peer = c.env?.remoteAddr?.hostname;
     if (peer === undefined || peer === trusted) return;
     if (isTrustedProxy(peer, config.trustedProxies)) {
@@ -18,9 +19,12 @@ export function untrustedProxy({ config, services, log, print }: AppParts): Guar
     }
     isDone = true;
     if (!services.rateLimits.warnings.take("untrusted proxy").isAllowed) return;
+    const effect = isUnknownProxy(peer, forwardedFor, config.trustedProxies)
+      ? "has its address, and no limits by client address apply"
+      : "shares its address and rate limits";
     const warning =
       "ignoring X-Forwarded-For from an address that is not in TRUSTED_PROXIES. If this is your proxy, add it: " +
-      "until then, everyone behind it shares its address and rate limits";
+      `until then, everyone behind it ${effect}`;
     log.warn(warning, { peer });
     print?.(`${warning}. Address: ${peer}`);
   };

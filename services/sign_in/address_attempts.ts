@@ -23,7 +23,7 @@ export interface AttemptCounter {
 
 /** The counters of attempts by client address. */
 export interface Attempts {
-  /** Failed sign-ins, codes and passkeys. */
+  /** Failed sign-ins, codes and passkeys. For an unknown proxy, those that run at the same time. */
   readonly failures: AttemptCounter;
   /** Never counts a failure; only bounds how many password checks of one address run at the same time. */
   readonly sessionChecks: AttemptCounter;

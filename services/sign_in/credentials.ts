@@ -17,10 +17,11 @@ import { AppError, type ErrorCode, type ErrorDetail, unavailableError } from "..
 import { hasPasswordLength, passwordFault } from "../../domain/sign_in/password.ts";
 import { countOf } from "../../domain/number_text.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
+import { AddressLimiter } from "../address_limiter.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { RateLimits } from "../rate_limits.ts";
 import type { RateLimitState } from "../rate_limiter.ts";
-import type { Attempts } from "./address_attempts.ts";
+import type { AttemptCounter, Attempts } from "./address_attempts.ts";
 import type { PasswordHashing } from "./password_hasher.ts";
 
 /** The account that a guess is about, for the audit log. */
@@ -57,12 +58,14 @@ export class Credentials {
   readonly hasher: PasswordHashing;
   readonly #base: BaseContext;
   readonly #parts: CredentialsParts;
+  readonly #addressFailures: AddressLimiter;
   #commonPasswords: ReadonlySet<string> | undefined;
 
   constructor(base: BaseContext, parts: CredentialsParts) {
     this.hasher = parts.hasher;
     this.#base = base;
     this.#parts = parts;
+    this.#addressFailures = new AddressLimiter(parts.rateLimits.addressFailures);
   }
 
   /**
@@ -75,8 +78,11 @@ export class Credentials {
    */
   guess<T>(guess: Guess, check: () => Promise<T>): Promise<T> {
     const { actor } = guess;
+    const { sessionChecks } = this.#parts.attempts;
     const run = () => this.#countedGuess(guess, check);
-    return actor.type === "session" ? this.#inTurn(actor.client, run) : this.#attempt(actor.client, run);
+    return actor.type === "session"
+      ? this.#inTurn(sessionChecks, addressGroup(actor.client.address), run)
+      : this.#attempt(actor.client, run);
   }
 
   /**
@@ -111,17 +117,17 @@ export class Credentials {
 
   /** Counts a failure of a client address. @throws {AppError} `rate_limited` when it had too many before. */
   countAddressFailure(client: ClientInfo): void {
-    this.#requireAllowed(this.#parts.rateLimits.addressFailures.take(addressGroup(client.address)), client);
+    this.#requireAllowed(this.#addressFailures.take(client), client);
   }
 
   /** Checks that a client address has failures left. @throws {AppError} `rate_limited`. */
   requireAddressBudget(client: ClientInfo): void {
-    this.#requireAllowed(this.#parts.rateLimits.addressFailures.peek(addressGroup(client.address)), client);
+    this.#requireAllowed(this.#addressFailures.peek(client), client);
   }
 
   /** Counts a request for an emailed link. @throws {AppError} `rate_limited` when the address made too many. */
   countLinkRequest(client: ClientInfo): void {
-    this.#requireAllowed(this.#parts.rateLimits.linkRequests.take(addressGroup(client.address)), client);
+    this.#requireAllowed(this.#parts.rateLimits.linkRequests.take(client), client);
   }
 
   /**
@@ -132,13 +138,12 @@ export class Credentials {
    */
   signUpFrom<T>(client: ClientInfo, signUp: () => Promise<T>): Promise<T> {
     const { signUps } = this.#parts.rateLimits;
-    const group = addressGroup(client.address);
     return this.#attempt(client, async () => {
-      this.#requireAllowed(signUps.take(group), client);
+      this.#requireAllowed(signUps.take(client), client);
       try {
         return await signUp();
       } catch (error) {
-        signUps.giveBack(group);
+        signUps.giveBack(client);
         throw error;
       }
     });
@@ -155,6 +160,8 @@ export class Credentials {
   async #attempt<T>(client: ClientInfo, action: () => Promise<T>): Promise<T> {
     const group = addressGroup(client.address);
     const { failures } = this.#parts.attempts;
+    // Never counts a failure. The name keeps it apart from requests that this address doesn't forward.
+    if (client.isUnknownProxy) return await this.#inTurn(failures, `${group} forwards`, action);
     this.#requireAllowed(await failures.begin(group), client);
     let isFailure = false;
     try {
@@ -167,16 +174,14 @@ export class Credentials {
     }
   }
 
-  /** Runs a guess of a session. Those of one address wait for each other, so they can't occupy the whole hasher. */
-  async #inTurn<T>(client: ClientInfo, action: () => Promise<T>): Promise<T> {
-    const group = addressGroup(client.address);
-    const { sessionChecks } = this.#parts.attempts;
-    const { isAllowed } = await sessionChecks.begin(group);
+  /** Runs guesses of one address without counting them. They wait for each other, so they can't occupy the whole hasher. */
+  async #inTurn<T>(counter: AttemptCounter, group: string, action: () => Promise<T>): Promise<T> {
+    const { isAllowed } = await counter.begin(group);
     if (!isAllowed) throw unavailableError("Too many passwords are being checked. Try again in a moment.");
     try {
       return await action();
     } finally {
-      await sessionChecks.end(group, { isFailure: false });
+      await counter.end(group, { isFailure: false });
     }
   }
 

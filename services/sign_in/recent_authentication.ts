@@ -8,7 +8,6 @@ import {
   updateSessionAuthenticatedIfAudited,
 } from "../../db/sign_in/sessions.ts";
 import type { SessionActor } from "../../domain/actor.ts";
-import { addressGroup } from "../../domain/address_group.ts";
 import {
   AppError,
   recentAuthenticationError,
@@ -150,7 +149,7 @@ export async function beginPasskeyProof(
   context: SessionContext,
   actor: SessionActor,
 ): Promise<PasskeyOptions> {
-  const budget = context.rateLimits.passkeyChallenges.take(addressGroup(actor.client.address));
+  const budget = context.rateLimits.passkeyChallenges.take(actor.client);
   if (!budget.isAllowed) throw rateLimited(budget.resetMs);
   return await ownPasskeyOptions(context, sessionChallengeWriter(context, actor), actor.user.id);
 }

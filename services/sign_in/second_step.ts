@@ -10,7 +10,6 @@ import {
 } from "../../db/sign_in/sessions.ts";
 import { findUserCredentialsById, type UserCredentials } from "../../db/account/users.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
-import { addressGroup } from "../../domain/address_group.ts";
 import { AppError } from "../../domain/errors.ts";
 import { sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Context } from "../context.ts";
@@ -68,7 +67,7 @@ export async function signInWithCode(
  * @throws {AppError} `two_step_state`, `rate_limited`.
  */
 export async function beginPasskeySignIn(context: Context, client: ClientInfo, token: string | undefined) {
-  const budget = context.rateLimits.passkeyChallenges.take(addressGroup(client.address));
+  const budget = context.rateLimits.passkeyChallenges.take(client);
   if (!budget.isAllowed) throw rateLimited(budget.resetMs);
   if (token === undefined) {
     const use = { purpose: "sign_in", userId: null } as const;

@@ -23,6 +23,11 @@ testApp("warns once about X-Forwarded-For from an untrusted peer", async (test) 
   assert.match(warnings(test)[0] ?? "", /"peer":"10\.0\.0\.7"/);
 });
 
+testApp("says which limits a proxy's users have until it is trusted", async (test) => {
+  await ask(test, "198.51.100.7", "203.0.113.9");
+  assert.match(warnings(test)[0] ?? "", /shares its address and rate limits/);
+});
+
 testApp("warns only about peers that aren't trusted proxies", async (test) => {
   for (let count = 0; count < 3; count++) await ask(test, "10.0.0.7", "203.0.113.9");
   assert.deepEqual(warnings(test), []);

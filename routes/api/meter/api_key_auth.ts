@@ -1,5 +1,4 @@
 // Authenticates requests by API key (`Authorization: Bearer`) and limits their rate. Only the key's hash leaves this file.
-import { addressGroup } from "../../../domain/address_group.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
 import { countOf } from "../../../domain/number_text.ts";
@@ -33,7 +32,7 @@ export function apiKeyAuth({ services }: AppParts, { isRecording = false }: ApiK
   const requireActive = async (keyHash: string) => void await requireApiKey(services, keyHash, null);
 
   const hasSentInvalidKeys = (c: AppContext) =>
-    !rejectedApiKeys.isUnused && !rejectedApiKeys.peek(addressGroup(c.get("client").address)).isAllowed;
+    !rejectedApiKeys.isUnused && !rejectedApiKeys.peek(c.get("client")).isAllowed;
 
   return {
     /** @returns The key's hash. @throws {AppError} `invalid_api_key`, `organization_suspended`, `rate_limited`. */
