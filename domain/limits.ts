@@ -1,4 +1,4 @@
-// Every limit but those of `gatehouse check`, with its unit at the end of its name. Tests in tests/domain/limits_test.ts assert how they relate.
+// Every limit but those of `gatehouse check` and of emails to a recipient, with its unit at the end of its name. Tests in tests/domain/limits_test.ts assert how they relate.
 
 // Requests
 
@@ -130,15 +130,6 @@ export const accountMailsPerHourMax = 5;
 export const invitationMailsToAddressPerHourMax = 5;
 /** Invitation emails of a user without a confirmed address in an hour. */
 export const unverifiedInvitationMailsPerHourMax = 5;
-/** Emails to a recipient from all senders and servers. Beyond the second limit, only senders with a confirmed address invite. */
-export const invitationMailsToRecipientPerDayMax = 10;
-export const unverifiedInvitationMailsToRecipientPerDayMax = 3;
-export const verificationMailsToRecipientPerDayMax = 10;
-export const emailChangeMailsToRecipientPerDayMax = 5;
-/** Links to reset a password and to turn off two-step sign-in. Each works for an hour. */
-export const accountLinkMailsToRecipientPerHourMax = 5;
-/** Notices to an unconfirmed address. A confirmed address gets all notices. */
-export const noticesToUnconfirmedRecipientPerDayMax = 10;
 /** Owners and admins of an organization, and operators, who get the emails about one of its limits. */
 export const limitMailRecipientsMax = 100;
 export const limitMailOperatorsMax = 20;

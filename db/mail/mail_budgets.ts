@@ -1,9 +1,19 @@
 // All SQL of the budgets of emails by recipient. The addresses are never here, only their hashes.
+import type { RecipientBudget, RecipientBudgets } from "../../domain/mail/mail_budget.ts";
+import { type Audited, ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
+
+/** A condition: an account has confirmed the address. */
+export const hasConfirmedAccount = (email: string) =>
+  sql`EXISTS (SELECT 1 FROM users WHERE email = ${email} AND email_verified_at IS NOT NULL)`;
 
 /** Also true for a window from before the clock was set back, which would end later than any other. */
 const isWindowOver = (now: number, windowMs: number) =>
   sql`(ends_at <= ${now} OR ends_at > ${now + windowMs})`;
+
+/** A condition: a budget is used up. */
+const isUsedUp = ({ subject, mailsMax, windowMs }: RecipientBudget, now: number) =>
+  sql`(subject = ${subject} AND mails >= ${mailsMax} AND NOT ${isWindowOver(now, windowMs)})`;
 
 /**
  * Counts one email against a budget. Changes nothing if the budget is used up.
@@ -11,16 +21,55 @@ const isWindowOver = (now: number, windowMs: number) =>
  * @param options `now`: milliseconds since 1970. `only`: a further condition.
  */
 export function takeMail(
-  { subject, mailsMax, windowMs }: { subject: string; mailsMax: number; windowMs: number },
-  { now, only }: { now: number; only?: Statement },
-) {
+  { subject, mailsMax, windowMs }: RecipientBudget,
+  { now, only }: { now: number; only: Statement },
+): Statement {
   const isOver = isWindowOver(now, windowMs);
   return sql`
     INSERT INTO mail_budgets (subject, mails, ends_at)
-    SELECT ${subject}, 1, ${now + windowMs} WHERE ${only ?? sql`true`}
+    SELECT ${subject}, 1, ${now + windowMs} WHERE ${only}
     ON CONFLICT (subject) DO UPDATE SET
       mails = iif(${isOver}, 1, mails + 1), ends_at = iif(${isOver}, ${now + windowMs}, ends_at)
     WHERE ${isOver} OR mails < ${mailsMax}`;
+}
+
+/**
+ * Counts one email against both of its budgets. Changes nothing if either is used up.
+ *
+ * @param options `now`: milliseconds since 1970. `only`: a further condition. `isExempt`: a condition under which the budget of
+ *   all kinds doesn't apply.
+ * @returns Two statements. The second one changes a row if the email may be written.
+ */
+function takeMails(
+  { ofKind, ofAll }: RecipientBudgets,
+  { now, only, isExempt }: { now: number; only: Statement; isExempt: Statement },
+): Statement[] {
+  const isKindLeft = sql`NOT EXISTS (SELECT 1 FROM mail_budgets WHERE ${isUsedUp(ofKind, now)})`;
+  return [
+    takeMail(ofAll, { now, only: sql`${only} AND NOT ${isExempt} AND ${isKindLeft}` }),
+    takeMail(ofKind, { now, only: sql`${only} AND (changes() > 0 OR ${isExempt})` }),
+  ];
+}
+
+/**
+ * Counts an email that someone requests.
+ *
+ * @param options `now`: milliseconds since 1970. `isSent`: whether an email follows; otherwise only the budget of its kind counts.
+ * @returns Like {@linkcode takeMails}.
+ */
+export function takeRequestedMail(
+  budgets: RecipientBudgets,
+  to: string,
+  { now, isSent }: { now: number; isSent: boolean },
+): Statement[] {
+  const isExempt = isSent ? hasConfirmedAccount(to) : sql`true`;
+  return takeMails(budgets, { now, only: sql`true`, isExempt });
+}
+
+/** Counts an audited notice if no account has confirmed the address. @returns Like {@linkcode takeMails}. */
+export function takeNotice(budgets: RecipientBudgets, to: string, { now, audited }: Audited): Statement[] {
+  const only = sql`${ifAudited(audited)} AND NOT ${hasConfirmedAccount(to)}`;
+  return takeMails(budgets, { now, only, isExempt: sql`false` });
 }
 
 /** Takes back the count of an email that was not written. */
@@ -28,12 +77,15 @@ export function giveMailBack(subject: string) {
   return sql`UPDATE mail_budgets SET mails = mails - 1 WHERE subject = ${subject} AND mails > 0`;
 }
 
-/** @returns When a budget's window ends, in milliseconds since 1970, or undefined. */
-export async function findMailBudgetEnd(database: Database, subject: string): Promise<number | undefined> {
-  const row = await database.readFirst<{ endsAt: number }>(
-    sql`SELECT ends_at AS endsAt FROM mail_budgets WHERE subject = ${subject}`,
-  );
-  return row?.endsAt;
+/** @returns Those budgets that keep an email from being sent, with the ends of their windows in milliseconds since 1970. */
+export function findUsedUpBudgets(
+  database: Database,
+  { ofKind, ofAll }: RecipientBudgets,
+  { to, now }: { to: string; now: number },
+): Promise<{ subject: string; endsAt: number }[]> {
+  const isAllUsedUp = sql`${isUsedUp(ofAll, now)} AND NOT ${hasConfirmedAccount(to)}`;
+  return database.read(sql`
+    SELECT subject, ends_at AS endsAt FROM mail_budgets WHERE ${isUsedUp(ofKind, now)} OR ${isAllUsedUp}`);
 }
 
 /** Deletes windows that are over. */

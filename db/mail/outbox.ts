@@ -2,31 +2,25 @@
 import { newId } from "../../domain/id.ts";
 import { outboxCountedMax } from "../../domain/limits.ts";
 import { type MailKind, mailUrgency, type NewMail } from "../../domain/mail/mail.ts";
-import { mailBudget, mailBudgetSubject, noticeBudget } from "../../domain/mail/mail_budget.ts";
+import { isNotice, recipientBudgets } from "../../domain/mail/mail_budget.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
-import { takeMail } from "./mail_budgets.ts";
-
-const hasConfirmedAccount = (email: string) =>
-  sql`EXISTS (SELECT 1 FROM users WHERE email = ${email} AND email_verified_at IS NOT NULL)`;
+import { hasConfirmedAccount, takeNotice } from "./mail_budgets.ts";
 
 /**
- * Writes an email. A notice to an address that no account has confirmed counts against that recipient's budget. Otherwise an
+ * Writes an email. A notice to an address that no account has confirmed counts against that recipient's budgets. Otherwise an
  * account with someone else's address could send that person any number of emails by changing things. A confirmed address
  * gets every notice, so no flood of other emails can suppress one.
  */
 export function insertMail(mail: NewMail, { now, audited }: Audited): Statement[] {
   const { kind, to, subject = null, wasConfirmed = false, fields } = mail;
-  const isLimited = mailBudget(kind) === null && !wasConfirmed;
+  const isLimited = isNotice(kind) && !wasConfirmed;
   const condition = isLimited ? sql`(changes() > 0 OR ${hasConfirmedAccount(to)})` : sql`true`;
   const insert = sql`
     INSERT INTO outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)
     SELECT ${newId("mail")}, ${kind}, ${to}, ${subject}, ${JSON.stringify(fields)}, ${now}, ${now}, 0
     WHERE ${ifAudited(audited)} AND ${condition}`;
-  if (!isLimited) return [insert];
-  const { name, mailsMax, windowMs } = noticeBudget;
-  const only = sql`${ifAudited(audited)} AND NOT ${hasConfirmedAccount(to)}`;
-  return [takeMail({ subject: mailBudgetSubject(name, to), mailsMax, windowMs }, { now, only }), insert];
+  return isLimited ? [...takeNotice(recipientBudgets(kind, to), to, { now, audited }), insert] : [insert];
 }
 
 /** An email that this server may send until the lease ends. */

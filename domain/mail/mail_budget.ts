@@ -4,9 +4,11 @@ import {
   accountLinkMailsToRecipientPerHourMax,
   emailChangeMailsToRecipientPerDayMax,
   invitationMailsToRecipientPerDayMax,
+  mailsToUnconfirmedRecipientPerDayMax,
   noticesToUnconfirmedRecipientPerDayMax,
+  otherMailsToUnconfirmedRecipientPerDayMax,
   verificationMailsToRecipientPerDayMax,
-} from "../limits.ts";
+} from "./recipient_limits.ts";
 import type { MailKind } from "./mail.ts";
 
 /** A number of emails in a window that begins with the first of them. */
@@ -34,12 +36,57 @@ const requested: Readonly<Partial<Record<MailKind, MailBudget>>> = {
   turn_off_two_step: hourly("turn_off_two_step"),
 };
 
-/** The budget of notices about changes. It applies only to unconfirmed addresses. */
-export const noticeBudget = daily("notice", noticesToUnconfirmedRecipientPerDayMax);
+/** Of notices about changes. */
+const notices = daily("notice", noticesToUnconfirmedRecipientPerDayMax);
 
-/** @returns The budget of a kind of email that people request; null for a notice. */
-export function mailBudget(kind: MailKind): MailBudget | null {
-  return requested[kind] ?? null;
+/** Some of it is kept for links with which the owner of the address takes back a stranger's account. */
+const ofAllKinds = (kind: MailKind) =>
+  daily(
+    "unconfirmed",
+    kind === "reset_password"
+      ? mailsToUnconfirmedRecipientPerDayMax
+      : otherMailsToUnconfirmedRecipientPerDayMax,
+  );
+
+/** A recipient's budget. */
+export interface RecipientBudget {
+  /** Its name, which doesn't reveal the address. */
+  readonly subject: string;
+  readonly mailsMax: number;
+  readonly windowMs: number;
+}
+
+/** The budgets that an email counts against. */
+export interface RecipientBudgets {
+  readonly ofKind: RecipientBudget;
+  /** Of all kinds together. It applies only to addresses that no account has confirmed. */
+  readonly ofAll: RecipientBudget;
+}
+
+/** True for an email about a change, which no one requests. Only unconfirmed addresses have a budget of these. */
+export function isNotice(kind: MailKind): boolean {
+  return requested[kind] === undefined;
+}
+
+/**
+ * @param options `isConfirmed`: an account has confirmed exactly this address. `mailsMax`: a lower number of emails of this kind.
+ * @returns The budgets of a recipient for a kind of email.
+ */
+export function recipientBudgets(
+  kind: MailKind,
+  to: string,
+  options: { isConfirmed?: boolean | undefined; mailsMax?: number | undefined } = {},
+): RecipientBudgets {
+  const { name, mailsMax, windowMs } = requested[kind] ?? notices;
+  const all = ofAllKinds(kind);
+  return {
+    ofKind: {
+      subject: mailBudgetSubject(name, to, options),
+      mailsMax: options.mailsMax ?? mailsMax,
+      windowMs,
+    },
+    ofAll: { ...all, subject: mailBudgetSubject(all.name, to) },
+  };
 }
 
 /**
@@ -57,7 +104,11 @@ export function mailBudget(kind: MailKind): MailBudget | null {
  * assert.notEqual(of("ada@example.com"), of("ada@example.org"));
  * ```
  */
-export function mailBudgetSubject(budget: string, email: string, { isConfirmed = false } = {}): string {
+export function mailBudgetSubject(
+  budget: string,
+  email: string,
+  { isConfirmed = false }: { isConfirmed?: boolean | undefined } = {},
+): string {
   const recipient = isConfirmed ? `confirmed:${email}` : email.replace(/(?<=.)\+[^@]*(?=@)/, "+");
   return hash("sha256", `mail:${budget}:${recipient}`, "hex");
 }

@@ -82,7 +82,7 @@ export async function deleteAccount(context: SessionContext, actor: SessionActor
   const { id } = actor.user;
   const now = context.clock();
   requireRecentAuthentication(actor, now);
-  const { email, name } = await findActingUser(context, actor);
+  const { email, name, emailVerifiedAt } = await findActingUser(context, actor);
   const audit = insertAuditEvent(actor, { action: "account.deleted", target: { id, name: email } }, { now });
   const audited = { now, audited: audit.id };
   const organizations = await findOrganizations(database, id);
@@ -97,7 +97,10 @@ export async function deleteAccount(context: SessionContext, actor: SessionActor
     audit.statement,
     ...ending.flatMap((organization) => deleteWithAccount(actor, organization, audited)),
     ...leaving.flatMap((organization) => leaveWithAccount(actor, organization, audited)),
-    ...mail.outgoing({ kind: "account_deleted", to: email, fields: { name } }, audited),
+    // An address that was never confirmed may be a stranger's.
+    ...(emailVerifiedAt === null
+      ? []
+      : mail.outgoing({ kind: "account_deleted", to: email, fields: { name } }, audited)),
     ...deleteAccountTraces(id, audited),
   ]);
   if (written?.rows.length !== 1) throw await deletionError(context, actor);

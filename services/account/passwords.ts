@@ -77,7 +77,7 @@ export async function requestPasswordReset(context: Context, client: ClientInfo,
   const isConfirmed = (user?.emailVerifiedAt ?? null) !== null;
   // The same work is done with or without an account, so that it takes the same time.
   await context.mailBudgets.spendIfLeft(
-    { kind: "reset_password", to: email, isConfirmed },
+    { kind: "reset_password", to: email, isConfirmed, isSent: user !== undefined },
     async (isLeft) => {
       if (!isLeft && !context.rateLimits.resetEntries.take(email).isAllowed) return;
       const action = isLeft ? "password.reset_requested" : "mail.limited";

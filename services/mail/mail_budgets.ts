@@ -1,12 +1,12 @@
 // Limits on emails by recipient, across all senders and servers. An email that someone requests is counted before it is
 // written; a notice is counted in the statement that writes it (db/mail/outbox.ts).
 import { insertAuditEvent } from "../../db/audit.ts";
-import { findMailBudgetEnd, giveMailBack, takeMail } from "../../db/mail/mail_budgets.ts";
+import { findUsedUpBudgets, giveMailBack, takeRequestedMail } from "../../db/mail/mail_budgets.ts";
 import type { Actor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
-import { unverifiedInvitationMailsToRecipientPerDayMax } from "../../domain/limits.ts";
+import { unverifiedInvitationMailsToRecipientPerDayMax } from "../../domain/mail/recipient_limits.ts";
 import type { MailKind } from "../../domain/mail/mail.ts";
-import { mailBudget, mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
+import { type RecipientBudgets, recipientBudgets } from "../../domain/mail/mail_budget.ts";
 import { countOf } from "../../domain/number_text.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { RateLimits } from "../rate_limits.ts";
@@ -21,6 +21,8 @@ export interface RequestedMail {
   readonly isSenderUnverified?: boolean;
   /** The recipient's account has confirmed this address; requests for other tags of it don't count. */
   readonly isConfirmed?: boolean;
+  /** False if no email follows, which the result must not reveal: only the budget of the kind counts. */
+  readonly isSent?: boolean;
 }
 
 const hourMs = 3_600_000;
@@ -43,24 +45,44 @@ export class MailBudgets {
   async spend<T>(mail: RequestedMail, write: () => Promise<T>): Promise<T> {
     return await this.spendIfLeft(mail, async (isLeft) => {
       if (isLeft) return await write();
-      const now = this.#context.clock();
-      const endsAt = await findMailBudgetEnd(this.#context.database, budgetOf(mail).subject);
-      throw limitError(mail, (endsAt ?? now) - now);
+      throw await this.#limitError(mail);
     });
   }
 
   /** The same for an action whose result must not depend on the budget. It receives whether it may write the email. */
   async spendIfLeft<T>(mail: RequestedMail, act: (isLeft: boolean) => Promise<T>): Promise<T> {
     const { database, clock } = this.#context;
-    const budget = budgetOf(mail);
-    const [taken] = await database.write([takeMail(budget, { now: clock() })]);
-    const isLeft = taken?.changes === 1;
+    const { to, isSent = true } = mail;
+    const budgets = budgetsOf(mail);
+    const [takenOfAll, takenOfKind] = await database.write(
+      takeRequestedMail(budgets, to, { now: clock(), isSent }),
+    );
+    const isLeft = takenOfKind?.changes === 1;
     try {
       return await act(isLeft);
     } catch (error) {
-      if (isLeft) await database.write([giveMailBack(budget.subject)]);
+      const taken = takenOfAll?.changes === 1 ? [budgets.ofKind, budgets.ofAll] : [budgets.ofKind];
+      if (isLeft) await database.write(taken.map(({ subject }) => giveMailBack(subject)));
       throw error;
     }
+  }
+
+  async #limitError(mail: RequestedMail): Promise<AppError> {
+    const { database, clock } = this.#context;
+    const budgets = budgetsOf(mail);
+    const now = clock();
+    const usedUp = await findUsedUpBudgets(database, budgets, { to: mail.to, now });
+    const isOfSender = mail.isSenderUnverified === true &&
+      usedUp.every(({ subject }) => subject === budgets.ofKind.subject);
+    const waitMs = Math.max(0, ...usedUp.map(({ endsAt }) => endsAt - now));
+    const hours = countOf(Math.max(1, Math.ceil(waitMs / hourMs)), "hour");
+    return new AppError(
+      "rate_limited",
+      isOfSender
+        ? "This address has received several emails today. Confirm your own address to send another one."
+        : `This address has received too many emails. Try again in ${hours}.`,
+      { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) },
+    );
   }
 
   /**
@@ -84,24 +106,9 @@ export class MailBudgets {
   }
 }
 
-function budgetOf({ kind, to, isSenderUnverified = false, isConfirmed }: RequestedMail) {
-  const budget = mailBudget(kind);
-  if (budget === null) throw new Error(`${kind} has no budget`);
-  const mailsMax = isSenderUnverified ? unverifiedInvitationMailsToRecipientPerDayMax : budget.mailsMax;
-  return {
-    subject: mailBudgetSubject(budget.name, to, { isConfirmed }),
-    windowMs: budget.windowMs,
-    mailsMax,
-  };
-}
-
-function limitError({ isSenderUnverified = false }: RequestedMail, waitMs: number): AppError {
-  const hours = countOf(Math.max(1, Math.ceil(waitMs / hourMs)), "hour");
-  return new AppError(
-    "rate_limited",
-    isSenderUnverified
-      ? "This address has received several emails today. Confirm your own address to send another one."
-      : `This address has received too many emails. Try again in ${hours}.`,
-    { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) },
-  );
+function budgetsOf({ kind, to, isSenderUnverified, isConfirmed }: RequestedMail): RecipientBudgets {
+  return recipientBudgets(kind, to, {
+    isConfirmed,
+    mailsMax: isSenderUnverified ? unverifiedInvitationMailsToRecipientPerDayMax : undefined,
+  });
 }

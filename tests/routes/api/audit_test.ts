@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import type { AuditEvent } from "../../../domain/audit.ts";
 import {
-  accountLinkMailsToRecipientPerHourMax,
   accountMailsPerHourMax,
   auditRetentionMs,
   unverifiedInvitationMailsPerHourMax,
 } from "../../../domain/limits.ts";
+import { accountLinkMailsToRecipientPerHourMax } from "../../../domain/mail/recipient_limits.ts";
 import {
   assertError,
   createTestKey,

@@ -5,10 +5,12 @@ import {
   accountLinkMailsToRecipientPerHourMax,
   emailChangeMailsToRecipientPerDayMax,
   invitationMailsToRecipientPerDayMax,
+  mailsToUnconfirmedRecipientPerDayMax,
   noticesToUnconfirmedRecipientPerDayMax,
+  otherMailsToUnconfirmedRecipientPerDayMax,
   unverifiedInvitationMailsToRecipientPerDayMax,
   verificationMailsToRecipientPerDayMax,
-} from "../../../domain/limits.ts";
+} from "../../../domain/mail/recipient_limits.ts";
 import { cookieOf, startTestApp, type TestApp, testPassword } from "../../support/app.ts";
 import { databaseKinds } from "../../support/database.ts";
 import { headerOf, linksOf, type Smtp, startSmtp } from "../../support/smtp.ts";
@@ -54,10 +56,12 @@ async function account(test: TestApp, email: string): Promise<{ cookie: string; 
   return { cookie: cookieOf(made), organizationId: (await made.json()).organizationId };
 }
 
-/** Confirms the address with the newest link that was sent to it. */
+/** Confirms the address with the newest link for it. */
 async function confirm(scene: Scene, { email, cookie }: { email: string; cookie: string }): Promise<void> {
   await inbox(scene);
-  const mail = scene.smtp.received.findLast(({ to }) => to.includes(email));
+  const mail = scene.smtp.received.findLast(({ to, raw }) =>
+    to.includes(email) && linksOf(raw)[0]?.includes("/verify-email?")
+  );
   const token = new URL(linksOf(mail?.raw ?? "")[0] ?? "").searchParams.get("token");
   const response = await scene.apps[0].send("/api/auth/email/verify", { cookie, json: { token } });
   assert.equal(response.status, 200, await response.text());
@@ -146,13 +150,16 @@ Deno.test("tells an inviter when the recipient can get another email, and create
     assert.equal((await invite(test, owners.at(-1) as (typeof owners)[number])).status, 201);
   }));
 
-Deno.test("doesn't count a rejected invitation against the recipient's budget", () =>
+Deno.test("doesn't count a rejected invitation against the recipient's budgets", () =>
   withScene(open, async (scene) => {
     const [test] = scene.apps;
-    const owner = await account(test, "owner@example.com");
-    assert.equal((await invite(test, owner)).status, 201);
-    for (let n = 0; n < 3; n++) assert.equal((await invite(test, owner)).status, 409);
-    assert.equal((await invite(test, await account(test, "other@example.com"))).status, 201);
+    for (let n = 0; n < 5; n++) {
+      const email = `owner${n}@example.com`;
+      const owner = await account(test, email);
+      await confirm(scene, { email, cookie: owner.cookie });
+      assert.equal((await invite(test, owner)).status, 201);
+      for (let again = 0; again < 3; again++) assert.equal((await invite(test, owner)).status, 409);
+    }
   }));
 
 Deno.test("responds to resets with 202 in a flood, keeps the last link valid and suppresses no notice", () =>
@@ -217,11 +224,9 @@ Deno.test("sends the notice of a changed address to a confirmed account during a
     const old = "victim+auth@example.com";
     const owner = await account(test, old);
     await confirm(scene, { email: old, cookie: owner.cookie });
-    for (let n = 0; n <= noticesToUnconfirmedRecipientPerDayMax; n++) {
-      // Another tag is the same inbox.
-      const { cookie } = await account(test, "victim+eve@example.com");
-      await test.send("/api/portal/account", { method: "DELETE", cookie });
-    }
+    // Another tag is the same inbox.
+    const { cookie } = await account(test, "victim+eve@example.com");
+    await changePassword(test, { cookie, times: noticesToUnconfirmedRecipientPerDayMax + 1 });
     await test.send("/api/portal/account/email", {
       cookie: owner.cookie,
       json: { email: "new@example.com" },
@@ -230,28 +235,109 @@ Deno.test("sends the notice of a changed address to a confirmed account during a
     assert.equal((await inbox(scene, old)).at(-1), subjectOf("email_changed"));
   }));
 
-Deno.test("limits the emails that an account with someone else's address can send them", () =>
+/** Changes the password of an account a number of times. Each change writes a notice. @returns The last cookie. */
+async function changePassword(test: TestApp, { cookie, times }: { cookie: string; times: number }) {
+  for (let n = 0; n < times; n++) {
+    const changed = await test.send("/api/auth/password/change", {
+      cookie,
+      json: {
+        currentPassword: n === 0 ? testPassword : `yet another ${n} battery`,
+        newPassword: `yet another ${n + 1} battery`,
+      },
+    });
+    assert.equal(changed.status, 204, await changed.clone().text());
+    cookie = cookieOf(changed);
+  }
+  return cookie;
+}
+
+/** Signs up with someone else's address and deletes the account, a number of times. */
+async function signUpAndDelete(scene: Scene, times: number): Promise<void> {
+  const [test] = scene.apps;
+  for (let n = 0; n < times; n++) {
+    const { cookie } = await account(test, victim);
+    // Emails of deleted accounts are dropped unless they were sent before.
+    await inbox(scene);
+    assert.equal((await test.send("/api/portal/account", { method: "DELETE", cookie })).status, 204);
+  }
+}
+
+Deno.test("sends nothing about deletion to an address that was never confirmed", () =>
+  withScene(open, async (scene) => {
+    await signUpAndDelete(scene, 15);
+    assert.deepEqual(
+      await inbox(scene),
+      Array(verificationMailsToRecipientPerDayMax).fill(subjectOf("verify_email")),
+    );
+    const invited = await invite(scene.apps[0], await account(scene.apps[0], "eve@example.com"));
+    assert.equal(invited.status, 201, "emails that were not sent don't count");
+  }));
+
+Deno.test("limits the notices that an account with someone else's address can send them", () =>
   withScene(open, async (scene) => {
     const [test] = scene.apps;
-    for (let n = 0; n < 15; n++) {
-      const { cookie } = await account(test, victim);
-      assert.equal((await test.send("/api/portal/account", { method: "DELETE", cookie })).status, 204);
+    const { cookie } = await account(test, victim);
+    await changePassword(test, { cookie, times: 15 });
+    const notices = (await inbox(scene)).filter((subject) => subject === subjectOf("password_changed"));
+    assert.equal(notices.length, noticesToUnconfirmedRecipientPerDayMax);
+  }));
+
+for (const kind of databaseKinds) {
+  Deno.test({
+    name: `${kind.name} database: limits emails of all kinds to an address that was never confirmed`,
+    ignore: kind.ignore,
+    fn: () =>
+      withScene(kind.open, async (scene) => {
+        const [first, second] = scene.apps;
+        await signUpAndDelete(scene, 8);
+        const { cookie } = await account(second, victim);
+        await changePassword(second, { cookie, times: 10 });
+        assert.equal((await inbox(scene)).length, otherMailsToUnconfirmedRecipientPerDayMax);
+        const eve = await account(first, "eve@example.com");
+        const limited = await invite(first, eve);
+        assert.equal(limited.status, 429);
+        assert.match((await limited.json()).error.message, /received too many emails. Try again in 24 hours/);
+        const change = () =>
+          first.send("/api/portal/account/email", { cookie: eve.cookie, json: { email: victim } });
+        assert.equal((await change()).status, 429);
+        assert.equal((await inbox(scene)).length, otherMailsToUnconfirmedRecipientPerDayMax);
+        // With a reset link, the owner takes the account back.
+        for (let n = 0; n < 2 * accountLinkMailsToRecipientPerHourMax; n++) {
+          assert.equal((await forgot(second, victim)).status, 202);
+          await inbox(scene);
+        }
+        const subjects = await inbox(scene);
+        assert.equal(subjects.length, mailsToUnconfirmedRecipientPerDayMax);
+        const resets = accountLinkMailsToRecipientPerHourMax;
+        assert.deepEqual(subjects.slice(-resets), Array(resets).fill(subjectOf("reset_password")));
+        first.advance(24 * 3_600_000);
+        assert.equal((await invite(first, eve)).status, 201);
+      }),
+  });
+}
+
+Deno.test("limits emails of all kinds only until the address is confirmed", () =>
+  withScene(open, async (scene) => {
+    const [test] = scene.apps;
+    await signUpAndDelete(scene, 4);
+    const { cookie } = await account(test, victim);
+    const changed = await changePassword(test, { cookie, times: 10 });
+    assert.equal((await inbox(scene)).length, otherMailsToUnconfirmedRecipientPerDayMax);
+    await confirm(scene, { email: victim, cookie: changed });
+    assert.equal((await invite(test, await account(test, "eve@example.com"))).status, 201);
+    assert.equal((await test.send("/api/portal/account", { method: "DELETE", cookie: changed })).status, 204);
+    const subjects = (await inbox(scene)).slice(otherMailsToUnconfirmedRecipientPerDayMax);
+    assert.match(subjects[0] ?? "", /invited/);
+    assert.deepEqual(subjects.slice(1), [subjectOf("account_deleted")]);
+  }));
+
+Deno.test("reset requests for an address without an account use up nothing else", () =>
+  withScene(open, async (scene) => {
+    const [test] = scene.apps;
+    for (let hour = 0; hour < 4; hour++) {
+      for (let n = 0; n < accountLinkMailsToRecipientPerHourMax; n++) await forgot(test, victim);
+      test.advance(3_600_000);
     }
-    const subjects = await inbox(scene);
-    assert.equal(
-      subjects.filter((subject) => /^Confirm/.test(subject)).length,
-      // Emails of deleted accounts are dropped.
-      0,
-    );
-    assert.equal(subjects.length, noticesToUnconfirmedRecipientPerDayMax);
-    test.advance(24 * 3_600_000);
-    for (let n = 0; n < 15; n++) {
-      const { cookie } = await account(test, victim);
-      await inbox(scene);
-      await test.send("/api/portal/account", { method: "DELETE", cookie });
-    }
-    assert.equal(
-      (await inbox(scene)).filter((subject) => /^Confirm/.test(subject)).length,
-      verificationMailsToRecipientPerDayMax,
-    );
+    await account(test, victim);
+    assert.deepEqual(await inbox(scene), [subjectOf("verify_email")]);
   }));
