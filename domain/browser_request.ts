@@ -33,18 +33,34 @@ export interface RequestFact {
   readonly meaning: string;
 }
 
-/** @param base `BASE_URL`. @returns Every fact with its expected value. */
-export function requestFacts(request: BrowserRequest, base: URL): RequestFact[] {
+/**
+ * @param base `BASE_URL`.
+ * @param options `withProxy`: includes what reveals the addresses of proxies, and whether they are trusted.
+ * @returns Every fact with its expected value.
+ */
+export function requestFacts(
+  request: BrowserRequest,
+  base: URL,
+  { withProxy }: { withProxy: boolean },
+): RequestFact[] {
   return [
-    peerFact(request, base),
-    forwardedFact(request),
-    addressFact(request),
-    schemeFact(request, base),
+    ...(withProxy ? [peerFact(request, base), forwardedFact(request)] : []),
+    ...(withProxy || isOwnAddress(request, base) ? [addressFact(request)] : []),
+    ...(withProxy ? [schemeFact(request, base)] : []),
     hostFact(request, base),
     cookieFact(request),
     userAgentFact(request),
     ...(request.form === null ? [] : formFacts(request.form, base)),
   ];
+}
+
+/** True unless the address is known to be that of a proxy. */
+function isOwnAddress(
+  { isPeerTrusted, isAddressTrusted, forwardedFor }: BrowserRequest,
+  base: URL,
+): boolean {
+  if (isPeerTrusted) return !isAddressTrusted;
+  return forwardedFor === null && base.protocol !== "https:";
 }
 
 /** @returns Functions that complete a fact with its verdict. */

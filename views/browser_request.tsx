@@ -16,22 +16,28 @@ export const verdictLabels: Readonly<Record<Verdict, string>> = {
   wrong: "Wrong",
 };
 
-/** @returns The page for a request. `isForm`: the facts are about the test form. */
+/** @returns The page for a request. `withProxy`: the facts include proxies. `isForm`: they are about the test form. */
 export function browserRequestPage(
-  { frame, facts, isForm }: { frame: PortalFrame; facts: readonly RequestFact[]; isForm: boolean },
+  { frame, facts, withProxy, isForm }: {
+    frame: PortalFrame;
+    facts: readonly RequestFact[];
+    withProxy: boolean;
+    isForm: boolean;
+  },
 ): Page {
   return (
     <PortalPage title="What your browser sent" frame={frame} place="organization">
       <PageHead
         back={{ href: "/portal/organization", label: "Organization" }}
         title="What your browser sent"
-        text={
-          <>
-            As it arrived at the server, after any proxies. The server's administrator can check the rest with
-            {" "}
-            <code>gatehouse check</code>.
-          </>
-        }
+        text={withProxy
+          ? (
+            <>
+              As it arrived at the server, after any proxies. Check the rest with{" "}
+              <code>gatehouse check</code>.
+            </>
+          )
+          : "As it arrived at the server. Operators also see what proxies sent, after signing in to the console."}
       />
       <Card title={isForm ? "This form" : "This page"} flush>
         <Table label="Received" columns={columns}>

@@ -309,7 +309,7 @@ async function checkForwardedFor(config: PublicSettings, send: Send): Promise<Ch
         "Configure the proxy to send X-Forwarded-For, and set METRICS_TOKEN.",
       )
       : result.ok(
-        "The proxy sends it, or does not forward /metrics, or runs on another machine. /portal/check shows more.",
+        "The proxy sends it, or does not forward /metrics, or runs on another machine. /portal/check shows operators more.",
       );
   });
 }

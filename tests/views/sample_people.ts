@@ -19,18 +19,22 @@ import { organizationsPage } from "../../views/organization/organizations.tsx";
 import { invitationActions, revokeInvitationPage } from "../../views/organization/invitation_table.tsx";
 
 function browserRequestFacts(text: string, form: { origin: string; site: null } | null = null) {
-  return requestFacts({
-    peer: "10.0.0.2",
-    isPeerTrusted: true,
-    forwardedFor: text,
-    address: "203.0.113.9",
-    isAddressTrusted: false,
-    forwardedProto: text,
-    host: text,
-    sessionCookies: 2,
-    userAgent: text,
-    form,
-  }, new URL("https://auth.example.com"));
+  return requestFacts(
+    {
+      peer: "10.0.0.2",
+      isPeerTrusted: true,
+      forwardedFor: text,
+      address: "203.0.113.9",
+      isAddressTrusted: false,
+      forwardedProto: text,
+      host: text,
+      sessionCookies: 2,
+      userAgent: text,
+      form,
+    },
+    new URL("https://auth.example.com"),
+    { withProxy: true },
+  );
 }
 
 /** @returns The members page with members and open invitations. */
@@ -204,10 +208,11 @@ export function peoplePages(
       fields: {},
       message: null,
     }),
-    "check": browserRequestPage({ frame, facts: browserRequestFacts(text), isForm: false }),
+    "check": browserRequestPage({ frame, facts: browserRequestFacts(text), withProxy: true, isForm: false }),
     "check, with a form": browserRequestPage({
       frame,
       facts: browserRequestFacts(text, { origin: text, site: null }),
+      withProxy: false,
       isForm: true,
     }),
     "organizations": organizationsPage({ frame, organizations: [organization], form: name, flash: text }),

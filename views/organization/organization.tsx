@@ -65,7 +65,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
       </Card>
       {isOwner && (
         <p class="muted small">
-          Setting up a proxy? <a href="/portal/check">See what your browser sends</a>.
+          Problems with forms or cookies? <a href="/portal/check">See what your browser sends</a>.
         </p>
       )}
     </PortalPage>

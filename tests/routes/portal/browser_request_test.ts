@@ -1,7 +1,9 @@
-// The page that shows an owner what their own browser sent, compared to the settings, and never a secret.
+// The page that shows an owner what their own browser sent, compared to the settings, and never a secret. Only operators see
+// what it says about proxies.
 import assert from "node:assert/strict";
 import { errorTitles } from "../../../routes/portal/errors.ts";
 import { type SendOptions, type TestApp, testApp } from "../../support/app.ts";
+import { makeOperator } from "../../support/operators.ts";
 import { joinedPerson } from "../../support/people.ts";
 import { inPage } from "../../support/words/sign_in.ts";
 import { verdictLabels } from "../../../views/browser_request.tsx";
@@ -37,8 +39,9 @@ async function facts(test: TestApp, options: SendOptions): Promise<Record<string
   );
 }
 
-testApp("shows an OWNER what arrived behind the proxy, and which address counts", async (test) => {
+testApp("shows an operator what arrived behind the proxy, and which address counts", async (test) => {
   const ada = await test.signUp();
+  await makeOperator(test, ada);
   assert.deepEqual(await facts(test, { cookie: ada.cookie, headers: good }), {
     "Connection from": ["10.0.0.2", ok],
     "X-Forwarded-For": ["6.6.6.6, 203.0.113.9, 10.0.0.3", ok],
@@ -50,8 +53,57 @@ testApp("shows an OWNER what arrived behind the proxy, and which address counts"
   });
 }, settings);
 
+/** How a request can arrive, and what anyone may see of its address. */
+const arrivals: readonly (readonly [about: string, options: SendOptions, address: string | undefined])[] = [
+  ["a trusted proxy", { headers: good }, "203.0.113.9"],
+  ["a trusted proxy without the header", { headers: { host: good.host } }, undefined],
+  [
+    "a trusted proxy behind a trusted proxy",
+    { headers: { ...good, "x-forwarded-for": "10.0.0.3" } },
+    undefined,
+  ],
+  ["an unknown proxy", { headers: good, peerAddress: "10.9.0.1" }, undefined],
+  [
+    "an unknown proxy without the header",
+    { headers: { host: good.host }, peerAddress: "10.9.0.1" },
+    undefined,
+  ],
+];
+
+testApp("shows no one but operators the proxy's address, or whether it is trusted", async (test) => {
+  const ada = await test.signUp();
+  const bob = await test.signUp("Bob");
+  // An operator who only used the password.
+  await makeOperator(test, bob, { secondFactorAt: null });
+  for (const { cookie } of [ada, bob]) {
+    for (const [about, options, address] of arrivals) {
+      for (const more of [{}, { form: {} }]) {
+        const response = await test.send("/portal/check", {
+          peerAddress: "10.0.0.2",
+          cookie,
+          ...options,
+          ...more,
+        });
+        const html = await response.text();
+        assert.equal(response.status, 200, about);
+        assert.doesNotMatch(html, /\b10\.[09]\.0\.\d|TRUSTED_PROXIES|X-Forwarded|trusted proxy/, about);
+      }
+      const found = await facts(test, { cookie, ...options });
+      assert.equal(found["Your address"]?.[0], address, about);
+      assert.deepEqual(Object.keys(found).slice(-3), ["Host", "access_token cookies", "User-Agent"]);
+    }
+  }
+}, settings);
+
+testApp("shows everyone their own address without a proxy", async (test) => {
+  const ada = await test.signUp();
+  const found = await facts(test, { cookie: ada.cookie, peerAddress: "192.168.1.20" });
+  assert.deepEqual(found["Your address"], ["192.168.1.20", ok]);
+});
+
 testApp("reports each mismatch by itself", async (test) => {
   const ada = await test.signUp();
+  await makeOperator(test, ada);
   const misfits = async (options: SendOptions & { without?: string }) => {
     const headers: Record<string, string> = { ...good, ...options.headers };
     if (options.without !== undefined) delete headers[options.without];
