@@ -113,15 +113,31 @@ const selectByHashes = selectSessions(
 export async function findSessions(
   database: DatabaseReader,
   tokenHashes: readonly string[],
-  { createdAfter, seenAfter }: SessionBounds,
+  bounds: SessionBounds,
 ): Promise<FoundSession[]> {
   const [first, second] = tokenHashes;
   if (first === undefined) return [];
+  const { createdAfter, seenAfter } = bounds;
   const select = second === undefined
-    ? bind(selectByHash, first, createdAfter, seenAfter)
+    ? selectSession(first, bounds)
     : bind(selectByHashes, JSON.stringify(tokenHashes), createdAfter, seenAfter);
-  const found = await database.readFirst<{ rows: string }>(select);
-  return found === undefined ? [] : (JSON.parse(found.rows) as SessionRow[]).map(toFoundSession);
+  return foundSessions(await database.readFirst<FoundSessionsRow>(select));
+}
+
+/** A row that has sessions. */
+export interface FoundSessionsRow {
+  /** A JSON list. */
+  readonly rows: string;
+}
+
+/** Reads the live session of a token for {@linkcode foundSessions}; no row if there is none. */
+export function selectSession(tokenHash: string, { createdAfter, seenAfter }: SessionBounds): Statement {
+  return bind(selectByHash, tokenHash, createdAfter, seenAfter);
+}
+
+/** Returns the sessions of a row, in no order. */
+export function foundSessions(row: FoundSessionsRow | undefined): FoundSession[] {
+  return row === undefined ? [] : (JSON.parse(row.rows) as SessionRow[]).map(toFoundSession);
 }
 
 type SessionRow = [

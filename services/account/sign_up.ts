@@ -20,7 +20,7 @@ import { ownOrganizationName } from "../../domain/name.ts";
 import type { Context } from "../context.ts";
 import { requireJoinable } from "../organization/accept_invitation.ts";
 import { newSession, wellFormedHash } from "../sign_in/session_tokens.ts";
-import { readSignedIn, type SignedIn } from "../sign_in/sign_in.ts";
+import { selectSignedIn, type SignedIn, signedIn } from "../sign_in/sign_in.ts";
 
 /** What a person enters to sign up. */
 export interface SignUpInput {
@@ -109,7 +109,7 @@ async function createAccount(
   const account = invited === null
     ? newAccount(actor, user, { id: newId("org"), name: organizationName })
     : invitedAccount(actor, user, invited);
-  const [, written] = await database.write([
+  const results = await database.write([
     ...account.statements,
     ...(sendsEmail
       ? mail.outgoing({ kind: "verify_email", to: email, subject: id, fields: { name } }, {
@@ -119,13 +119,14 @@ async function createAccount(
       : []),
     insertSession(row, passwordHash),
     ...endReplacedSessions(row, { max: sessionsPerUserMax }),
+    selectSignedIn(context, token, now),
   ]);
-  if (written?.rows.length !== 1) {
+  if (results[1]?.rows.length !== 1) {
     if (invited !== null) await findInvited(context, input.invitationToken);
     throw new AppError("email_taken", "An account with this email address already exists. Sign in instead.");
   }
   mail.wake();
-  return await readSignedIn(context, token);
+  return signedIn(results, token);
 }
 
 /** Statements that create an account. The second one is its audit entry, without which nothing is written. */

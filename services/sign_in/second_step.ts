@@ -17,7 +17,7 @@ import { rateLimited } from "./credentials.ts";
 import { checkPasskey, createChallenge, ownPasskeyOptions, relyingParty } from "./passkey_challenges.ts";
 import { codeGuessSubject, signInExpiredError, type VerifiedStep } from "./second_step_codes.ts";
 import { newSession, sessionBounds, wellFormedHash } from "./session_tokens.ts";
-import { personOf, readSignedIn, type SignedIn } from "./sign_in.ts";
+import { personOf, selectSignedIn, type SignedIn, signedIn } from "./sign_in.ts";
 import { type PasskeyAnswer, signInOptions } from "./webauthn.ts";
 
 /** Finds the sign-in that waits for one of these tokens. @returns Null if there is none, or if they are of different people. */
@@ -143,15 +143,16 @@ async function createSession(
   const { token, row } = newSession(user.id, { client, now });
   const entry = { action: "session.created", details: { method } } as const;
   const audit = insertAuditEvent(personOf(user, client), entry, { now });
-  const [, written] = await context.database.write([
+  const results = await context.database.write([
     use,
     audit.statement,
     insertAuditedSession(row, audit.id),
     ...after(audit.id),
     deleteExpiredSessions(user.id, sessionBounds(context.config, now)),
     ...endReplacedSessions(row, { max: sessionsPerUserMax }),
+    selectSignedIn(context, token, now),
   ]);
-  return written?.rows.length === 1 ? await readSignedIn(context, token) : null;
+  return results[1]?.rows.length === 1 ? signedIn(results, token) : null;
 }
 
 async function rejectPasskey(

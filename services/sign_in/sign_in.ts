@@ -1,6 +1,6 @@
 // Signing in and out. With two-step sign-in, the password alone gives no session, only a token for the second step.
 import { insertAuditEvent } from "../../db/audit.ts";
-import type { Statement } from "../../db/engine/database.ts";
+import type { Statement, WriteResult } from "../../db/engine/database.ts";
 import { deleteExpiredSignIns } from "../../db/sign_in/sign_in_cleanup.ts";
 import { insertPendingSignIn } from "../../db/sign_in/pending_sign_ins.ts";
 import {
@@ -8,7 +8,10 @@ import {
   deleteSessions,
   endReplacedSessions,
   findSessions,
+  foundSessions,
+  type FoundSessionsRow,
   insertSession,
+  selectSession,
 } from "../../db/sign_in/sessions.ts";
 import { findUserCredentials, updatePasswordHash, type UserCredentials } from "../../db/account/users.ts";
 import type { ClientInfo, PersonActor } from "../../domain/actor.ts";
@@ -17,7 +20,7 @@ import { AppError, unauthenticatedError, unavailableError } from "../../domain/e
 import { endedSignInsMax, secondStepTimeoutMs, sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { BaseContext } from "../base_context.ts";
-import type { Context, SessionContext } from "../context.ts";
+import type { Context } from "../context.ts";
 import { needsRehash } from "./password_hasher.ts";
 import { hashToken, newSession, newToken, sessionBounds, wellFormedHashes } from "./session_tokens.ts";
 
@@ -110,14 +113,15 @@ async function createSession(context: Context, client: ClientInfo, { found, more
   const now = context.clock();
   const { token, row } = newSession(found.id, { client, now });
   const entry = { action: "session.created", details: { method: "password" } } as const;
-  const [, audited] = await context.database.write([
+  const results = await context.database.write([
     insertSession(row, found.passwordHash),
     insertAuditEvent(personOf(found, client), entry, { now }).statement,
     ...more,
     ...endReplacedSessions(row, { max: sessionsPerUserMax }),
+    selectSignedIn(context, token, now),
   ]);
-  if (audited?.rows.length !== 1) throw accountChangedError();
-  return await readSignedIn(context, token);
+  if (results[1]?.rows.length !== 1) throw accountChangedError();
+  return signedIn(results, token);
 }
 
 async function beginSecondStep(context: Context, client: ClientInfo, { found, more }: CheckedPassword) {
@@ -155,9 +159,15 @@ export function accountChangedError(): AppError {
   return unavailableError("Your account was just changed. Sign in again.");
 }
 
-/** @returns The session of a token that was just written. @throws {AppError} `unauthenticated` if it has already ended. */
-export async function readSignedIn({ config, database, clock }: BaseContext | SessionContext, token: string) {
-  const [found] = await findSessions(database, [hashToken(token)], sessionBounds(config, clock()));
+/** Reads the session that a batch creates, as its last statement. @param now Milliseconds since 1970. */
+export function selectSignedIn({ config }: BaseContext, token: string, now: number): Statement {
+  return selectSession(hashToken(token), sessionBounds(config, now));
+}
+
+/** Returns the session that {@linkcode selectSignedIn} has read. @throws {AppError} `unauthenticated` if there is none. */
+export function signedIn(results: readonly WriteResult[], token: string): SignedIn {
+  const [row] = results.at(-1)?.rows ?? [];
+  const [found] = foundSessions(row as FoundSessionsRow | undefined);
   if (found === undefined) throw unauthenticatedError();
   return { token, session: found.session };
 }
