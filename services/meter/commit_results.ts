@@ -123,19 +123,20 @@ class GroupResults {
     });
     const denial = this.#denialOf(request);
     if (denial !== null) return rejected("rejected", denial);
+    // Such a request has no records in the group.
+    if (repeats !== null && repeats.conflicts.length > 0) {
+      return rejected("conflict", () => idempotencyConflict(request, repeats.conflicts));
+    }
     const { starts, group } = this.#committed;
     const start = starts[index] ?? 0;
-    const positionOf = recordPositions(request, start);
+    const end = starts[index + 1] ?? group.records.length;
+    const positionOf = recordPositions(request, { start, end });
     const unlisted = this.#unlistedIn(request, positionOf);
     if (unlisted.length > 0) return rejected("rejected", () => unlistedError(unlisted));
-    const end = starts[index + 1] ?? group.records.length;
     const limit = this.#seriesLimits.of(start, end);
     if (limit?.fitsAlone) return "retry";
     if (limit !== null) {
       return rejected("limited", () => seriesLimit(request, { ...limit, positionOf }));
-    }
-    if (repeats !== null && repeats.conflicts.length > 0) {
-      return rejected("conflict", () => idempotencyConflict(request, repeats.conflicts));
     }
     const conflicts: number[] = [];
     let duplicates = 0;
@@ -254,8 +255,17 @@ class SeriesLimits {
   }
 }
 
-/** @returns What gives the position in the group of the record of an input. */
-function recordPositions({ repeats }: GroupRequest, start: number): (index: number) => number {
+/**
+ * @param range The positions of the first record of a request, and of the first one of the next request.
+ * @returns What gives the position in the group of the record of an input.
+ * @throws If the request has other records in the group than its inputs need.
+ */
+function recordPositions(
+  { inputs, repeats }: GroupRequest,
+  { start, end }: { start: number; end: number },
+): (index: number) => number {
+  const count = repeats === null ? inputs.length : new Set(repeats.firsts).size;
+  if (count !== end - start) throw new Error(`${end - start} records are in the group instead of ${count}`);
   if (repeats === null) return (index) => start + index;
   const { firsts } = repeats;
   let next = start;

@@ -8,7 +8,56 @@ import { run } from "../../../support/world.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 
+/** @returns The status and the code of a response, and the paths of its details. */
+async function outcomeOf(response: Response): Promise<unknown[]> {
+  const { error } = await response.json();
+  return [response.status, error?.code, error?.details?.map(({ path }: { path: string }) => path)];
+}
+
 for (const { name, ignore, open } of databaseKinds) {
+  Deno.test({
+    name: `${name} database: each request of a commit gets its own error`,
+    ignore,
+    async fn() {
+      const test = await startTestApp({ ...unlimited, USAGE_CATALOG: "required" }, { open });
+      try {
+        await run(test, "INSERT INTO products (slug, name, created_at) VALUES ('tiles', 'Tiles', 0)");
+        await run(
+          test,
+          "INSERT INTO product_metrics (product, slug, name, position) VALUES ('tiles', 'requests', 'Requests', 0)",
+        );
+        const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+        const send = async (...records: object[]) => {
+          const json = { records: records.map((record) => ({ ...usage, ...record })) };
+          return await outcomeOf(await test.send("/api/v1/usage/batch", { apiKey, json }));
+        };
+        assert.deepEqual(await send({}), [201, undefined, undefined]);
+        const conflicting = (n: number) => [
+          { idempotencyKey: `same ${n}` },
+          { idempotencyKey: `other ${n}` },
+          { idempotencyKey: `same ${n}` },
+          { idempotencyKey: `same ${n}`, quantity: 2 },
+          { idempotencyKey: `other ${n}`, metric: "bytes" },
+        ];
+        const outcomes = await Promise.all(
+          Array.from({ length: 40 }, (_, n) => [
+            send(...conflicting(n)),
+            send({}, { metric: "bytes" }),
+            send({}, {}, {}),
+          ]).flat(),
+        );
+        const expected = [
+          [409, "idempotency_conflict", ["records[3].idempotencyKey", "records[4].idempotencyKey"]],
+          [422, "validation_failed", ["records[1].metric"]],
+          [201, undefined, undefined],
+        ];
+        assert.deepEqual(outcomes, outcomes.map((_, index) => expected[index % 3]));
+      } finally {
+        await test.dispose();
+      }
+    },
+  });
+
   Deno.test({
     name: `${name} database: rejects what isn't in the catalogue, and records the rest of the commit`,
     ignore,
@@ -23,11 +72,8 @@ for (const { name, ignore, open } of databaseKinds) {
         const { organizationId, ...person } = await test.signUp();
         const { fullKey: apiKey } = await createTestKey(test, { organizationId, ...person });
         const { fullToken } = await newOperatorToken(test, ["usage:write"]);
-        const send = async (path: string, json: unknown, key = apiKey) => {
-          const response = await test.send(path, { apiKey: key, json });
-          const { error } = await response.json();
-          return [response.status, error?.code, error?.details?.map(({ path }: { path: string }) => path)];
-        };
+        const send = async (path: string, json: unknown, key = apiKey) =>
+          await outcomeOf(await test.send(path, { apiKey: key, json }));
         const single = (record: object) => send("/api/v1/usage", { ...usage, ...record });
         assert.deepEqual(await single({}), [201, undefined, undefined]);
         assert.deepEqual(

@@ -98,6 +98,32 @@ Deno.test({
   },
 });
 
+testApp(
+  "the details of a conflicting batch name its records that conflict with earlier ones",
+  async (test) => {
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    const send = (...records: object[]) =>
+      test.send("/api/v1/usage/batch", {
+        apiKey,
+        json: { records: records.map((record) => ({ ...usage, ...record })) },
+      });
+    const [a, b, c] = ["a", "b", "c"].map((idempotencyKey) => ({ idempotencyKey }));
+    assert.equal((await send({ ...a }, { ...b }, { ...c })).status, 201);
+    const conflicting = [{}, { ...a, quantity: 7 }, { ...b }, {}, { ...c, metric: "other" }, {
+      ...a,
+      quantity: 7,
+    }];
+    const { error } = await assertError(await send(...conflicting), 409, "idempotency_conflict");
+    const message = "was used before for a record with different content.";
+    assert.deepEqual(error.details, [
+      { path: "records[1].idempotencyKey", message },
+      { path: "records[4].idempotencyKey", message },
+    ]);
+    const single = await assertError(await send({ ...a, quantity: 7 }), 409, "idempotency_conflict");
+    assert.deepEqual(single.error.details, [{ path: "idempotencyKey", message }]);
+  },
+);
+
 testApp("a record with a conflicting idempotency key adds no metric", async (test) => {
   const person = await test.signUp();
   const { fullKey: apiKey } = await createTestKey(test, person);
