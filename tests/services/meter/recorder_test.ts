@@ -11,6 +11,7 @@ import {
   usageBodyBytesMax,
 } from "../../../domain/limits.ts";
 import { hashApiKey } from "../../../domain/api_key.ts";
+import { unavailableError } from "../../../domain/errors.ts";
 import { queueLimits } from "../../../services/meter/recorder.ts";
 import type { Reports } from "../../../services/reports/reports.ts";
 import { createTestKey, type TestApp } from "../../support/app.ts";
@@ -68,13 +69,14 @@ onEveryDatabase(
   },
 );
 
+const input = { productSlug: "tiles", metric: "requests", quantity: { whole: 1, micro: 0 } };
+const inputs = [{ ...input, timestamp: null, idempotencyKey: null, properties: null }];
+
 /** Records once in each turn of the event loop, while `more` says so. @returns All requests. */
 async function recordEachTurn(
   { services: { recorder } }: TestApp,
   { apiKey, more }: { apiKey: string; more: (requests: number) => boolean },
 ) {
-  const input = { productSlug: "tiles", metric: "requests", quantity: { whole: 1, micro: 0 } };
-  const inputs = [{ ...input, timestamp: null, idempotencyKey: null, properties: null }];
   const requests: Promise<unknown>[] = [];
   await new Promise<void>((resolve) => {
     const next = () => {
@@ -139,6 +141,72 @@ onEveryDatabase("windows are summed once for all requests that arrive meanwhile"
   const statuses = (await Promise.all(responses)).map(({ status }) => status);
   assert.deepEqual(statuses, Array.from({ length: 45 }, (_, n) => n < 42 ? 201 : 429));
   await closed;
+});
+
+onEveryDatabase("only the requests whose sums have failed are rejected", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  assert.equal((await record(test, apiKey, "before")).status, 201);
+  await addLimit(test, {}, { per: "day", quantity: 43, mode: "hard" });
+  const { reports, recorder } = test.services;
+  const read: Reports["read"] = reports.read.bind(reports);
+  const { promise: firstSum, reject: failFirstSum } = Promise.withResolvers<never>();
+  let sums = 0;
+  reports.read = (name, ...input) => {
+    if (name !== "sumLimitCells" || ++sums > 1) return read(name, ...input);
+    return firstSum;
+  };
+  const commits = () => recorder.metrics.commitRecords.cumulativeCounts().at(-1) ?? 0;
+  const statuses: number[] = [];
+  for (let n = 0; n < 3; n++) {
+    const before = commits();
+    record(test, apiKey, `${n}`).then(({ status }) => statuses.push(status));
+    await poll(() => commits() > before);
+  }
+  failFirstSum(unavailableError("Full."));
+  await poll(() => statuses.length === 3, 10_000);
+  assert.deepEqual(statuses.sort(), [201, 201, 503]);
+  assert.equal(sums, 2);
+});
+
+onEveryDatabase("the recorder closes after sums have failed", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  assert.equal((await record(test, apiKey, "before")).status, 201);
+  await addLimit(test, {}, { per: "day", quantity: 43, mode: "hard" });
+  const { promise: sum, reject: failSum } = Promise.withResolvers<never>();
+  const { promise: isSumming, resolve: onSum } = Promise.withResolvers<void>();
+  test.services.reports.read = () => {
+    onSum();
+    return sum;
+  };
+  const response = record(test, apiKey, "first");
+  await isSumming;
+  let isClosed = false;
+  test.services.recorder.close().then(() => isClosed = true);
+  failSum(unavailableError("Full."));
+  assert.equal((await response).status, 503);
+  await poll(() => isClosed, 10_000);
+});
+
+onEveryDatabase("requests of one commit show the budgets of their own keys only", async (test) => {
+  const person = await test.signUp();
+  const keys = [await createTestKey(test, person), await createTestKey(test, person)];
+  const shared = await addLimit(test, {}, { per: "day", quantity: 50, mode: "hard" });
+  const budgets: string[] = [];
+  for (const { id: apiKeyId } of keys) {
+    budgets.push((await addLimit(test, { apiKeyId }, { per: "day", quantity: 9, mode: "hard" })).id);
+  }
+  for (const { fullKey } of keys) assert.equal((await record(test, fullKey, fullKey)).status, 201);
+  const { recorder } = test.services;
+  const { commitRecords } = recorder.metrics;
+  const commits = commitRecords.cumulativeCounts().at(-1) ?? 0;
+  const recorded = await Promise.all(
+    keys.map(({ fullKey }) => recorder.record({ keyHash: hashApiKey(fullKey), inputs, bytes: 1 })),
+  );
+  assert.deepEqual(
+    recorded.map(({ limits }) => limits.map(({ limitId }) => limitId).sort()),
+    budgets.map((budget) => [shared.id, budget].sort()),
+  );
+  assert.equal(commitRecords.cumulativeCounts().at(-1), commits + 1);
 });
 
 Deno.test("the queues of all threads together have a fixed size, and each fits the largest request", () => {
