@@ -21,7 +21,7 @@ export interface Services extends Context {
   readonly deadlines: Deadlines;
   /** @returns Whether the database responds and the program is not shutting down. */
   isReady(): Promise<boolean>;
-  /** Makes {@linkcode isReady} return false, and starts no more reports. */
+  /** Makes {@linkcode isReady} return false, and starts no more reports, except for recording. */
   drain(): void;
   /** Writes what was accepted and ends the reports of this thread; the database stays open. */
   close(): Promise<void>;
@@ -76,7 +76,9 @@ export function createServices(
     },
     close: async () => {
       context.lastRequests.close();
-      await Promise.all([recorder.close(), reports.close()]);
+      // Recording may need sums of limits.
+      await recorder.close();
+      await reports.close();
     },
   };
 }

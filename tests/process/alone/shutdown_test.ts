@@ -1,9 +1,11 @@
 // Tests SIGTERM under load: accepted requests complete, /health/ready turns 503, and a client that hangs doesn't delay
 // others.
 import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
 import { type Connection, connectTo, requestText } from "../../support/connection.ts";
 import { sendJson } from "../../support/journey.ts";
 import { post, signUpForLoad } from "../../support/load.ts";
+import { changeDataFile } from "../../support/operators.ts";
 import { poll } from "../../support/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
 import { sqldMissing, startSqld } from "../../support/sqld.ts";
@@ -17,9 +19,9 @@ const endMsMax = 10_000;
 
 const record = { productSlug: "tiles", metric: "shutdown", quantity: 1 };
 
-/** A record in HTTP/1.1 wire format. @param sent How many characters of the body to send now. Default: all. */
-function recordText(apiKey: string, sent = Infinity): string {
-  const body = JSON.stringify(record);
+/** A record in HTTP/1.1 wire format. @param sent How many characters of the body to send now. Default: all. @param more Its fields. */
+function recordText(apiKey: string, sent = Infinity, more: object = {}): string {
+  const body = JSON.stringify({ ...record, ...more });
   const headers = {
     authorization: `Bearer ${apiKey}`,
     "content-type": "application/json",
@@ -98,6 +100,45 @@ for (const threads of [1, 2, 4]) {
   Deno.test(`HTTP_THREADS=${threads}: on SIGTERM under load, acknowledges and stores all accepted records, and /health/ready turns 503`, () =>
     stopsUnderLoad(threads));
 }
+
+Deno.test("records what was sent before SIGTERM although earlier usage must be added up for a limit", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-shutdown-" });
+  const withThreads = { ...env, HTTP_THREADS: "2" };
+  let program = startProgram({ folder, env: withThreads });
+  let connections: Connection[] = [];
+  try {
+    await isReady(program);
+    const { baseUrl } = program;
+    const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
+    assert.equal((await post(baseUrl, { path: "/api/v1/usage", apiKey, json: record }))?.status, 201);
+    changeDataFile(
+      folder,
+      sql`INSERT INTO usage_limits (id, plan, product_slug, metric, per, quantity_whole, quantity_micro, mode,
+        created_seq, created_at)
+      SELECT 'lim_stop', plan, '', '', 'hour', 100, 0, 'hard', c.seq, 1000 * unixepoch()
+      FROM organizations CROSS JOIN usage_cursor c LIMIT 1`,
+    );
+    // Each is alone in its hour.
+    const now = Date.now();
+    connections = await Promise.all(Array.from({ length: 400 }, (_, n) => {
+      const timestamp = new Date(now - n * 3_600_000).toISOString();
+      return connectTo(baseUrl, recordText(apiKey, Infinity, { timestamp }));
+    }));
+    program.kill("SIGTERM");
+    await endsInTime(program);
+    const statuses = connections.map(({ received }) => received().slice(0, 12));
+    assert.deepEqual(statuses, statuses.map(() => "HTTP/1.1 201"), program.output());
+    program = startProgram({ folder, env: withThreads });
+    await isReady(program);
+    const path = "/api/v1/usage?window=total";
+    const { data: [row] } = await (await sendJson(program.baseUrl, path, { apiKey })).json();
+    assert.equal(row.count, connections.length + 1);
+  } finally {
+    for (const connection of connections) connection.close();
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
 
 Deno.test({
   name: "acknowledges and stores records on their way to the database even if a client hangs",

@@ -187,6 +187,28 @@ onEveryDatabase("the recorder closes after sums have failed", async (test) => {
   await poll(() => isClosed, 10_000);
 });
 
+onEveryDatabase("requests that need sums are recorded while the thread drains and closes", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  assert.equal((await record(test, apiKey, "before")).status, 201);
+  await addLimit(test, {}, { per: "day", quantity: 43, mode: "hard" });
+  const { services } = test;
+  const read: Reports["read"] = services.reports.read.bind(services.reports);
+  const { promise: isSumming, resolve: onSum } = Promise.withResolvers<void>();
+  const { promise: mayRead, resolve: allowReading } = Promise.withResolvers<void>();
+  services.reports.read = (...input) => {
+    onSum();
+    return mayRead.then(() => read(...input));
+  };
+  const response = record(test, apiKey, "first");
+  await isSumming;
+  services.drain();
+  const closed = services.close();
+  allowReading();
+  assert.equal((await response).status, 201);
+  await closed;
+  await assert.rejects(read("readPlans", { limit: 1, after: undefined, now: test.now() }), DatabaseError);
+});
+
 onEveryDatabase("requests of one commit show the budgets of their own keys only", async (test) => {
   const person = await test.signUp();
   const keys = [await createTestKey(test, person), await createTestKey(test, person)];
