@@ -109,7 +109,10 @@ export class FairQueue<T extends QueuedRequest> {
     return group.requests;
   }
 
-  /** Puts requests of a group back, in their order and before all others. None is evicted for them. */
+  /**
+   * Returns requests to the front of their organization's queue, in their order. None is evicted for them. The organization's turn comes
+   * no earlier than without them: requests that are returned again and again delay no other organization.
+   */
   putBack(requests: readonly T[]): void {
     for (const request of requests.toReversed()) {
       const { organizationId } = request;

@@ -229,3 +229,32 @@ Deno.test("FairQueue delays only the organization that floods it with one idempo
   assert(first.includes(unrelated), "the organization's other requests are not delayed");
   assert.deepEqual(second.map(({ organizationId }) => organizationId).toSorted(), ["a", "b"]);
 });
+
+/** Each is as large as a quantum. */
+const large = { ...plain, inputs: Array(4).fill({ idempotencyKey: null }), bytes: 1 };
+
+Deno.test("FairQueue returns requests to the front of their organization's queue", () => {
+  const { queue } = new Observed();
+  const add = (organizationId: string, arrival: number) => queue.add({ ...large, organizationId, arrival });
+  for (const arrival of [1, 2, 3, 4]) add("a", arrival);
+  add("b", 5);
+  const taken = queue.take();
+  assert.deepEqual(taken.map(({ arrival }) => arrival), [1, 5]);
+  queue.putBack(taken);
+  const order = [];
+  while (!queue.isEmpty) order.push(...queue.take().map(({ arrival }) => arrival));
+  assert.deepEqual(order.filter((arrival) => arrival !== 5), [1, 2, 3, 4]);
+});
+
+Deno.test("FairQueue serves everyone although the requests of other organizations are always returned", () => {
+  const { queue } = new Observed();
+  // More than fit into a group.
+  for (const organizationId of ["a", "b", "c"]) queue.add({ ...large, organizationId, arrival: 0 });
+  queue.add({ ...large, organizationId: "d", arrival: 1 });
+  for (let groups = 0;; groups++) {
+    assert(groups < 2, "it is not served");
+    const group = queue.take();
+    if (group.some(({ organizationId }) => organizationId === "d")) break;
+    queue.putBack(group);
+  }
+});
