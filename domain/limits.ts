@@ -271,9 +271,9 @@ export const usageOrganizationsPerReadMax = 10_000;
 export const usageStepRowsMax = 1_000;
 /** How far the clocks of several servers may be apart, for which windows of limits can have records from before the limit. */
 export const limitClockMarginMs = 10 * 60_000;
-/** Records that the sum of one minute reads. Takes half a second. A minute with more has no sum. */
+/** Records that the sum of one minute reads. Takes half a second. In a minute with more, limits count only what follows. */
 export const limitMinuteRecordsMax = 500_000;
-/** Unknown counters of a request that are completed before it is tried again. */
+/** Unknown counters of a request that are completed before it is tried again; and of soft limits, those of an organization that wait. */
 export const limitUnknownCellsMax = 2_000;
 /** Counters of limits that one report completes, and one batch writes. */
 export const limitCellsPerReportMax = 100;

@@ -44,7 +44,7 @@ export function createServices(
 ): Services {
   const { rateLimits } = parts;
   const reports = new Reports(parts.reportsThread);
-  const recorder = new Recorder({ ...base, reports }, { httpThreads });
+  const recorder = new Recorder({ ...base, reports }, { httpThreads, onBackgroundError });
   const credentials = new Credentials(base, { ...parts, onBackgroundError });
   const mail = new Mail(base.config, parts.mailWorker);
   const context: Context = {

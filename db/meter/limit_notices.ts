@@ -21,7 +21,10 @@ const isUsed = (fifths: number) => {
 /** For minutes and hours, the day. */
 const noticeWindow = sql`iif(l.per IN ('minute', 'hour'),
     ${windowNumber(sql`'day'`, sql`a.at`, ahead(sql`o.timezone`, sql`a.at`))}, a.window_number)`;
-/** Notes the limits of organizations that a group has nearly or completely used, or that a request of it doesn't fit into. */
+/**
+ * Notes the limits of organizations that a group has nearly or completely used, or that a request of it doesn't fit into. Those with
+ * an unknown counter are noted when it is completed.
+ */
 export const insertNotices = sql`
   INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
   SELECT usage_limit, organization, window_number, level, at, CAST(?3 AS INTEGER) FROM (
@@ -33,7 +36,7 @@ export const insertNotices = sql`
         WHERE reason = 'exceeded') a
     CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.lineage IS NULL
     CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
-      AND n.window_number = a.window_number AND (a.reason IS NOT NULL OR ${isUsed(4)})
+      AND n.window_number = a.window_number AND (a.reason IS NOT NULL OR (n.is_known AND ${isUsed(4)}))
     CROSS JOIN organizations o ON o.number = a.organization
   ) a WHERE level <> 'near' OR NOT EXISTS (SELECT 1 FROM usage_limit_notices x WHERE x.usage_limit = a.usage_limit
       AND x.organization = a.organization AND x.window_number = a.window_number AND x.level = 'reached')

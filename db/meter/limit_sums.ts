@@ -20,27 +20,22 @@ export interface LimitScopeRow {
   readonly lineage: number | null;
 }
 
-/** A sum, unless there were too many records to add up: then `isComplete` is 0, and it is too low. */
-export interface LimitSum extends SumParts {
-  readonly isComplete: 0 | 1;
-}
-
 /** @param window Null for `total`. @returns What was used in a window. @throws {DatabaseError} */
 export async function sumLimit(
   database: DatabaseReader,
   scope: LimitScopeRow,
   window: UsageWindow | null,
-): Promise<LimitSum> {
-  const row = await database.readFirst<LimitSum>(sql`
-    SELECT CAST(w.high AS TEXT) AS high, CAST(w.low AS TEXT) AS low, CAST(w.micro AS TEXT) AS micro,
-      w.is_complete AS isComplete
-    FROM (${limitSums(scope, window)}) w`);
-  return row ?? { high: "0", low: "0", micro: "0", isComplete: 1 };
+): Promise<SumParts> {
+  const part = (name: Statement) => sql`CAST(coalesce(w.${name}, 0) AS TEXT) AS ${name}`;
+  const row = await database.readFirst<SumParts>(sql`
+    SELECT ${part(sql`high`)}, ${part(sql`low`)}, ${part(sql`micro`)} FROM (${limitSums(scope, window)}) w`);
+  return row ?? { high: "0", low: "0", micro: "0" };
 }
 
 /**
  * @param window Null for `total`.
- * @returns A query for one row of high, low, micro and `is_complete`: what an organization used of a limit in a window.
+ * @returns A query for one row of high, low and micro: what an organization used of a limit in a window. They are null for a minute
+ *   with too many records to add up.
  */
 export function limitSums(
   { productSlug, metric, per, lineage, organization }: LimitScopeRow,
@@ -66,9 +61,10 @@ export function limitSums(
         AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq)
       LIMIT ${integer(limitMinuteRecordsMax + 1)}`
     : windowSums(window, { months: ofSeries, series });
-  return sql`SELECT coalesce(sum(p.sum_high), 0) AS high, coalesce(sum(p.sum_low), 0) AS low,
-    coalesce(sum(p.sum_micro), 0) AS micro,
-    ${
-    per === "minute" ? sql`count(*) <= ${integer(limitMinuteRecordsMax)}` : sql`1`
-  } AS is_complete FROM (${parts}) p`;
+  const isShort = per === "minute" ? sql`count(*) <= ${integer(limitMinuteRecordsMax)}` : sql`true`;
+  const sum = (part: Statement) => sql`iif(${isShort}, coalesce(sum(p.${part}), 0), NULL)`;
+  return sql`SELECT ${sum(sql`sum_high`)} AS high, ${sum(sql`sum_low`)} AS low, ${
+    sum(sql`sum_micro`)
+  } AS micro
+    FROM (${parts}) p`;
 }

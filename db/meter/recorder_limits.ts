@@ -30,7 +30,10 @@ export interface LimitState extends LimitCell {
   readonly used: readonly [high: string, low: string, micro: string];
   /** Set for what a request of the group doesn't fit into. */
   readonly request: number | null;
-  /** `exceeded`: it doesn't fit. `others`: not together with others of the group. `unknown`: what is used already is. */
+  /**
+   * `exceeded`: it doesn't fit. `others`: not together with others of the group. `unknown`: what is used already is. Without a request,
+   * that of a soft limit, against which the group was counted nevertheless.
+   */
   readonly reason: "exceeded" | "others" | "unknown" | null;
 }
 
@@ -108,8 +111,8 @@ const overDemand = isOver(
 );
 
 /**
- * Finds the requests that don't fit. Usually all windows are known and have room for the whole group, and nothing else is read.
- * Otherwise a request is rejected if it doesn't fit alone; of the others, one that doesn't fit together with those before it is
+ * Finds the requests that don't fit into hard limits. Usually all windows are known and have room for the whole group, and nothing
+ * else is read. Otherwise a request is rejected if it doesn't fit alone; of the others, one that doesn't fit together with those before it is
  * retried with the next group.
  */
 const refuse = (select: SelectSeries) =>
@@ -118,7 +121,7 @@ const refuse = (select: SelectSeries) =>
       l.quantity_whole, l.quantity_micro
     FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter}
     CROSS JOIN usage_limits l ON l.number = a.usage_limit
-    WHERE n.is_known = 0 OR (l.mode = 'hard' AND ${
+    WHERE l.mode = 'hard' AND (n.is_known = 0 OR ${
     isOver([sql`n.sum_high`, sql`a.sum_high`], [sql`n.sum_low`, sql`a.sum_low`], [
       sql`n.sum_micro`,
       sql`a.sum_micro`,
@@ -171,7 +174,12 @@ const addToCounters = sql`
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
 
-/** The windows of now, and those that requests of the group don't fit into. */
+/** Windows of soft limits that aren't known, those of now first. */
+const unknownSoft = sql`
+  SELECT a.* FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter} AND NOT n.is_known
+  CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'soft'
+  ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)}`;
+/** The windows of now that are known, those of soft limits that aren't, and those that requests of the group don't fit into. */
 const selectStates = sql`
   SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit,
     'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id,
@@ -179,7 +187,9 @@ const selectStates = sql`
     'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone,
     'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS json
   FROM (SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
-      FROM usage_limit_added WHERE at = ${now}
+      FROM usage_limit_added a WHERE at = ${now}
+        AND EXISTS (SELECT 1 FROM usage_limit_counters n WHERE ${isCounter} AND n.is_known)
+    UNION ALL SELECT NULL, 'unknown', usage_limit, organization, window_number, at FROM (${unknownSoft})
     UNION ALL SELECT request, reason, usage_limit, organization, window_number, at
       FROM (SELECT *, row_number() OVER (PARTITION BY request) AS rank FROM usage_limit_refused)
       WHERE rank <= iif(reason = 'unknown', ${integer(limitUnknownCellsMax)}, ${integer(errorDetailsMax)})) a

@@ -63,6 +63,7 @@ export const keyVerificationSchema = z.object({
   }),
   limits: z.array(limitStandingSchema).openapi({
     description:
-      "Every limit that applies to `usage`, in the current window. Empty if nothing was asked about, or another code applies first.",
+      "Every limit that applies to `usage`, in the current window. Empty if nothing was asked about, or another code applies first. When " +
+      "usage is recorded, a soft limit is missing until its earlier usage is added up.",
   }),
 }).openapi("KeyVerification");

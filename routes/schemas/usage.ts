@@ -209,7 +209,8 @@ export const voidUsageSchema = z.strictObject({
 
 const limitsOut = z.array(limitStandingSchema).optional().openapi({
   description:
-    "Every limit that applies to these products and metrics, in the current window. Absent if none does.",
+    "Every limit that applies to these products and metrics, in the current window. Absent if none does. A soft limit is missing until " +
+    "its earlier usage is added up, shortly after it was set.",
 });
 
 export const recordedUsageSchema = z.object({

@@ -35,6 +35,8 @@ export interface CompletedRequests<T extends GroupRequest> {
   readonly retries: readonly T[];
   /** To retry once these counters of limits are known. */
   readonly waiting: readonly { readonly request: T; readonly cells: readonly LimitCell[] }[];
+  /** Counters of soft limits to complete, which no request waits for. */
+  readonly unknown: readonly LimitCell[];
 }
 
 /**
@@ -50,7 +52,7 @@ export function completeRequests<T extends GroupRequest>(
   const counts = noRecords();
   const { group, outcome: { inserted, hasLimits } } = committed;
   if (hasLimits === true && !group.hasLimits && inserted === 0) {
-    return { counts, retries: requests, waiting: [] };
+    return { counts, retries: requests, waiting: [], unknown: [] };
   }
   const results = new GroupResults(committed);
   const retries: T[] = [];
@@ -75,7 +77,7 @@ export function completeRequests<T extends GroupRequest>(
     throw new Error(`${inserted} records were inserted where ${counts.recorded} were expected`);
   }
   for (const complete of completions) complete();
-  return { counts, retries, waiting };
+  return { counts, retries, waiting, unknown: results.unknown };
 }
 
 /** The result of one request, and what reports it. */
@@ -109,6 +111,10 @@ class GroupResults {
     this.#limits = new GroupLimits(committed, this.#sources);
     this.#recordedAt = isoTime(group.now);
     this.#idOf = ids.ofMoment(group.now);
+  }
+
+  get unknown(): readonly LimitCell[] {
+    return this.#limits.unknown;
   }
 
   of(

@@ -19,13 +19,15 @@ export type LimitRefusal =
 export class GroupLimits {
   readonly #group: CommitGroup["group"];
   readonly #sources: ReadonlyMap<string | undefined, RecordSource>;
-  /** Those of now, by organization. */
+  /** Those of now that are known, by organization. */
   readonly #states: ReadonlyMap<number, readonly LimitState[]>;
   /** By request. */
   readonly #refused: ReadonlyMap<number | null, readonly LimitState[]>;
   /** By series. */
   readonly #found = new Map<number, readonly LimitStanding[]>();
   readonly #standings = new Map<LimitState, LimitStanding>();
+  /** Counters of soft limits that lack what was used before. */
+  readonly unknown: readonly LimitCell[];
 
   constructor(
     { group, outcome }: { group: CommitGroup["group"]; outcome: RecordOutcome },
@@ -35,10 +37,11 @@ export class GroupLimits {
     this.#sources = sources;
     const { limits } = outcome;
     this.#states = Map.groupBy(
-      limits.filter(({ request }) => request === null),
+      limits.filter(({ request, reason }) => request === null && reason === null),
       (state) => state.organization,
     );
     this.#refused = Map.groupBy(limits.filter(({ request }) => request !== null), (state) => state.request);
+    this.unknown = limits.filter(({ request, reason }) => request === null && reason === "unknown");
   }
 
   /** @param start The position of the first record of a request. @param end The position after its last. */

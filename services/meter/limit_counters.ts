@@ -6,7 +6,7 @@ import { limitsOf } from "../reports/report_reader.ts";
 import type { Reports } from "../reports/reports.ts";
 
 /** What reads and writes counters. */
-export interface CounterContext extends Pick<BaseContext, "database"> {
+export interface CounterContext extends Pick<BaseContext, "database" | "clock"> {
   readonly reports: Reports;
 }
 
@@ -41,13 +41,13 @@ export async function prepareLimitCounters(
 }
 
 async function prepare(
-  { database, reports }: CounterContext,
+  { database, reports, clock }: CounterContext,
   organization: number,
   cells: readonly LimitCell[],
 ): Promise<void> {
   for (let first = 0; first < cells.length; first += limitCellsPerReportMax) {
     const some = cells.slice(first, first + limitCellsPerReportMax);
     const missing = await reports.read("sumLimitCells", { cells: some }, { reader: limitsOf(organization) });
-    if (missing.length > 0) await addMissingSums(database, missing);
+    if (missing.length > 0) await addMissingSums(database, missing, clock());
   }
 }

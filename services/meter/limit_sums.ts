@@ -5,8 +5,7 @@ import {
   type LimitCell,
   type MissingSums,
 } from "../../db/meter/limit_counters.ts";
-import { type LimitScopeRow, type LimitSum, sumLimit } from "../../db/meter/limit_sums.ts";
-import { unavailableError } from "../../domain/errors.ts";
+import { type LimitScopeRow, sumLimit } from "../../db/meter/limit_sums.ts";
 import { limitWindow } from "../../domain/meter/limit_window.ts";
 import type { SumParts } from "../../domain/meter/quantity.ts";
 import { pauseAfterSlices, type ReportContext, type ReportScope } from "../reports/report_context.ts";
@@ -16,7 +15,7 @@ export interface LimitCells {
   readonly cells: readonly LimitCell[];
 }
 
-/** @returns What the unknown ones of some counters lack. @throws {AppError} `unavailable`. @throws {DatabaseError} */
+/** @returns What the unknown ones of some counters lack. @throws {DatabaseError} */
 export async function sumLimitCells(context: ReportContext, { cells }: LimitCells): Promise<MissingSums[]> {
   const { database } = context;
   const unknown = await findUnknownCells(database, cells);
@@ -33,7 +32,7 @@ export interface LimitsToSum extends ReportScope {
   readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
 }
 
-/** @returns What is used of each limit. @throws {AppError} `unavailable`. @throws {DatabaseError} */
+/** @returns What is used of each limit. @throws {DatabaseError} */
 export function sumLimits(context: ReportContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
   return inSlices(
     context,
@@ -43,7 +42,7 @@ export function sumLimits(context: ReportContext, { limits, now }: LimitsToSum):
 }
 
 /** Reads one item after the other, and lets other reports run in between. */
-async function inSlices<Item, Sum extends LimitSum | undefined>(
+async function inSlices<Item, Sum>(
   context: ReportContext,
   items: readonly Item[],
   read: (item: Item) => Promise<Sum>,
@@ -52,15 +51,7 @@ async function inSlices<Item, Sum extends LimitSum | undefined>(
   const pause = pauseAfterSlices(context);
   for (const item of items) {
     await pause();
-    const sum = await read(item);
-    if (sum?.isComplete === 0) throw tooManyRecordsError();
-    sums.push(sum);
+    sums.push(await read(item));
   }
   return sums;
-}
-
-function tooManyRecordsError() {
-  return unavailableError(
-    "A minute has too many records to add up for a limit. Try again in another minute.",
-  );
 }

@@ -34,6 +34,7 @@ import { FairQueue, queueFullError, type QueueLimits } from "./fair_queue.ts";
 import { KnownKeys, OutdatedRateError } from "./known_keys.ts";
 import { type CounterContext, prepareLimitCounters } from "./limit_counters.ts";
 import { CommitMetrics } from "./recorder_metrics.ts";
+import { SoftCounters } from "./soft_counters.ts";
 import { WaitingRequests } from "./waiting_requests.ts";
 
 /**
@@ -75,17 +76,28 @@ export class Recorder {
   #hasLimits = false;
   /** Requests that wait until counters of limits are known. */
   readonly #waiting: WaitingRequests;
+  readonly #softCounters: SoftCounters;
   readonly #commitMetrics = new CommitMetrics();
   #onIdle: (() => void) | undefined;
 
-  /** @param options `httpThreads`: how many threads record. */
-  constructor(context: RecorderContext, { httpThreads }: { httpThreads: number }) {
+  /** @param options `httpThreads`: how many threads record. `onBackgroundError`: receives errors that no request waits for. */
+  constructor(
+    context: RecorderContext,
+    { httpThreads, onBackgroundError }: {
+      httpThreads: number;
+      onBackgroundError: (error: unknown) => void;
+    },
+  ) {
     this.#context = context;
     const limits = queueLimits(httpThreads);
     this.#queue = new FairQueue(limits);
     this.#waiting = new WaitingRequests(context, {
       shareMax: limits.share,
       retry: (requests) => this.#retry(requests),
+    });
+    this.#softCounters = new SoftCounters(context, {
+      onError: onBackgroundError,
+      onIdle: () => this.#noteIfIdle(),
     });
     this.keys = new KnownKeys(context);
   }
@@ -188,9 +200,10 @@ export class Recorder {
     }
   }
 
-  /** Commits what is queued and accepts nothing more. */
+  /** Commits what is queued, completes the counters that this needs, and accepts nothing more. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#softCounters.close();
     if (this.#isIdle) return;
     await new Promise<void>((resolve) => this.#onIdle = resolve);
   }
@@ -240,18 +253,22 @@ export class Recorder {
     }
     this.#commits--;
     this.#schedule();
-    if (this.#isIdle) this.#onIdle?.();
+    this.#noteIfIdle();
   }
 
   get #isIdle(): boolean {
-    return this.#commits === 0 && this.#waiting.isEmpty && this.#queue.isEmpty;
+    return this.#commits === 0 && this.#waiting.isEmpty && this.#queue.isEmpty && this.#softCounters.isIdle;
   }
 
-  /** Requests that waited go before all others. */
+  #noteIfIdle(): void {
+    if (this.#isIdle) this.#onIdle?.();
+  }
+
+  /** Requests that waited go before later ones of their organization. */
   #retry(requests: readonly PendingRequest[]): void {
     this.#queue.putBack(requests);
     this.#schedule();
-    if (this.#isIdle) this.#onIdle?.();
+    this.#noteIfIdle();
   }
 
   async #commit<T extends GroupRequest>(
@@ -269,6 +286,7 @@ export class Recorder {
     this.keys.confirm(group.group.rates, outcome.ratesVersion);
     this.#hasLimits = outcome.hasLimits ?? this.#hasLimits;
     const completed = completeRequests(requests, { ...group, outcome, ids });
+    this.#softCounters.add(completed.unknown);
     this.#commitMetrics.observeCommit(startedAt, completed.counts);
     return completed;
   }

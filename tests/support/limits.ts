@@ -4,6 +4,7 @@ import { restartLimits } from "../../db/meter/usage_limits.ts";
 import { newId } from "../../domain/id.ts";
 import type { LimitMode, LimitPeriod } from "../../domain/meter/usage_limit.ts";
 import type { TestApp } from "./app.ts";
+import { poll } from "./poll.ts";
 
 /** A limit; by default of all products and metrics, and soft. */
 export interface AddedLimit {
@@ -38,4 +39,12 @@ export async function addLimit(
     sql`UPDATE organizations SET ${restartLimits(now())} WHERE id = ${organizationId}`,
   ]);
   return { id, number: Number(inserted?.rows[0]?.["number"]), per };
+}
+
+/** Waits until the counters of soft limits have what was recorded before they were opened. */
+export async function softCountersAreKnown({ opened: { database } }: Pick<TestApp, "opened">): Promise<void> {
+  await poll(async () =>
+    await database.readFirst(sql`SELECT 1 FROM usage_limit_counters c
+      JOIN usage_limits l ON l.number = c.usage_limit AND l.mode = 'soft' WHERE c.is_known = 0`) === undefined
+  );
 }

@@ -11,7 +11,7 @@ import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { sumMicros } from "../../../domain/meter/quantity.ts";
 import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
 import { createTestKey, type TestApp } from "../../support/app.ts";
-import { addLimit } from "../../support/limits.ts";
+import { addLimit, softCountersAreKnown } from "../../support/limits.ts";
 import { onEveryDatabase, recordOne } from "../../support/usage.ts";
 
 const minuteMs = 60_000;
@@ -49,6 +49,11 @@ async function usedOf(test: TestApp, { organizationId, apiKey }: { organizationI
   return used;
 }
 
+async function recordAndComplete(test: TestApp, apiKey: string, quantity: number): Promise<void> {
+  await recordOne(test, apiKey, { quantity });
+  await softCountersAreKnown(test);
+}
+
 onEveryDatabase(
   "a window without usage is summed only if it may have had some before the limit",
   async (test) => {
@@ -68,13 +73,13 @@ onEveryDatabase(
     // An organization that is new has nothing to be summed.
     const bob = await personWithKey(test, "Bob");
     assert.deepEqual(await usedOf(test, bob), [0, 0, 0, 0, 0]);
-    await recordOne(test, bob.apiKey, { quantity: 3 });
+    await recordAndComplete(test, bob.apiKey, 3);
     assert.deepEqual(await usedOf(test, bob), [3, 3, 3, 3, 3]);
 
     test.advance(2 * dayMs);
     assert.deepEqual(await usedOf(test, ada), [0, 0, 0, null, null]);
     assert.deepEqual(await usedOf(test, bob), [0, 0, 0, 3, 3]);
-    await recordOne(test, ada.apiKey, { quantity: 2 });
+    await recordAndComplete(test, ada.apiKey, 2);
     assert.deepEqual(await usedOf(test, ada), [2, 2, 2, 14, 14]);
     test.advance(60 * dayMs);
     assert.deepEqual(await usedOf(test, ada), [0, 0, 0, 0, 14]);
@@ -86,7 +91,7 @@ onEveryDatabase("windows are summed whose counters were deleted or have become i
   for (const per of limitPeriods) await addLimit(test, {}, { per, quantity: 50 });
   test.advance(settledMs + hourMs);
   const ada = await personWithKey(test, "Ada");
-  await recordOne(test, ada.apiKey, { quantity: 4 });
+  await recordAndComplete(test, ada.apiKey, 4);
 
   await database.write([
     sql`DELETE FROM usage_limit_counters WHERE window_number >= 1000000`,
@@ -96,14 +101,14 @@ onEveryDatabase("windows are summed whose counters were deleted or have become i
   test.advance(hourMs);
   assert.deepEqual(await usedOf(test, ada), [0, 0, 4, 4, 4]);
 
-  await recordOne(test, ada.apiKey, { quantity: 1 });
+  await recordAndComplete(test, ada.apiKey, 1);
   assert.deepEqual(await usedOf(test, ada), [1, 1, 5, 5, 5]);
   await database.write([
     sql`UPDATE organizations SET ${restartLimits(test.now())} WHERE id = ${ada.organizationId}`,
   ]);
   assert.deepEqual(await usedOf(test, ada), [null, null, null, null, null]);
   // What is recorded opens the counters again, and completes them.
-  await recordOne(test, ada.apiKey, { quantity: 2 });
+  await recordAndComplete(test, ada.apiKey, 2);
   assert.deepEqual(await usedOf(test, ada), [3, 3, 7, 7, 7]);
   // A counter that lacks something is not taken for complete.
   await database.write([sql`UPDATE usage_limit_counters SET is_known = 0`]);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { mailLimitNotices } from "../../../services/mail/limit_mails.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app.ts";
-import { addLimit } from "../../support/limits.ts";
+import { addLimit, softCountersAreKnown } from "../../support/limits.ts";
 import { makeOperator } from "../../support/operators.ts";
 import { page, submit } from "../../support/portal_people.ts";
 import { joinedPerson, verifiedPerson } from "../../support/people.ts";
@@ -104,6 +104,7 @@ onEveryDatabase("what the recorder notes becomes an email", async (test) => {
   const record = async (quantity: number) => {
     const json = { productSlug: "tiles", metric: "requests", quantity };
     assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 201);
+    await softCountersAreKnown(test);
   };
   await record(7.9);
   assert.deepEqual(await newMails(test), []);

@@ -10,7 +10,7 @@ import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter
 import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
 import { prepareLimitCounters } from "../../../services/meter/limit_counters.ts";
 import { createTestKey, startTestApp, type TestApp } from "../../support/app.ts";
-import { addLimit } from "../../support/limits.ts";
+import { addLimit, softCountersAreKnown } from "../../support/limits.ts";
 import {
   listAll,
   onEveryDatabase,
@@ -226,6 +226,7 @@ onEveryDatabase("counters are completed while usage is recorded and voided", asy
       const records = Array.from({ length: n % 2 === 0 ? 1 : 10 }, newRecord);
       assert.equal(await recordAll(test, { apiKey, records }), records.length);
     }));
+    await softCountersAreKnown(test);
     const { counted, recorded } = await readWindows(test);
     assert.deepEqual(counted, recorded);
     assert.ok(counted.length > 100, `${counted.length}`);
@@ -271,7 +272,7 @@ onEveryDatabase("a counter that is opened again is not completed with its earlie
   assert.deepEqual([...(await readCounters(test, found.usageLimit)).values()], ["unknown"]);
 });
 
-Deno.test("nothing is recorded in a minute with too many records to add up", async () => {
+Deno.test("in a minute with too many records to add up, limits count what follows", async () => {
   const test = await startTestApp(unlimited);
   try {
     const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
@@ -288,17 +289,39 @@ Deno.test("nothing is recorded in a minute with too many records to add up", asy
         FROM usage_records r CROSS JOIN numbers`,
       sql`UPDATE usage_cursor SET seq = (SELECT max(seq) FROM usage_records)`,
     ]);
-    await addLimit(test, {}, { per: "minute", quantity: limitMinuteRecordsMax + 1, mode: "hard" });
-    const record = async (time: number, quantity = 1) => {
-      const timestamp = new Date(time).toISOString();
-      const json = { productSlug: "p", metric: "m", quantity, timestamp };
-      const response = await test.send("/api/v1/usage", { apiKey, json });
-      return [response.status, (await response.json()).error?.code, response.headers.get("retry-after")];
+    const soft = await addLimit(test, {}, { per: "minute", metric: "m", quantity: 5 });
+    const hard = await addLimit(test, {}, {
+      per: "minute",
+      quantity: limitMinuteRecordsMax + 1,
+      mode: "hard",
+    });
+    const record = async (...records: readonly { time: number; quantity?: number }[]) => {
+      const json = {
+        records: records.map(({ time, quantity = 1 }) => ({
+          productSlug: "p",
+          metric: "m",
+          quantity,
+          timestamp: new Date(time).toISOString(),
+        })),
+      };
+      return (await test.send("/api/v1/usage/batch", { apiKey, json })).status;
     };
-    assert.deepEqual(await record(second), [503, "unavailable", "1"]);
-    assert.deepEqual(await record(first, 2), [429, "limit_exceeded", null]);
-    assert.deepEqual(await record(first), [201, undefined, null]);
-    assert.deepEqual(await record(test.now()), [201, undefined, null]);
+    const used = async (limit: { number: number }, time: number) =>
+      (await readCounters(test, limit.number)).get(Math.floor(time / minute));
+    assert.equal(await record({ time: first, quantity: 2 }), 429);
+    assert.equal(await record({ time: first }), 201);
+    assert.equal(await record({ time: first }), 429);
+    assert.equal(await used(hard, first), String(limitMinuteRecordsMax + 1));
+    assert.equal(await record({ time: second, quantity: 2 }), 201);
+    const others = Array.from({ length: 9 }, () => ({ time: test.now() }));
+    assert.equal(await record({ time: second }, ...others), 201);
+    assert.equal(await used(hard, second), "3");
+    assert.equal(await record({ time: second, quantity: limitMinuteRecordsMax - 1 }), 429);
+    assert.equal(await record({ time: second, quantity: limitMinuteRecordsMax - 2 }), 201);
+    await softCountersAreKnown(test);
+    // With the record that didn't wait for the sum, the first minute has too many as well.
+    assert.equal(await used(soft, first), "1");
+    assert.equal(await used(soft, second), String(limitMinuteRecordsMax + 1));
   } finally {
     await test.dispose();
   }

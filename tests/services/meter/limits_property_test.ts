@@ -51,6 +51,14 @@ function note(scene: Scene, { request, sent, recorded }: Awaited<ReturnType<type
   }
 }
 
+/** Only soft limits may be missing, while their counters are completed. */
+function assertStandings(scene: Scene, request: Request, limits: readonly LimitStanding[]): void {
+  const [found, expected] = [standingsOf(limits), scene.standings(request)];
+  const soft = new Set(scene.limits.filter(({ mode }) => mode === "soft").map(({ id }) => id));
+  const isMissing = (standing: string) => !found.includes(standing) && soft.has(standing.split(" ")[0] ?? "");
+  assert.deepEqual(found, expected.filter((standing) => !isMissing(standing)));
+}
+
 const chosen = <T>(list: readonly T[], which: number): T | undefined => list[which % list.length];
 
 const steps: { [T in Step["type"]]: (scene: Scene, step: Step & { type: T }) => Promise<void> } = {
@@ -59,9 +67,7 @@ const steps: { [T in Step["type"]]: (scene: Scene, step: Step & { type: T }) => 
     const outcome = await outcomeOf(scene, request);
     note(scene, outcome);
     assert.deepEqual(outcome.exceeded ?? [], expected);
-    if (outcome.recorded !== null) {
-      assert.deepEqual(standingsOf(outcome.recorded.limits), scene.standings(request));
-    }
+    if (outcome.recorded !== null) assertStandings(scene, outcome.request, outcome.recorded.limits);
   },
   async together(scene, { requests }) {
     const outcomes = await Promise.all(requests.map((request) => outcomeOf(scene, request)));
@@ -80,7 +86,7 @@ const steps: { [T in Step["type"]]: (scene: Scene, step: Step & { type: T }) => 
     if (record === undefined) return;
     const { recorded } = await outcomeOf(scene, record.request, record.sent);
     assert.equal(recorded?.duplicates, 1);
-    assert.deepEqual(standingsOf(recorded.limits), scene.standings(record.request));
+    assertStandings(scene, record.request, recorded.limits);
   },
   async void(scene, { which }) {
     const record = chosen(scene.records, which);

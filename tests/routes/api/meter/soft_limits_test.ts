@@ -1,0 +1,143 @@
+// Soft limits: usage is recorded and counted although what was used before isn't known yet.
+import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
+import { unavailableError } from "../../../../domain/errors.ts";
+import type { Reports } from "../../../../services/reports/reports.ts";
+import { createTestKey, type TestApp } from "../../../support/app.ts";
+import { addLimit, softCountersAreKnown } from "../../../support/limits.ts";
+import { grantVoids } from "../../../support/operators.ts";
+import { poll } from "../../../support/poll.ts";
+import { listPage, onEveryDatabase, voidOne } from "../../../support/usage.ts";
+
+const usage = { productSlug: "tiles", metric: "requests" };
+
+/** Replaces the sums that complete counters. */
+function replaceSums({ services: { reports } }: TestApp, sum: () => Promise<void>): void {
+  const read: Reports["read"] = reports.read.bind(reports);
+  reports.read = (name, ...input) =>
+    name === "sumLimitCells" ? sum().then(() => read(name, ...input)) : read(name, ...input);
+}
+
+/** Lets no counter be completed while it runs. */
+async function withoutSums(test: TestApp, run: () => Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  replaceSums(test, () => promise);
+  let hasEnded = false;
+  const running = run().finally(() => hasEnded = true);
+  // A request that waits would wait forever.
+  await Promise.all([running, poll(() => hasEnded, 10_000)]).finally(resolve);
+  await softCountersAreKnown(test);
+}
+
+/** A key whose organization used a quantity before it got limits. */
+async function keyWithUsage(test: TestApp, quantity: number): Promise<string> {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  await test.opened.database.write([grantVoids]);
+  assert.equal((await record(test, fullKey, quantity)).status, 201);
+  return fullKey;
+}
+
+const record = (test: TestApp, apiKey: string, quantity: number, more: object = {}) =>
+  test.send("/api/v1/usage", { apiKey, json: { ...usage, quantity, ...more } });
+
+async function usedOf(response: Response): Promise<number[]> {
+  assert.equal(response.status, 201, await response.clone().text());
+  return ((await response.json()).limits ?? []).map(({ used }: { used: number }) => used);
+}
+
+async function noticesOf({ opened: { database } }: TestApp): Promise<string[]> {
+  const rows = await database.read<{ level: string }>(
+    sql`SELECT level FROM usage_limit_notices ORDER BY noted_at, level`,
+  );
+  return rows.map(({ level }) => level);
+}
+
+onEveryDatabase("a soft limit delays no record while earlier usage is added up", async (test) => {
+  const apiKey = await keyWithUsage(test, 5);
+  for (const per of ["minute", "hour", "day", "month", "total"] as const) {
+    await addLimit(test, {}, { per, quantity: 100 });
+  }
+  await withoutSums(test, async () => {
+    assert.deepEqual(await usedOf(await record(test, apiKey, 2)), []);
+    const records = Array.from({ length: 10 }, () => ({ ...usage, quantity: 1 }));
+    assert.deepEqual(await usedOf(await test.send("/api/v1/usage/batch", { apiKey, json: { records } })), []);
+    // One from before the limits, and one from after them.
+    const { usageRecords } = await listPage(test, apiKey, "limit=100");
+    for (const quantity of [5, 2]) {
+      await voidOne(test, { apiKey, id: usageRecords.find((one) => one.quantity === quantity)?.id ?? "" });
+    }
+    // What is read without recording is exact at any time.
+    const { limits } = await (await test.send("/api/v1/limits", { apiKey })).json();
+    assert.deepEqual(limits.map(({ used }: { used: number }) => used), [10, 10, 10, 10, 10]);
+  });
+  assert.deepEqual(await usedOf(await record(test, apiKey, 5)), [15, 15, 15, 15, 15]);
+});
+
+onEveryDatabase("a hard limit waits for earlier usage although a soft one doesn't", async (test) => {
+  const apiKey = await keyWithUsage(test, 5);
+  await addLimit(test, {}, { per: "day", quantity: 7, mode: "hard" });
+  await addLimit(test, {}, { per: "month", quantity: 1 });
+  const responses = await Promise.all(Array.from({ length: 4 }, () => record(test, apiKey, 1)));
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 201, 429, 429]);
+  await softCountersAreKnown(test);
+  const { limits } = await (await test.send("/api/v1/limits", { apiKey })).json();
+  assert.deepEqual(limits.map(({ used }: { used: number }) => used), [7, 7]);
+});
+
+onEveryDatabase("a limit that is reached while its usage is added up is noted once", async (test) => {
+  const apiKey = await keyWithUsage(test, 7);
+  await addLimit(test, {}, { per: "day", quantity: 10 });
+  await addLimit(test, {}, { per: "month", quantity: 18 });
+  await withoutSums(test, async () => {
+    // 80% of the first limit on its own.
+    await record(test, apiKey, 7);
+    await record(test, apiKey, 1);
+    assert.deepEqual(await noticesOf(test), []);
+  });
+  assert.deepEqual(await noticesOf(test), ["near", "reached"]);
+  for (let n = 0; n < 3; n++) await record(test, apiKey, 1);
+  assert.deepEqual(await noticesOf(test), ["near", "reached", "reached"]);
+});
+
+onEveryDatabase("nothing is noted of a limit against which nothing was recorded", async (test) => {
+  const apiKey = await keyWithUsage(test, 9);
+  await addLimit(test, {}, { per: "day", quantity: 10, mode: "hard" });
+  assert.equal((await record(test, apiKey, 2)).status, 429);
+  assert.deepEqual(await noticesOf(test), ["refused"]);
+});
+
+onEveryDatabase("usage that could not be added up is tried again without another record", async (test) => {
+  const apiKey = await keyWithUsage(test, 5);
+  await addLimit(test, {}, { per: "day", quantity: 6 });
+  let failures = 0;
+  replaceSums(test, () => failures++ < 2 ? Promise.reject(unavailableError("Full.")) : Promise.resolve());
+  assert.equal((await record(test, apiKey, 1)).status, 201);
+  await softCountersAreKnown(test);
+  assert.equal(failures, 3);
+  assert.deepEqual(await noticesOf(test), ["reached"]);
+  assert.match(test.logged(), /background .*Full\./);
+});
+
+for (const outcome of ["completed", "failed"] as const) {
+  onEveryDatabase(`the recorder closes once its sums have ${outcome}`, async (test) => {
+    const apiKey = await keyWithUsage(test, 5);
+    await addLimit(test, {}, { per: "day", quantity: 6 });
+    const { promise: mayRead, resolve: allowReading, reject: failReading } = Promise.withResolvers<void>();
+    const { promise: isSumming, resolve: onSum } = Promise.withResolvers<void>();
+    replaceSums(test, () => {
+      onSum();
+      return mayRead;
+    });
+    const recorded = record(test, apiKey, 1);
+    await isSumming;
+    let isClosed = false;
+    test.services.recorder.close().then(() => isClosed = true);
+    assert.deepEqual(await noticesOf(test), []);
+    assert.equal(isClosed, false);
+    if (outcome === "failed") failReading(unavailableError("Full."));
+    else allowReading();
+    await poll(() => isClosed, 10_000);
+    assert.equal((await recorded).status, 201);
+    assert.deepEqual(await noticesOf(test), outcome === "failed" ? [] : ["reached"]);
+  });
+}
