@@ -18,6 +18,7 @@ import { createTestKey, type TestApp } from "../../support/app.ts";
 import { addLimit } from "../../support/limits.ts";
 import { poll } from "../../support/poll.ts";
 import { onEveryDatabase } from "../../support/usage.ts";
+import { testReader } from "../../support/reports.ts";
 
 const record = (test: TestApp, apiKey: string, idempotencyKey: string) =>
   test.send("/api/v1/usage", {
@@ -206,7 +207,10 @@ onEveryDatabase("requests that need sums are recorded while the thread drains an
   allowReading();
   assert.equal((await response).status, 201);
   await closed;
-  await assert.rejects(read("readPlans", { limit: 1, after: undefined, now: test.now() }), DatabaseError);
+  await assert.rejects(
+    read("readOverview", { now: test.now(), metric: null }, { reader: testReader }),
+    DatabaseError,
+  );
 });
 
 onEveryDatabase("requests of one commit show the budgets of their own keys only", async (test) => {
