@@ -1,5 +1,6 @@
 // What requireKey promises, for the product of each framework. middleware_test.ts runs these cases.
 import assert from "node:assert/strict";
+import type { LimitStanding } from "../../packages/client/src/api.ts";
 import type { ClientScene, Customer, ProductCases, See } from "../support/client_scene.ts";
 import { poll } from "../support/poll.ts";
 import type { Visited } from "../support/visit.ts";
@@ -16,6 +17,10 @@ export const keyCases: ProductCases = {
   "rejects requests beyond the key's rate limit": limitsRate,
   "records once for each response with a status below 400": recordsResponses,
   "asks whether usage fits, without recording it": asksWhetherUsageFits,
+  "rejects what doesn't fit into a hard limit before the handler runs, and records it afterwards":
+    checksMeter,
+  "checks whether anything is left if the quantity depends on the response": checksUnknownQuantity,
+  "serves customers beyond a hard limit with limit: false": servesBeyondLimit,
   "says that an organization records too many kinds of usage": limitsSeries,
   "denies access if Gatehouse is down or slow, and fails with a wrong operator token": failsClosed,
 };
@@ -24,7 +29,7 @@ function bearer({ apiKey }: Customer): { authorization: string } {
   return { authorization: `Bearer ${apiKey}` };
 }
 
-function errorOf({ body }: Visited): { code: string; message: string; details?: { limitId: string }[] } {
+function errorOf({ body }: Visited): { code: string; message: string; details?: LimitStanding[] } {
   return JSON.parse(body).error;
 }
 
@@ -196,6 +201,56 @@ async function asksWhetherUsageFits(see: See, { newCustomer, usageOf }: ClientSc
   for (const wrong of ["none", "-1"]) {
     assert.equal((await see(`/fits?runs=${wrong}`, bearer(customer))).status, 500, wrong);
   }
+}
+
+async function checksMeter(see: See, { newCustomer, usageOf }: ClientScene): Promise<void> {
+  const limits = [{ ...runs, per: "month", quantity: 7, mode: "hard" }];
+  const customer = await newCustomer(undefined, { limits });
+  const passed = await see("/work?runs=5", bearer(customer));
+  assert.equal(passed.status, 200, passed.body);
+  assert.match(passed.headers["ratelimit"] ?? "", /^"lim_[0-9a-f]{32}";r=7;t=\d+$/);
+  assert.equal((await see("/work?runs=1&do=fail", bearer(customer))).status, 404);
+  await poll(async () => (await flush(see)).isFlushed && (await usageOf(customer, "runs"))[1] === 5);
+  const denied = await see("/work?runs=3", bearer(customer));
+  assert.deepEqual([denied.status, denied.headers["x-tiles"]], [429, undefined], denied.body);
+  const { code, details = [] } = errorOf(denied);
+  const [{ remaining, used, ...limit } = assert.fail()] = details;
+  assert.deepEqual([code, details.length, remaining, used, limit.per], ["limit_exceeded", 1, 2, 5, "month"]);
+  assert(Number(denied.headers["retry-after"]) > 0);
+  const { limits: [standing] } = JSON.parse((await see("/work?runs=2", bearer(customer))).body);
+  assert.equal(standing.limitId, limit.limitId);
+  await poll(async () => (await flush(see)).isFlushed && (await usageOf(customer, "runs"))[1] === 7);
+  // A quantity that isn't one can't be recorded, so nothing is served.
+  for (const wrong of ["none", "-1"]) {
+    assert.equal((await see(`/work?runs=${wrong}`, bearer(customer))).status, 500, wrong);
+  }
+}
+
+async function checksUnknownQuantity(see: See, { newCustomer, usageOf }: ClientScene): Promise<void> {
+  const limits = [{ productSlug: "tiles", metric: "requests", per: "total", quantity: 2.5, mode: "hard" }];
+  const customer = await newCustomer(undefined, { limits });
+  for (const [index, tiles] of [2.499999, 0.000001].entries()) {
+    assert.equal((await see(`/tiles?tiles=${tiles}`, bearer(customer))).status, 200);
+    await poll(async () => (await flush(see)).isFlushed && (await usageOf(customer, "requests"))[0] > index);
+  }
+  const denied = await see("/tiles?tiles=0", bearer(customer));
+  assert.deepEqual([denied.status, errorOf(denied).details?.length], [429, 1], denied.body);
+  assert.deepEqual(await usageOf(customer, "requests"), [2, 2.5]);
+}
+
+async function servesBeyondLimit(see: See, { newCustomer, usageOf }: ClientScene): Promise<void> {
+  const limits = [{ ...runs, per: "total", quantity: 1, mode: "hard" }];
+  const customer = await newCustomer(undefined, { limits });
+  const { rejected } = await flush(see);
+  const served = await see("/free?runs=2", bearer(customer));
+  assert.deepEqual([served.status, served.headers["ratelimit"]], [200, undefined], served.body);
+  await poll(async () => (await flush(see)).rejected === rejected + 1);
+  assert.deepEqual(await usageOf(customer, "runs"), [0, 0]);
+}
+
+/** Sends what the product's meter has recorded. */
+async function flush({ host }: See): Promise<{ isFlushed: boolean; rejected: number }> {
+  return await (await fetch(`http://${host}/flush`, { method: "POST" })).json();
 }
 
 async function limitsSeries(see: See, { newCustomer, usageOf }: ClientScene): Promise<void> {

@@ -30,6 +30,7 @@ Deno.test("options without a value, such as that of an unset variable, throw whe
       assert.throws(() => requireSession({ gatehouse, [name]: value }), TypeError, name);
     }
     for (const name of ["gatehouse", "permission", "meter", "limit", "keyFrom"]) {
+      if (name === "limit" && value === false) continue;
       assert.throws(() => requireKey({ gatehouse, meter, [name]: value }), TypeError, name);
     }
   }
@@ -46,7 +47,7 @@ Deno.test("handlers of Express without the middleware get an error instead of no
   assert.throws(() => apiKeyOf({}), /requireKey did not run/);
 });
 
-Deno.test("a quantity function that returns nothing records nothing", async () => {
+Deno.test("a quantity function that returns nothing records nothing, and serves nothing if it doesn't take the response", async () => {
   const verification = { valid: true, code: "VALID", apiKey: { id: "key_1" }, organization: {}, limits: [] };
   const gatehouse = new Gatehouse({
     url: "https://auth.example.com",
@@ -54,11 +55,14 @@ Deno.test("a quantity function that returns nothing records nothing", async () =
     fetch: () => Promise.resolve(Response.json(verification)),
     meter: { onProblem() {} },
   });
-  const quantity = (() => {}) as () => number;
-  const options = { gatehouse, meter: { product: "tiles", metric: "requests", quantity } };
-  const handle = protect(options, () => new Response("served"));
-  const request = new Request("https://app.example.com", { headers: { authorization: "Bearer key" } });
-  assert.equal(await (await handle(request)).text(), "served");
+  const respond = async (quantity: unknown) => {
+    const meter = { product: "tiles", metric: "requests", quantity: quantity as () => number };
+    const handle = protect({ gatehouse, meter }, () => new Response("served"));
+    const request = new Request("https://app.example.com", { headers: { authorization: "Bearer key" } });
+    return await (await handle(request)).text();
+  };
+  assert.equal(await respond((_request: Request, _response: Response) => {}), "served");
+  await assert.rejects(respond(() => {}), TypeError);
   const { rejected, waiting } = gatehouse.meter.stats();
   assert.deepEqual({ rejected, waiting }, { rejected: 1, waiting: 0 });
   await gatehouse.close({ timeoutMs: 0 });

@@ -78,7 +78,8 @@ async function prepare(program: Program, folder: string): Promise<Scene> {
     password: testPassword,
     organizationName: "Northwind",
   };
-  const cookie = cookieOf(await sendJson(program.baseUrl, "/api/auth/sign-up", { json }));
+  const signUp = await sendJson(program.baseUrl, "/api/auth/sign-up", { json });
+  const [cookie, { organizationId }] = [cookieOf(signUp), await signUp.json()];
   const permissions = ["usage:write", "usage:read", "tiles:read"];
   const created = await sendJson(program.baseUrl, "/api/portal/api-keys", {
     cookie,
@@ -86,8 +87,17 @@ async function prepare(program: Program, folder: string): Promise<Scene> {
   });
   const { fullKey: key } = await created.json();
   const PATH = `${await installGatehouse(folder)}:${Deno.env.get("PATH")}`;
-  const command = "gatehouse token create Product --scope keys:verify,usage:write";
-  const operatorToken = (await runLines(command, { cwd: folder, env: { PATH } })).trim();
+  const newToken = async (scopes: string) =>
+    (await runLines(`gatehouse token create Product --scope ${scopes}`, { cwd: folder, env: { PATH } }))
+      .trim();
+  const operatorToken = await newToken("keys:verify,usage:write");
+  const limits = ["hono", "express"].map((metric) => ({ metric, per: "total", quantity: 1, mode: "hard" }));
+  const limited = await sendJson(program.baseUrl, `/api/operator/organizations/${organizationId}`, {
+    method: "PATCH",
+    apiKey: await newToken("organizations:write"),
+    json: { overrides: { limits } },
+  });
+  assert.equal(limited.status, 200, await limited.text());
   assert.match(guide("build"), /^\.\/denow task client$/m);
   await Deno.writeTextFile(`${folder}/package.json`, "{}");
   const { pathname } = new URL(`file://${await packClient(folder)}`);
@@ -114,7 +124,7 @@ async function findsOutWhoIsSignedIn(scene: Scene): Promise<void> {
   });
 }
 
-/** A framework's example checks sessions and keys, and meters what it served. */
+/** A framework's example checks sessions and keys, meters what it served, and serves nothing beyond a hard limit. */
 async function protectsRoutes(scene: Scene, framework: string, example: string): Promise<void> {
   const file = `${framework}.mjs`;
   // The examples run at the same time, so each has its own metric and spool.
@@ -126,6 +136,7 @@ async function protectsRoutes(scene: Scene, framework: string, example: string):
     assert.equal(await ask(`${url}/tiles/7`, { authorization }), "200 Tile 7 for Northwind.\n");
     assert.match(await ask(`${url}/tiles/7`), /^401 .*"invalid_api_key"/);
     await poll(async () => (await sumsOf(scene, "tiles"))[framework]?.[1] === 1);
+    assert.match(await ask(`${url}/tiles/7`, { authorization }), /^429 .*"limit_exceeded"/);
   });
 }
 

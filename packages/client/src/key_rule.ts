@@ -17,13 +17,14 @@ export interface KeyOptions<R, S> {
   readonly gatehouse: Gatehouse;
   /** Permissions that the key must have, all of them. */
   readonly permission?: string | readonly string[];
-  /** What to record for each response with a status below 400. */
+  /** What to record for each response with a status below 400. Requests that don't fit into a hard limit are rejected; see `limit`. */
   readonly meter?: MeteredUsage<R, S>;
   /**
-   * `true`: records `meter` before the handler runs, and rejects requests that don't fit into the hard limits. Usage: only checks
-   * whether that much fits.
+   * How hard limits are checked before the handler runs. By default, `meter` has to fit, and is recorded afterwards. `true`: records
+   * `meter` together with the check, so that concurrent requests never exceed a limit. Usage: checks this instead of `meter`.
+   * `false`: checks nothing, so customers beyond a limit are served, and Gatehouse rejects the usage.
    */
-  readonly limit?: true | MeteredUsage<R, S>;
+  readonly limit?: boolean | MeteredUsage<R, S>;
   /** Returns the key of a request. By default, it comes from `Authorization: Bearer`. */
   readonly keyFrom?: (request: R) => MaybePromise<string | null | undefined>;
 }
@@ -32,14 +33,17 @@ export interface KeyOptions<R, S> {
 export interface MeteredUsage<R, S> {
   readonly product: string;
   readonly metric: string;
-  /** Default: 1. The response is passed if usage is recorded after the handler. */
+  /**
+   * Default: 1. A function is called without the response to check limits, and with it to record usage after the handler. If it has
+   * a second parameter and needs the response, the check is whether any of the limit is left.
+   */
   readonly quantity?: number | ((request: R, response?: S) => number);
 }
 
 /** The API key of a request, and its organization. */
 export type VerifiedApiKey = ValidKey["apiKey"] & {
   readonly organization: ValidKey["organization"];
-  /** The limits that apply to the usage of `limit`; otherwise empty. */
+  /** The limits that apply to the usage that was checked. Empty if there are none, or nothing was checked. */
   readonly limits: readonly LimitStanding[];
 };
 
@@ -58,11 +62,12 @@ export interface KeyRule<R, S> {
 
 /** @returns The rule for these options. @throws {TypeError} */
 export function keyRule<R, S>(options: KeyOptions<R, S>): KeyRule<R, S> {
-  requireValues(options);
+  requireValues(options, ["limit"]);
   const { gatehouse, permission = [], meter, limit, keyFrom } = options;
   if (limit === true && meter === undefined) throw new TypeError("limit: true requires meter");
   const permissions = typeof permission === "string" ? [permission] : permission;
-  const asked = limit === true ? meter : limit;
+  const asked = limit === undefined || limit === true ? meter : limit || undefined;
+  const quantityBefore = limit === undefined ? expectedQuantity : quantityOf;
   // Made here, so that a wrong setting fails at the start.
   const recorder = meter === undefined || limit === true ? null : gatehouse.meter;
   return {
@@ -73,7 +78,7 @@ export function keyRule<R, S>(options: KeyOptions<R, S>): KeyRule<R, S> {
           : await keyFrom(request);
         // Functions without types may return anything, such as an array of Express.
         if (typeof key !== "string" || key === "") return invalidKey();
-        const quantity = asked === undefined ? 0 : rounded(quantityOf(asked, request));
+        const quantity = asked === undefined ? 0 : rounded(quantityBefore(asked, request));
         const verification = await gatehouse.verify(key, {
           permissions,
           ...asked === undefined ? {} : { usage: { ...asked, quantity, record: limit === true } },
@@ -141,6 +146,21 @@ function quantityOf<R, S>(
   response?: S,
 ): number {
   return typeof quantity === "function" ? quantity(request, response) : quantity;
+}
+
+/** The smallest quantity that Gatehouse records. It fits as long as any of a limit is left. */
+const smallestQuantity = 0.000001;
+
+/** @returns The quantity before there is a response, or the smallest one if the function needs the response. */
+function expectedQuantity<R, S>(usage: MeteredUsage<R, S>, request: R): number {
+  const { quantity } = usage;
+  if (typeof quantity !== "function" || quantity.length < 2) return quantityOf(usage, request);
+  try {
+    const expected = quantity(request);
+    return Number.isNaN(expected ?? NaN) ? smallestQuantity : expected;
+  } catch {
+    return smallestQuantity;
+  }
 }
 
 /** @returns Without the noise of floating-point sums: Gatehouse accepts six decimals. */

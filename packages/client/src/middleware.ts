@@ -63,11 +63,14 @@ export async function failClosed<T>(
   }
 }
 
-/** @throws {TypeError} If an option is there but has no value, such as that of an unset variable: it would allow everyone. */
-export function requireValues(options: object): void {
+/**
+ * @param switches Options that may be false.
+ * @throws {TypeError} If an option is there but has no value, such as that of an unset variable: it would allow everyone.
+ */
+export function requireValues(options: object, switches: readonly string[] = []): void {
   for (const [name, value] of Object.entries(options)) {
     const isEmpty = value === undefined || value === null || value === "" ||
-      value === false;
+      (value === false && !switches.includes(name));
     if (isEmpty) throw new TypeError(`${name}: has no value`);
   }
 }

@@ -73,11 +73,10 @@ const tiles = {
 };
 app.get("/tiles", requireKey({ gatehouse, meter: tiles }), key);
 app.get("/jobs", requireKey({ gatehouse, meter: runs, limit: true }), key);
-app.get(
-  "/fits",
-  requireKey({ gatehouse, limit: { ...runs, quantity: (request) => Number(request.query.runs) } }),
-  key,
-);
+const askedRuns = { ...runs, quantity: (request) => Number(request.query.runs) };
+app.get("/fits", requireKey({ gatehouse, limit: askedRuns }), key);
+app.get("/work", requireKey({ gatehouse, meter: askedRuns }), key);
+app.get("/free", requireKey({ gatehouse, meter: askedRuns, limit: false }), key);
 
 app.get("/down", requireSession({ gatehouse: down }), member);
 app.get("/down-key", requireKey({ gatehouse: down }), key);

@@ -18,6 +18,8 @@ export function startFetchProduct(settings: ProductSettings): Promise<Product> {
   const key = (options: Omit<Parameters<typeof requireKey>[0], "gatehouse"> = {}, asked = gatehouse) =>
     requireKey({ gatehouse: asked, ...options }, (request, { apiKey }) => work.respond(request, apiKey));
   const runs = { product: "jobs", metric: "runs" };
+  const quantity = (request: Request) => Number(new URL(request.url).searchParams.get("runs"));
+  const askedRuns = { ...runs, quantity };
   const routes: Record<string, Handler> = {
     board: member(),
     admin: member({ role: "ADMIN", organization: true }),
@@ -35,9 +37,9 @@ export function startFetchProduct(settings: ProductSettings): Promise<Product> {
       },
     }),
     jobs: key({ meter: runs, limit: true }),
-    fits: key({
-      limit: { ...runs, quantity: (request) => Number(new URL(request.url).searchParams.get("runs")) },
-    }),
+    fits: key({ limit: askedRuns }),
+    work: key({ meter: askedRuns }),
+    free: key({ meter: askedRuns, limit: false }),
     down: member({}, down),
     "down-key": key({}, down),
     slow: member({}, slow),

@@ -49,7 +49,10 @@ export function startHonoProduct(settings: ProductSettings): Promise<Product> {
   app.get("/jobs", requireKey({ gatehouse, meter: runs, limit: true }), key);
   app.get("/jobs/socket", requireKey({ gatehouse, meter: runs, limit: true }), (c) => openSocket(c.req.raw));
   const quantity = (c: Context) => Number(c.req.query("runs"));
-  app.get("/fits", requireKey({ gatehouse, limit: { ...runs, quantity } }), key);
+  const askedRuns = { ...runs, quantity };
+  app.get("/fits", requireKey({ gatehouse, limit: askedRuns }), key);
+  app.get("/work", requireKey({ gatehouse, meter: askedRuns }), key);
+  app.get("/free", requireKey({ gatehouse, meter: askedRuns, limit: false }), key);
 
   app.get("/down", requireSession({ gatehouse: down }), member);
   app.get("/down-key", requireKey({ gatehouse: down }), key);
