@@ -57,7 +57,8 @@ SYNC_PAUSE_SECONDS = 0.05
 PROBLEM_RECORDS_MAX = 100
 #: The shortest windows of limits: one day of the year has 23 hours.
 WINDOW_SECONDS = {"minute": 60, "hour": 3600, "day": 23 * 3600, "month": 28 * 86400 - 3600}
-OPEN_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
+OPEN_FLAGS = os.O_RDWR | os.O_APPEND
+OPEN_FLAGS |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 HOST = re.sub(r"\W", "_", socket.gethostname(), flags=re.ASCII)
 SEGMENT_NAME = re.compile(r"(\w+)-(\d{1,9})-(\d+)-\w+\.jsonl", re.ASCII)
 
@@ -224,7 +225,8 @@ class Meter:
             api_key: All usage is recorded for its organization. Default: GATEHOUSE_KEY.
             operator_token: Each record names its organization or API key. Default:
                 GATEHOUSE_OPERATOR_TOKEN.
-            spool: A folder for records that wait to be sent. Without it, they wait in memory.
+            spool: A folder for records that wait to be sent. Without it, they wait in memory. Other
+                users must not be able to write to it.
             batch_records_max: The most records in one request, at most 1,000.
             batch_bytes_max: The most bytes of records in one request.
             flush_interval: How many seconds a record waits for others to be sent with.
@@ -238,6 +240,7 @@ class Meter:
 
         Raises:
             ValueError: There is no address, or not exactly one credential.
+            PermissionError: Other users can change the spool.
         """
         url = url or os.environ.get("GATEHOUSE_URL") or ""
         # Errors would show a password in the address.
@@ -263,6 +266,8 @@ class Meter:
             "User-Agent": "gatehouse-python",
         }
         self._spool = None if spool is None else os.path.abspath(spool)
+        if self._spool is not None:
+            _require_safe_folder(self._spool)
         self._batch_records_max = min(batch_records_max, 1_000)
         self._batch_bytes_max = batch_bytes_max
         self._flush_interval = flush_interval
@@ -411,6 +416,7 @@ class Meter:
         own = self._own
         if own is None or own.end >= SEGMENT_BYTES_MAX:
             os.makedirs(spool, mode=0o700, exist_ok=True)
+            _require_safe_folder(spool)
             path = _new_path(spool)
             fd = os.open(path, OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
             own = self._own = _Segment(path, fd)
@@ -651,6 +657,10 @@ class Meter:
         """Takes over files whose process is gone. The rename lets one process win."""
         if not os.path.isdir(spool):
             return
+        try:
+            _require_safe_folder(spool)
+        except PermissionError as error:
+            return self._note("spool", str(error))
         for entry in sorted(os.scandir(spool), key=lambda entry: entry.name):
             if len(self._segments) >= OPEN_SEGMENTS_MAX:
                 self._housekeeping_at = time.monotonic() + 1
@@ -956,7 +966,9 @@ def _new_path(spool: str, owner: str | None = None) -> str:
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:
     """Whether the process of a segment is gone. Files with names of other forms have none."""
-    if not entry.name.endswith(".jsonl") or entry.name == REJECTED_FILE or not entry.is_file():
+    if not entry.name.endswith(".jsonl") or entry.name == REJECTED_FILE:
+        return False
+    if not entry.is_file(follow_symlinks=False):
         return False
     owner = SEGMENT_NAME.fullmatch(entry.name)
     if owner is None or time.time() - entry.stat().st_mtime > ABANDONED_SECONDS:
@@ -972,6 +984,28 @@ def _is_abandoned(entry: os.DirEntry[str]) -> bool:
         except OSError as error:  # Another one means that the process is another user's.
             return isinstance(error, ProcessLookupError)
     return False
+
+
+def _require_safe_folder(spool: str) -> None:
+    """Raises PermissionError if other users than this one and root can change a folder's files."""
+    if os.name == "nt":
+        return  # There, owners and modes have no meaning.
+    try:
+        link, folder = os.lstat(spool), os.stat(spool)
+    except OSError:
+        return  # It is created later, and what else is wrong with it shows when it is used.
+    remedy = "or name a new folder inside it, which the meter will create"
+    user = os.geteuid()
+    for owner in (link.st_uid, folder.st_uid):
+        if owner not in (user, 0):
+            raise PermissionError(
+                f"The spool {spool} belongs to user {owner}, and this process runs as user {user}. "
+                f"Change its owner, {remedy}."
+            )
+    if folder.st_mode & 0o022:
+        raise PermissionError(
+            f'Other users can write to the spool {spool}. Run "chmod go-w" on it, {remedy}.'
+        )
 
 
 def _sync(path: str, flags: int) -> None:

@@ -29,13 +29,16 @@ import { requireSession } from "@gatehouse/client/hono";
 import type { me } from "https://auth.example.com/gatehouse.js";
 import type { IncomingMessage } from "node:http";
 
-const [key = "", cookie = ""] = process.argv.slice(2);
-const gatehouse = new Gatehouse({ timeoutMs: 20_000, operatorToken: process.env["GATEHOUSE_OPERATOR_TOKEN"] });
+const [key = "", cookie = "", spool] = process.argv.slice(2);
+const operatorToken = process.env["GATEHOUSE_OPERATOR_TOKEN"];
+const gatehouse = new Gatehouse({ timeoutMs: 20_000, operatorToken, meter: { spool, onProblem() {} } });
 const session = await gatehouse.me(new Request("https://maps.example.com/", { headers: { cookie } }));
 const usage = { product: "tiles", metric: "requests", quantity: 0.1 + 0.2, record: true };
 const verification: KeyVerification = await gatehouse.verify(key, { usage });
 if (!verification.valid) throw new Error(verification.code);
-gatehouse.meter.record({ product: "tiles", metric: "bytes", quantity: 5, apiKeyId: verification.apiKey.id });
+const apiKeyId = verification.apiKey.id;
+gatehouse.meter.record({ product: "tiles", metric: "bytes", quantity: 5, apiKeyId });
+gatehouse.meter.record({ product: "tiles", metric: "no metric!", apiKeyId });
 const isClosed = await gatehouse.close();
 const wrong = await new Gatehouse({ operatorToken: "wrong" }).verify(key).catch((error: unknown) => error);
 const code = wrong instanceof ApiError && wrong instanceof GatehouseError ? wrong.code : null;
@@ -162,6 +165,18 @@ Deno.test({
   },
 });
 
+/** @returns A spool with a record of an earlier process and two links, and the file that they lead to. */
+async function leftSpool(cwd: string, apiKeyId: string): Promise<{ spool: string; victim: string }> {
+  const spool = await Deno.makeTempDir({ dir: cwd, prefix: "spool-" });
+  const victim = `${cwd}/victim`;
+  const record = { productSlug: "tiles", metric: "left", quantity: 1, apiKeyId };
+  const line = JSON.stringify({ ...record, timestamp: new Date(), idempotencyKey: "left" });
+  await Deno.writeTextFile(`${spool}/left.jsonl`, `${line}\n`);
+  await Deno.writeTextFile(victim, "not yours\n");
+  for (const name of ["planted", "rejected"]) await Deno.symlink(victim, `${spool}/${name}.jsonl`);
+  return { spool, victim };
+}
+
 async function underRuntimes(t: Deno.TestContext, cwd: string): Promise<void> {
   const test = await startTestApp();
   test.advance(Date.now() - test.now());
@@ -170,7 +185,15 @@ async function underRuntimes(t: Deno.TestContext, cwd: string): Promise<void> {
   const bunPath = await output("npx", npx, { cwd }).catch(() => null);
   const commands: Record<string, string[] | null> = {
     "Node.js": ["node"],
-    "Deno": [Deno.execPath(), "run", "--no-prompt", "--allow-net", "--allow-env"],
+    "Deno": [
+      Deno.execPath(),
+      "run",
+      "--no-prompt",
+      "--allow-net",
+      "--allow-env",
+      "--allow-read",
+      "--allow-write",
+    ],
     [bunPath === null ? `Bun, which npx can't install` : "Bun"]: bunPath === null ? null : [bunPath],
   };
   await onRealPort(test, async (baseUrl) => {
@@ -179,17 +202,21 @@ async function underRuntimes(t: Deno.TestContext, cwd: string): Promise<void> {
     for (const [name, command] of Object.entries(commands)) {
       const run = async () => {
         const person = await test.signUp();
-        const { fullKey } = await createTestKey(test, person);
+        const { id: apiKeyId, fullKey } = await createTestKey(test, person);
+        const { spool, victim } = await leftSpool(cwd, apiKeyId);
         proxy.loseAnswers({ count: 1, toRequestsWith: "/api/v1/keys/verify" });
         const [executable, ...args] = command!;
-        const printed = await output(executable!, [...args, "program.js", fullKey, person.cookie], {
+        const printed = await output(executable!, [...args, "program.js", fullKey, person.cookie, spool], {
           cwd,
           env,
         });
         const expected = ["Ada Lovelace", person.organizationId, true, "invalid_operator_token"];
         assert.deepEqual(JSON.parse(printed), expected);
         assert.equal(proxy.answersToLose, 0);
-        assert.deepEqual(await usageOf(test, fullKey), { requests: [0.3, 1], bytes: [5, 1] });
+        assert.deepEqual(await usageOf(test, fullKey), { requests: [0.3, 1], bytes: [5, 1], left: [1, 1] });
+        assert.equal(await Deno.readTextFile(victim), "not yours\n");
+        const names = Array.from(Deno.readDirSync(spool), ({ name }) => name).sort();
+        assert.deepEqual(names, ["planted.jsonl", "rejected.jsonl"]);
       };
       await t.step({
         name: `works under ${name}, and counts once after a lost response`,

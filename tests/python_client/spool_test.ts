@@ -1,45 +1,23 @@
-// The spool of gatehouse.py: killed processes, forks, full disks, and folders that several processes share.
+// The spool of gatehouse.py: killed processes, forks, and folders that several processes share.
 import assert from "node:assert/strict";
+import { segmentsIn } from "../support/meter_folder.ts";
 import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 import {
+  drain,
   drive,
-  type Driven,
-  newKey,
+  linesOf,
+  type MeterScene,
   newLine,
   python,
   pythonPackage,
+  pythonTest,
   sumsOf,
 } from "../support/python_meter.ts";
-import { limitFileSize, throughFileSizeLimit } from "../support/small_disk.ts";
-
-interface Scene {
-  readonly program: Program;
-  readonly key: string;
-  readonly spool: string;
-}
 
 const one = 'meter.record("tiles", "requests")';
 const tenth = `for _ in range(100): ${one}`;
 
-/** @returns The names of the files in a spool. */
-function filesOf(spool: string): string[] {
-  return [...Deno.readDirSync(spool)].map(({ name }) => name).sort();
-}
-
-/** @returns The lines of a spool's files. */
-function linesOf(spool: string): string[] {
-  return filesOf(spool).flatMap((name) => Deno.readTextFileSync(`${spool}/${name}`).split("\n").slice(0, -1));
-}
-
-/** Sends what is in a spool. */
-async function drain({ program, key, spool }: Scene): Promise<Driven> {
-  const meter = drive({ url: program.baseUrl, api_key: key, spool, flush_interval: 0.05 });
-  await poll(() => filesOf(spool).every((name) => name === "rejected.jsonl"));
-  return meter;
-}
-
-async function survivesAKill(scene: Scene): Promise<void> {
+async function survivesAKill(scene: MeterScene): Promise<void> {
   const { program, key, spool } = scene;
   const { url } = newLine(program);
   const meter = drive({ url, api_key: key, spool });
@@ -72,7 +50,7 @@ server.serve_forever()
 `;
 
 /** Every request that got a response counts, though the product is killed again and again and responses are lost. */
-async function countsAnsweredRequests(scene: Scene): Promise<void> {
+async function countsAnsweredRequests(scene: MeterScene): Promise<void> {
   const { program, key, spool } = scene;
   let requests = 0;
   const line = newLine(program, async (_line, body) => {
@@ -126,7 +104,7 @@ async function countsAnsweredRequests(scene: Scene): Promise<void> {
   );
 }
 
-async function sharesAFolder(scene: Scene): Promise<void> {
+async function sharesAFolder(scene: MeterScene): Promise<void> {
   const { program, key, spool } = scene;
   const { url } = newLine(program);
   const first = drive({ url, api_key: key, spool });
@@ -148,7 +126,7 @@ async function sharesAFolder(scene: Scene): Promise<void> {
   }
   await first.kill();
   for (const other of others) await other.run(`${one}\nmeter.flush()`);
-  await poll(() => filesOf(spool).length === 0);
+  await poll(() => segmentsIn(spool).length === 0);
   const stats = await Promise.all(others.map((other) => other.run("meter.close()")));
   assert.deepEqual(stats.reduce((sum, { sent }) => sum + sent, 0), 100 + 100 + 2 + 101, "adopted once");
   for (const other of others) assert.equal(await other.end(), 0);
@@ -168,7 +146,7 @@ for _ in range(3):
 result = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in workers]
 ${one}`;
 
-async function survivesForks({ program, key, spool }: Scene): Promise<void> {
+async function survivesForks({ program, key, spool }: MeterScene): Promise<void> {
   for (const options of [{}, { spool }]) {
     const meter = drive({ url: program.baseUrl, api_key: key, flush_interval: 0.02, ...options });
     // The lock is in use when the process forks.
@@ -181,10 +159,10 @@ busy = threading.Thread(target=keep_busy); busy.start()`);
     assert.equal(await meter.end(), 0);
   }
   assert.deepEqual((await sumsOf(program, key))["requests"], [2 * (101 + 150), 2 * (101 + 150)]);
-  assert.deepEqual(filesOf(spool), []);
+  assert.deepEqual(segmentsIn(spool), []);
 }
 
-async function recordsFromThreads({ program, key, spool }: Scene): Promise<void> {
+async function recordsFromThreads({ program, key, spool }: MeterScene): Promise<void> {
   const meter = drive({ url: program.baseUrl, api_key: key, spool, flush_interval: 0.01 });
   const { recorded, sent, result } = await meter.run(`sys.setswitchinterval(1e-5)
 def record():
@@ -199,12 +177,12 @@ result = meter.flush()`);
 }
 
 /** A process that seems to be gone, such as after a suspension, continues in a new file. */
-async function survivesATakeover(scene: Scene): Promise<void> {
+async function survivesATakeover(scene: MeterScene): Promise<void> {
   const { program, key, spool } = scene;
   const meter = drive({ url: newLine(program).url, api_key: key, spool });
   await meter.run(one);
   const longAgo = new Date(Date.now() - 11 * 60_000);
-  for (const name of filesOf(spool)) Deno.utimeSync(`${spool}/${name}`, longAgo, longAgo);
+  for (const name of segmentsIn(spool)) Deno.utimeSync(`${spool}/${name}`, longAgo, longAgo);
   const next = await drain(scene);
   assert.equal((await meter.run(`${one}\nresult = meter.sync()`)).waiting, 2);
   await meter.kill();
@@ -214,22 +192,8 @@ async function survivesATakeover(scene: Scene): Promise<void> {
   assert.deepEqual(await sumsOf(program, key), { requests: [2, 2] });
 }
 
-/** Not even root may open this link to write. */
-async function skipsUnreadableFiles({ program, key, spool }: Scene): Promise<void> {
-  Deno.symlinkSync("/proc/sys/kernel/ostype", `${spool}/a.jsonl`);
-  const record = { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey: "b" };
-  Deno.writeTextFileSync(
-    `${spool}/b.jsonl`,
-    JSON.stringify({ ...record, timestamp: new Date().toISOString() }),
-  );
-  const meter = drive({ url: program.baseUrl, api_key: key, spool });
-  await poll(async () => (await meter.run("")).sent === 1);
-  await poll(() => meter.problems.some(({ kind }) => kind === "spool"));
-  assert.equal(await meter.end(), 0);
-}
-
 /** Many files are adopted bit by bit. */
-async function adoptsManyFiles({ program, key, spool }: Scene): Promise<void> {
+async function adoptsManyFiles({ program, key, spool }: MeterScene): Promise<void> {
   for (let n = 0; n < 12; n++) {
     const record = { productSlug: "tiles", metric: "requests", quantity: 2, idempotencyKey: `${n}` };
     const line = JSON.stringify({ ...record, timestamp: new Date().toISOString() });
@@ -241,68 +205,21 @@ waiting = Meter(api_key="${key}", url="http://127.0.0.1:1", spool="${spool}", on
   await poll(async () => (await meter.run("result = waiting.stats().adopted")).result === 5);
   await meter.run(`waiting.close(0)
 other = Meter(api_key="${key}", url="${program.baseUrl}", spool="${spool}")`);
-  await poll(() => filesOf(spool).length === 0);
+  await poll(() => segmentsIn(spool).length === 0);
   assert.equal((await meter.run("result = other.stats().sent")).result, 12);
   assert.equal(await meter.end(), 0);
   assert.deepEqual(await sumsOf(program, key), { requests: [24, 12] });
 }
 
-/** When files can't grow, memory takes over; afterwards, the disk does again. */
-async function survivesAFullDisk(scene: Scene): Promise<void> {
-  const { program, key, spool } = scene;
-  const line = newLine(program);
-  const meter = drive({ url: line.url, api_key: key, spool }, { through: throughFileSizeLimit });
-  await meter.run(one);
-  const [name = ""] = filesOf(spool);
-  limitFileSize(meter.pid, Deno.statSync(`${spool}/${name}`).size + 50);
-  assert.deepEqual((await meter.run(tenth)).waiting, 101);
-  assert.ok(linesOf(spool).length < 10, "the disk is not full");
-  await poll(() => meter.problems.some(({ kind }) => kind === "spool"));
-  assert.equal((await meter.run("result = meter.sync()")).result, false);
-  limitFileSize(meter.pid, "unlimited");
-  await meter.run(`meter._disk_retry_at = 0\n${one}`);
-  assert.equal((await meter.run("")).waiting, 102);
-  line.open();
-  try {
-    const after = await meter.run("result = meter.close()");
-    assert.deepEqual([after.result, after.sent, after.dropped], [true, 102, 0]);
-  } finally {
-    await line.close();
-  }
-  assert.equal(await meter.end(), 0);
-  assert.deepEqual(await sumsOf(program, key), { requests: [102, 102] });
-  assert.deepEqual(filesOf(spool), []);
-}
-
-async function skipsDamage(scene: Scene): Promise<void> {
-  const { program, key, spool } = scene;
-  const meter = drive({ url: newLine(program).url, api_key: key, spool });
-  await meter.run(tenth);
-  await meter.kill();
-  const [name = ""] = filesOf(spool);
-  const lines = Deno.readTextFileSync(`${spool}/${name}`).split("\n");
-  lines[3] = "\0".repeat(200);
-  lines[20] = "[".repeat(60_000);
-  lines[50] = "[]";
-  lines[98] = '{"a":"' + "x".repeat(2_000_000) + '"}';
-  Deno.writeTextFileSync(`${spool}/${name}`, lines.join("\n").slice(0, -10));
-  const next = await drain(scene);
-  const { adopted, sent, waiting, damaged } = await next.run("");
-  assert.deepEqual([sent, waiting, adopted], [95, 0, 95 + damaged]);
-  assert.ok(damaged >= 5, String(damaged));
-  assert.equal(await next.end(), 0);
-  assert.deepEqual(await sumsOf(program, key), { requests: [95, 95] });
-}
-
 /** Rejected records are in a file; under another name, they are sent again. */
-async function keepsRejected(scene: Scene): Promise<void> {
+async function keepsRejected(scene: MeterScene): Promise<void> {
   const { program, key, spool } = scene;
   const meter = drive({ url: program.baseUrl, api_key: key, spool });
   const names = `for n in range(3): meter.record("tiles", f"metric{n % 2}{'!' if n % 2 else ''}")`;
   const { rejected, sent } = await meter.run(`${names}\nmeter.close()`);
   assert.deepEqual([rejected, sent], [1, 2]);
   assert.equal(await meter.end(), 0);
-  assert.deepEqual(filesOf(spool), ["rejected.jsonl"]);
+  assert.deepEqual(segmentsIn(spool), ["rejected.jsonl"]);
   assert.equal((Deno.statSync(`${spool}/rejected.jsonl`).mode ?? 0) & 0o777, 0o600);
   const text = Deno.readTextFileSync(`${spool}/rejected.jsonl`);
   Deno.writeTextFileSync(`${spool}/again.jsonl`, text.replace("!", ""));
@@ -311,7 +228,7 @@ async function keepsRejected(scene: Scene): Promise<void> {
   assert.deepEqual(await sumsOf(program, key), { metric0: [2, 2], metric1: [1, 1] });
 }
 
-async function boundsTheSpool({ program, key, spool }: Scene): Promise<void> {
+async function boundsTheSpool({ program, key, spool }: MeterScene): Promise<void> {
   const bounds = { spool_bytes_max: 3_000 };
   const meter = drive({ url: newLine(program).url, api_key: key, spool, ...bounds });
   const { waiting, dropped } = await meter.run(tenth);
@@ -322,7 +239,7 @@ async function boundsTheSpool({ program, key, spool }: Scene): Promise<void> {
 }
 
 /** What a closed meter could not send is adopted by others while its process continues. */
-async function leavesTheRest(scene: Scene): Promise<void> {
+async function leavesTheRest(scene: MeterScene): Promise<void> {
   const { program, key, spool } = scene;
   const meter = drive({ url: newLine(program).url, api_key: key, spool });
   const broken = `append = meter._append
@@ -340,7 +257,7 @@ meter._append = fail`;
 }
 
 /** What was recorded last is sent at the end of the interpreter and, when asked, on SIGTERM. */
-async function closesAtTheEnd({ program, key, spool }: Scene): Promise<void> {
+async function closesAtTheEnd({ program, key, spool }: MeterScene): Promise<void> {
   for (const options of [{}, { spool }]) {
     const meter = drive({ url: program.baseUrl, api_key: key, flush_interval: 60, ...options });
     await meter.run(one);
@@ -350,7 +267,7 @@ async function closesAtTheEnd({ program, key, spool }: Scene): Promise<void> {
     await ended.kill("SIGTERM");
   }
   assert.deepEqual(await sumsOf(program, key), { requests: [4, 4] });
-  assert.deepEqual(filesOf(spool), []);
+  assert.deepEqual(segmentsIn(spool), []);
 }
 
 const promises = {
@@ -358,39 +275,13 @@ const promises = {
   "counts each answered request of a product that is killed under load": countsAnsweredRequests,
   "adopts the files of ended processes once, and none of running ones": sharesAFolder,
   "keeps records whose file another process took over": survivesATakeover,
-  "adopts files after one that it can't open": skipsUnreadableFiles,
   "adopts many files without opening all of them": adoptsManyFiles,
   "sends once from each process after a fork": survivesForks,
   "takes records from threads at the same time": recordsFromThreads,
-  "continues in memory when the disk is full": survivesAFullDisk,
-  "skips damaged lines": skipsDamage,
   "keeps rejected records, and sends them again when asked": keepsRejected,
   "drops what doesn't fit into the spool": boundsTheSpool,
   "leaves the rest to others when it is closed": leavesTheRest,
   "sends the rest when the process ends": closesAtTheEnd,
 };
 
-Deno.test("gatehouse.py loses no record of its spool", async (t) => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-spool-" });
-  const program = startProgram({ folder, env: { API_KEY_REQUESTS_PER_SECOND: "0", HTTP_THREADS: "1" } });
-  const parallel = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
-  try {
-    await isReady(program);
-    await Promise.all(
-      Object.entries(promises).map(([name, fn], place) =>
-        t.step({
-          name,
-          ...parallel,
-          async fn() {
-            const spool = `${folder}/spool-${place}`;
-            await Deno.mkdir(spool);
-            await fn({ program, spool, key: await newKey(program.baseUrl, `spool-${place}`) });
-          },
-        })
-      ),
-    );
-  } finally {
-    await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+pythonTest("gatehouse.py loses no record of its spool", promises);

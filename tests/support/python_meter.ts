@@ -1,9 +1,11 @@
 // Runs the meter of packages/python/gatehouse.py in Debian's Python, against a Gatehouse behind a proxy that misbehaves.
 import assert from "node:assert/strict";
 import { cookieOf, testPassword } from "./app.ts";
+import { runCommand } from "./command.ts";
 import { sendJson } from "./journey.ts";
+import { segmentsIn } from "./meter_folder.ts";
 import { poll } from "./poll.ts";
-import type { Program } from "./program.ts";
+import { isReady, killProgram, type Program, startProgram } from "./program.ts";
 import { freePort } from "./sqld.ts";
 
 /** The folder of the package. */
@@ -189,4 +191,60 @@ export async function sumsOf(
   const response = await sendJson(baseUrl, `/api/v1/usage?${query}`, { apiKey });
   const { data } = await response.json() as { data: { metric: string; sum: number; count: number }[] };
   return Object.fromEntries(data.map(({ metric, sum, count }) => [metric, [sum, count]]));
+}
+
+/** A running Gatehouse, and what a step has to itself. */
+export interface MeterScene {
+  readonly program: Program;
+  /** The key of an organization. */
+  readonly key: string;
+  /** An operator token. */
+  readonly token: string;
+  /** An empty folder. */
+  readonly spool: string;
+}
+
+const parallel = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
+
+/** Defines a test with a running Gatehouse, whose steps run at the same time. */
+export function pythonTest(
+  name: string,
+  steps: Readonly<Record<string, (scene: MeterScene) => Promise<void>>>,
+): void {
+  Deno.test(name, async (t) => {
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-python-" });
+    const program = startProgram({ folder, env: { API_KEY_REQUESTS_PER_SECOND: "0", HTTP_THREADS: "1" } });
+    try {
+      await isReady(program);
+      const scopes = "organizations:write,keys:verify,usage:write";
+      const token = (await runCommand({ folder }, "token", "create", "Meter", "--scope", scopes)).stdout
+        .trim();
+      const run = async (act: (scene: MeterScene) => Promise<void>, place: number) => {
+        const spool = `${folder}/spool-${place}`;
+        await Deno.mkdir(spool);
+        await act({ program, token, spool, key: await newKey(program.baseUrl, `customer-${place}`) });
+      };
+      await Promise.all(
+        Object.entries(steps).map(([step, act], place) =>
+          t.step({ name: step, ...parallel, fn: () => run(act, place) })
+        ),
+      );
+    } finally {
+      await killProgram(program);
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+}
+
+/** @returns The lines of a spool's files. */
+export function linesOf(spool: string): string[] {
+  const texts = segmentsIn(spool).map((name) => Deno.readTextFileSync(`${spool}/${name}`));
+  return texts.flatMap((text) => text.split("\n").slice(0, -1));
+}
+
+/** Sends what is in a spool. */
+export async function drain({ program, key, spool }: MeterScene): Promise<Driven> {
+  const meter = drive({ url: program.baseUrl, api_key: key, spool, flush_interval: 0.05 });
+  await poll(() => segmentsIn(spool).every((name) => name === "rejected.jsonl"));
+  return meter;
 }

@@ -78,7 +78,7 @@ export class Gatehouse {
   readonly #options: GatehouseOptions;
   #meter: Meter | undefined;
 
-  /** @throws {TypeError} Without a valid URL, or with a spool but without an operator token. */
+  /** @throws {TypeError} Without a valid URL, or with a spool that other users can change or without an operator token. */
   constructor(options: GatehouseOptions = {}) {
     const { fetch = (...request) => globalThis.fetch(...request), timeoutMs = 5_000 } = options;
     this.#service = { url: serviceUrl(options.url), timeoutMs, fetch };

@@ -33,7 +33,7 @@ export function* adoptAbandoned(folder: string): Generator<string> {
   for (const name of fs.readdirSync(folder).sort()) {
     const path = join(folder, name);
     try {
-      if (!name.endsWith(".jsonl") || name === rejectedFile || isOwned(name, fs.statSync(path))) continue;
+      if (!name.endsWith(".jsonl") || name === rejectedFile || isOwned(name, fs.lstatSync(path))) continue;
       const newPath = ownedPath(folder);
       fs.renameSync(path, newPath);
       yield newPath;

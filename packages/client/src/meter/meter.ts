@@ -56,7 +56,7 @@ export class Meter {
   #closing: Promise<boolean> | undefined;
   #isClosed = false;
 
-  /** @throws {TypeError} Without an address or a credential. */
+  /** @throws {TypeError} Without an address or a credential, or if other users can change the spool. */
   constructor(options: MeterOptions = {}) {
     this.#settings = meterSettings(options);
     this.#problems = new Problems(options.onProblem);

@@ -1,5 +1,6 @@
 // What a meter can be configured with, and where the rest comes from.
 import { fromEnvironment, serviceUrl } from "../http.ts";
+import { requireSafeFolder } from "./folder.ts";
 import type { MeterProblem } from "./problems.ts";
 
 /** How to create a `Meter`. */
@@ -12,7 +13,8 @@ export interface MeterOptions {
   operatorToken?: string | undefined;
   /**
    * A folder for records that wait to be sent, created if missing. Without it, they wait in memory. Use one folder for
-   * each API key: a process sends what others have left in the folder with its own key.
+   * each API key: a process sends what others have left in the folder with its own key. Other users must not be able to
+   * write to it.
    */
   spool?: string | undefined;
   /** The most records in one request. Default and maximum: 1,000. */
@@ -52,7 +54,7 @@ export interface MeterSettings {
 
 const batchRecordsMax = 1_000;
 
-/** @throws {TypeError} Without an address, or without exactly one of an API key and an operator token. */
+/** @throws {TypeError} Without an address or exactly one of an API key and an operator token, or if others can change the spool. */
 export function meterSettings(options: MeterOptions): MeterSettings {
   const url = serviceUrl(options.url);
   const isGiven = options.apiKey !== undefined || options.operatorToken !== undefined;
@@ -70,6 +72,7 @@ export function meterSettings(options: MeterOptions): MeterSettings {
   if (!/^[\x21-\x7e]+$/.test(credential)) {
     throw new TypeError("Meter: the API key or operator token has invalid characters.");
   }
+  if (options.spool !== undefined) requireSafeFolder(options.spool);
   const isOperator = !apiKey;
   return {
     endpoint: url + (isOperator ? "/api/operator/usage" : "/api/v1/usage/batch"),

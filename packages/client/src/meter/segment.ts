@@ -1,6 +1,7 @@
 // One file of a spool: a record in each line. Settled lines are overwritten with blanks, so that another process sends only the rest.
 import { Buffer } from "node:buffer";
 import * as fs from "node:fs";
+import { openFile } from "./folder.ts";
 import type { BatchSize, Line } from "./queue.ts";
 import { lineBytesMax, parseLine } from "./record.ts";
 
@@ -35,7 +36,7 @@ export class Segment {
   /** Opens a file. @param isNew Whether to create it. */
   constructor(path: string, { isNew }: { isNew: boolean }) {
     this.path = path;
-    this.#fd = fs.openSync(path, isNew ? "wx+" : "r+", 0o600);
+    this.#fd = isNew ? fs.openSync(path, "wx+", 0o600) : openFile(path);
     this.#size = isNew ? 0 : fs.fstatSync(this.#fd).size;
     if (!isNew) this.#waiting = this.#countLines();
   }

@@ -4,6 +4,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { clearInterval, setInterval } from "node:timers";
 import { adoptAbandoned, ownedPath, rejectedFile, releasedPath } from "./adoption.ts";
+import { makeFolder, openToAppend } from "./folder.ts";
 import type { Problems } from "./problems.ts";
 import type { BatchSize, Line, MemoryQueue, Queue } from "./queue.ts";
 import { Segment, type SegmentLine } from "./segment.ts";
@@ -127,7 +128,7 @@ export class SpoolQueue implements Queue {
   async keepRejected(lines: readonly Line[]): Promise<void> {
     const text = lines.map((line) => `${line.text}\n`).join("");
     try {
-      const file = await fs.promises.open(join(this.#options.folder, rejectedFile), "a", 0o600);
+      const file = await openToAppend(join(this.#options.folder, rejectedFile));
       try {
         const { size } = await file.stat();
         if (size + text.length > rejectedBytesMax) throw new Error("the file is full");
@@ -182,7 +183,7 @@ export class SpoolQueue implements Queue {
       }
     }
     this.#try(() => {
-      fs.mkdirSync(this.#options.folder, { recursive: true, mode: 0o700 });
+      makeFolder(this.#options.folder);
       for (const path of adoptAbandoned(this.#options.folder)) {
         this.#try(() => this.#adopt(path));
         // Each has a descriptor. The rest is adopted later.
@@ -211,7 +212,7 @@ export class SpoolQueue implements Queue {
     const bytesMax = Math.min(segmentBytesMax, this.#options.bytesMax / 4);
     if (this.#current !== undefined && this.#current.size + line.length > bytesMax) this.#current = undefined;
     if (this.#current === undefined) {
-      fs.mkdirSync(this.#options.folder, { recursive: true, mode: 0o700 });
+      makeFolder(this.#options.folder);
       this.#current = new Segment(ownedPath(this.#options.folder), { isNew: true });
       this.#segments.push(this.#current);
       this.#isFolderSynced = false;
