@@ -1,18 +1,16 @@
 // gatehouse.py under faults of Gatehouse and the network: nothing is lost or counted twice, and record() never raises.
 import assert from "node:assert/strict";
-import { runCommand } from "../support/command.ts";
-import { sendJson } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { drive, type Line, newKey, newLine, python, pythonPackage, sumsOf } from "../support/python_meter.ts";
-
-interface Scene {
-  readonly program: Program;
-  readonly folder: string;
-  readonly key: string;
-  /** A token that may do everything. */
-  readonly token: string;
-}
+import {
+  drive,
+  type Line,
+  type MeterScene,
+  newLine,
+  python,
+  pythonPackage,
+  pythonTest,
+  sumsOf,
+} from "../support/python_meter.ts";
 
 const none = { adopted: 0, duplicates: 0, rejected: 0, dropped: 0, damaged: 0, rounded: 0, result: null };
 const error = (status: number, retryAfter = "0") =>
@@ -23,7 +21,7 @@ const shapes = (line: Line) => line.batches.splice(0).map(({ ids, status }) => [
 const records = (id: string, count: number, more = "") =>
   `for n in range(${count}): meter.record("tiles", "requests", idempotency_key=f"${id}{n}", timestamp=START${more})`;
 
-async function waitsForGatehouse({ program, key }: Scene): Promise<void> {
+async function waitsForGatehouse({ program, key }: MeterScene): Promise<void> {
   const refusals = [
     () => error(503),
     () => error(429, "1"),
@@ -61,7 +59,7 @@ async function waitsForGatehouse({ program, key }: Scene): Promise<void> {
   assert.deepEqual(await sumsOf(program, key), { requests: [5, 5] });
 }
 
-async function timesOut({ program, key }: Scene): Promise<void> {
+async function timesOut({ program, key }: MeterScene): Promise<void> {
   const { promise: never, resolve: end } = Promise.withResolvers<null>();
   let requests = 0;
   const line = newLine(program, async (_line, body) => {
@@ -96,7 +94,23 @@ async function timesOut({ program, key }: Scene): Promise<void> {
   assert.deepEqual(await sumsOf(program, key), { requests: [8, 8] });
 }
 
-async function leavesOutBadRecords({ program, key }: Scene): Promise<void> {
+/** Gatehouse responds with 408 if a body takes too long to arrive. */
+async function sendsLessAfterASlowBody({ program, key }: MeterScene): Promise<void> {
+  const line = newLine(program, ({ batches }) => batches.length === 0 ? error(408) : null);
+  line.open();
+  const meter = drive({ url: line.url, api_key: key, flush_interval: 60 });
+  try {
+    const after = await meter.run(`${records("a", 8)}\nresult = meter.flush()`);
+    assert.deepEqual(after, { ...none, recorded: 8, waiting: 0, sent: 8, result: true });
+    assert.equal(await meter.end(), 0);
+  } finally {
+    await line.close();
+  }
+  assert.deepEqual(shapes(line), [[8, 408], [4, 201], [4, 201]]);
+  assert.deepEqual(await sumsOf(program, key), { requests: [8, 8] });
+}
+
+async function leavesOutBadRecords({ program, key }: MeterScene): Promise<void> {
   const line = newLine(program);
   line.open();
   const meter = drive({ url: line.url, api_key: key, flush_interval: 60 });
@@ -128,7 +142,7 @@ async function leavesOutBadRecords({ program, key }: Scene): Promise<void> {
   assert.deepEqual(await sumsOf(program, key), { requests: [1000, 1000] });
 }
 
-async function roundsQuantities({ program, key }: Scene): Promise<void> {
+async function roundsQuantities({ program, key }: MeterScene): Promise<void> {
   const meter = drive({ url: program.baseUrl, api_key: key });
   const quantities = ["0.1 + 0.2", "0.3 - 0.1 - 0.2", "2**53 - 1", "Decimal('1.5')", "1e-6", "True", "-1"];
   const more = ["float('nan')", "float('inf')", "2**53", "'1'", "1e-7", "2.5", "None"];
@@ -158,7 +172,7 @@ async function roundsQuantities({ program, key }: Scene): Promise<void> {
   });
 }
 
-async function sendsSmallerBatches({ program, key }: Scene): Promise<void> {
+async function sendsSmallerBatches({ program, key }: MeterScene): Promise<void> {
   const tooLarge = (body: string) =>
     body.length > 4_000 ? new Response("<html>413</html>", { status: 413 }) : null;
   const line = newLine(program, (_line, body) => tooLarge(body));
@@ -177,7 +191,7 @@ async function sendsSmallerBatches({ program, key }: Scene): Promise<void> {
   assert.deepEqual(await sumsOf(program, key), { requests: [120, 120] });
 }
 
-async function respectsBounds({ program, key }: Scene): Promise<void> {
+async function respectsBounds({ program, key }: MeterScene): Promise<void> {
   const line = newLine(program);
   line.open();
   const limits = { batch_records_max: 10, batch_bytes_max: 1_000, flush_interval: 60 };
@@ -196,65 +210,7 @@ async function respectsBounds({ program, key }: Scene): Promise<void> {
   assert.deepEqual(await sumsOf(program, key), { requests: [17, 17] });
 }
 
-/** Sets a hard limit for the organization of a key. */
-async function limit({ program, token, key }: Scene, quantity: number): Promise<string> {
-  const verified = await sendJson(program.baseUrl, "/api/v1/keys/verify", { apiKey: token, json: { key } });
-  const { organization: { id } } = await verified.json();
-  const limits = [{ productSlug: "tiles", metric: "requests", per: "total", mode: "hard", quantity }];
-  const changed = await sendJson(program.baseUrl, `/api/operator/organizations/${id}`, {
-    method: "PATCH",
-    apiKey: token,
-    json: { overrides: { limits } },
-  });
-  assert.equal(changed.status, 200, await changed.text());
-  return id;
-}
-
-async function keepsToLimits(scene: Scene): Promise<void> {
-  const { program, key } = scene;
-  await limit(scene, 10);
-  const line = newLine(program);
-  line.open();
-  const meter = drive({ url: line.url, api_key: key, flush_interval: 60 });
-  try {
-    await meter.run('for n in range(20): meter.record("tiles", "other")');
-    await meter.run('meter.record("tiles", "requests", 11)');
-    const after = await meter.run(`${records("a", 20)}\nresult = meter.flush()`);
-    assert.deepEqual(after, { ...none, recorded: 41, waiting: 0, sent: 30, rejected: 11, result: true });
-    assert.ok(line.batches.length <= 4, `${line.batches.length} requests`);
-    const rejected = meter.problems.flatMap(({ records }) => records.map(({ quantity }) => quantity));
-    assert.equal(rejected[0], 11);
-    assert.match(meter.problems[0]?.message ?? "", /limit_exceeded/);
-    // Records that count already take no room, wherever they are in a batch.
-    await limit(scene, 12);
-    const again = await meter.run(`${records("a", 10)}\n${records("c", 5)}\nmeter.flush()`);
-    assert.equal(again.rejected, 11 + 3);
-    assert.equal(await meter.end(), 0);
-  } finally {
-    await line.close();
-  }
-  assert.deepEqual(await sumsOf(program, key), { other: [20, 20], requests: [12, 12] });
-}
-
-/** Usage of several customers, one of whom has reached a limit and one of whom doesn't exist. */
-async function recordsAsOperator(scene: Scene): Promise<void> {
-  const { program, key, token } = scene;
-  const limited = await limit(scene, 3);
-  const otherKey = await newKey(program.baseUrl, "other-customer");
-  const other = await limit({ ...scene, key: otherKey }, 1_000);
-  const meter = drive({ url: program.baseUrl, operator_token: token, flush_interval: 60 });
-  for (const id of [limited, other, "org_none"]) {
-    await meter.run(`for n in range(5): meter.record("tiles", "requests", organization_id="${id}")`);
-  }
-  await meter.run('meter.record("tiles", "requests")\nmeter.record("tiles", "requests", external_id=1)');
-  const { sent, rejected } = await meter.run("meter.close()");
-  assert.deepEqual([sent, rejected], [3 + 5, 2 + 5 + 2]);
-  assert.equal(await meter.end(), 0);
-  assert.deepEqual(await sumsOf(program, key), { requests: [3, 3] });
-  assert.deepEqual(await sumsOf(program, otherKey), { requests: [5, 5] });
-}
-
-async function waitsForTheClock({ program, key }: Scene): Promise<void> {
+async function waitsForTheClock({ program, key }: MeterScene): Promise<void> {
   const line = newLine(program);
   line.open();
   const meter = drive({ url: line.url, api_key: key, flush_interval: 0.05 });
@@ -277,7 +233,7 @@ meter.record("tiles", "requests", timestamp=${future})`);
 }
 
 /** Misuse, a full queue and an absent Gatehouse raise nothing, use bounded memory and time, and are counted. */
-async function neverRaises({ program, key }: Scene): Promise<void> {
+async function neverRaises({ program, key }: MeterScene): Promise<void> {
   const { url } = newLine(program);
   const meter = drive({ url, api_key: key, waiting_records_max: 5 });
   const misuse = await meter.run(`class Bad:
@@ -317,7 +273,7 @@ meter.record("tiles", "m" * 70_000)`);
 }
 
 /** The defaults from the environment, and mistakes that must not wait until the first record. */
-async function needsAnAddressAndACredential({ program, key }: Scene): Promise<void> {
+async function needsAnAddressAndACredential({ program, key }: MeterScene): Promise<void> {
   const env = { GATEHOUSE_URL: program.baseUrl, GATEHOUSE_KEY: key };
   const meter = drive({}, { env });
   await meter.run(`def refused(**options):
@@ -340,43 +296,17 @@ async function needsAnAddressAndACredential({ program, key }: Scene): Promise<vo
 const promises = {
   "waits while Gatehouse is down or rejects batches, and sends everything once": waitsForGatehouse,
   "sends smaller batches after a time-out, and counts a lost response once": timesOut,
+  "sends smaller batches after a body that took too long": sendsLessAfterASlowBody,
   "leaves out invalid records with one more request": leavesOutBadRecords,
   "rounds quantities to six decimal places": roundsQuantities,
   "splits a batch that is too large": sendsSmallerBatches,
   "sends full batches immediately, and none that are larger": respectsBounds,
-  "rejects what doesn't fit into a hard limit, and only that": keepsToLimits,
-  "separates the customers of an operator": recordsAsOperator,
   "waits while the clock is ahead": waitsForTheClock,
   "never raises in the application": neverRaises,
   "takes its settings from the environment": needsAnAddressAndACredential,
 };
 
-Deno.test("gatehouse.py survives faults of Gatehouse and the network", async (t) => {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-python-" });
-  const program = startProgram({ folder, env: { HTTP_THREADS: "1" } });
-  try {
-    await isReady(program);
-    const created = await runCommand(
-      { folder },
-      ...["token", "create", "Meter", "--scope", "organizations:write,keys:verify,usage:write"],
-    );
-    const token = created.stdout.trim();
-    const parallel = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
-    await Promise.all(
-      Object.entries(promises).map(([name, fn], place) =>
-        t.step({
-          name,
-          ...parallel,
-          fn: async () =>
-            fn({ program, folder, token, key: await newKey(program.baseUrl, `python-${place}`) }),
-        })
-      ),
-    );
-  } finally {
-    await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+pythonTest("gatehouse.py survives faults of Gatehouse and the network", promises);
 
 Deno.test("gatehouse.py has the syntax of Python 3.9", async () => {
   const script = "import ast, sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 9))";
