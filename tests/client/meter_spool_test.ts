@@ -126,6 +126,23 @@ const steps: Record<string, (scene: Scene) => Promise<void>> = {
     assert.deepEqual(await usageOf(test, key), { requests: [5, 5] });
   },
 
+  async "counts and sends a record once whose file another process took while it was written"(
+    { newMeter, folder, line, key, test },
+  ) {
+    await line.cut();
+    const meter = newMeter({ spool: folder });
+    meter.record(tiles);
+    const [name = ""] = segmentsIn(folder);
+    await Deno.rename(`${folder}/${name}`, `${folder}/taken`);
+    meter.record(tiles);
+    assert.equal(meter.stats().waiting, 2);
+    line.open();
+    assert.equal(await meter.flush(), true);
+    const { waiting, sent, duplicates } = meter.stats();
+    assert.deepEqual({ waiting, sent, duplicates }, { waiting: 0, sent: 2, duplicates: 0 });
+    assert.deepEqual(await usageOf(test, key), { requests: [2, 2] });
+  },
+
   async "counts what doesn't fit into the spool as dropped, and takes more when there is room"(scene) {
     const { newMeter, folder, line, key, test, problems } = scene;
     await line.cut();
