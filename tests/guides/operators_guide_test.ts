@@ -40,6 +40,13 @@ Deno.test("the guide names operators, creates tokens and an organization, verifi
     )).split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
     assert.equal(plans[0].plan.limits[0].quantity, 100_000);
     assert.equal(plans[1].organization.overrides.limits[0].quantity, null);
+    const products = (await run(
+      `TOKEN=$(gatehouse token create Catalogue --scope statements:write)\n${block("products")}`,
+    )).replaceAll("}{", "}\n{").split("\n").map((line) => JSON.parse(line).product);
+    assert.deepEqual(products.map(({ name, metrics }) => [name, metrics.length]), [["Map tiles", 2], [
+      "Tiles",
+      2,
+    ]]);
     const createKey = await run("gatehouse token create Keys --scope keys:write");
     const created = await sendJson(
       program.baseUrl,
