@@ -241,16 +241,7 @@ export const cloudEventHeaders = {
 };
 
 /** A batch of events. */
-export const cloudEventBatchSchema = batchArray(cloudEventSchema, "event", "must be an array of events.")
-  .openapi("CloudEventBatch", {
-    description: `1 to ${limits.usageBatchRecordsMax} events. Either all are recorded or none.`,
-  });
-
-/** The bodies with events, by content type. */
-export const cloudEventSchemas = {
-  [cloudEventType]: cloudEventSchema,
-  [cloudEventBatchType]: cloudEventBatchSchema,
-} as const;
+export const cloudEventBatchSchema = batchArray(cloudEventSchema, "event", "must be an array of events.");
 
 /** Shortens a name from the request, for an error message. */
 export function shortName(name: string): string {

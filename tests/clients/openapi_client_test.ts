@@ -31,16 +31,15 @@ const usage = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer 
 const body: components["schemas"]["UsageInput"] = { productSlug: "tiles", metric: "requests", quantity: 2.5 };
 const first = await usage.POST("/api/v1/usage", { body, params: { header: { "Idempotency-Key": "once" } } });
 const again = await usage.POST("/api/v1/usage", { body: { ...body, idempotencyKey: "once" } });
-// The response depends on the body.
-const recordOf = (data: typeof first.data) => data !== undefined && "usageRecord" in data ? data : undefined;
-const record = recordOf(first.data)?.usageRecord;
+if (first.error !== undefined || again.error !== undefined) throw new Error("not recorded");
+const record = first.data.usageRecord;
 const conflict = await usage.POST("/api/v1/usage", { body: { ...body, quantity: 3, idempotencyKey: "once" } });
 const sums = await usage.GET("/api/v1/usage", { params: { query: { window: "month", metric: ["requests", "bytes"], groupBy: ["productSlug"] } } });
 if (sums.error?.error.code === "range_too_long") throw new Error("never");
 const stranger = await createClient<paths>({ baseUrl }).GET("/api/v1/usage");
 const code: components["schemas"]["Error"]["error"]["code"] | undefined = stranger.error?.error.code;
 const voided = await usage.POST("/api/v1/usage/records/{id}/void", {
-  params: { path: { id: record?.id ?? "" } },
+  params: { path: { id: record.id } },
   body: { reason: "A test." },
 });
 
@@ -64,7 +63,7 @@ export async function wrongUses() {
   // @ts-expect-error: missing id.
   await usage.POST("/api/v1/usage/records/{id}/void", { body: { reason: "x" } });
   // @ts-expect-error: unknown field of the response.
-  record?.amount;
+  record.amount;
   // @ts-expect-error: not an error of recording.
   if (conflict.error?.error.code === "last_owner") return;
 }
@@ -72,8 +71,8 @@ export async function wrongUses() {
 console.log(JSON.stringify({
   role,
   statuses: [first, again, conflict, sums, stranger, voided].map(({ response }) => response.status),
-  duplicate: recordOf(again.data)?.duplicate,
-  same: record !== undefined && record.id === recordOf(again.data)?.usageRecord.id,
+  duplicate: again.data.duplicate,
+  same: record.id === again.data.usageRecord.id,
   conflict: conflict.error?.error.code,
   data: sums.data?.data.map(({ productSlug, metric, sum, count }) => ({ productSlug, metric, sum, count })),
   code,

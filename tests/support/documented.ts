@@ -64,7 +64,7 @@ function checkerOf(app: App): Checker {
  * @throws {assert.AssertionError} When the response isn't documented.
  */
 export async function assertDocumented(app: App, request: Request, response: Response): Promise<void> {
-  const { pathname } = new URL(request.url);
+  const pathname = documentedPath(request);
   if (!/^\/(api|health|metrics)(\/|$)/.test(pathname)) return;
   const check = checkerOf(app);
   const what = `${request.method} ${pathname} ${response.status}`;
@@ -84,6 +84,13 @@ export async function assertDocumented(app: App, request: Request, response: Res
     );
   }
   await assertBody(check, { what, request, response, documented });
+}
+
+/** @returns The path that describes the response. Batches of CloudEvents get that of a batch of records, as the document says. */
+function documentedPath({ url, headers }: Request): string {
+  const { pathname } = new URL(url);
+  const isEventBatch = /^application\/cloudevents-batch/i.test(headers.get("content-type") ?? "");
+  return pathname === "/api/v1/usage" && isEventBatch ? "/api/v1/usage/batch" : pathname;
 }
 
 /** Checks a response to an undocumented path or method. */

@@ -19,11 +19,12 @@ import { recordRequest, sendBatch, sendRecord } from "./recording.ts";
 
 /** A paragraph for the OpenAPI document. */
 export const cloudEventsDescription =
-  `Also accepts CloudEvents 1.0: one event as \`${cloudEventType}\`, up to 1,000 as \`${cloudEventBatchType}\`, or one in ` +
-  "binary mode, with its attributes in the headers `ce-specversion`, `ce-id`, … and its data as any JSON content type. " +
+  `Also accepts CloudEvents 1.0: one event as \`${cloudEventType}\`, or in binary mode, with its attributes in the headers ` +
+  "`ce-specversion`, `ce-id`, … and its data as any JSON content type. " +
   "The idempotency key is derived from `id` and `source` (the header `Idempotency-Key` is rejected). The last path " +
   "segment of `source` is the product, `type` the metric, `time` the timestamp, and `data.quantity` the quantity, which " +
-  "defaults to 1.";
+  `defaults to 1.\n\nUp to 1,000 events as \`${cloudEventBatchType}\`, an array, are recorded all or none, and get the response of ` +
+  "`POST /api/v1/usage/batch`. They are described only here, so that clients have one type for the response.";
 
 /** Names an attribute of an event in errors. */
 type PathOf = (index: number, attribute: string) => string;

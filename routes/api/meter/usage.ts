@@ -8,7 +8,7 @@ import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { requireSession } from "../../session.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
-import { cloudEventHeaders, cloudEventSchemas } from "../../schemas/cloud_event.ts";
+import { cloudEventHeaders, cloudEventSchema, cloudEventType } from "../../schemas/cloud_event.ts";
 import { mount } from "../endpoint.ts";
 import { check } from "../../schemas/check.ts";
 import { recordRequest, sendBatch, sendRecord, usageInput } from "./recording.ts";
@@ -41,11 +41,11 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       `effect.\n\n${cloudEventsDescription}`,
     headers: z.object({ "Idempotency-Key": schemas.idempotencyKeySchema.optional(), ...cloudEventHeaders }),
     body: schemas.usageInputSchema,
-    otherBodies: cloudEventSchemas,
+    otherBodies: { [cloudEventType]: cloudEventSchema },
     responses: {
       201: {
-        description: "The new record. For a batch of CloudEvents, the number of records.",
-        schema: z.union([schemas.recordedUsageSchema, schemas.recordedBatchSchema]),
+        description: "The new record.",
+        schema: schemas.recordedUsageSchema,
       },
       200: { description: "The usage had already been recorded.", schema: schemas.recordedUsageSchema },
     },

@@ -9,6 +9,17 @@ import { listAll, unlimited } from "../../../support/usage.ts";
 
 const packages = { cloudevents: "10.0.0", "@openmeter/sdk": "1.0.0-beta.232" };
 
+testApp(
+  "the CloudEvents guide names the version of OpenMeter's SDK that is tested, and what doesn't exist",
+  async (test) => {
+    const guide = await Deno.readTextFile(new URL("../../../../docs/cloudevents.md", import.meta.url));
+    assert.ok(guide.includes(`\`@openmeter/sdk\` ${packages["@openmeter/sdk"]} is tested`));
+    for (const path of ["meters", "meters/tokens/query", "customers", "subjects"]) {
+      assert.equal((await test.send(`/api/v1/${path}`)).status, 404, path);
+    }
+  },
+);
+
 testApp("the CloudEvents guide works unchanged", async (test) => {
   const guide = await Deno.readTextFile(new URL("../../../../docs/cloudevents.md", import.meta.url));
   const blocks = (language: string) =>
