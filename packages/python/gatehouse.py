@@ -1,12 +1,17 @@
-"""Records usage with Gatehouse in the background, without losing a record or counting it twice.
+"""Records usage with Gatehouse, tells who is signed in, and verifies API keys.
 
-    from gatehouse import Meter
+    from gatehouse import Gatehouse, Meter
 
     meter = Meter(url="https://auth.example.com", api_key="service_live_…", spool="./usage.spool")
     meter.record("tiles", "requests")
 
-record() never raises and never waits for the network. With a spool, records survive even a killed
-process. Copy this file into your application. It needs Python 3.9 or newer, and nothing else.
+    gatehouse = Gatehouse(url="https://auth.example.com", operator_token="service_operator_…")
+    user = gatehouse.me(request.headers.get("Cookie"))
+    verification = gatehouse.verify(key, permissions=["tiles:read"])
+
+record() never raises and never waits for the network, and no record is lost or counted twice. With
+a spool, records survive even a killed process. Copy this file into your application. It needs
+Python 3.9 or newer, and nothing else.
 """
 
 from __future__ import annotations
@@ -38,13 +43,14 @@ from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["Meter", "Problem", "Stats"]
+__all__ = ["Gatehouse", "GatehouseError", "Meter", "Problem", "Stats"]
 
 QUANTITY_MAX = 2**53 - 1
 RECORD_BYTES_MAX = 64 * 1024
 MEMORY_BYTES_MAX = 128 * 1024 * 1024
 RESPONSE_BYTES_MAX = 1024 * 1024
 SEGMENT_BYTES_MAX = 8 * 1024 * 1024
+USER_AGENT = "gatehouse-python"
 TARGETS = ("organizationId", "externalId", "apiKeyId")
 REJECTED_FILE = "rejected.jsonl"
 REJECTED_BYTES_MAX = 256 * 1024 * 1024
@@ -115,6 +121,7 @@ class _Response(NamedTuple):
     details: Sequence[dict[str, Any]] = ()
     retry_after: float = 0.0
     server_time: float = math.nan
+    request_id: str | None = None
 
 
 class _Memory:
@@ -242,10 +249,7 @@ class Meter:
             ValueError: There is no address, or not exactly one credential.
             PermissionError: Other users can change the spool.
         """
-        url = url or os.environ.get("GATEHOUSE_URL") or ""
-        # Errors would show a password in the address.
-        if not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", url):
-            raise ValueError("set url or GATEHOUSE_URL to the address of Gatehouse")
+        url = _service_url(url)
         if api_key is None and operator_token is None:
             api_key = os.environ.get("GATEHOUSE_KEY")
             operator_token = os.environ.get("GATEHOUSE_OPERATOR_TOKEN")
@@ -255,16 +259,10 @@ class Meter:
                 "set exactly one of api_key (GATEHOUSE_KEY) and "
                 "operator_token (GATEHOUSE_OPERATOR_TOKEN)"
             )
-        if not re.fullmatch(r"[!-~]+", credential):
-            raise ValueError("the credential has invalid characters")
         self._is_operator = not api_key
         path = "/api/operator/usage" if self._is_operator else "/api/v1/usage/batch"
-        self._endpoint = url.rstrip("/") + path
-        self._headers = {
-            "Authorization": f"Bearer {credential}",
-            "Content-Type": "application/json",
-            "User-Agent": "gatehouse-python",
-        }
+        self._endpoint = url + path
+        self._headers = _json_headers(credential)
         self._spool = None if spool is None else os.path.abspath(spool)
         if self._spool is not None:
             _require_safe_folder(self._spool)
@@ -775,21 +773,10 @@ class Meter:
     def _post(self, lines: list[bytes]) -> _Response:
         body = b'{"records":[' + b",".join(lines) + b"]}"
         request = urllib.request.Request(self._endpoint, body, self._headers)
-        deadline = time.monotonic() + self._timeout
-        data = b""
         try:
-            try:
-                response = self._opener.open(request, timeout=self._timeout)
-            except urllib.error.HTTPError as error:
-                response = error  # This is a response, too.
-            with response:
-                while len(data) < RESPONSE_BYTES_MAX and (part := response.read1(65_536)):
-                    data += part
-                    if time.monotonic() > deadline:
-                        raise socket.timeout("timed out")
+            return _exchange(self._opener, request, time.monotonic() + self._timeout)
         except (OSError, http.client.HTTPException) as error:
             return _Response(f"no response: {_message_of(getattr(error, 'reason', error))}")
-        return _read_response(response.status, response.headers, data)
 
     def _leave_out(self, lines: list[bytes], response: _Response) -> list[list[bytes]]:
         """Rejects the records that a response names. If it names none, the batch is halved."""
@@ -858,11 +845,208 @@ class Meter:
         self._note("rejected", reason, len(lines), map(json.loads, lines[:PROBLEM_RECORDS_MAX]))
 
 
+class GatehouseError(Exception):
+    """Gatehouse couldn't be asked, or responded with an error. Deny access then."""
+
+    def __init__(
+        self,
+        message: str,
+        code: str,
+        *,
+        status: int | None = None,
+        request_id: str | None = None,
+        details: Sequence[Mapping[str, Any]] = (),
+        retry_after: float = 0.0,
+    ) -> None:
+        super().__init__(message)
+        self.code = code  # Stable, such as "connection_failed", "timeout" or "scope_missing".
+        self.status = status  # None without a response.
+        self.request_id = request_id  # Include it when you report a problem.
+        self.details = details  # What is wrong with which field; empty for most errors.
+        self.retry_after = retry_after  # How many seconds to wait before trying again.
+
+
+class Gatehouse:
+    """Tells who is signed in, and what a customer's API key may do.
+
+    Nothing is cached: ended sessions and revoked keys stop working immediately. Results have the
+    fields of the API reference. All methods can be called from any thread.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str | None = None,
+        operator_token: str | None = None,
+        timeout: float = 5.0,
+    ) -> None:
+        """Creates a client.
+
+        Args:
+            url: The address of Gatehouse. Default: the environment variable GATEHOUSE_URL.
+            operator_token: Required by verify(). Default: GATEHOUSE_OPERATOR_TOKEN.
+            timeout: How many seconds a call may take, its retry included.
+
+        Raises:
+            ValueError: There is no address.
+        """
+        self._url = _service_url(url)
+        self._operator_token = operator_token or os.environ.get("GATEHOUSE_OPERATOR_TOKEN") or ""
+        self._timeout = timeout
+        self._opener = urllib.request.build_opener(_NoRedirects)
+
+    def me(self, cookie: str | None) -> dict[str, Any]:
+        """Returns who is signed in. Check `authenticated`.
+
+        Args:
+            cookie: The header Cookie of a request to your server, or None. Only the session cookies
+                in it are sent to Gatehouse; without one, nothing is.
+
+        Raises:
+            GatehouseError: Gatehouse couldn't be asked.
+        """
+        # All of them: another subdomain can plant one, and Gatehouse knows which one is valid.
+        cookies = [each.strip(" \t") for each in (cookie or "").split(";")]
+        sessions = [each for each in cookies if re.fullmatch(r"access_token=[ -~]*", each)]
+        if not sessions:
+            names = ("user", "organizationId", "role")
+            return {"authenticated": False, **dict.fromkeys(names), "memberships": []}
+        headers = {"Cookie": "; ".join(sessions), "User-Agent": USER_AGENT}
+        return self._call("/api/auth/me", headers, expected="authenticated")
+
+    def verify(
+        self,
+        key: str | None,
+        *,
+        permissions: str | Iterable[str] = (),
+        product: str | None = None,
+        metric: str | None = None,
+        quantity: float | Decimal = 1,
+        record: bool = False,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Verifies a customer's API key. An invalid key is no error: check `valid`.
+
+        Args:
+            key: As the customer sent it. One that is missing or malformed is not found.
+            permissions: Permissions that the key must have, all of them.
+            product: With `metric`, usage that must fit into the hard limits of the key and its
+                organization.
+            quantity: How much. Rounded to six decimal places.
+            record: Whether to record the usage, if the key is valid and the usage fits.
+            idempotency_key: Makes repeated calls record the usage once. Default: a new one for each
+                call.
+
+        Raises:
+            GatehouseError: Gatehouse couldn't be asked.
+            ValueError: There is no operator token, or the usage is incomplete.
+        """
+        if not self._operator_token:
+            raise ValueError("set operator_token or GATEHOUSE_OPERATOR_TOKEN to an operator token")
+        headers = _json_headers(self._operator_token.strip())
+        required = [permissions] if isinstance(permissions, str) else list(permissions)
+        question: dict[str, Any] = {"key": key, "permissions": required}
+        if (product is None) != (metric is None) or (record and product is None):
+            raise ValueError("usage requires both product and metric")
+        if product is not None:
+            usage: dict[str, Any] = {"productSlug": product, "metric": metric}
+            usage["quantity"] = _round(quantity)[0]
+            if record:
+                # The retry after a lost response must not count twice.
+                once = secrets.token_urlsafe(16) if idempotency_key is None else idempotency_key
+                usage.update(record=True, idempotencyKey=once)
+            question["usage"] = usage
+        # Gatehouse has no key with other characters.
+        if not isinstance(key, str) or not re.fullmatch(r"[!-~]{1,1000}", key):
+            result = {"valid": False, "code": "NOT_FOUND", "apiKey": None, "organization": None}
+            return {**result, "limits": []}
+        return self._call("/api/v1/keys/verify", headers, json.dumps(question).encode(), "valid")
+
+    def _call(
+        self, path: str, headers: dict[str, str], body: bytes | None = None, expected: str = ""
+    ) -> dict[str, Any]:
+        """Calls Gatehouse, and repeats the call once if the connection is lost."""
+        request = urllib.request.Request(self._url + path, body, headers)
+        deadline = time.monotonic() + self._timeout
+        try:
+            try:
+                response = _exchange(self._opener, request, deadline, parse_float=float)
+            except (OSError, http.client.HTTPException) as error:
+                if _is_timeout(error) or time.monotonic() >= deadline:
+                    raise
+                response = _exchange(self._opener, request, deadline, parse_float=float)
+        except (OSError, http.client.HTTPException) as error:
+            if _is_timeout(error):
+                message = f"Gatehouse at {self._url} didn't respond within {self._timeout} seconds"
+                raise GatehouseError(message, "timeout") from error
+            reason = _message_of(getattr(error, "reason", error))
+            message = f"no response from Gatehouse at {self._url}: {reason}"
+            raise GatehouseError(message, "connection_failed") from error
+        if response.status == 200 and type(response.body.get(expected)) is bool:
+            return dict(response.body)
+        # Anything else comes from something in between, such as a sign-in page.
+        message = f"Gatehouse at {self._url} returned something unexpected. Check the url"
+        if response.code is not None:
+            message = str(_as_dict(response.body.get("error")).get("message"))
+        raise GatehouseError(
+            f"{message} (status {response.status})",
+            response.code or "unexpected_response",
+            status=response.status,
+            request_id=response.request_id,
+            details=response.details,
+            retry_after=response.retry_after,
+        )
+
+
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Keeps the credential from other addresses, and a POST from becoming a GET."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
+
+
+def _service_url(url: str | None) -> str:
+    """Returns the address of Gatehouse without a slash at the end."""
+    url = url or os.environ.get("GATEHOUSE_URL") or ""
+    # Errors would show a password in the address.
+    if not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", url):
+        raise ValueError("set url or GATEHOUSE_URL to the address of Gatehouse")
+    return url.rstrip("/")
+
+
+def _json_headers(credential: str) -> dict[str, str]:
+    if not re.fullmatch(r"[!-~]+", credential):
+        raise ValueError("the credential has invalid characters")
+    return {
+        "Authorization": f"Bearer {credential}",
+        "Content-Type": "application/json",
+        "User-Agent": USER_AGENT,
+    }
+
+
+def _exchange(
+    opener: urllib.request.OpenerDirector,
+    request: urllib.request.Request,
+    deadline: float,
+    *,
+    parse_float: Callable[[str], Any] = Decimal,
+) -> _Response:
+    """Sends a request. Raises OSError or HTTPException without a whole response in time."""
+    data = b""
+    try:
+        response = opener.open(request, timeout=max(deadline - time.monotonic(), 0.001))
+    except urllib.error.HTTPError as error:
+        response = error  # This is a response, too.
+    with response:
+        while len(data) < RESPONSE_BYTES_MAX and (part := response.read1(65_536)):
+            data += part
+            if time.monotonic() > deadline:
+                raise socket.timeout("timed out")
+    return _read_response(response.status, response.headers, data, parse_float)
+
+
+def _is_timeout(error: Exception) -> bool:
+    return isinstance(getattr(error, "reason", error), socket.timeout)
 
 
 def _log(problem: Problem) -> None:
@@ -914,10 +1098,12 @@ def _as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _read_response(status: int, headers: Any, data: bytes) -> _Response:
+def _read_response(
+    status: int, headers: Any, data: bytes, parse_float: Callable[[str], Any]
+) -> _Response:
     text = data.decode(errors="replace")
     try:
-        body = _as_dict(json.loads(text, parse_float=Decimal))
+        body = _as_dict(json.loads(text, parse_float=parse_float))
     except ValueError:
         body = {}
     error = _as_dict(body.get("error"))
@@ -926,8 +1112,11 @@ def _read_response(status: int, headers: Any, data: bytes) -> _Response:
     after = headers.get("Retry-After") or ""
     retry_after = float(after) if after.isdecimal() else _parse_date(after) - time.time()
     retry_after = retry_after if retry_after > 0 else 0.0  # Not a number is not greater, either.
-    code = error.get("code")
-    return _Response(f"{status} {text}", status, body, code, details, retry_after, server_time)
+    code = error.get("code") if isinstance(error.get("code"), str) else None
+    request_id = headers.get("X-Request-Id")
+    return _Response(
+        f"{status} {text}", status, body, code, details, retry_after, server_time, request_id
+    )
 
 
 def _parse_date(text: str | None) -> float:
