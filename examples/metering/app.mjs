@@ -3,7 +3,8 @@ import { Meter } from "@gatehouse/client";
 import { createServer } from "node:http";
 import process from "node:process";
 
-// GATEHOUSE_URL and GATEHOUSE_KEY are in the environment.
+// GATEHOUSE_URL and GATEHOUSE_KEY are in the environment. Requests beyond a hard limit are served too: their usage is rejected, and
+// kept in usage.spool/rejected.jsonl. To deny them, use requireKey with `meter`, or `verify()`.
 const meter = new Meter({ spool: "./usage.spool" });
 
 const server = createServer((_request, response) => {

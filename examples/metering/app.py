@@ -6,7 +6,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from gatehouse import Meter
 
-meter = Meter(spool="./usage.spool")  # GATEHOUSE_URL and GATEHOUSE_KEY are in the environment.
+# GATEHOUSE_URL and GATEHOUSE_KEY are in the environment. Requests beyond a hard limit are served too:
+# their usage is rejected, and kept in usage.spool/rejected.jsonl. To deny them, use verify().
+meter = Meter(spool="./usage.spool")
 
 
 class Handler(BaseHTTPRequestHandler):

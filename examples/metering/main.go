@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	// Requests beyond a hard limit are served too: their usage is rejected and logged.
 	meter := NewMeter(os.Getenv("GATEHOUSE_URL"), os.Getenv("GATEHOUSE_KEY"))
 
 	http.HandleFunc("/usage", func(w http.ResponseWriter, r *http.Request) {
