@@ -1,4 +1,4 @@
-// The limits of `gatehouse check`.
+// The limits of `gatehouse check` and of health checks.
 
 /** Time for each part of the check. Longer than the wait for a lock, so that a held lock is reported as one. */
 export const checkTimeoutMs = 7_000;
@@ -11,3 +11,13 @@ export const checkFreeBytesWarningMin = 1024 * 1024 * 1024;
 export const checkFreeBytesMin = 64 * 1024 * 1024;
 /** Characters of each value that `/portal/check` shows. */
 export const checkShownCharactersMax = 200;
+
+/** Time without a write after which a health check writes. */
+export const readinessWriteAgeMaxMs = 10_000;
+/**
+ * Pages that a health check writes, one after the other, after a write failed. A record needs about six, and a write that ran
+ * out of space leaves a few free in the log.
+ */
+export const readinessRecoveryWrites = 16;
+/** How long a health check waits for its write. Orchestrators wait for a second by default. */
+export const readinessWaitMs = 500;

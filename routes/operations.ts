@@ -4,6 +4,7 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { Registry } from "prom-client";
 import { notFoundError } from "../domain/errors.ts";
 import { describe } from "./api/endpoint.ts";
+import { unreadyReasons } from "../services/readiness.ts";
 import { commonErrors } from "./api/openapi/error_responses.ts";
 import { isLocalRequest } from "./client_address.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
@@ -16,9 +17,10 @@ export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
   app.get("/health/live", (c) => c.json({ status: "ok" }));
 
   app.get("/health/ready", async (c) => {
-    if (await parts.services.isReady()) return c.json({ status: "ok" });
+    const reason = await parts.services.unreadyReason();
+    if (reason === null) return c.json({ status: "ok" });
     c.header("Retry-After", "1");
-    return c.json({ status: "unavailable" }, 503);
+    return c.json({ status: "unavailable", reason }, 503);
   });
 
   app.get("/metrics", async (c) => {
@@ -49,13 +51,21 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
     route: "GET /health/ready",
     operationId: "getReadiness",
     summary: "Check readiness",
-    description: "Checks that the database is available and the server is not shutting down.",
+    description:
+      "Checks that the database can be read and written, and that the server is not shutting down.",
     responses: {
       200: healthy,
       503: {
         description: "Not ready.",
         headers: { "Retry-After": { description: "Seconds to wait before the next try.", example: "1" } },
-        schema: z.object({ status: z.literal("unavailable").openapi({ description: "The status." }) }),
+        schema: z.object({
+          status: z.literal("unavailable").openapi({ description: "The status." }),
+          reason: z.enum(unreadyReasons).openapi({
+            description:
+              "Why. With `disk_full`, `database_locked`, `write_failed` and `write_delayed`, requests that only " +
+              "read still work.",
+          }),
+        }),
       },
     },
   }, commonErrors));

@@ -3,11 +3,13 @@ import process from "node:process";
 import type { BackupState } from "../services/backups.ts";
 import { countFileDescriptors } from "../services/file_descriptors.ts";
 import type { OwnedProcessParts } from "../services/process_parts.ts";
+import type { Services } from "../services/services.ts";
 import { ageSeconds, byLabel, type CollectMetrics, MetricSet } from "./metric_set.ts";
 
 /** What {@linkcode processMetrics} reads. */
 export interface ProcessMetricsOptions {
   readonly parts: OwnedProcessParts;
+  readonly services: Pick<Services, "unreadyReason">;
   /** The state of scheduled backups; undefined without a schedule. */
   readonly backups?: (() => BackupState) | undefined;
   /** Of the program. */
@@ -17,8 +19,14 @@ export interface ProcessMetricsOptions {
 }
 
 /** @returns A function that reads the metrics of the process. */
-export function processMetrics({ parts, backups, version, clock }: ProcessMetricsOptions): CollectMetrics {
+export function processMetrics(
+  { parts, services, backups, version, clock }: ProcessMetricsOptions,
+): CollectMetrics {
   const set = new MetricSet();
+  set.gauge("gatehouse_ready", {
+    help: "1 if /health/ready succeeds, otherwise 0.",
+    value: async () => await services.unreadyReason() === null ? 1 : 0,
+  });
   addDatabaseMetrics(set, parts);
   addMailMetrics(set, { parts, clock });
   if (backups !== undefined) addBackupMetrics(set, backups);

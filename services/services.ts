@@ -1,5 +1,4 @@
 // The context of all verbs in one thread, with the parts of this thread: created at start and closed at the end.
-import { ping } from "../db/engine/diagnostics.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { Context } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -9,6 +8,7 @@ import { CredentialSearch } from "./meter/credential_search.ts";
 import { LastRequests } from "./meter/last_requests.ts";
 import { Recorder } from "./meter/recorder.ts";
 import type { ProcessParts } from "./process_parts.ts";
+import { DatabaseReadiness, type UnreadyReason } from "./readiness.ts";
 import { Reports } from "./reports/reports.ts";
 import { Credentials } from "./sign_in/credentials.ts";
 import { SecondStepCodes } from "./sign_in/second_step_codes.ts";
@@ -19,9 +19,9 @@ import { createWriteAs } from "./sign_in/session_writes.ts";
 export interface Services extends Context {
   /** The server sweeps them about once a second. */
   readonly deadlines: Deadlines;
-  /** @returns Whether the database responds and the program is not shutting down. */
-  isReady(): Promise<boolean>;
-  /** Makes {@linkcode isReady} return false, and starts no more reports, except for recording. */
+  /** @returns Why `/health/ready` returns 503, or null. */
+  unreadyReason(): Promise<UnreadyReason | null>;
+  /** Makes {@linkcode unreadyReason} return `stopping`, and starts no more reports, except for recording. */
   drain(): void;
   /** Writes what was accepted and ends the reports of this thread; the database stays open. */
   close(): Promise<void>;
@@ -62,14 +62,12 @@ export function createServices(
     credentialSearch: new CredentialSearch(base),
     onBackgroundError,
   };
+  const readiness = new DatabaseReadiness(base);
   let isDraining = false;
   return {
     ...context,
     deadlines: new Deadlines(base.clock),
-    async isReady() {
-      if (isDraining) return false;
-      return await ping(base.database).then(() => true, () => false);
-    },
+    unreadyReason: async () => isDraining ? "stopping" : await readiness.unreadyReason(),
     drain: () => {
       isDraining = true;
       reports.drain();

@@ -1,7 +1,15 @@
-// Waiting between rounds of background work.
+// Waiting for a limited time.
 import { setTimeout } from "node:timers/promises";
 
 /** Waits for `ms` milliseconds, or until the signal is aborted. */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, { signal }).catch(() => {});
+}
+
+/** @returns Whether the promise settles within `ms` milliseconds. */
+export async function settlesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const settled = new AbortController();
+  work.catch(() => {}).then(() => settled.abort());
+  await sleep(ms, settled.signal);
+  return settled.signal.aborted;
 }

@@ -103,8 +103,12 @@ function readyProblem(
   if (ready.status === 200 && isOurs && /"status"\s*:\s*"ok"/.test(body)) return null;
   const saw = `${baseUrl.origin}/health/ready returns ${ready.status}`;
   if (isOurs && ready.status === 503) {
+    const reason = /"reason"\s*:\s*"([a-z_]{1,50})"/.exec(body)?.[1];
     const advice = "Check the database first, then the server's log.";
-    return resultsOf("Public address").wrong(`${saw}: the server responds but is not ready.`, advice);
+    return resultsOf("Public address").wrong(
+      `${saw}: the server responds but is not ready${reason === undefined ? "" : ` (${reason})`}.`,
+      advice,
+    );
   }
   const location = ready.headers.get("location");
   const movedTo = redirectedOrigin(location, baseUrl);

@@ -64,12 +64,12 @@ export class HttpServer {
     },
   ): CollectMetrics {
     const metrics = createMetrics(services, { thread: this.#thread });
-    const isReady = async () => this.#isReady && await services.isReady();
+    const unreadyReason = async () => this.#isReady ? await services.unreadyReason() : "starting";
     this.#services = services;
     this.#sweeping = setInterval(() => services.deadlines.sweep(), sweepIntervalMs);
     this.#app = createApp({
       config: this.config,
-      services: { ...services, isReady },
+      services: { ...services, unreadyReason },
       log: this.#log,
       print: (line) => void writeLine(`gatehouse: ${line}`, "stderr"),
       metrics,

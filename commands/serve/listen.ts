@@ -16,7 +16,7 @@ import {
   isOpenSocket,
   type Socket,
 } from "../../services/file_descriptors.ts";
-import { sleep } from "../../services/sleep.ts";
+import { settlesWithin } from "../../services/sleep.ts";
 import type { ProgramLog } from "./log.ts";
 
 /** Handles requests, as for `Deno.serve`. */
@@ -213,12 +213,4 @@ export class Listener {
 
 function isAccepting({ hasStopped, sockets }: Server): boolean {
   return !hasStopped && (sockets.length === 0 || sockets.some(isOpenSocket));
-}
-
-/** @returns Whether the promise settles within `ms` milliseconds. */
-export async function settlesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
-  const settled = new AbortController();
-  work.catch(() => {}).then(() => settled.abort());
-  await sleep(ms, settled.signal);
-  return settled.signal.aborted;
 }

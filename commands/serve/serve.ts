@@ -24,7 +24,7 @@ import {
   deleteOldCounters,
   refreshTimezones,
 } from "../../services/meter/limit_upkeep.ts";
-import { sleep } from "../../services/sleep.ts";
+import { settlesWithin, sleep } from "../../services/sleep.ts";
 import { deleteOldAuditEvents } from "../../services/audit.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
 import { closeDueStatement } from "../../services/operator/statements.ts";
@@ -33,7 +33,6 @@ import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
 import { HttpServer, requireFreePort } from "./http_server.ts";
 import { canSharePort, HttpThreads, wantedHttpThreads } from "./http_threads.ts";
-import { settlesWithin } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { databaseName, type OpenedDatabase, openForCommand } from "../open_database.ts";
 import { dropWritePermission } from "../permissions.ts";
@@ -139,7 +138,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   });
   const services = createServices(base, { parts, onBackgroundError, httpThreads: threadCount });
   const backupState = backups && (() => backups.state);
-  const sources = [processMetrics({ parts, backups: backupState, version, clock: Date.now })];
+  const sources = [processMetrics({ parts, services, backups: backupState, version, clock: Date.now })];
   const allMetrics = () => collectAll(sources);
   sources.push(server.start({ services, allMetrics, version }));
   const threads = await HttpThreads.start({

@@ -1,5 +1,6 @@
 // The database has two operations: read one statement, and write one batch. There are no interactive transactions, so no lock
 // is ever held across an await.
+import type { LastWrite } from "./write_state.ts";
 
 /** A value in a statement or row: null, text, or a finite number (integers up to 2^53−1). Bytes are passed as `unhex(?)`. */
 export type Value = null | number | string;
@@ -35,6 +36,8 @@ export type DatabaseSource =
 /** A database of either kind. */
 export interface Database {
   readonly source: DatabaseSource;
+  /** How the last write of any thread ended. A database that only reads has none. */
+  readonly lastWrite?: LastWrite;
   /**
    * Runs one statement that only reads. It sees all earlier acknowledged writes.
    *
@@ -63,13 +66,19 @@ export interface Database {
 
 /** What another thread needs to open the same database. Can be posted once, with `port` as a transferred object. */
 export type DatabaseShare =
-  | {
-    readonly kind: "file";
-    readonly path: string;
-    readonly port: MessagePort;
-    readonly signal: Int32Array<SharedArrayBuffer>;
+  & {
+    /** Of the {@linkcode WriteState}. */
+    readonly writes: SharedArrayBuffer;
   }
-  | (DatabaseSource & { readonly kind: "remote" });
+  & (
+    | {
+      readonly kind: "file";
+      readonly path: string;
+      readonly port: MessagePort;
+      readonly signal: Int32Array<SharedArrayBuffer>;
+    }
+    | (DatabaseSource & { readonly kind: "remote" })
+  );
 
 /** The database in the thread that opened it. */
 export interface MainDatabase extends Database {

@@ -7,14 +7,15 @@ export async function ping(database: Database): Promise<void> {
 }
 
 /**
- * Sets a row to the value it already has. Like any other write, this takes the lock, writes a page of the log and waits for
- * the disk.
+ * Changes a row and changes it back in one transaction. Like any other write, this takes the lock, writes a page of the log and
+ * waits for the disk. SQLite doesn't write a row that is set to the value it already has.
  *
  * @throws {DatabaseError} When the database rejects writes, or has no schema.
  */
 export async function checkWritable(database: Database): Promise<void> {
   const [result] = await database.write([
-    sql`UPDATE schema_migrations SET applied_at = applied_at WHERE number = 1`,
+    sql`UPDATE schema_migrations SET applied_at = applied_at + 1 WHERE number = 1`,
+    sql`UPDATE schema_migrations SET applied_at = applied_at - 1 WHERE number = 1`,
   ]);
   if (result?.changes !== 1) throw new DatabaseError("fault", "a write changed nothing");
 }

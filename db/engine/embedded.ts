@@ -21,6 +21,7 @@ import {
   type WriteOutcome,
   type WriterSignal,
 } from "./writer.ts";
+import { type LastWrite, WriteState } from "./write_state.ts";
 import type { OpenRequest, WriterRequest, WriterResponse } from "./writer_worker.ts";
 
 interface EmbeddedOptions {
@@ -66,12 +67,13 @@ export function openSharedFile(
   { onFatal }: Pick<EmbeddedOptions, "onFatal">,
 ): SharedDatabase {
   const reader = new Connection(share.path, { readOnly: true });
-  return new EmbeddedDatabase({ ...share, reader, onFatal });
+  return new EmbeddedDatabase({ ...share, writes: new WriteState(share.writes), reader, onFatal });
 }
 
 /** The main thread's side of the writer. */
 class WriterThread {
   readonly signal: WriterSignal = new Int32Array(new SharedArrayBuffer(4));
+  readonly writes = new WriteState();
   /** Resolves with the reason when the thread has died. */
   readonly died: Promise<string>;
   readonly #worker: Worker;
@@ -91,9 +93,8 @@ class WriterThread {
   async open({ path, isGuest }: { path: string; isGuest: boolean }): Promise<void> {
     const { port1: control } = this.#channel;
     const opened = this.#response();
-    this.#worker.postMessage({ path, isGuest, control, signal: this.signal } satisfies OpenRequest, [
-      control,
-    ]);
+    const { signal, writes: { buffer: writes } } = this;
+    this.#worker.postMessage({ path, isGuest, control, signal, writes } satisfies OpenRequest, [control]);
     const response = await opened;
     if (response.type === "open-failed") throw new DatabaseError(response.kind, response.message);
   }
@@ -135,6 +136,7 @@ interface PortOptions extends Pick<EmbeddedOptions, "path" | "onFatal"> {
   readonly reader: Connection;
   readonly port: MessagePort;
   readonly signal: WriterSignal;
+  readonly writes: WriteState;
 }
 
 class EmbeddedDatabase implements SharedDatabase {
@@ -142,6 +144,7 @@ class EmbeddedDatabase implements SharedDatabase {
   readonly #reader: Connection;
   readonly #port: MessagePort;
   readonly #signal: WriterSignal;
+  readonly #writes: WriteState;
   readonly #onFatal: EmbeddedOptions["onFatal"];
   /** Batches at the writer, in order. */
   readonly #waiting: Pick<PromiseWithResolvers<readonly WriteResult[]>, "resolve" | "reject">[] = [];
@@ -150,16 +153,21 @@ class EmbeddedDatabase implements SharedDatabase {
   #whenIdle: (() => void) | undefined;
   #dead: DatabaseError | undefined;
 
-  constructor({ path, reader, port, signal, onFatal }: PortOptions) {
+  constructor({ path, reader, port, signal, writes, onFatal }: PortOptions) {
     this.source = { kind: "file", path };
     this.#reader = reader;
     this.#port = port;
     this.#signal = signal;
+    this.#writes = writes;
     this.#onFatal = onFatal;
     port.onmessage = ({ data }: MessageEvent<PortResponse>) => {
       if (data.type === "fatal") this.die(data.message);
       else this.#settle(data.outcomes);
     };
+  }
+
+  get lastWrite(): LastWrite {
+    return this.#writes.last;
   }
 
   // deno-lint-ignore require-await -- reading is synchronous here; the interface is not
@@ -242,15 +250,18 @@ class MainEmbeddedDatabase extends EmbeddedDatabase implements MainDatabase {
   readonly #path: string;
   readonly #writer: WriterThread;
 
-  constructor({ writer, ...options }: Omit<PortOptions, "port" | "signal"> & { writer: WriterThread }) {
-    super({ ...options, port: writer.connect(), signal: writer.signal });
+  constructor(
+    { writer, ...options }: Omit<PortOptions, "port" | "signal" | "writes"> & { writer: WriterThread },
+  ) {
+    super({ ...options, port: writer.connect(), signal: writer.signal, writes: writer.writes });
     this.#path = options.path;
     this.#writer = writer;
     writer.died.then((message) => this.die(message));
   }
 
   share(): DatabaseShare {
-    return { kind: "file", path: this.#path, port: this.#writer.connect(), signal: this.#writer.signal };
+    const { signal, writes: { buffer: writes } } = this.#writer;
+    return { kind: "file", path: this.#path, port: this.#writer.connect(), signal, writes };
   }
 
   override async close(): Promise<void> {

@@ -67,7 +67,7 @@ export async function openReader(source: DatabaseSource): Promise<Database> {
 }
 
 /** Loads the driver only when it is needed: most servers use a file. */
-async function openRemoteDatabase(source: DatabaseSource & { kind: "remote" }) {
+async function openRemoteDatabase(source: DatabaseSource & { kind: "remote"; writes?: SharedArrayBuffer }) {
   const { openRemote } = await import("./remote.ts");
   return openRemote(source);
 }

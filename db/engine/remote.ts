@@ -18,11 +18,14 @@ import {
   type WriteOptions,
   type WriteResult,
 } from "./database.ts";
+import { WriteState } from "./write_state.ts";
 
 interface RemoteOptions {
   /** `libsql://`, `https://` or `http://`. */
   readonly url: string;
   readonly authToken: string | undefined;
+  /** Of another thread's {@linkcode WriteState}. */
+  readonly writes?: SharedArrayBuffer;
   /** The deadline of a request. */
   readonly timeoutMs?: number;
 }
@@ -47,6 +50,7 @@ export function openRemote(options: RemoteOptions): MainDatabase & SharedDatabas
     fetch(request, { signal, body: request.body?.pipeThrough(new TransformStream()) ?? null })
   );
   const limits = { read: pLimit(concurrentRequestsMax), write: pLimit(concurrentRequestsMax) };
+  const writes = new WriteState(options.writes);
   let waiting = 0;
   globalThis.addEventListener("unhandledrejection", ignoreUnusedRejection);
 
@@ -85,7 +89,10 @@ export function openRemote(options: RemoteOptions): MainDatabase & SharedDatabas
   const source = { kind: "remote", url: options.url, authToken: options.authToken } as const;
   return {
     source,
-    share: () => source,
+    share: () => ({ ...source, writes: writes.buffer }),
+    get lastWrite() {
+      return writes.last;
+    },
     fail: () => {},
     read,
     readFirst: async <T>(statement: Statement) => (await read<T>(statement))[0],
@@ -96,7 +103,11 @@ export function openRemote(options: RemoteOptions): MainDatabase & SharedDatabas
         "write",
         () => untilUnlocked(() => writer.batch(statements, "write"), { giveUpAt }),
         options,
-      );
+      ).catch((error: DatabaseError) => {
+        if (error.kind !== "constraint") writes.noteFailure(error.message);
+        throw error;
+      });
+      if (results.some(({ rowsAffected }) => rowsAffected > 0)) writes.noteSuccess();
       return results.map((result) => ({
         rows: rowObjects(result) as WriteResult["rows"],
         changes: result.rowsAffected,

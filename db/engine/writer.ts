@@ -5,6 +5,7 @@ import { messageOf } from "../../domain/errors.ts";
 import { commitFillMs } from "../../domain/limits.ts";
 import type { Connection } from "./connection.ts";
 import { DatabaseError, type DatabaseErrorKind, type Statement, type WriteResult } from "./database.ts";
+import { WriteState } from "./write_state.ts";
 
 /** One number, which {@linkcode send} raises. The writer sleeps while it stays the same. */
 export type WriterSignal = Int32Array<SharedArrayBuffer>;
@@ -68,11 +69,13 @@ const outOfSpace = /^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)\b/;
 const savepoint = { sql: "SAVEPOINT batch", args: [] };
 const rollBackToSavepoint = { sql: "ROLLBACK TO batch", args: [] };
 const releaseSavepoint = { sql: "RELEASE batch", args: [] };
+const countChanges = { sql: "SELECT total_changes() AS changes", args: [] };
 
 /** Writes the batches of all threads. */
 export class Writer {
   readonly #connection: Connection;
   readonly #fillMs: number;
+  readonly #writes: WriteState;
   readonly #clients: Client[] = [];
   /** How often a client had its turn. */
   #turns = 0;
@@ -80,11 +83,15 @@ export class Writer {
 
   /**
    * @param connection The writing connection.
-   * @param options `fillMs`: how long a transaction accepts more batches.
+   * @param options `fillMs`: how long a transaction accepts more batches. `writes`: where to note its outcome.
    */
-  constructor(connection: Connection, { fillMs = commitFillMs }: { fillMs?: number } = {}) {
+  constructor(
+    connection: Connection,
+    { fillMs = commitFillMs, writes = new WriteState() }: { fillMs?: number; writes?: WriteState } = {},
+  ) {
     this.#connection = connection;
     this.#fillMs = fillMs;
+    this.#writes = writes;
   }
 
   /** Accepts {@linkcode BatchRequest}s from a port, and responds with {@linkcode PortResponse}s. */
@@ -96,6 +103,7 @@ export class Writer {
   commit(): boolean {
     let next = this.#next();
     if (next === undefined) return false;
+    const changesBefore = this.#changes();
     let step: "begin" | "batches" | "commit" = "begin";
     try {
       // Takes the lock, so that only this statement can be "busy".
@@ -108,8 +116,11 @@ export class Writer {
       }
       step = "commit";
       this.#connection.exec("COMMIT");
+      // A commit without changes writes nothing, so it also succeeds on a full disk.
+      if (this.#changes() > changesBefore) this.#writes.noteSuccess();
     } catch (error) {
       const failed = failure(error);
+      this.#writes.noteFailure(failed.message);
       const unknown = step === "begin" ? null : this.#rollBack(failed, { isCommit: step === "commit" });
       if (unknown !== null) {
         this.#stop(unknown);
@@ -122,6 +133,11 @@ export class Writer {
     }
     this.#respond();
     return true;
+  }
+
+  /** Counts the rows that this connection has ever changed. */
+  #changes(): number {
+    return (this.#connection.first(countChanges) as { changes: number }).changes;
   }
 
   /** @returns The next batch: ports are taken in turn. */

@@ -4,6 +4,7 @@ import { checkpointBusyTimeoutMs } from "../../domain/limits.ts";
 import { Connection, filesReleased } from "./connection.ts";
 import { DatabaseError, type DatabaseErrorKind } from "./database.ts";
 import { receive, Writer, type WriterSignal } from "./writer.ts";
+import { WriteState } from "./write_state.ts";
 
 /** The first message to the thread. */
 export interface OpenRequest {
@@ -12,6 +13,8 @@ export interface OpenRequest {
   /** For {@linkcode WriterRequest}s. */
   readonly control: MessagePort;
   readonly signal: WriterSignal;
+  /** Of the {@linkcode WriteState}. */
+  readonly writes: SharedArrayBuffer;
 }
 
 /** `connect`: a port for the batches of one thread. */
@@ -31,8 +34,8 @@ interface WorkerScope {
 }
 
 /** Writes until the main thread sends `close`. Never returns to the event loop meanwhile. */
-function serve(connection: Connection, { control, signal }: OpenRequest): void {
-  const writer = new Writer(connection);
+function serve(connection: Connection, { control, signal, writes }: OpenRequest): void {
+  const writer = new Writer(connection, { writes: new WriteState(writes) });
   for (;;) {
     const messages = Atomics.load(signal, 0);
     for (let request; (request = receive<WriterRequest>(control)) !== undefined;) {

@@ -169,6 +169,27 @@ Deno.test({
 });
 
 Deno.test({
+  name: "check reports a full disk next to a running server",
+  ignore: !mayMount(),
+  fn: async () => {
+    const disk = mountSmallDisk(8 * 1024 * 1024);
+    try {
+      await inPlace(async ({ start, problems }) => {
+        await start();
+        assert.equal((await problems()).found["Database"], undefined);
+        disk.fill();
+        const { found } = await problems();
+        assert.match(found["Database"] ?? "", /^wrong: .*disk is full/);
+        disk.makeRoom();
+        assert.equal((await problems()).found["Database"], undefined);
+      }, disk.folder);
+    } finally {
+      disk.unmount();
+    }
+  },
+});
+
+Deno.test({
   name: "check signs in to the mail server, sends nothing, and reports rejections without the password",
   ignore: smtpTlsMissing(),
   fn: () =>

@@ -1,9 +1,17 @@
-// Tests a full disk: writes return 503, reads continue, writes resume when there is space, and a kill loses nothing.
+// Tests a full disk: writes and /health/ready return 503, reads continue, writes resume when there is space, and a kill loses nothing.
 import assert from "node:assert/strict";
 import { Ledger, type SentRequest } from "../support/ledger.ts";
 import { type LoadOptions, repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/load.ts";
 import { poll } from "../support/poll.ts";
-import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+import {
+  hasStarted,
+  httpThreads,
+  isReady,
+  killProgram,
+  type Program,
+  startProgram,
+} from "../support/program.ts";
+import { untilReadiness } from "../support/threads.ts";
 import { faultRandom, type Random } from "../support/random.ts";
 import {
   limitFileSize,
@@ -25,6 +33,8 @@ interface Situation {
   /** Sends single records and batches, and asserts that each gets a 503. */
   assertWritesFail(): Promise<void>;
   assertReadsWork(): Promise<void>;
+  /** Waits until every thread is ready, or isn't for the reason. */
+  untilReadiness(reason: string | null): Promise<void>;
   killAndStart(): Promise<void>;
 }
 
@@ -76,10 +86,14 @@ async function inSituation(
         assert.equal(usage.status, 200);
         assert((await usage.json()).data.length > 0);
       },
+      async untilReadiness(reason) {
+        const count = Number(threads[(starts - 1) % threads.length]);
+        await untilReadiness(program.baseUrl, { threads: count, reason });
+      },
       async killAndStart() {
         await killProgram(program);
         program = start();
-        await isReady(program);
+        await hasStarted(program);
       },
     };
     await situation.recordUntilAnswered(50);
@@ -144,7 +158,7 @@ function logBytes({ path }: Situation): number {
 }
 
 diskTest(
-  "returns 503 for writes on a full disk, still reads and starts, and resumes writes when there is space",
+  "is not ready on a full disk, still reads and starts, and resumes writes when there is space",
   16 * 1024 * 1024,
   async (situation, disk) => {
     const { pid } = situation.program;
@@ -152,17 +166,22 @@ diskTest(
       disk.fill();
       await situation.assertWritesFail();
       await situation.assertReadsWork();
+      await situation.untilReadiness("disk_full");
       await situation.assertWritesFail();
       disk.makeRoom();
+      if (n === 0) await situation.untilReadiness(null);
       await situation.recordUntilAnswered(50);
+      await situation.untilReadiness(null);
     }
     assert.equal(situation.program.pid, pid);
     disk.fill();
     await situation.assertWritesFail();
     await situation.killAndStart();
+    await situation.untilReadiness("disk_full");
     await situation.assertReadsWork();
     await situation.assertWritesFail();
     disk.makeRoom();
+    await situation.untilReadiness(null);
     await situation.recordUntilAnswered(50);
   },
 );
@@ -200,7 +219,9 @@ for (const threads of httpThreads) {
       limitFileSize(pid, logBytes(situation));
       await situation.assertWritesFail();
       await situation.assertReadsWork();
+      await situation.untilReadiness("write_failed");
       limitFileSize(pid, "unlimited");
+      await situation.untilReadiness(null);
       await situation.recordUntilAnswered(50);
       assert.equal(situation.program.pid, pid);
     },

@@ -115,8 +115,20 @@ export async function killProgram(program: Program): Promise<void> {
   await program.ended();
 }
 
-/** Waits until a program responds. @throws When it exits instead, or with its last response and its output. */
+/** Waits until a program is ready. @throws When it exits instead, or with its last response and its output. */
 export async function isReady(program: Program): Promise<void> {
+  await untilReadiness(program, ({ ok }) => ok);
+}
+
+/** Waits until a program has started, even if it can't write. @throws As {@linkcode isReady}. */
+export async function hasStarted(program: Program): Promise<void> {
+  await untilReadiness(program, ({ ok }, text) => ok || /"reason":"(?!starting)/.test(text));
+}
+
+async function untilReadiness(
+  program: Program,
+  isEnough: (response: Response, text: string) => boolean,
+): Promise<void> {
   let ended: number | undefined;
   let last = "nothing";
   program.ended().then((code) => ended = code);
@@ -124,8 +136,9 @@ export async function isReady(program: Program): Promise<void> {
     if (ended !== undefined) throw new Error(`the program exited with ${ended}:\n${program.output()}`);
     const response = await fetch(`${program.baseUrl}/health/ready`).catch((error) => last = String(error));
     if (typeof response === "string") return false;
-    last = `${response.status} ${await response.text()}`;
-    return response.ok;
+    const text = await response.text();
+    last = `${response.status} ${text}`;
+    return isEnough(response, text);
   };
   await poll(ask).catch((error) => {
     throw new Error(`not ready: ${last}\n${program.output()}`, { cause: error });

@@ -1,4 +1,5 @@
 // The HTTP threads of a running program, told apart by the requests that each counts.
+import assert from "node:assert/strict";
 import { connectTo, requestText } from "./connection.ts";
 import { poll } from "./poll.ts";
 
@@ -22,6 +23,21 @@ export async function sendOnce(
   await poll(() => connection.isClosed());
   connection.close();
   return connection.received();
+}
+
+/** Waits until every thread is ready, or isn't for the reason, and asserts that every thread is alive. */
+export async function untilReadiness(
+  baseUrl: string,
+  { threads, reason }: { threads: number; reason: string | null },
+): Promise<void> {
+  const wanted = reason === null ? '"status":"ok"' : `"reason":"${reason}"`;
+  await poll(async () => {
+    const responses = await sendToAll(baseUrl, "/health/ready", { threads });
+    return responses.every((response) => response.includes(wanted));
+  });
+  for (const response of await sendToAll(baseUrl, "/health/live", { threads })) {
+    assert.match(response, /^HTTP\/1\.1 200 /);
+  }
 }
 
 /** Sends a request over new connections until each thread has handled one. @returns All responses in wire format. */

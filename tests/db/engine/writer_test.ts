@@ -6,6 +6,7 @@ import Sqlite from "libsql";
 import { Connection } from "../../../db/engine/connection.ts";
 import { sql, type Statement } from "../../../db/engine/database.ts";
 import { type BatchRequest, type PortResponse, receive, Writer } from "../../../db/engine/writer.ts";
+import { WriteState } from "../../../db/engine/write_state.ts";
 import { embeddedTestDatabase } from "../../support/database.ts";
 
 const note = (text: string) => sql`INSERT INTO notes VALUES (${text})`;
@@ -32,8 +33,9 @@ class TestWriter extends Writer {
   private constructor(
     readonly connection: Connection,
     { fillMs, place, dispose }: { fillMs: number; place: string; dispose: () => Promise<void> },
+    readonly state = new WriteState(),
   ) {
-    super(connection, { fillMs });
+    super(connection, { fillMs, writes: state });
     this.#file = new Sqlite(place);
     this.#dispose = dispose;
     connection.exec("CREATE TABLE notes (text TEXT NOT NULL UNIQUE) STRICT");
@@ -126,6 +128,25 @@ Deno.test("acknowledges nothing of a transaction that SQLite has rolled back, an
   writer.commit();
   assert.deepEqual(writer.received(), [[], [], ["written"], []]);
   assert.deepEqual(writer.notes(), ["kept"]);
+});
+
+Deno.test("notes why a write failed until something is written", async () => {
+  await using writer = await TestWriter.create();
+  assert.deepEqual(writer.state.last, { problem: null, succeededAt: 0 });
+  writer.connection.exec("PRAGMA max_page_count = 100");
+  writer.send(0, tooLarge);
+  writer.commit();
+  assert.deepEqual(writer.state.last, { problem: "disk_full", succeededAt: 0 });
+  // A batch without changes doesn't show that the disk has space.
+  writer.send(1, sql`SELECT 1`);
+  writer.commit();
+  assert.equal(writer.state.last.problem, "disk_full");
+  const before = Date.now();
+  writer.send(2, note("a"));
+  writer.commit();
+  const { problem, succeededAt } = writer.state.last;
+  assert.equal(problem, null);
+  assert(succeededAt >= before && succeededAt <= Date.now());
 });
 
 Deno.test("tells all ports when the outcome is unknown, and writes nothing more", async () => {

@@ -8,6 +8,7 @@ import { repeatAll, sendRequest, signUpForLoad, startLoad } from "../../support/
 import { poll } from "../../support/poll.ts";
 import { httpThreads, isReady, killProgram, startProgram, withThreadCounts } from "../../support/program.ts";
 import { faultRandom } from "../../support/random.ts";
+import { untilReadiness } from "../../support/threads.ts";
 import { checkAllUsage, storedInFile } from "../../support/stored_usage.ts";
 
 /** A server with some acknowledged usage, and the ledger of it. */
@@ -16,6 +17,7 @@ interface Situation {
   hold(options?: { forMs?: number }): Promise<HeldLock>;
   readonly ledger: Ledger;
   readonly baseUrl: string;
+  readonly threads: number;
   /** Sends new single records and batches at the same time. @returns For each, whether it succeeded. */
   record(singles: number, batches?: number): Promise<boolean>[];
   /** Reads 20 times in sequence, and asserts that the lock was held all the time. */
@@ -46,6 +48,7 @@ async function inSituation(
       hold: async (options) => lock = await holdLock(path, options),
       ledger,
       baseUrl,
+      threads: Number(HTTP_THREADS),
       record: (singles, batches = 0) => [
         ...Array.from({ length: singles }, () => send(ledger.newSingle())),
         ...Array.from({ length: batches }, () => send(ledger.newBatch(20))),
@@ -103,7 +106,7 @@ lockTest(
 
 lockTest(
   "returns 503 for writes that wait too long for the lock, then resumes, and a kill loses nothing",
-  async ({ hold, baseUrl, ledger, record, readsMeanwhile }) => {
+  async ({ hold, baseUrl, threads, ledger, record, readsMeanwhile }) => {
     const lock = await hold();
     const startedAt = performance.now();
     const refused = record(40, 5);
@@ -116,8 +119,10 @@ lockTest(
     const tookMs = performance.now() - startedAt;
     assert(tookMs < 2 * databaseBusyTimeoutMs, `the last rejection took ${tookMs} ms`);
     await readsMeanwhile(lock);
+    await untilReadiness(baseUrl, { threads, reason: "database_locked" });
     const delayed = record(20, 5);
     await lock.release();
+    await untilReadiness(baseUrl, { threads, reason: null });
     assert((await Promise.all(delayed)).every((isAnswered) => isAnswered), "writes didn't resume");
     // Resend the rejected records with the same keys, together with new ones.
     const repeats = ledger.unanswered.splice(0);

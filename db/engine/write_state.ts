@@ -1,0 +1,46 @@
+// Remembers how the last write ended, in memory that all threads share.
+
+/** Why writes fail. `write_failed`: for any other reason, such as a quota or an unreachable server. */
+export type WriteProblem = "disk_full" | "database_locked" | "write_failed";
+
+/** How the last write ended. */
+export interface LastWrite {
+  /** Why it failed; null if it succeeded, or if there was none. */
+  readonly problem: WriteProblem | null;
+  /** The time of the last success, in milliseconds since 1970; 0 for none. */
+  readonly succeededAt: number;
+}
+
+const problems: readonly LastWrite["problem"][] = [null, "disk_full", "database_locked", "write_failed"];
+const problemCell = 0;
+const timeCell = 1;
+
+/** The state that all threads of a program share. */
+export class WriteState {
+  readonly #cells: BigInt64Array<SharedArrayBuffer>;
+
+  /** @param buffer Of another thread's state. */
+  constructor(readonly buffer = new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT)) {
+    this.#cells = new BigInt64Array(buffer);
+  }
+
+  get last(): LastWrite {
+    const problem = problems[Number(Atomics.load(this.#cells, problemCell))] ?? null;
+    return { problem, succeededAt: Number(Atomics.load(this.#cells, timeCell)) };
+  }
+
+  noteSuccess(): void {
+    Atomics.store(this.#cells, timeCell, BigInt(Date.now()));
+    Atomics.store(this.#cells, problemCell, 0n);
+  }
+
+  /** @param message Of a `DatabaseError`, which starts with SQLite's result code. */
+  noteFailure(message: string): void {
+    Atomics.store(this.#cells, problemCell, BigInt(problems.indexOf(problemOf(message))));
+  }
+}
+
+function problemOf(message: string): WriteProblem {
+  if (/^SQLITE_(FULL|IOERR_SHMSIZE)\b/.test(message)) return "disk_full";
+  return /^SQLITE_(BUSY|LOCKED)/.test(message) ? "database_locked" : "write_failed";
+}

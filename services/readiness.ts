@@ -1,0 +1,59 @@
+// Finds out whether the program can do its work now, for health checks.
+import type { Database } from "../db/engine/database.ts";
+import { checkWritable, ping } from "../db/engine/diagnostics.ts";
+import type { WriteProblem } from "../db/engine/write_state.ts";
+import { readinessRecoveryWrites, readinessWaitMs, readinessWriteAgeMaxMs } from "../domain/check_limits.ts";
+import type { BaseContext } from "./base_context.ts";
+import { settlesWithin } from "./sleep.ts";
+
+/** Why the program isn't ready. `write_delayed`: a write has been waiting for longer than a health check does. */
+export const unreadyReasons = [
+  "starting",
+  "stopping",
+  "database_unavailable",
+  "disk_full",
+  "database_locked",
+  "write_failed",
+  "write_delayed",
+] as const;
+
+export type UnreadyReason = typeof unreadyReasons[number];
+
+/** Checks whether the database can be read and written. Each thread has its own. */
+export class DatabaseReadiness {
+  readonly #database: Database;
+  readonly #clock: () => number;
+  #writing: Promise<WriteProblem | null> | undefined;
+
+  constructor({ database, clock }: Pick<BaseContext, "database" | "clock">) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  /**
+   * Writes only if the last write failed or was long ago: while others write, a check costs nothing. Concurrent checks share
+   * their writes.
+   *
+   * @returns Null if the database can be read and written.
+   */
+  async unreadyReason(): Promise<UnreadyReason | null> {
+    if (!await ping(this.#database).then(() => true, () => false)) return "database_unavailable";
+    const { problem = null, succeededAt = 0 } = this.#database.lastWrite ?? {};
+    const ageMs = this.#clock() - succeededAt;
+    // A time in the future is from before the clock was set back.
+    if (problem === null && ageMs >= 0 && ageMs < readinessWriteAgeMaxMs) return null;
+    const count = problem === null && succeededAt > 0 ? 1 : readinessRecoveryWrites;
+    const writing = this.#writing ??= this.#write(count).finally(() => this.#writing = undefined);
+    return await settlesWithin(readinessWaitMs, writing) ? await writing : problem ?? "write_delayed";
+  }
+
+  /** @returns Why nothing can be written, or null. */
+  async #write(count: number): Promise<WriteProblem | null> {
+    try {
+      for (let n = 0; n < count; n++) await checkWritable(this.#database);
+      return null;
+    } catch {
+      return this.#database.lastWrite?.problem ?? "write_failed";
+    }
+  }
+}
