@@ -7,6 +7,7 @@ import { proxyBlock } from "../proxy/configuration.ts";
 import { CommandError, exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { checkDatabase } from "./database.ts";
+import { withLocalhostNames } from "./localhost_names.ts";
 import { checkMail } from "./mail.ts";
 import { checkPublicAddress, isServerRunning } from "./public_address.ts";
 import { checkSettingNames } from "./setting_names.ts";
@@ -36,16 +37,18 @@ export async function checkCommand(args: readonly string[], environment: Setting
 }
 
 async function runChecks(config: Config, environment: Settings): Promise<CheckResult[]> {
-  const isRunning = isServerRunning(config);
-  const parts = await Promise.all([
-    [{ about: "Settings", verdict: "ok", saw: "All settings are valid." } as const],
-    checkSettingNames(environment),
-    checkSettings(config),
-    checkDatabase(config, { isRunning }),
-    checkMail(config).then((result) => [result]),
-    checkPublicAddress(config, { isRunning }),
-  ]);
-  return parts.flat();
+  return await withLocalhostNames(async (send) => {
+    const isRunning = isServerRunning(config, send);
+    const parts = await Promise.all([
+      [{ about: "Settings", verdict: "ok", saw: "All settings are valid." } as const],
+      checkSettingNames(environment),
+      checkSettings(config),
+      checkDatabase(config, { isRunning }),
+      checkMail(config).then((result) => [result]),
+      checkPublicAddress(config, { isRunning, send }),
+    ]);
+    return parts.flat();
+  });
 }
 
 function asJson(results: readonly CheckResult[], config: Config): string {

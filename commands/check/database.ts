@@ -8,6 +8,7 @@ import { checkWritable, readDatabaseSeconds } from "../../db/engine/diagnostics.
 import { checkSchema, MigrationError } from "../../db/engine/migrate.ts";
 import { openDatabase } from "../../db/engine/open.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
+import { shellWord } from "../../domain/shell_word.ts";
 import { checkFreeBytesMin, checkFreeBytesWarningMin } from "../../domain/check_limits.ts";
 import { checkClock, inTime, reasonOf } from "./time.ts";
 
@@ -53,7 +54,10 @@ async function missingResult(
       saw,
       "The first start creates it. If it should already exist, check DATABASE_URL and the current folder.",
     )
-    : result.wrong(`${saw} Its folder does not exist either.`, `Create ${folderOf(path)}`);
+    : result.wrong(
+      `${saw} Its folder does not exist either.`,
+      `mkdir -p ${shellWord(resolve(folderOf(path)))}`,
+    );
 }
 
 /** Checks what only an open database can show. */
@@ -120,7 +124,7 @@ function checkMode(path: string, { mode, uid }: Deno.FileInfo): CheckResult[] {
   const bits = mode & 0o777;
   if ((bits & 0o077) !== 0) {
     const saw = `Its mode is 0${bits.toString(8)}: other users of this machine can access it.`;
-    results.push(file.warning(saw, `chmod 600 ${path}`));
+    results.push(file.warning(saw, `chmod 600 ${shellWord(path)}`));
   }
   const ownUid = Deno.uid();
   if (ownUid !== uid) {

@@ -13,7 +13,7 @@ import { checkClock, type ClockReading, reasonOf } from "./time.ts";
 const publicAddress = resultsOf("Public address", { isForProxy: true });
 
 /** @returns Whether a server responds on the configured port, bypassing any proxy. */
-export async function isServerRunning(config: PublicSettings, send: Send = fetch): Promise<boolean> {
+export async function isServerRunning(config: PublicSettings, send: Send): Promise<boolean> {
   if (config.port === 0) return false;
   try {
     const response = await withoutBody(request(send, `http://${upstreamOf(config)}/health/ready`));
@@ -26,16 +26,15 @@ export async function isServerRunning(config: PublicSettings, send: Send = fetch
 /**
  * Checks what a browser would see.
  *
- * @param options `isRunning`: whether the server responds without a proxy. `send`: used instead of `fetch`.
+ * @param options `isRunning`: whether the server responds without a proxy. `send`: sends the requests.
  */
 export async function checkPublicAddress(
   config: PublicSettings,
-  options: { isRunning: Promise<boolean>; send?: Send },
+  options: { isRunning: Promise<boolean>; send: Send },
 ): Promise<CheckResult[]> {
   const { origin } = config.baseUrl;
   const limit = pLimit(checkRequestsAtOnceMax);
-  const plain = options.send ?? fetch;
-  const send: Send = (address, init) => limit(() => request(plain, address, init));
+  const send: Send = (address, init) => limit(() => request(options.send, address, init));
   const askedAt = Date.now();
   let ready: Response;
   try {
@@ -79,9 +78,23 @@ async function unreachableResult(
   const saw = `${config.baseUrl.origin} is not reachable: ${reason}`;
   const upstream = upstreamOf(config);
   if (await isRunning) {
+    // Neither a certificate nor a name comes from the configuration that the command prints.
+    if (/invalid peer certificate/.test(reason)) {
+      return resultsOf("Public address").wrong(
+        saw,
+        `The server itself responds at ${upstream}. Install a valid certificate for ${config.baseUrl.hostname}. For your ` +
+          "own certificate authority, run this command with DENO_CERT=/path/to/authority.pem.",
+      );
+    }
+    if (/dns error/.test(reason)) {
+      return resultsOf("Public address").wrong(
+        saw,
+        `The server itself responds at ${upstream}. Add ${config.baseUrl.hostname} to DNS.`,
+      );
+    }
     return publicAddress.wrong(
       saw,
-      `The server itself responds at ${upstream}. Check DNS, the certificate and the proxy.`,
+      `The server itself responds at ${upstream}. Check the proxy, and the address that DNS has for it.`,
     );
   }
   return resultsOf("Public address").warning(

@@ -10,6 +10,20 @@ const nameCharactersMin = 7;
 const typoCharactersMin = 11;
 const typosMax = 2;
 
+/** Words that people use for each other. */
+const synonyms = [
+  ["URL", "URI", "DSN"],
+  ["DIR", "FOLDER", "PATH"],
+  ["DATABASE", "DB"],
+  ["MAIL", "EMAIL", "SMTP"],
+  ["TOKEN", "KEY", "SECRET", "PASSWORD"],
+  ["KEEP", "RETAIN", "RETENTION"],
+  ["THREAD", "WORKER"],
+  ["TIMEZONE", "TZ"],
+] as const;
+/** Shorter words begin too many others. */
+const wordCharactersMin = 3;
+
 /** @returns A warning for each variable that resembles a setting, if that setting itself is not set. */
 export function checkSettingNames(environment: Settings): CheckResult[] {
   const isSet = (name: string) => (environment[name] ?? "").trim() !== "";
@@ -24,14 +38,25 @@ export function checkSettingNames(environment: Settings): CheckResult[] {
   });
 }
 
-/** Ignores our prefix, case, separators and plurals, and allows for typos in long names. */
+/** Ignores our prefix, case, separators and plurals, allows for other words, and in long names for typos. */
 function resembles(name: string, setting: string): boolean {
-  const [given, wanted] = [name, setting].map((text) =>
-    text.toUpperCase().replace(/^GATEHOUSE_/, "").replaceAll(/[^A-Z]/g, "").replace(/IES$/, "Y").replace(
-      /S$/,
-      "",
-    )
-  ) as [string, string];
-  return given === wanted ||
+  const [givenWords, wantedWords] = [wordsOf(name), wordsOf(setting)];
+  const [given, wanted] = [givenWords.join(""), wantedWords.join("")];
+  const isReworded = givenWords.length === wantedWords.length &&
+    givenWords.every((word, n) => isSameWord(word, wantedWords[n] ?? ""));
+  return given === wanted || isReworded ||
     (wanted.length >= typoCharactersMin && leven(given, wanted, { maxDistance: typosMax + 1 }) <= typosMax);
+}
+
+/** @returns The words of a name in the singular. */
+function wordsOf(name: string): string[] {
+  return name.toUpperCase().replace(/^GATEHOUSE_/, "").split(/[^A-Z]+/)
+    .map((word) => word.replace(/IES$/, "Y").replace(/S$/, "")).filter((word) => word !== "");
+}
+
+/** True for synonyms, and for a word and its abbreviation, such as DIRECTORY and DIR. */
+function isSameWord(one: string, other: string): boolean {
+  const [short, long] = one.length < other.length ? [one, other] : [other, one];
+  return (short.length >= wordCharactersMin && long.startsWith(short)) || one === other ||
+    synonyms.some((group) => [one, other].every((word) => (group as readonly string[]).includes(word)));
 }

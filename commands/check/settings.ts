@@ -94,7 +94,7 @@ function checkOrigin(origin: AllowedOrigin, { baseUrl, cookieDomain }: CheckedSe
 }
 
 function checkTrustedProxies(config: CheckedSettings): CheckResult {
-  const result = resultsOf("TRUSTED_PROXIES", { isForProxy: true });
+  const result = resultsOf("TRUSTED_PROXIES");
   const { trustedProxies, host, baseUrl, port } = config;
   if (trustedProxies.some(([, bits]) => bits === 0)) {
     return result.wrong(

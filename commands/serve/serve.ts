@@ -1,6 +1,7 @@
 // `gatehouse serve`: opens the database, listens, and on SIGTERM or SIGINT finishes requests in progress and ends.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config, Settings } from "../../config.ts";
+import { missingFolder } from "../../db/engine/data_file.ts";
 import { messageOf } from "../../domain/errors.ts";
 import {
   limitNoticesIntervalMs,
@@ -103,9 +104,9 @@ async function openBackupSchedule(
     await schedule.checkFolder();
     return schedule;
   } catch (error) {
-    throw new SettingsError(
-      `BACKUP_DIR: cannot write to ${JSON.stringify(plan.folder)}: ${messageOf(error)}`,
-    );
+    const problem = missingFolder(plan.folder) ??
+      `cannot write to ${JSON.stringify(plan.folder)}: ${messageOf(error)}`;
+    throw new SettingsError(`BACKUP_DIR: ${problem}`);
   }
 }
 

@@ -1,7 +1,8 @@
 // Finds, creates, locks and measures the data file.
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { DatabaseTarget } from "../../config.ts";
 import { messageOf } from "../../domain/errors.ts";
+import { shellWord } from "../../domain/shell_word.ts";
 import { initializeDataFile } from "./connection.ts";
 import { DatabaseError } from "./database.ts";
 
@@ -21,12 +22,34 @@ export function createIfMissing(path: string, create: MissingFile): void {
       throw new DatabaseError("fault", message);
     }
     if (create === "folder") Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    if (!exists) createFile(path);
-    // Fails with a clear reason, where SQLite only has a number.
+    if (!exists) {
+      requireFolder(dirname(path));
+      createFile(path);
+    } // Fails with a clear reason, where SQLite only has a number.
     else Deno.openSync(path, { read: true, write: true }).close();
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
     throw new DatabaseError("fault", `cannot open ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** @throws {DatabaseError} When the folder doesn't exist. */
+function requireFolder(folder: string): void {
+  const problem = missingFolder(folder);
+  if (problem !== null) {
+    throw new DatabaseError("fault", `${problem}, or check DATABASE_URL and the current folder`);
+  }
+}
+
+/** @returns That a folder doesn't exist, with the command that creates it; null if it exists or can't be looked at. */
+export function missingFolder(folder: string): string | null {
+  try {
+    Deno.statSync(folder);
+    return null;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) return null;
+    const path = resolve(folder);
+    return `the folder ${path} doesn't exist; create it with mkdir -p ${shellWord(path)}`;
   }
 }
 

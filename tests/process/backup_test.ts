@@ -303,7 +303,7 @@ Deno.test("doesn't start with unusable settings for scheduled backups", () =>
       assertRejected(await runCommand({ folder, env }, "serve"), 78, words);
     await rejected(
       { BACKUP_DIR: "missing" },
-      /^BACKUP_DIR: cannot write to "missing": no such file or directory\n$/,
+      /^BACKUP_DIR: the folder (\/\S+\/missing) doesn't exist; create it with mkdir -p \1\n$/,
     );
     await rejected({ BACKUP_DIR: ".", BACKUP_EVERY_HOURS: "0" }, /^BACKUP_EVERY_HOURS: .*, got "0"/);
     await rejected(

@@ -277,6 +277,59 @@ Deno.test("check reports a proxy that removes headers and has a wrong clock, and
     }
   }));
 
+Deno.test("check finds names below localhost, which no resolver has to know", () =>
+  inPlace(async ({ port, start, problems }) => {
+    const env = {
+      BASE_URL: `http://auth.acme.localhost:${port}`,
+      COOKIE_DOMAIN: ".acme.localhost",
+      ALLOWED_ORIGINS: `http://tiles.acme.localhost:3001`,
+    };
+    await start(env);
+    assert.deepEqual(await problems(env), { status: 0, found: {} });
+  }));
+
+Deno.test({
+  name: "check reports an invalid certificate, and prints no configuration for a proxy",
+  ignore: smtpTlsMissing(),
+  fn: () =>
+    inPlace(async ({ port, start, check }) => {
+      const authority = await testAuthority();
+      const certificate = await authority.certify("auth.acme.localhost");
+      const proxy = Deno.serve(
+        { hostname: "127.0.0.1", port: 0, onListen() {}, ...certificate },
+        (request) => {
+          const { pathname, search } = new URL(request.url);
+          const headers = new Headers(request.headers);
+          headers.set("x-forwarded-for", "192.0.2.1");
+          const { method, body } = request;
+          return fetch(`http://127.0.0.1:${port}${pathname}${search}`, {
+            method,
+            body,
+            headers,
+            redirect: "manual",
+          });
+        },
+      );
+      const env = {
+        BASE_URL: `https://auth.acme.localhost:${proxy.addr.port}`,
+        TRUSTED_PROXIES: "127.0.0.1",
+      };
+      try {
+        await start(env);
+        const unknown = await check(env);
+        assert.equal(unknown.status, 1);
+        assert.match(unknown.stdout, /^wrong +Public address .* is not reachable: .*UnknownIssuer$/m);
+        assert.match(unknown.stdout, /→ .*certificate for auth\.acme\.localhost\..*DENO_CERT=/);
+        assert.doesNotMatch(unknown.stdout, /reverse_proxy|proxy_pass/);
+        const known = await check({ ...env, DENO_CERT: authority.certPath });
+        assert.match(known.stdout, /^ok +Public address .*reaches the server/m);
+      } finally {
+        await proxy.shutdown();
+        await authority.dispose();
+      }
+    }),
+});
+
 Deno.test({
   name: "check writes to a libSQL server, reads its clock, and reports when it is down",
   ignore: sqldMissing() !== null,

@@ -143,7 +143,12 @@ Deno.test("doesn't start with an unusable database, and prints one line", () =>
     for (
       const [url, words] of [
         ["file:./letter.db", /letter\.db: .*not a database/],
-        ["file:./missing/data.db", /missing\/data\.db: cannot open/],
+        [
+          "file:./missing/data.db",
+          /the folder (\/\S+\/missing) doesn't exist; create it with mkdir -p \1, or check DATABASE_URL/,
+        ],
+        ["file:./my data/data.db", /create it with mkdir -p '\/\S+\/my data', or/],
+        ["file:./letter.db/data.db", /letter\.db\/data\.db: cannot open .*not a directory/i],
         ["file:./empty.db", /empty\.db: the file is empty/],
         ["http://127.0.0.1:1", /127\.0\.0\.1:1: /],
       ] as const
