@@ -68,7 +68,7 @@ export function startCommand(
   command: string,
   options: { cwd: string; env?: Readonly<Record<string, string>> },
 ): RunningCommand {
-  const line = command.trim();
+  const line = command.trim().replaceAll(/\\\n\s*/g, "");
   if (line.includes("\n")) throw new Error(`more than one line: ${line}`);
   const child = new Deno.Command("sh", {
     args: ["-c", `exec env ${line}`],
