@@ -148,7 +148,7 @@ Deno.test({
   sanitizeResources: false,
   fn: () =>
     withProducts(
-      ["gatehouse", "notes", "tasks"].map((name) => `${name} on a subdomain`),
+      ["gatehouse on a subdomain", "notes on a subdomain", "tasks on a subdomain"],
       async ({ at, page, errors }) => {
         await signUp(page, at("8000", "auth.acme.localhost"));
         const cookies = (await page.context().cookies()).filter(({ name }) => name === "access_token");
