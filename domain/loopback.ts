@@ -5,3 +5,10 @@ export function isLoopbackHost(host: string): boolean {
   return /^(.*\.)?localhost$/.test(host) || host === "[::1]" || host === "::1" ||
     /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 }
+
+/** @returns The addresses that a loopback host has, IPv6 with brackets; null for any other host. */
+export function loopbackAddresses(host: string): readonly string[] | null {
+  if (!isLoopbackHost(host)) return null;
+  if (host.endsWith("localhost")) return ["127.0.0.1", "[::1]"];
+  return [host === "::1" ? "[::1]" : host];
+}

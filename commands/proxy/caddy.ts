@@ -1,4 +1,5 @@
 // The configuration for Caddy, which obtains certificates, redirects from http and sets forwarding headers by itself.
+import { loopbackAddresses } from "../../domain/loopback.ts";
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
 /** @returns The lines of a Caddyfile. */
@@ -6,6 +7,7 @@ export function caddyBlock(placement: ProxyPlacement, applications: readonly Pro
   const site = (host: string) => siteAddress(placement, host);
   return [
     `${site(placement.host)} {`,
+    ...bind(placement.host),
     "\t# Don't add encode: responses with secrets must not be compressed.",
     `\treverse_proxy ${placement.upstream}`,
     "}",
@@ -13,6 +15,7 @@ export function caddyBlock(placement: ProxyPlacement, applications: readonly Pro
     ...applications.flatMap(({ host, address, query }) => [
       "",
       `${site(host)} {`,
+      ...bind(host),
       "\troute {",
       "\t\timport gatehouse_before",
       `\t\tforward_auth ${placement.upstream} {`,
@@ -25,6 +28,12 @@ export function caddyBlock(placement: ProxyPlacement, applications: readonly Pro
       "}",
     ]),
   ];
+}
+
+/** @returns The directive that keeps other machines from a host that only this one reaches. */
+function bind(host: string): string[] {
+  const addresses = loopbackAddresses(host);
+  return addresses === null ? [] : [`\tbind ${addresses.join(" ")}`];
 }
 
 function siteAddress({ secure, publicPort }: ProxyPlacement, host: string): string {

@@ -5,12 +5,13 @@ import {
   urlCharactersMax,
   usageBodyBytesMax,
 } from "../../domain/limits.ts";
+import { loopbackAddresses } from "../../domain/loopback.ts";
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
 /** @returns The lines of a file for nginx's http block. */
 export function nginxBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {
   const { host, secure, publicPort, upstream } = placement;
-  const names = [host, ...applications.map((application) => application.host)].join(" ");
+  const names = [host, ...applications.map((application) => application.host)];
   return [
     "# /etc/nginx/conf.d/gatehouse.conf",
     ...(secure
@@ -24,19 +25,29 @@ export function nginxBlock(placement: ProxyPlacement, applications: readonly Pro
     ...(applications.length === 0 ? [] : maps),
     // A port other than 443 has no http counterpart to redirect from.
     ...(secure && publicPort === 443
-      ? [`server { ${listen(80)} server_name ${names}; return 301 https://$host$request_uri; }`]
+      ? [
+        `server { ${listen(names, 80)} server_name ${
+          names.join(" ")
+        }; return 301 https://$host$request_uri; }`,
+      ]
       : []),
     ...ownServer(placement),
     ...applications.flatMap((application) => applicationServer(placement, application)),
   ];
 }
 
-function listen(port: number, more = ""): string {
-  return `listen ${port}${more}; listen [::]:${port}${more};`;
+/** @returns The directives for all addresses, or for this machine's own if no host is reached from elsewhere. */
+function listen(hosts: readonly string[], port: number, more = ""): string {
+  const found = hosts.map(loopbackAddresses);
+  const isLocal = found.every((addresses) => addresses !== null);
+  const places = isLocal
+    ? [...new Set(found.flat())].map((address) => `${address}:${port}`)
+    : [port, `[::]:${port}`];
+  return places.map((place) => `listen ${place}${more};`).join(" ");
 }
 
-function publicListen({ publicPort, secure }: ProxyPlacement): string {
-  return listen(publicPort, secure ? " ssl" : "");
+function publicListen({ publicPort, secure }: ProxyPlacement, host: string): string {
+  return listen([host], publicPort, secure ? " ssl" : "");
 }
 
 const bufferSize = `proxy_buffer_size ${kibibytes(responseHeaderCharactersMax)}k;`;
@@ -45,7 +56,7 @@ function ownServer(placement: ProxyPlacement): string[] {
   const headerSize = kibibytes(Math.max(urlCharactersMax, headerCharactersMax));
   return [
     "server {",
-    `    ${publicListen(placement)} server_name ${placement.host};`,
+    `    ${publicListen(placement, placement.host)} server_name ${placement.host};`,
     `    client_max_body_size ${
       kibibytes(usageBodyBytesMax)
     }k; large_client_header_buffers 4 ${headerSize}k;`,
@@ -93,7 +104,7 @@ function applicationServer(
 ) {
   return [
     "server {",
-    `    ${publicListen(placement)} server_name ${host};`,
+    `    ${publicListen(placement, host)} server_name ${host};`,
     "    auth_request /.gatehouse;",
     "    # A location with its own proxy_set_header loses all of these, and clients could forge their identity.",
     ...identityNames.map(identityLine),

@@ -30,6 +30,8 @@ const deployments: Readonly<Record<string, Settings>> = {
   "https on its own port": { BASE_URL: "https://auth.example.com", COOKIE_DOMAIN: ".example.com" },
   "https on another port": { BASE_URL: "https://auth.example.com:8443", HOST: "::", PORT: "9000" },
   "http on another port": { BASE_URL: "http://auth.example.test:8080", HOST: "0.0.0.0" },
+  "a name below localhost": { BASE_URL: "https://auth.acme.localhost", COOKIE_DOMAIN: ".acme.localhost" },
+  "a loopback address": { BASE_URL: "http://127.0.0.2:8080" },
   "an IPv6 address": { BASE_URL: "https://[2001:db8::1]", HOST: "::1" },
 };
 
@@ -102,6 +104,28 @@ Deno.test("proxyBlock() uses the host, the port and the limits of the settings",
   assert.match(plain.nginx, /listen 8080;/);
   assert.match(plain.caddy, /^http:\/\/api\.example\.com:8080 \{$/m);
   assert.equal(proxyBlock("nginx", configOf({ PORT: "0" })), null);
+});
+
+Deno.test("proxyBlock() listens only on this machine for hosts that only it reaches", () => {
+  const listening = ({ nginx }: { nginx: string }) => new Set(nginx.match(/listen [^;]*/g));
+  const tiles = [{
+    host: "tiles.acme.localhost",
+    address: "127.0.0.1:3000",
+    query: "role=OWNER",
+    isMetered: false,
+  }];
+  const named = blocksOf({ BASE_URL: "https://auth.acme.localhost" }, tiles);
+  assert.deepEqual(
+    listening(named),
+    new Set(["listen 127.0.0.1:80", "listen [::1]:80", "listen 127.0.0.1:443 ssl", "listen [::1]:443 ssl"]),
+  );
+  assert.equal(named.caddy.match(/^\tbind 127\.0\.0\.1 \[::1\]$/gm)?.length, 2);
+  const literal = blocksOf({ BASE_URL: "http://127.0.0.2:8080" });
+  assert.deepEqual(listening(literal), new Set(["listen 127.0.0.2:8080"]));
+  const reachable = blocksOf({ BASE_URL: "https://auth.example.com" }, tiles);
+  assert(listening(reachable).has("listen 443 ssl") && listening(reachable).has("listen 127.0.0.1:443 ssl"));
+  assert(listening(reachable).has("listen 80"), "the redirect is for both hosts");
+  assert.doesNotMatch(blocksOf({ BASE_URL: "https://auth.example.com" }).caddy, /bind/);
 });
 
 Deno.test("proxyBlock() for nginx is short, and never sends a metered request twice", () => {
