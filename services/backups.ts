@@ -129,9 +129,7 @@ export class BackupSchedule {
       const files = await this.#files();
       this.#lastAt = files.at(-1)?.at ?? null;
       const now = clock();
-      // The newest may be in the future after the clock was set back.
-      const sinceLastMs = this.#lastAt === null ? Infinity : now - Math.min(this.#lastAt, now);
-      if (sinceLastMs < plan.everyHours * 3_600_000) return true;
+      if (this.#lastAt !== null && now - this.#lastAt < this.#everyMs) return true;
       const file = join(plan.folder, nameAt(now));
       const bytes = await makeBackup(path, { file, signal });
       this.#lastAt = now;
@@ -146,8 +144,18 @@ export class BackupSchedule {
     }
   }
 
-  /** @returns The files of the schedule, the newest last. */
+  get #everyMs(): number {
+    return this.#options.plan.everyHours * 3_600_000;
+  }
+
+  /**
+   * Leaves out files of a clock that was set back by more than the time between two backups: no backup would be made until
+   * then.
+   *
+   * @returns The files of the schedule, the newest last.
+   */
   async #files(): Promise<{ name: string; at: number }[]> {
+    const end = this.#options.clock() + this.#everyMs;
     const found: { name: string; at: number }[] = [];
     for await (const { name, isFile } of Deno.readDir(this.#options.plan.folder)) {
       const [match, year, month, day, ...time] = nameForm.exec(name) ?? [];
@@ -155,7 +163,7 @@ export class BackupSchedule {
         found.push({ name, at: Date.parse(`${year}-${month}-${day}T${time.join(":")}Z`) });
       }
     }
-    return found.filter(({ at }) => !Number.isNaN(at)).sort((one, other) => one.at - other.at);
+    return found.filter(({ at }) => at < end).sort((one, other) => one.at - other.at);
   }
 
   /** Removes old backups, and unfinished ones of crashed programs. */

@@ -34,7 +34,7 @@ const hourMs = 3_600_000;
 const noon = Date.UTC(2026, 10, 22, 12);
 const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 
-Deno.test("the newest file's name decides when a backup is due, even after the clock was set back", async () => {
+Deno.test("the newest file's name decides when a backup is due", async () => {
   const { place: path, dispose } = await embeddedTestDatabase();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-kept-" });
   const plan = { folder, everyHours: 6, keep: 10 };
@@ -46,7 +46,7 @@ Deno.test("the newest file's name decides when a backup is due, even after the c
   };
   await due(noon, 1);
   await due(noon + 6 * hourMs - 1_000, 0);
-  await due(noon - 48 * hourMs, 0);
+  await due(noon - 5 * hourMs, 0);
   await due(noon + 6 * hourMs, 1);
   assert.deepEqual(namesIn(folder), ["gatehouse-20261122T120000Z.db", "gatehouse-20261122T180000Z.db"]);
   await Deno.remove(folder, { recursive: true });
@@ -70,6 +70,22 @@ Deno.test("a backup removes unfinished backups that crashed programs left behind
   await poll(() => logged.info === 1);
   await stop();
   assert.deepEqual(namesIn(folder), ["gatehouse-20261122T120000Z.db", inProgress, other].sort());
+  await Deno.remove(folder, { recursive: true });
+  await dispose();
+});
+
+Deno.test("a file from before the clock was set back neither delays backups nor replaces one", async () => {
+  const { place: path, dispose } = await embeddedTestDatabase();
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-kept-" });
+  const plan = { folder, everyHours: 6, keep: 1 };
+  for (const now of [noon, noon - 48 * hourMs, noon - 42 * hourMs]) {
+    const { logged, schedule, stop } = startSchedule({ path, plan, now });
+    await poll(() => logged.info + logged.error === 1);
+    await stop();
+    assert.deepEqual(logged, { info: 1, error: 0 });
+    assert.deepEqual(schedule.state, { lastAt: now, failures: 0 });
+  }
+  assert.deepEqual(namesIn(folder), ["gatehouse-20261120T180000Z.db", "gatehouse-20261122T120000Z.db"]);
   await Deno.remove(folder, { recursive: true });
   await dispose();
 });
