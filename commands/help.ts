@@ -3,7 +3,7 @@ import { operatorUsageGroups } from "../db/meter/usage_sums.ts";
 import { queryWindows } from "../domain/meter/usage_window.ts";
 import { fileSetting, secrets, settings } from "../config.ts";
 import { operatorLinkLifetimeMs } from "../domain/limits.ts";
-import { operatorScopes } from "../domain/operator/operator_scope.ts";
+import { operatorScopes, scopeMeanings } from "../domain/operator/operator_scope.ts";
 import { exitStatus } from "./settings.ts";
 
 /** The exit statuses of commands that work alongside a running server. */
@@ -137,7 +137,7 @@ export function tokenHelp(): string {
     "",
     "Scopes:",
     "",
-    ...operatorScopes.map((scope) => `  ${scope}`),
+    ...operatorScopes.map((scope) => `  ${scope.padEnd(19)}  ${scopeMeanings[scope]}`),
     "",
     ...exitStatusLines({
       0: "success",

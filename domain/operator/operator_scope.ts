@@ -20,6 +20,24 @@ export const operatorScopes = [
 /** One of {@linkcode operatorScopes}. */
 export type OperatorScope = (typeof operatorScopes)[number];
 
+/** What each scope allows, for people who choose scopes. */
+export const scopeMeanings: Readonly<Record<OperatorScope, string>> = {
+  "organizations:read": "See organizations, members and notes",
+  "organizations:write":
+    "Create, change and delete organizations and plans, and invite anyone as an OWNER, including yourself",
+  "keys:read": "See API keys",
+  "keys:write": "Change and revoke API keys, and create keys with every permission for any organization",
+  "keys:verify": "Verify customers' API keys, and record their usage",
+  "usage:read": "Read the usage of all organizations",
+  "usage:write": "Record usage for organizations",
+  "usage:void": "Void usage records",
+  "statements:read": "Read statements and products",
+  "statements:write": "Close statements, change products",
+  "users:read": "See users",
+  "users:write": "Disable users, reset passwords",
+  "audit:read": "Read the audit log",
+};
+
 /** @returns Whether a text is the name of a scope. */
 export function isOperatorScope(text: string): text is OperatorScope {
   return operatorScopes.some((scope) => scope === text);

@@ -2,7 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { parseAddressBlock } from "../../config.ts";
 import { apiKeyNameCharactersMax, operatorTokenAddressesMax } from "../../domain/limits.ts";
-import { operatorScopes, unknownScope } from "../../domain/operator/operator_scope.ts";
+import { operatorScopes, scopeMeanings, unknownScope } from "../../domain/operator/operator_scope.ts";
 import {
   idOut,
   idParam,
@@ -14,6 +14,12 @@ import {
   timeOut,
 } from "./common.ts";
 import { atMost, mustBe } from "./messages.ts";
+
+const scopesDescription = [
+  "What the token may do:",
+  "",
+  ...operatorScopes.map((scope) => `- \`${scope}\`: ${scopeMeanings[scope]}.`),
+].join("\n");
 
 const scopeSchema = z.enum(operatorScopes, {
   error: ({ input }) => typeof input === "string" ? unknownScope(input) : mustBe("string"),
@@ -27,7 +33,7 @@ const operatorTokenSchema = z.object({
     "The first characters of the token, to tell it from others.",
     "service_operator_7Kq2mXfB…",
   ),
-  scopes: z.array(z.enum(operatorScopes)).openapi({ description: "What the token may do." }),
+  scopes: z.array(z.enum(operatorScopes)).openapi({ description: scopesDescription }),
   addresses: z.array(z.string().openapi({ example: exampleBlock })).openapi({
     description: "The CIDR blocks from which the token may be used. Empty for any address.",
   }),
@@ -61,7 +67,7 @@ export const createOperatorTokenSchema = z.strictObject({
   name: nameSchema("A name for the token", { charactersMax: apiKeyNameCharactersMax, example: "Billing" }),
   scopes: z.array(scopeSchema).min(1, "must have at least one scope.")
     .max(operatorScopes.length, atMost(operatorScopes.length, "scopes"))
-    .openapi({ description: "What the token may do.", example: ["usage:read"] }),
+    .openapi({ description: scopesDescription, example: ["usage:read"] }),
   addresses: z.array(
     z.string().refine((text) => parseAddressBlock(text) !== null, {
       error: "must be an IP address or a CIDR block.",

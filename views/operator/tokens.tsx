@@ -1,6 +1,6 @@
 // The console's pages of operator tokens: the list, the form, the new token, and the page that revokes one.
 import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
-import { type OperatorScope, operatorScopes } from "../../domain/operator/operator_scope.ts";
+import { operatorScopes, scopeMeanings } from "../../domain/operator/operator_scope.ts";
 import type { OperatorToken } from "../../domain/operator/operator_token.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
@@ -22,23 +22,6 @@ const list = "/operator/tokens";
 const place = "operator/tokens";
 const newHref = `${list}/new`;
 const addressesCharactersMax = 2000;
-
-/** What each scope allows. */
-const scopeWords: Readonly<Record<OperatorScope, string>> = {
-  "organizations:read": "See organizations, members and notes",
-  "organizations:write": "Create, change, suspend and delete organizations",
-  "keys:read": "See API keys",
-  "keys:write": "Create, change and revoke API keys",
-  "keys:verify": "Verify customers' API keys, and record their usage",
-  "usage:read": "Read the usage of all organizations",
-  "usage:write": "Record usage for organizations",
-  "usage:void": "Void usage records",
-  "statements:read": "Read statements and products",
-  "statements:write": "Close statements, change products",
-  "users:read": "See users",
-  "users:write": "Disable users, reset passwords",
-  "audit:read": "Read the audit log",
-};
 
 /** @returns The address of the page that revokes a token. */
 function revokeTokenHref(id: string): string {
@@ -180,7 +163,7 @@ export function newTokenPage({ frame, input, fields, message }: NewTokenPageProp
             label="Scopes"
             name="scopes"
             value={chosen}
-            choices={Object.entries(scopeWords).map(([value, hint]) => ({ value, label: value, hint }))}
+            choices={Object.entries(scopeMeanings).map(([value, hint]) => ({ value, label: value, hint }))}
             error={fields["scopes"]}
           />
         </div>

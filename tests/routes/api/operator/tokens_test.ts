@@ -4,10 +4,19 @@ import { generateOperatorToken } from "../../../../domain/operator/operator_toke
 import { operatorScopes } from "../../../../domain/operator/operator_scope.ts";
 import { rejectedApiKeysPerMinuteMax } from "../../../../domain/limits.ts";
 import { type Database, sql } from "../../../../db/engine/database.ts";
-import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app.ts";
+import {
+  assertError,
+  cookieOf,
+  createTestKey,
+  startTestApp,
+  type TestApp,
+  testApp,
+  testPassword,
+} from "../../../support/app.ts";
 import { newOperator } from "../../../support/console.ts";
 import { embeddedTestDatabase } from "../../../support/database.ts";
 import { newOperatorToken } from "../../../support/operators.ts";
+import { mailedToken } from "../../../support/people.ts";
 import { poll } from "../../../support/poll.ts";
 import { onEveryDatabase } from "../../../support/usage.ts";
 import { run } from "../../../support/world.ts";
@@ -20,6 +29,33 @@ const hourMs = 3_600_000;
 function useToken(test: TestApp, fullToken: string, peerAddress = "127.0.0.1"): Promise<Response> {
   return test.send(users, { apiKey: fullToken, peerAddress });
 }
+
+testApp("organizations:write alone can invite an OWNER, who reads everything", async (test) => {
+  const { organizationId } = await test.signUp();
+  const { fullToken: apiKey } = await newOperatorToken(test, ["organizations:write"]);
+  const members = `/api/portal/organizations/${organizationId}/members`;
+  const email = "mallory@example.com";
+  const path = `/api/operator/organizations/${organizationId}/invitations`;
+  assert.equal((await test.send(path, { apiKey, json: { email, role: "OWNER" } })).status, 201);
+  const invitationToken = await mailedToken(test, email);
+  const json = { name: "Mallory", email, password: testPassword, invitationToken };
+  const cookie = cookieOf(await test.send("/api/auth/sign-up", { json }));
+  assert.equal((await test.send(members, { cookie })).status, 200);
+});
+
+testApp("keys:write alone can create a key that reads and voids usage", async (test) => {
+  const { organizationId } = await test.signUp();
+  const { fullToken } = await newOperatorToken(test, ["keys:write"]);
+  const permissions = ["usage:read", "usage:void", "usage:write"];
+  const created = await test.send(`/api/operator/organizations/${organizationId}/api-keys`, {
+    apiKey: fullToken,
+    json: { name: "Mallory", permissions },
+  });
+  assert.equal(created.status, 201);
+  const { apiKey, fullKey } = await created.json();
+  assert.deepEqual(apiKey.permissions, permissions);
+  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey })).status, 200);
+});
 
 onEveryDatabase("an operator creates, lists and revokes tokens, and each is audited", async (test) => {
   const { cookie, userId } = await newOperator(test);
