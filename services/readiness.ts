@@ -42,7 +42,7 @@ export class DatabaseReadiness {
     const ageMs = this.#clock() - succeededAt;
     // A time in the future is from before the clock was set back.
     if (problem === null && ageMs >= 0 && ageMs < readinessWriteAgeMaxMs) return null;
-    const count = problem === null && succeededAt > 0 ? 1 : readinessRecoveryWrites;
+    const count = problem === null ? 1 : readinessRecoveryWrites;
     const writing = this.#writing ??= this.#write(count).finally(() => this.#writing = undefined);
     return await settlesWithin(readinessWaitMs, writing) ? await writing : problem ?? "write_delayed";
   }
