@@ -125,7 +125,10 @@ export async function startTestApp(
   });
   const services = createServices(base, { parts, onBackgroundError });
   const metrics = createMetrics(services);
-  const metricSources = [processMetrics({ parts, services, version: "0.0.0", clock: base.clock }), metrics.collect];
+  const metricSources = [
+    processMetrics({ parts, services, version: "0.0.0", clock: base.clock }),
+    metrics.collect,
+  ];
   const app = createApp({
     config,
     services,
