@@ -12,7 +12,7 @@ import {
   startProgram,
 } from "../support/program.ts";
 import { untilReadiness } from "../support/threads.ts";
-import { faultRandom, type Random } from "../support/random.ts";
+import { faultRandom, faultsTimeoutMs, type Random } from "../support/random.ts";
 import {
   limitFileSize,
   mayMount,
@@ -142,6 +142,7 @@ function limitTest(
   Deno.test({
     name,
     ignore: Deno.build.os !== "linux",
+    timeout: faultsTimeoutMs,
     async fn() {
       const folder = await Deno.makeTempDir({ prefix: "gatehouse-limit-" });
       try {

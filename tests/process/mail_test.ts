@@ -11,7 +11,7 @@ import { shortenWaits, writeConfig } from "../support/config.ts";
 import { putIntoFile, putMails, verifyMail, waitingMails } from "../support/mails.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { faultRandom } from "../support/random.ts";
+import { faultRandom, faultsTimeoutMs } from "../support/random.ts";
 import { headerOf, linksOf, type ReceivedMail, startSmtp } from "../support/smtp.ts";
 import { type SmtpTls, smtpTlsMissing, startSmtpTls, testAuthority } from "../support/smtp_tls.ts";
 import { freePort } from "../support/sqld.ts";
@@ -218,6 +218,7 @@ Deno.test({
   ...withTimersLeft,
   name:
     "delivers every email with a single Message-ID despite kills, even between acceptance and our own record of it",
+  timeout: faultsTimeoutMs,
   fn: () =>
     withFolder(async (folder) => {
       const random = faultRandom("mail_test.ts");

@@ -1,4 +1,8 @@
 // Random choices that can be repeated with a printed seed, and pauses between faults.
+import type {} from "./time_limit.ts";
+
+/** Time limit of tests that kill a server or fail a write over and over, and wait each time until all is well again. */
+export const faultsTimeoutMs = 300_000;
 
 /** Choices determined by a seed. */
 export interface Random {

@@ -7,7 +7,7 @@ import { type Load, repeatAll, signUpForLoad, startLoad } from "../../support/lo
 import { grantVoids } from "../../support/operators.ts";
 import { poll } from "../../support/poll.ts";
 import { httpThreads, isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
-import { faultRandom, faultRounds, letOthersRun } from "../../support/random.ts";
+import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../../support/random.ts";
 import { sqldMissing, startSqld } from "../../support/sqld.ts";
 import { checkAllUsage, checkNewRecords, type Progress, storedAtServer } from "../../support/stored_usage.ts";
 
@@ -23,6 +23,7 @@ Deno.test({
   name:
     "instances with two and four HTTP threads, killed in turn on one libSQL server, keep each acknowledged record exactly once",
   ignore: sqldMissing() !== null,
+  timeout: faultsTimeoutMs,
   async fn() {
     const random = faultRandom("kill_instances_test.ts");
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-kill-" });

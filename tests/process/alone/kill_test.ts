@@ -6,68 +6,72 @@ import { repeatAll, signUpForLoad, startLoad } from "../../support/load.ts";
 import { allowVoids } from "../../support/operators.ts";
 import { poll } from "../../support/poll.ts";
 import { httpThreads, isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
-import { faultRandom, faultRounds, letOthersRun } from "../../support/random.ts";
+import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../../support/random.ts";
 import { checkAllUsage, checkNewRecords, type Progress, storedInFile } from "../../support/stored_usage.ts";
 
 /** Time from the start of the process to its first response: much longer than usual, because a machine may be slow. */
 const startMsMax = 30_000;
 
-Deno.test("after a kill of two and of four HTTP threads under load, restarts quickly with each acknowledged record exactly once and correct rollups", async () => {
-  const random = faultRandom("kill_test.ts");
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-kill-" });
-  const path = `${folder}/data/gatehouse.db`;
-  const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning" };
-  let starts = 0;
-  const start = async (): Promise<Program> => {
-    const startedAt = performance.now();
-    // In turn.
-    const HTTP_THREADS = httpThreads[starts++ % httpThreads.length] as string;
-    const program = startProgram({ folder, env: { ...env, HTTP_THREADS } });
-    await isReady(program);
-    const tookMs = performance.now() - startedAt;
-    assert(tookMs < startMsMax, `the start took ${tookMs} ms`);
-    return program;
-  };
-  let program = await start();
-  try {
-    const { baseUrl } = program;
-    const { organizationId, apiKeys, keyIds } = await signUpForLoad(baseUrl);
-    const fullToken = await allowVoids({ folder, baseUrl, keyIds });
-    const ledger = new Ledger({ random, apiKeys, operator: { fullToken, target: { organizationId } } });
-    const progress: Progress = { seq: 0, seen: new Set() };
-    for (let round = 0; round < faultRounds(20); round++) {
-      const load = startLoad({ ledger, random, targets: [program.baseUrl], voids: true });
-      const before = ledger.answered;
-      // A server that has just started takes longer for its first response.
-      if (random.chance(0.8)) await poll(() => ledger.answered > before || ledger.surprises.length > 0);
-      await letOthersRun(random.between(50, 400));
-      program.kill("SIGKILL");
-      load.targets.length = 0;
-      await program.ended();
-      await load.stop();
-      assert.deepEqual(ledger.surprises, []);
-      const stored = await storedInFile(path);
-      await checkNewRecords(stored, { ledger, progress });
-      await stored.close();
-      if (random.chance(0.25)) {
-        // Kill it again while it starts.
-        const starting = startProgram({ folder, env });
-        await letOthersRun(random.between(0, 400));
-        await killProgram(starting);
+Deno.test(
+  "after a kill of two and of four HTTP threads under load, restarts quickly with each acknowledged record exactly once and correct rollups",
+  { timeout: faultsTimeoutMs },
+  async () => {
+    const random = faultRandom("kill_test.ts");
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-kill-" });
+    const path = `${folder}/data/gatehouse.db`;
+    const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning" };
+    let starts = 0;
+    const start = async (): Promise<Program> => {
+      const startedAt = performance.now();
+      // In turn.
+      const HTTP_THREADS = httpThreads[starts++ % httpThreads.length] as string;
+      const program = startProgram({ folder, env: { ...env, HTTP_THREADS } });
+      await isReady(program);
+      const tookMs = performance.now() - startedAt;
+      assert(tookMs < startMsMax, `the start took ${tookMs} ms`);
+      return program;
+    };
+    let program = await start();
+    try {
+      const { baseUrl } = program;
+      const { organizationId, apiKeys, keyIds } = await signUpForLoad(baseUrl);
+      const fullToken = await allowVoids({ folder, baseUrl, keyIds });
+      const ledger = new Ledger({ random, apiKeys, operator: { fullToken, target: { organizationId } } });
+      const progress: Progress = { seq: 0, seen: new Set() };
+      for (let round = 0; round < faultRounds(20); round++) {
+        const load = startLoad({ ledger, random, targets: [program.baseUrl], voids: true });
+        const before = ledger.answered;
+        // A server that has just started takes longer for its first response.
+        if (random.chance(0.8)) await poll(() => ledger.answered > before || ledger.surprises.length > 0);
+        await letOthersRun(random.between(50, 400));
+        program.kill("SIGKILL");
+        load.targets.length = 0;
+        await program.ended();
+        await load.stop();
+        assert.deepEqual(ledger.surprises, []);
+        const stored = await storedInFile(path);
+        await checkNewRecords(stored, { ledger, progress });
+        await stored.close();
+        if (random.chance(0.25)) {
+          // Kill it again while it starts.
+          const starting = startProgram({ folder, env });
+          await letOthersRun(random.between(0, 400));
+          await killProgram(starting);
+        }
+        program = await start();
       }
-      program = await start();
-    }
-    assert(ledger.acknowledged > faultRounds(20) * 20, "too few records were acknowledged");
-    for (const again of [false, true]) {
-      if (again) await repeatAll(program.baseUrl, ledger);
+      assert(ledger.acknowledged > faultRounds(20) * 20, "too few records were acknowledged");
+      for (const again of [false, true]) {
+        if (again) await repeatAll(program.baseUrl, ledger);
+        await killProgram(program);
+        const stored = await storedInFile(path);
+        await checkAllUsage(stored, ledger);
+        await stored.close();
+        program = await start();
+      }
+    } finally {
       await killProgram(program);
-      const stored = await storedInFile(path);
-      await checkAllUsage(stored, ledger);
-      await stored.close();
-      program = await start();
+      await Deno.remove(folder, { recursive: true });
     }
-  } finally {
-    await killProgram(program);
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  },
+);

@@ -1,0 +1,61 @@
+// Fails tests that run for too long, where `deno test` waits forever. `./denow test` loads this before the tests.
+//
+// It can't interrupt a test that never returns to the event loop, nor a file that never finishes loading.
+import vm from "node:vm";
+
+declare global {
+  namespace Deno {
+    interface TestDefinition {
+      /** The longest that the test and its steps may take, in milliseconds; 0 for no limit. Deno 2.8 has the same option. */
+      timeout?: number;
+    }
+  }
+}
+
+type Run = (context: Deno.TestContext) => unknown;
+/** The arguments of `Deno.test`. The last one is the function, or has it. */
+type Definition = readonly (string | Partial<Deno.TestDefinition> | Run)[];
+
+/** Longer than the deadline of `poll()`, which says more. */
+const usualMs = 120_000;
+const givenMs = Deno.env.get("TEST_TIMEOUT_MS");
+// Tests may replace these.
+const { setTimeout, clearTimeout } = globalThis;
+
+/** @returns The definition with a function that fails in time. */
+function withLimit(definition: Definition): Definition {
+  const options = definition.find((part) => typeof part === "object");
+  const { timeout = usualMs, ...others } = options ?? {};
+  const limitMs = givenMs === undefined ? timeout : Number(givenMs);
+  const limited = (run: Run) => limitMs > 0 ? within(run, limitMs) : run;
+  return definition.map((part) => {
+    if (typeof part === "function") return limited(part);
+    if (part !== options) return part;
+    return others.fn === undefined ? others : { ...others, fn: limited(others.fn) as typeof others.fn };
+  });
+}
+
+function within(run: Run, limitMs: number): Run {
+  const limited = async (context: Deno.TestContext) => {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    // Deno gives up on all tests of a file when one waits for nothing. This timer is something to wait for.
+    const timer = setTimeout(
+      () => reject(new Error(`still running after its time limit of ${limitMs} ms`)),
+      limitMs,
+    );
+    try {
+      await Promise.race([run(context), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  // The name of a test that is only a function.
+  return Object.defineProperty(limited, "name", { value: run.name });
+}
+
+// Deno reports the line that calls `Deno.test`, and skips callers in files with such names.
+const wrap = vm.runInThisContext("(test, withLimit) => (...definition) => test(...withLimit(definition))", {
+  filename: "ext:time_limit.js",
+});
+
+Object.assign(Deno, { test: Object.assign(wrap(Deno.test, withLimit), Deno.test) });
