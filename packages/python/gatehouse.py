@@ -466,8 +466,8 @@ class Meter:
         for segment, end in unsynced:
             try:
                 _sync(segment.path, OPEN_FLAGS)
-                if segment.synced == 0 and os.name != "nt":
-                    _sync(os.path.dirname(segment.path), os.O_RDONLY)
+                if segment.synced == 0:
+                    _sync_folder(os.path.dirname(segment.path))
             except OSError as error:
                 if segment.done < end:
                     segment.is_faulty = True  # A repetition would hide it.
@@ -518,6 +518,9 @@ class Meter:
                 os.rename(segment.path, _new_path(os.path.dirname(segment.path), "released"))
             except OSError as error:
                 self._note("spool", str(error))
+        if self._segments and self._spool is not None:
+            with contextlib.suppress(OSError):
+                _sync_folder(self._spool)
         lost, self._memory.records = self._memory.records, 0
         if lost > 0:
             self._note("dropped", "the meter was closed", lost)
@@ -1205,6 +1208,15 @@ def _sync(path: str, flags: int) -> None:
         os.close(fd)
 
 
+def _sync_folder(path: str) -> None:
+    """Makes the names of new files durable, and that of a new folder."""
+    if os.name == "nt":  # There, folders can't be synced.
+        return
+    _sync(path, os.O_RDONLY)
+    with contextlib.suppress(OSError):  # It may belong to someone else.
+        _sync(os.path.dirname(path), os.O_RDONLY)
+
+
 def _keep_rejected(path: str, lines: list[bytes]) -> None:
     data = b"".join(line + b"\n" for line in lines)
     fd = os.open(path, OPEN_FLAGS | os.O_CREAT, 0o600)
@@ -1216,6 +1228,8 @@ def _keep_rejected(path: str, lines: list[bytes]) -> None:
             file.truncate(size)
             raise OSError("the disk is full")
         os.fsync(file.fileno())
+    if size == 0:
+        _sync_folder(os.path.dirname(path))
 
 
 _started_at = time.time_ns() // 1_000_000

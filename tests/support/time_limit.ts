@@ -17,7 +17,7 @@ type Run = (context: Deno.TestContext) => unknown;
 type Definition = readonly (string | Partial<Deno.TestDefinition> | Run)[];
 
 /** Longer than the deadline of `poll()`, which says more. */
-const usualMs = 120_000;
+const usualMs = 180_000;
 const givenMs = Deno.env.get("TEST_TIMEOUT_MS");
 // Tests may replace these.
 const { setTimeout, clearTimeout } = globalThis;
@@ -31,7 +31,9 @@ function withLimit(definition: Definition): Definition {
   return definition.map((part) => {
     if (typeof part === "function") return limited(part);
     if (part !== options) return part;
-    return others.fn === undefined ? others : { ...others, fn: limited(others.fn) as typeof others.fn };
+    return others.fn === undefined
+      ? others
+      : { ...others, fn: limited(others.fn) as typeof others.fn };
   });
 }
 
@@ -40,7 +42,10 @@ function within(run: Run, limitMs: number): Run {
     const { promise: late, reject } = Promise.withResolvers<never>();
     // Deno gives up on all tests of a file when one waits for nothing. This timer is something to wait for.
     const timer = setTimeout(
-      () => reject(new Error(`still running after its time limit of ${limitMs} ms`)),
+      () =>
+        reject(
+          new Error(`still running after its time limit of ${limitMs} ms`),
+        ),
       limitMs,
     );
     try {
@@ -54,8 +59,13 @@ function within(run: Run, limitMs: number): Run {
 }
 
 // Deno reports the line that calls `Deno.test`, and skips callers in files with such names.
-const wrap = vm.runInThisContext("(test, withLimit) => (...definition) => test(...withLimit(definition))", {
-  filename: "ext:time_limit.js",
-});
+const wrap = vm.runInThisContext(
+  "(test, withLimit) => (...definition) => test(...withLimit(definition))",
+  {
+    filename: "ext:time_limit.js",
+  },
+);
 
-Object.assign(Deno, { test: Object.assign(wrap(Deno.test, withLimit), Deno.test) });
+Object.assign(Deno, {
+  test: Object.assign(wrap(Deno.test, withLimit), Deno.test),
+});

@@ -36,7 +36,7 @@ export interface Queue {
   /** @returns Whether all records are on disk. */
   sync(): Promise<boolean>;
   /** @returns How many records are lost. */
-  close(): number;
+  close(): Promise<number>;
 }
 
 const bytesMax = 128 * 1024 * 1024;
@@ -74,7 +74,10 @@ export class MemoryQueue implements Queue {
 
   push(text: string, sequence = this.#newest + 1): boolean {
     const bytes = Buffer.byteLength(text);
-    if (this.#isClosed || this.count >= this.#recordsMax || this.#bytes + bytes > bytesMax) return false;
+    if (
+      this.#isClosed || this.count >= this.#recordsMax ||
+      this.#bytes + bytes > bytesMax
+    ) return false;
     this.#newest = sequence;
     this.#waiting.push({ text, sequence });
     this.#bytes += bytes;
@@ -113,11 +116,11 @@ export class MemoryQueue implements Queue {
     return [...this.#taken, ...this.#waiting];
   }
 
-  close(): number {
+  close(): Promise<number> {
     const lost = this.count;
     this.#waiting = [];
     this.#taken.clear();
     this.#isClosed = true;
-    return lost;
+    return Promise.resolve(lost);
   }
 }

@@ -1,7 +1,7 @@
 // The queue in a folder: a record that was appended survives the end of the process, however it ends.
 import { Buffer } from "node:buffer";
 import * as fs from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { clearInterval, setInterval } from "node:timers";
 import { adoptAbandoned, ownedPath, rejectedFile, releasedPath } from "./adoption.ts";
 import { makeFolder, openToAppend } from "./folder.ts";
@@ -53,7 +53,8 @@ export class SpoolQueue implements Queue {
   }
 
   get bytes(): number {
-    return this.#sum(({ unreadBytes }) => unreadBytes) + this.#options.memory.bytes;
+    return this.#sum(({ unreadBytes }) => unreadBytes) +
+      this.#options.memory.bytes;
   }
 
   get newest(): number {
@@ -74,7 +75,9 @@ export class SpoolQueue implements Queue {
     let isKept = false;
     if (performance.now() - this.#failedAt >= retryMs) {
       const line = Buffer.from(`${text}\n`);
-      if (this.#sum(({ size }) => size) + line.length > this.#options.bytesMax) return false;
+      if (
+        this.#sum(({ size }) => size) + line.length > this.#options.bytesMax
+      ) return false;
       try {
         this.#append(line, sequence);
         isKept = true;
@@ -99,11 +102,16 @@ export class SpoolQueue implements Queue {
       try {
         const { lines, damaged } = segment.take(size);
         this.counts.damaged += damaged;
-        if (damaged > 0) this.#report(`${segment.path}: ${damaged} damaged lines skipped`);
+        if (damaged > 0) {
+          this.#report(`${segment.path}: ${damaged} damaged lines skipped`);
+        }
         for (const line of lines) this.#taken.add(line);
         if (lines.length > 0) return lines;
       } catch (error) {
-        this.#report(`can't read ${segment.path}; the next process tries again`, error);
+        this.#report(
+          `can't read ${segment.path}; the next process tries again`,
+          error,
+        );
         this.#forget(segment);
       }
     }
@@ -121,7 +129,9 @@ export class SpoolQueue implements Queue {
       bySegment.set(line.segment, group);
       group.push(line);
     }
-    for (const [segment, group] of bySegment) this.#try(() => segment.settle(group));
+    for (const [segment, group] of bySegment) {
+      this.#try(() => segment.settle(group));
+    }
     this.#finish();
   }
 
@@ -131,7 +141,9 @@ export class SpoolQueue implements Queue {
       const file = await openToAppend(join(this.#options.folder, rejectedFile));
       try {
         const { size } = await file.stat();
-        if (size + text.length > rejectedBytesMax) throw new Error("the file is full");
+        if (size + text.length > rejectedBytesMax) {
+          throw new Error("the file is full");
+        }
         await file.appendFile(text);
         await file.sync();
         if (size === 0) await syncFolder(this.#options.folder);
@@ -139,7 +151,10 @@ export class SpoolQueue implements Queue {
         await file.close();
       }
     } catch (error) {
-      this.#report(`can't keep ${lines.length} rejected records in ${rejectedFile}`, error);
+      this.#report(
+        `can't keep ${lines.length} rejected records in ${rejectedFile}`,
+        error,
+      );
     }
   }
 
@@ -151,7 +166,7 @@ export class SpoolQueue implements Queue {
     return this.#options.memory.count === 0;
   }
 
-  close(): number {
+  async close(): Promise<number> {
     clearInterval(this.#timer);
     const { memory, folder } = this.#options;
     this.#try(() => {
@@ -161,14 +176,20 @@ export class SpoolQueue implements Queue {
       }
     });
     for (const segment of this.#segments) {
+      // What waited in memory was appended just now.
+      if (this.#unsynced.has(segment)) this.#try(() => segment.syncNow());
       segment.close();
       this.#try(() =>
-        segment.count > 0 ? fs.renameSync(segment.path, releasedPath(folder)) : fs.unlinkSync(segment.path)
+        segment.count > 0
+          ? fs.renameSync(segment.path, releasedPath(folder))
+          : fs.unlinkSync(segment.path)
       );
     }
     // What is recorded from now on goes to a new segment, which the next process adopts.
     this.#current = undefined;
-    return memory.close();
+    const lost = memory.close();
+    if (this.#segments.length > 0) await syncFolder(folder);
+    return lost;
   }
 
   /** Shows others that this process is alive, and adopts what those that are not have left. */
@@ -210,7 +231,9 @@ export class SpoolQueue implements Queue {
 
   #appendOnce(line: Buffer, sequence: number): Segment {
     const bytesMax = Math.min(segmentBytesMax, this.#options.bytesMax / 4);
-    if (this.#current !== undefined && this.#current.size + line.length > bytesMax) this.#current = undefined;
+    if (
+      this.#current !== undefined && this.#current.size + line.length > bytesMax
+    ) this.#current = undefined;
     if (this.#current === undefined) {
       makeFolder(this.#options.folder);
       this.#current = new Segment(ownedPath(this.#options.folder), { isNew: true });
@@ -278,13 +301,17 @@ export class SpoolQueue implements Queue {
     try {
       act();
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#report("can't update the spool", error);
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
+        this.#report("can't update the spool", error);
+      }
     }
   }
 
   #report(what: string, error?: unknown): void {
     const why = error instanceof Error ? `: ${error.message}` : "";
-    this.#options.problems.report("spool", { reason: `spool ${this.#options.folder}: ${what}${why}` });
+    this.#options.problems.report("spool", {
+      reason: `spool ${this.#options.folder}: ${what}${why}`,
+    });
   }
 }
 
@@ -292,9 +319,11 @@ function isSegmentLine(line: Line): line is SegmentLine {
   return "segment" in line;
 }
 
-/** Makes the names of new files durable, where the system can. */
+/** Makes the names of new files durable, and that of a new folder, where the system can. */
 async function syncFolder(folder: string): Promise<void> {
-  const file = await fs.promises.open(folder, "r").catch(() => undefined);
-  await file?.sync().catch(() => {});
-  await file?.close();
+  for (const path of [folder, dirname(folder)]) {
+    const file = await fs.promises.open(path, "r").catch(() => undefined);
+    await file?.sync().catch(() => {});
+    await file?.close();
+  }
 }

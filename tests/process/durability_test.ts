@@ -1,0 +1,219 @@
+// What is acknowledged survives the loss of power: files are synced before they are renamed, and folders afterwards. Under strace.
+import assert from "node:assert/strict";
+import { programsMissing } from "../support/missing.ts";
+import { sourceCommand } from "../support/program.ts";
+import { python, pythonPackage } from "../support/python_meter.ts";
+import { CallOrder, straceMissing, traceCalls } from "../support/system_calls.ts";
+
+const ignore = straceMissing();
+
+/** Defines a test with a folder of its own. */
+function durable(
+  name: string,
+  test: (folder: string) => Promise<void>,
+  ignored = false,
+): void {
+  Deno.test({
+    name,
+    ignore: ignore || ignored,
+    async fn() {
+      const folder = await Deno.realPath(
+        await Deno.makeTempDir({ prefix: "gatehouse-durable-" }),
+      );
+      try {
+        await test(folder);
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    },
+  });
+}
+
+async function trace(
+  ...[command, options]: Parameters<typeof traceCalls>
+): Promise<CallOrder> {
+  const { calls, code, output } = await traceCalls(command, options);
+  assert.equal(code, 0, output);
+  return new CallOrder(calls);
+}
+
+const gatehouse = (folder: string, ...args: string[]) =>
+  trace([...sourceCommand(), ...args], {
+    cwd: folder,
+    env: { DATABASE_URL: `file:${folder}/gatehouse.db` },
+  });
+
+durable(
+  "a backup is on disk when the command says so, and at no time incomplete",
+  async (folder) => {
+    await gatehouse(folder, "migrate");
+    const order = await gatehouse(folder, "backup", `${folder}/backup.db`);
+    order.isMoved(order.renamed("/backup.db"), {
+      before: order.output("Wrote"),
+    });
+  },
+);
+
+durable(
+  "a restored database and the former one are on disk when the command says so",
+  async (folder) => {
+    await gatehouse(folder, "migrate");
+    await gatehouse(folder, "backup", `${folder}/backup.db`);
+    const order = await gatehouse(folder, "restore", `${folder}/backup.db`);
+    const restored = order.renamed("/gatehouse.db");
+    order.isMoved(restored, { before: order.output("Restored") });
+    const former = order.renamed("before-restore-.*");
+    order.hasName(former.paths[1] ?? "", { after: former, before: restored });
+  },
+);
+
+/** The meter of a language, and the lines of its scripts. */
+interface Client {
+  readonly name: string;
+  readonly isMissing: boolean;
+  /** Runs a script with a meter for this address and spool. */
+  run(
+    script: readonly string[],
+    url: string,
+    spool: string,
+  ): Promise<CallOrder>;
+  readonly record: string;
+  readonly sync: string;
+  readonly close: string;
+  /** Lines that put a file in the place of the spool, and remove it. */
+  readonly block: string;
+  readonly unblock: string;
+}
+
+const index = new URL("../../packages/client/src/index.ts", import.meta.url).href;
+const options = (url: string, spool: string) => JSON.stringify({ url, spool });
+
+const clients: readonly Client[] = [
+  {
+    name: "TypeScript",
+    isMissing: false,
+    run: (script, url, spool) =>
+      trace([
+        Deno.execPath(),
+        "eval",
+        "--no-config",
+        [
+          `import { Meter } from "${index}";`,
+          `const spool = ${JSON.stringify(spool)};`,
+          `const meter = () => new Meter({ ...${options(url, spool)}, apiKey: "k", onProblem() {} });`,
+          ...script,
+        ].join("\n"),
+      ], { cwd: "/" }),
+    record: `const one = meter(); one.record({ product: "p", metric: "m" });`,
+    sync: `console.log("synced", await one.sync());`,
+    close: `await one.close({ timeoutMs: 2_000 }); console.log("closed", one.stats().rejected);`,
+    block: `Deno.writeTextFileSync(spool, "");`,
+    unblock: `Deno.removeSync(spool);`,
+  },
+  {
+    name: "Python",
+    isMissing: programsMissing(python),
+    run: (script, url, spool) =>
+      trace([
+        python,
+        "-c",
+        [
+          "import os, gatehouse",
+          `spool = ${JSON.stringify(spool)}`,
+          `meter = lambda: gatehouse.Meter(**${options(url, spool)}, api_key="k", on_problem=lambda _: None)`,
+          ...script,
+        ].join("\n"),
+      ], {
+        cwd: "/",
+        env: { PYTHONPATH: pythonPackage, PYTHONDONTWRITEBYTECODE: "1" },
+      }),
+    record: `one = meter(); one.record("p", "m")`,
+    sync: `print(f"synced {one.sync()}", flush=True)`,
+    close: `one.close(timeout=2); print(f"closed {one.stats().rejected}", flush=True)`,
+    block: `open(spool, "w").close()`,
+    unblock: `os.remove(spool)`,
+  },
+];
+
+/** Runs with a server that responds to all records in one way. */
+async function withServer(
+  respond: () => Response,
+  test: (url: string) => Promise<void>,
+): Promise<void> {
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    respond,
+  );
+  try {
+    await test(`http://127.0.0.1:${server.addr.port}`);
+  } finally {
+    await server.shutdown();
+  }
+}
+
+const unavailable = () => new Response("", { status: 503 });
+const rejects = () =>
+  Response.json({
+    error: { code: "validation_failed", message: "Invalid.", details: [] },
+  }, { status: 422 });
+
+for (const client of clients) {
+  durable(
+    `${client.name}: a synced record is on disk, in a folder that is on disk`,
+    (folder) =>
+      withServer(unavailable, async (url) => {
+        const spool = `${folder}/spool`;
+        const order = await client.run(
+          [client.record, client.sync, client.close],
+          url,
+          spool,
+        );
+        const before = order.output("synced");
+        assert.match(before.text, /true/i);
+        const path = order.written("spool/.*jsonl");
+        order.isOnDisk(path, before);
+        order.hasName(path, { before });
+        order.hasName(spool, { before });
+        order.isMoved(order.renamed("/released-.*"), {
+          before: order.output("closed"),
+        });
+      }),
+    client.isMissing,
+  );
+
+  durable(
+    `${client.name}: a record that waited in memory is on disk after close()`,
+    (folder) =>
+      withServer(unavailable, async (url) => {
+        const script = [
+          client.block,
+          client.record,
+          client.unblock,
+          client.close,
+        ];
+        const order = await client.run(script, url, `${folder}/spool`);
+        order.isMoved(order.renamed("/released-.*"), {
+          before: order.output("closed"),
+        });
+      }),
+    client.isMissing,
+  );
+
+  durable(
+    `${client.name}: a rejected record is on disk before it leaves the spool`,
+    (folder) =>
+      withServer(rejects, async (url) => {
+        const order = await client.run(
+          [client.record, client.close],
+          url,
+          `${folder}/spool`,
+        );
+        assert.match(order.output("closed").text, /1/);
+        const rejected = order.written("/rejected.jsonl");
+        const before = order.removed("spool/(?!rejected).*jsonl");
+        order.isOnDisk(rejected, before);
+        order.hasName(rejected, { before });
+      }),
+    client.isMissing,
+  );
+}
