@@ -50,6 +50,17 @@ export async function newOrganization(test: TestApp, name: string): Promise<stri
   return id;
 }
 
+/** Creates keys of an organization that can also void records. @returns Them, in their order. */
+export async function newKeys(test: TestApp, organizationId: string, count: number) {
+  const keys = Array.from({ length: count }, () => ({ id: newId("key"), ...generateApiKey() }));
+  await test.opened.database.write(keys.map(({ id, fullKey, keyPrefix }) => ({
+    sql: `INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, permissions, created_at)
+      VALUES (?, ?, ?, ?, 'Key', '["usage:read","usage:void","usage:write"]', ?)`,
+    args: [id, organizationId, hashApiKey(fullKey), keyPrefix, test.now()],
+  })));
+  return keys;
+}
+
 /** Hash of a discarded random password. */
 const noPassword =
   "$argon2id$v=19$m=19456,t=2,p=1$U5hXNoi3j8Cjtw6/xyGXxw$Qm6GKzPm4TFaCziKqrzVdtWu01TFdLOPNrZLx2E2bPI";
