@@ -12,10 +12,10 @@ export interface HistoryOptions {
   readonly test?: Pick<TestApp, "now" | "advance">;
 }
 
-/** Each history. Longer than any takes on a busy machine. */
+/** Longer than any history takes on a busy machine. */
 const historyMsMax = 30_000;
-/** All histories of a seed, and the search for a shorter one that fails as well. */
-const seedMsMax = 90_000;
+/** How long to search for a shorter history that fails as well. */
+const searchMsMax = 60_000;
 
 /**
  * Runs random histories. `FAULT_SEED`, `FAULT_PATH` and `FAULT_CLOCK` repeat one, and `FAULT_ROUNDS` runs more of them.
@@ -30,26 +30,37 @@ export async function runHistories<History>(
   const { FAULT_SEED, FAULT_PATH, FAULT_CLOCK, FAULT_ROUNDS = rounds } = Deno.env.toObject();
   if (FAULT_CLOCK !== undefined) test?.advance(Date.parse(FAULT_CLOCK) - test.now());
   const random = crypto.getRandomValues(new Int32Array(1))[0] ?? 0;
-  let failedAt = 0;
   for (const seed of FAULT_SEED === undefined ? [...seeds, random] : [Number(FAULT_SEED)]) {
+    let clock = "";
+    let searchUntil = Infinity;
     const property = fc.asyncProperty(histories, async (history) => {
-      const startedAt = test?.now() ?? 0;
-      await run(history).catch((error) => {
-        failedAt = startedAt;
+      if (Date.now() > searchUntil) return;
+      const startedAt = test && new Date(test.now()).toISOString();
+      await inTime(run(history)).catch((error) => {
+        clock = startedAt === undefined ? "" : ` FAULT_CLOCK=${startedAt}`;
+        searchUntil = Math.min(searchUntil, Date.now() + searchMsMax);
         throw error;
       });
     });
     const result = await fc.check(property, {
       seed,
       numRuns: Number(FAULT_ROUNDS),
-      timeout: historyMsMax,
-      interruptAfterTimeLimit: seedMsMax,
       ...(FAULT_PATH !== undefined && { path: FAULT_PATH }),
     });
     if (!result.failed) continue;
-    const clock = test === undefined ? "" : ` FAULT_CLOCK=${new Date(failedAt).toISOString()}`;
-    const variables = `FAULT_SEED=${seed} FAULT_PATH=${result.counterexamplePath}${clock}`;
-    const report = await fc.asyncDefaultReportMessage(result);
-    throw new Error(`Repeat it with ${variables}\n${report}`, { cause: result.errorInstance });
+    const how = `Repeat it with FAULT_SEED=${seed} FAULT_PATH=${result.counterexamplePath}${clock}\n`;
+    // After a history that hangs, the app may hang too when it is closed.
+    Deno.stdout.writeSync(new TextEncoder().encode(how));
+    throw new Error(how + await fc.asyncDefaultReportMessage(result), { cause: result.errorInstance });
+  }
+}
+
+async function inTime(running: Promise<void>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`still running after ${historyMsMax} ms`)), historyMsMax);
+  try {
+    await Promise.race([running, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
