@@ -31,9 +31,7 @@ function withLimit(definition: Definition): Definition {
   return definition.map((part) => {
     if (typeof part === "function") return limited(part);
     if (part !== options) return part;
-    return others.fn === undefined
-      ? others
-      : { ...others, fn: limited(others.fn) as typeof others.fn };
+    return others.fn === undefined ? others : { ...others, fn: limited(others.fn) as typeof others.fn };
   });
 }
 
@@ -42,10 +40,7 @@ function within(run: Run, limitMs: number): Run {
     const { promise: late, reject } = Promise.withResolvers<never>();
     // Deno gives up on all tests of a file when one waits for nothing. This timer is something to wait for.
     const timer = setTimeout(
-      () =>
-        reject(
-          new Error(`still running after its time limit of ${limitMs} ms`),
-        ),
+      () => reject(new Error(`still running after its time limit of ${limitMs} ms`)),
       limitMs,
     );
     try {
@@ -59,13 +54,8 @@ function within(run: Run, limitMs: number): Run {
 }
 
 // Deno reports the line that calls `Deno.test`, and skips callers in files with such names.
-const wrap = vm.runInThisContext(
-  "(test, withLimit) => (...definition) => test(...withLimit(definition))",
-  {
-    filename: "ext:time_limit.js",
-  },
-);
-
-Object.assign(Deno, {
-  test: Object.assign(wrap(Deno.test, withLimit), Deno.test),
+const wrap = vm.runInThisContext("(test, withLimit) => (...definition) => test(...withLimit(definition))", {
+  filename: "ext:time_limit.js",
 });
+
+Object.assign(Deno, { test: Object.assign(wrap(Deno.test, withLimit), Deno.test) });

@@ -1,11 +1,7 @@
 // Collects usage and sends it to Gatehouse in the background. record() never throws and never waits for the network.
 import process from "node:process";
 import { setTimeout } from "node:timers";
-import {
-  type MeterOptions,
-  type MeterSettings,
-  meterSettings,
-} from "./options.ts";
+import { type MeterOptions, type MeterSettings, meterSettings } from "./options.ts";
 import { Problems } from "./problems.ts";
 import { MemoryQueue, type Queue } from "./queue.ts";
 import { recordLine, type Usage } from "./record.ts";
@@ -92,12 +88,8 @@ export class Meter {
       return;
     }
     const isKept = this.#queue.push(line);
-    if (!isKept) {
-      this.#drop(
-        1,
-        this.#isClosed ? "the meter is closed" : "too many records wait",
-      );
-    } else this.#sender.wake();
+    if (!isKept) this.#drop(1, this.#isClosed ? "the meter is closed" : "too many records wait");
+    else this.#sender.wake();
   }
 
   /**
@@ -105,13 +97,8 @@ export class Meter {
    *
    * @returns Whether Gatehouse has recorded or rejected all of it in time. Default time: 10 seconds.
    */
-  async flush(
-    { timeoutMs = waitMs }: { timeoutMs?: number | undefined } = {},
-  ): Promise<boolean> {
-    return await this.#sender.flush(
-      this.#queue.newest,
-      Math.min(timeoutMs, timerMsMax),
-    );
+  async flush({ timeoutMs = waitMs }: { timeoutMs?: number | undefined } = {}): Promise<boolean> {
+    return await this.#sender.flush(this.#queue.newest, Math.min(timeoutMs, timerMsMax));
   }
 
   /** @returns Whether everything recorded so far is on disk, or settled. Never without a spool. */
@@ -125,9 +112,7 @@ export class Meter {
    *
    * @returns Whether everything was sent or rejected in time. Default time: 10 seconds.
    */
-  close(
-    { timeoutMs = waitMs }: { timeoutMs?: number | undefined } = {},
-  ): Promise<boolean> {
+  close({ timeoutMs = waitMs }: { timeoutMs?: number | undefined } = {}): Promise<boolean> {
     return this.#closing ??= this.#close(timeoutMs);
   }
 
@@ -180,9 +165,7 @@ export class Meter {
   #reportRounded({ product, metric, quantity }: Usage): void {
     this.#rounded++;
     const name = `${product}/${metric}`;
-    if (
-      this.#roundedNames.has(name) || this.#roundedNames.size >= roundedNamesMax
-    ) return;
+    if (this.#roundedNames.has(name) || this.#roundedNames.size >= roundedNamesMax) return;
     this.#roundedNames.add(name);
     this.#problems.report("rounded", {
       reason: `${name}: ${quantity} has more than 6 decimal places`,

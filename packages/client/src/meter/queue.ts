@@ -74,10 +74,7 @@ export class MemoryQueue implements Queue {
 
   push(text: string, sequence = this.#newest + 1): boolean {
     const bytes = Buffer.byteLength(text);
-    if (
-      this.#isClosed || this.count >= this.#recordsMax ||
-      this.#bytes + bytes > bytesMax
-    ) return false;
+    if (this.#isClosed || this.count >= this.#recordsMax || this.#bytes + bytes > bytesMax) return false;
     this.#newest = sequence;
     this.#waiting.push({ text, sequence });
     this.#bytes += bytes;

@@ -86,9 +86,7 @@ export class Segment {
   }
 
   /** Takes lines. @returns Them, none at the end of the file, and how many lines in between are damaged. */
-  take(
-    { records, bytes }: BatchSize,
-  ): { lines: SegmentLine[]; damaged: number } {
+  take({ records, bytes }: BatchSize): { lines: SegmentLine[]; damaged: number } {
     const lines: SegmentLine[] = [];
     let damaged = 0;
     while (lines.length === 0 && this.#position < this.#size) {
@@ -97,24 +95,13 @@ export class Segment {
       while (start < chunk.length && lines.length < records) {
         const found = chunk.indexOf(newline, start);
         // What follows the last line break is read with the next chunk, unless it is no line at all.
-        if (
-          found === -1 && start > 0 &&
-          this.#position + chunk.length < this.#size
-        ) break;
+        if (found === -1 && start > 0 && this.#position + chunk.length < this.#size) break;
         const end = found === -1 ? chunk.length : found + 1;
         const text = chunk.toString("utf8", start, end).trim();
         if (lines.length > 0 && end > bytes) break;
         if (parseLine(text) !== null) {
-          const place = {
-            start: this.#position + start,
-            end: this.#position + end,
-          };
-          lines.push({
-            text,
-            sequence: this.#sequence && this.#sequence++,
-            segment: this,
-            ...place,
-          });
+          const place = { start: this.#position + start, end: this.#position + end };
+          lines.push({ text, sequence: this.#sequence && this.#sequence++, segment: this, ...place });
         } else if (text !== "") damaged++;
         start = end;
       }
@@ -123,9 +110,7 @@ export class Segment {
       if (chunk.length === 0) this.#position = this.#size;
     }
     this.#taken += lines.length;
-    this.#waiting = this.#position < this.#size
-      ? Math.max(this.#waiting - lines.length - damaged, 0)
-      : 0;
+    this.#waiting = this.#position < this.#size ? Math.max(this.#waiting - lines.length - damaged, 0) : 0;
     return { lines, damaged };
   }
 
@@ -182,10 +167,7 @@ export class Segment {
 
   #read(bytes: number, position = this.#position): Buffer {
     const chunk = Buffer.alloc(Math.min(bytes, this.#size - position));
-    return chunk.subarray(
-      0,
-      fs.readSync(this.#fd, chunk, 0, chunk.length, position),
-    );
+    return chunk.subarray(0, fs.readSync(this.#fd, chunk, 0, chunk.length, position));
   }
 
   #countLines(): number {

@@ -53,8 +53,7 @@ export class SpoolQueue implements Queue {
   }
 
   get bytes(): number {
-    return this.#sum(({ unreadBytes }) => unreadBytes) +
-      this.#options.memory.bytes;
+    return this.#sum(({ unreadBytes }) => unreadBytes) + this.#options.memory.bytes;
   }
 
   get newest(): number {
@@ -75,9 +74,7 @@ export class SpoolQueue implements Queue {
     let isKept = false;
     if (performance.now() - this.#failedAt >= retryMs) {
       const line = Buffer.from(`${text}\n`);
-      if (
-        this.#sum(({ size }) => size) + line.length > this.#options.bytesMax
-      ) return false;
+      if (this.#sum(({ size }) => size) + line.length > this.#options.bytesMax) return false;
       try {
         this.#append(line, sequence);
         isKept = true;
@@ -102,16 +99,11 @@ export class SpoolQueue implements Queue {
       try {
         const { lines, damaged } = segment.take(size);
         this.counts.damaged += damaged;
-        if (damaged > 0) {
-          this.#report(`${segment.path}: ${damaged} damaged lines skipped`);
-        }
+        if (damaged > 0) this.#report(`${segment.path}: ${damaged} damaged lines skipped`);
         for (const line of lines) this.#taken.add(line);
         if (lines.length > 0) return lines;
       } catch (error) {
-        this.#report(
-          `can't read ${segment.path}; the next process tries again`,
-          error,
-        );
+        this.#report(`can't read ${segment.path}; the next process tries again`, error);
         this.#forget(segment);
       }
     }
@@ -129,9 +121,7 @@ export class SpoolQueue implements Queue {
       bySegment.set(line.segment, group);
       group.push(line);
     }
-    for (const [segment, group] of bySegment) {
-      this.#try(() => segment.settle(group));
-    }
+    for (const [segment, group] of bySegment) this.#try(() => segment.settle(group));
     this.#finish();
   }
 
@@ -141,9 +131,7 @@ export class SpoolQueue implements Queue {
       const file = await openToAppend(join(this.#options.folder, rejectedFile));
       try {
         const { size } = await file.stat();
-        if (size + text.length > rejectedBytesMax) {
-          throw new Error("the file is full");
-        }
+        if (size + text.length > rejectedBytesMax) throw new Error("the file is full");
         await file.appendFile(text);
         await file.sync();
         if (size === 0) await syncFolder(this.#options.folder);
@@ -151,10 +139,7 @@ export class SpoolQueue implements Queue {
         await file.close();
       }
     } catch (error) {
-      this.#report(
-        `can't keep ${lines.length} rejected records in ${rejectedFile}`,
-        error,
-      );
+      this.#report(`can't keep ${lines.length} rejected records in ${rejectedFile}`, error);
     }
   }
 
@@ -180,9 +165,7 @@ export class SpoolQueue implements Queue {
       if (this.#unsynced.has(segment)) this.#try(() => segment.syncNow());
       segment.close();
       this.#try(() =>
-        segment.count > 0
-          ? fs.renameSync(segment.path, releasedPath(folder))
-          : fs.unlinkSync(segment.path)
+        segment.count > 0 ? fs.renameSync(segment.path, releasedPath(folder)) : fs.unlinkSync(segment.path)
       );
     }
     // What is recorded from now on goes to a new segment, which the next process adopts.
@@ -231,9 +214,7 @@ export class SpoolQueue implements Queue {
 
   #appendOnce(line: Buffer, sequence: number): Segment {
     const bytesMax = Math.min(segmentBytesMax, this.#options.bytesMax / 4);
-    if (
-      this.#current !== undefined && this.#current.size + line.length > bytesMax
-    ) this.#current = undefined;
+    if (this.#current !== undefined && this.#current.size + line.length > bytesMax) this.#current = undefined;
     if (this.#current === undefined) {
       makeFolder(this.#options.folder);
       this.#current = new Segment(ownedPath(this.#options.folder), { isNew: true });
@@ -301,17 +282,13 @@ export class SpoolQueue implements Queue {
     try {
       act();
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
-        this.#report("can't update the spool", error);
-      }
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#report("can't update the spool", error);
     }
   }
 
   #report(what: string, error?: unknown): void {
     const why = error instanceof Error ? `: ${error.message}` : "";
-    this.#options.problems.report("spool", {
-      reason: `spool ${this.#options.folder}: ${what}${why}`,
-    });
+    this.#options.problems.report("spool", { reason: `spool ${this.#options.folder}: ${what}${why}` });
   }
 }
 
