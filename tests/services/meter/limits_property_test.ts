@@ -23,6 +23,7 @@ import { runHistories } from "../../support/histories.ts";
 import { hourMs, microsOf, type Request, runArbitrary, Scene, type Step } from "../../support/limit_model.ts";
 import { unlimited } from "../../support/usage.ts";
 import { newKeys, newOrganization } from "../../support/world.ts";
+import { testReader } from "../../support/reports.ts";
 
 const standingsOf = (limits: readonly LimitStanding[]) =>
   limits.map(({ limitId, used }) => `${limitId} ${microsOf(used)}`).sort();
@@ -188,7 +189,8 @@ async function take(scene: Scene, step: Step): Promise<void> {
   const { organizationId, test: { services } } = scene;
   if (!readsAfter.has(step.type)) return;
   const key = scene.records.length % 2 === 0 ? 2 : 1;
-  const found = await readLimits(services, { organizationId, apiKeyId: scene.keys[key]?.id });
+  const which = { organizationId, apiKeyId: scene.keys[key]?.id };
+  const found = await readLimits(services, which, { reader: testReader });
   assert.deepEqual(standingsOf(found), scene.standingsOfKey(key));
 }
 
