@@ -75,7 +75,7 @@ export interface KeyVerification {
      */
     readonly planId: string;
   } | null;
-  /** Every limit that applies to `usage`, in the current window. Empty if nothing was asked about, or another code applies first. */
+  /** Every limit that applies to `usage`, in the current window. Empty if nothing was asked about, or another code applies first. When usage is recorded, a soft limit is missing until its earlier usage is added up. */
   readonly limits: readonly LimitStanding[];
 }
 

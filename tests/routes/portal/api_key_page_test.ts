@@ -44,7 +44,7 @@ testApp("a key's page shows its budget, and the limits of the organization", asy
   assert.equal(cards["Organization limits"], `All keys added up ${limit}`);
   assert.match(
     cardsOf((await show(test, "/portal/usage", ada)).html)["Limits"] ?? "",
-    new RegExp(`${limit}$`, "i"),
+    new RegExp(`${limit} No one gets emails about these limits`, "i"),
   );
   const without = cardsOf((await show(test, `${path}/${other.id}`, ada)).html);
   assert.match(without["Budget"] ?? "", /^No budget\. .* Set budget$/);
