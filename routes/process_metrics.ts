@@ -24,8 +24,10 @@ export function processMetrics(
 ): CollectMetrics {
   const set = new MetricSet();
   set.gauge("gatehouse_ready", {
-    help: "1 if /health/ready succeeds, otherwise 0.",
-    value: async () => await services.unreadyReason() === null ? 1 : 0,
+    help:
+      "1 if the database can be read and the last write of any request or health check succeeded, otherwise 0.",
+    // Pages of the console read it too, and must not write.
+    value: async () => await services.unreadyReason({ mayWrite: false }) === null ? 1 : 0,
   });
   addDatabaseMetrics(set, parts);
   addMailMetrics(set, { parts, clock });

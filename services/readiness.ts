@@ -34,11 +34,13 @@ export class DatabaseReadiness {
    * Writes only if the last write failed or was long ago: while others write, a check costs nothing. Concurrent checks share
    * their writes.
    *
+   * @param options `mayWrite`: false to return how the last write ended instead.
    * @returns Null if the database can be read and written.
    */
-  async unreadyReason(): Promise<UnreadyReason | null> {
+  async unreadyReason({ mayWrite = true } = {}): Promise<UnreadyReason | null> {
     if (!await ping(this.#database).then(() => true, () => false)) return "database_unavailable";
     const { problem = null, succeededAt = 0 } = this.#database.lastWrite ?? {};
+    if (!mayWrite) return problem;
     const ageMs = this.#clock() - succeededAt;
     // A time in the future is from before the clock was set back.
     if (problem === null && ageMs >= 0 && ageMs < readinessWriteAgeMaxMs) return null;
@@ -47,7 +49,7 @@ export class DatabaseReadiness {
     return await settlesWithin(readinessWaitMs, writing) ? await writing : problem ?? "write_delayed";
   }
 
-  /** @returns Why nothing can be written, or null. */
+  /** @returns The problem, or null. */
   async #write(count: number): Promise<WriteProblem | null> {
     try {
       for (let n = 0; n < count; n++) await checkWritable(this.#database);

@@ -19,8 +19,8 @@ import { createWriteAs } from "./sign_in/session_writes.ts";
 export interface Services extends Context {
   /** The server sweeps them about once a second. */
   readonly deadlines: Deadlines;
-  /** @returns Why `/health/ready` returns 503, or null. */
-  unreadyReason(): Promise<UnreadyReason | null>;
+  /** @returns The reason for a 503 of `/health/ready`, or null. See {@linkcode DatabaseReadiness.unreadyReason}. */
+  unreadyReason(options?: { mayWrite: boolean }): Promise<UnreadyReason | null>;
   /** Makes {@linkcode unreadyReason} return `stopping`, and starts no more reports, except for recording. */
   drain(): void;
   /** Writes what was accepted and ends the reports of this thread; the database stays open. */
@@ -67,7 +67,7 @@ export function createServices(
   return {
     ...context,
     deadlines: new Deadlines(base.clock),
-    unreadyReason: async () => isDraining ? "stopping" : await readiness.unreadyReason(),
+    unreadyReason: async (options) => isDraining ? "stopping" : await readiness.unreadyReason(options),
     drain: () => {
       isDraining = true;
       reports.drain();

@@ -294,7 +294,7 @@ Deno.test({
   fn: () =>
     inPlace(async ({ port, start, check }) => {
       const authority = await testAuthority();
-      const certificate = await authority.certify("auth.acme.localhost");
+      const certificate = await authority.certify("localhost");
       const proxy = Deno.serve(
         { hostname: "127.0.0.1", port: 0, onListen() {}, ...certificate },
         (request) => {
@@ -311,7 +311,7 @@ Deno.test({
         },
       );
       const env = {
-        BASE_URL: `https://auth.acme.localhost:${proxy.addr.port}`,
+        BASE_URL: `https://localhost:${proxy.addr.port}`,
         TRUSTED_PROXIES: "127.0.0.1",
       };
       try {
@@ -319,7 +319,7 @@ Deno.test({
         const unknown = await check(env);
         assert.equal(unknown.status, 1);
         assert.match(unknown.stdout, /^wrong +Public address .* is not reachable: .*UnknownIssuer$/m);
-        assert.match(unknown.stdout, /→ .*certificate for auth\.acme\.localhost\..*DENO_CERT=/);
+        assert.match(unknown.stdout, /→ .*certificate for localhost\..*DENO_CERT=/);
         assert.doesNotMatch(unknown.stdout, /reverse_proxy|proxy_pass/);
         const known = await check({ ...env, DENO_CERT: authority.certPath });
         assert.match(known.stdout, /^ok +Public address .*reaches the server/m);
