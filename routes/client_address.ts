@@ -53,8 +53,8 @@ const privateRanges: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @returns Whether a peer forwards requests of others without being a trusted proxy. Only private addresses count: otherwise,
- *   strangers could switch off limits with a header.
+ * Returns true if a peer forwards requests of others without being a trusted proxy. Only private addresses count: otherwise,
+ * strangers could switch off limits with a header.
  */
 export function isUnknownProxy(
   peer: string,

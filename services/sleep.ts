@@ -6,7 +6,7 @@ export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, { signal }).catch(() => {});
 }
 
-/** @returns Whether the promise settles within `ms` milliseconds. */
+/** Returns true if the promise settles within `ms` milliseconds. */
 export async function settlesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   const settled = new AbortController();
   work.catch(() => {}).then(() => settled.abort());

@@ -39,7 +39,7 @@ export function noteKeyUses(uses: readonly KeyUse[]): Statement[] {
   return [bind(updateLastRequests, json), bind(updateLastUses, json, apiKeyUsedIntervalMs)];
 }
 
-/** @returns Whether a key has recorded usage. */
+/** Returns true if a key has recorded usage. */
 export async function hasRecorded(database: DatabaseReader, id: string): Promise<boolean> {
   const row = await database.readFirst(sql`
     SELECT 1 FROM api_keys k JOIN organizations o ON o.id = k.organization_id

@@ -17,7 +17,7 @@ export interface OrganizationReference {
   readonly externalId: string | null;
 }
 
-/** What an organization's members and keys change. */
+/** Numbers that an organization's members and keys change. */
 export interface OrganizationUse {
   readonly members: number;
   readonly activeApiKeys: number;
@@ -213,7 +213,7 @@ export function updateOverrides(id: string, { limits, ...numbers }: PlanOverride
 export const organizationNumber = (id: string): Statement =>
   sql`(SELECT number FROM organizations WHERE id = ${id})`;
 
-/** What changes in an organization's metadata: values by key; null removes the key. */
+/** A change of an organization's metadata: values by key; null removes the key. */
 export type MetadataChange = Readonly<Record<string, string | null>>;
 
 const mergedMetadata = (change: MetadataChange): Statement =>

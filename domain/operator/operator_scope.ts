@@ -20,7 +20,7 @@ export const operatorScopes = [
 /** One of {@linkcode operatorScopes}. */
 export type OperatorScope = (typeof operatorScopes)[number];
 
-/** What each scope allows, for people who choose scopes. */
+/** Descriptions of scopes, for people who choose them. */
 export const scopeMeanings: Readonly<Record<OperatorScope, string>> = {
   "organizations:read": "See organizations, members and notes",
   "organizations:write":

@@ -263,7 +263,7 @@ class SeriesLimits {
 
 /**
  * @param range The positions of the first record of a request, and of the first one of the next request.
- * @returns What gives the position in the group of the record of an input.
+ * @returns A function from an input's index to the position of its record in the group.
  * @throws If the request has other records in the group than its inputs need.
  */
 function recordPositions(

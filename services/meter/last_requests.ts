@@ -81,7 +81,7 @@ export class LastRequests {
     this.#waiting.clear();
   }
 
-  /** @returns Whether a use of a key can wait. */
+  /** Returns true if a use of a key can wait. */
   #hasRoomFor(keyHash: string): boolean {
     // Keys that were written just now leave room for others, so that busy keys of one organization can't keep out all others.
     const max = this.#writtenAt.has(keyHash) ? waitingKeysMax / 2 : waitingKeysMax;
@@ -111,7 +111,7 @@ export async function readLastRequest(
   return row === undefined ? null : { ...row, at: isoTime(row.at) };
 }
 
-/** @returns Whether a request with a key that was used was accepted. @param last The last one, or null if none is known. */
+/** Returns true if a request with a used key was accepted. @param last Its last request, or null if none is known. */
 export async function wasAccepted(
   { database }: { readonly database: DatabaseReader },
   { id }: Pick<ApiKey, "id">,

@@ -15,7 +15,7 @@ export interface LimitCells {
   readonly cells: readonly LimitCell[];
 }
 
-/** @returns What the unknown ones of some counters lack. @throws {DatabaseError} */
+/** Adds up earlier usage for those of some counters that are unknown. @throws {DatabaseError} */
 export async function sumLimitCells(context: ReportContext, { cells }: LimitCells): Promise<MissingSums[]> {
   const { database } = context;
   const unknown = await findUnknownCells(database, cells);
@@ -32,7 +32,7 @@ export interface LimitsToSum extends ReportScope {
   readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
 }
 
-/** @returns What is used of each limit. @throws {DatabaseError} */
+/** Adds up the usage of each limit. @throws {DatabaseError} */
 export function sumLimits(context: ReportContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
   return inSlices(
     context,

@@ -5,8 +5,8 @@ import { type OperatorActor, operatorIdentity } from "../../domain/actor.ts";
 export interface ReportReader {
   readonly share: string;
   /**
-   * True for what recording, verifying, voiding and closing a month wait for: neither a full thread nor a server that is shutting
-   * down rejects it.
+   * True if recording, verifying, voiding or closing a month depends on the report: neither a full thread nor a server that is
+   * shutting down rejects it.
    */
   readonly isWork: boolean;
 }

@@ -115,7 +115,7 @@ Deno.test({
         await says(page, "Ada Lovelace, OWNER");
         assert.deepEqual(errors, []);
 
-        // Cookies of two people at once count as not signed in, in either order.
+        // Cookies of two people in one request count as not signed in, in either order.
         const eve = await fetch(`${at("8000")}/api/auth/sign-up`, {
           method: "POST",
           headers: { Origin: at("8000"), "Content-Type": "application/json" },

@@ -1,4 +1,4 @@
-// Tests that tests that hang fail, in child processes that run files of tests.
+// Checks in child processes that tests that hang fail.
 import assert from "node:assert/strict";
 
 const root = new URL("../../", import.meta.url);

@@ -12,7 +12,7 @@ import { clockTime } from "../text/time.ts";
 
 /** What has arrived. */
 export interface FirstRequest {
-  /** Whether a request with the key was accepted; after a while, also a rejected one counts. */
+  /** True if a request with the key was accepted; after a while, also if one was rejected. */
   readonly isUsed: boolean;
   /** Null if there was none, or none that is known. */
   readonly last: LastRequest | null;

@@ -2,11 +2,14 @@
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 
-/** @returns Why owners and admins get no emails about the limits of an organization; null if nothing is withheld. */
-export function withheldText({ managers, unconfirmed }: LimitMailReach): string | null {
+/** Says which owners and admins get no emails about the limits of an organization; null if nothing is withheld. */
+export function withheldText({ managers, recipients, unconfirmed }: LimitMailReach): string | null {
   if (managers === 0) return `${noOne}: the organization has no owner or admin.`;
   if (unconfirmed === 0) return null;
   if (unconfirmed === managers) return `${noOne}: no owner or admin has confirmed their email address.`;
+  if (recipients === 0) {
+    return `${noOne}: the owners and admins haven't confirmed their email address, or have turned the emails off.`;
+  }
   return unconfirmed === 1
     ? "One owner or admin doesn't get emails about these limits: their email address isn't confirmed."
     : `${

@@ -72,7 +72,7 @@ async function stopsUnderLoad(threads: number): Promise<void> {
       if (!ready.isClosed()) await ready.send(requestText("GET", "/health/ready")).catch(() => {});
       return ready.received().includes("HTTP/1.1 503 ") || ready.isClosed();
     });
-    assert.match(ready.received(), /HTTP\/1\.1 503 [^]*\{"status":"unavailable"\}/);
+    assert.match(ready.received(), /HTTP\/1\.1 503 [^]*\{"status":"unavailable","reason":"stopping"\}/);
     await Promise.all(senders);
     // New requests are rejected on every thread, but the request in progress continues.
     const late = Array.from({ length: 8 * threads }, () => sendOnce(baseUrl, "/health/live"));

@@ -101,7 +101,7 @@ onEveryDatabase("a batch that exceeds many windows is rejected with 100 of them"
     "limit_exceeded",
     errorDetailsMax,
   ]);
-  // The counters of all of these windows are completed at once.
+  // The counters of all of these windows are completed together.
   assert.equal(commits() - before, 2);
 });
 

@@ -181,7 +181,7 @@ onEveryDatabase("a verification is a use of the key, also if it denies", async (
   }
 });
 
-testApp("a question that can't be answered is no use of the key", async (test) => {
+testApp("a verification that fails with an error is no use of the key", async (test) => {
   const { fullKey: key } = await createTestKey(test, await test.signUp());
   const { fullToken: apiKey } = await newOperatorToken(test, ["keys:verify"]);
   const { fullToken: withoutScope } = await newOperatorToken(test, ["usage:read"]);
