@@ -32,8 +32,12 @@ export function findPasskeysOfUser(database: DatabaseReader, userId: string): Pr
 
 /** @returns One of a user's passkeys, or undefined. */
 export function findPasskey(database: DatabaseReader, { userId, id }: { userId: string; id: string }) {
-  return database.readFirst<PasskeyRow>(sql`${select} user_id = ${userId} AND id = ${id}`);
+  return database.readFirst<PasskeyRow>(selectPasskey({ userId, id }));
 }
+
+/** Reads one of a user's passkeys as a {@linkcode PasskeyRow}. */
+export const selectPasskey = ({ userId, id }: { userId: string; id: string }): Statement =>
+  sql`${select} user_id = ${userId} AND id = ${id}`;
 
 /** @returns The passkey of any user that has the browser's id, or undefined. */
 export function findPasskeyByCredential(database: DatabaseReader, credentialId: string) {

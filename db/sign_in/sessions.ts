@@ -1,5 +1,10 @@
 // SQL of sessions. Only the SHA-256 of a token is stored.
-import type { Membership, Role, Session } from "../../domain/sign_in/session.ts";
+import {
+  byOrganizationName,
+  type Membership,
+  type Role,
+  type Session,
+} from "../../domain/sign_in/session.ts";
 import { landingOrganization } from "../account/users.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
@@ -177,16 +182,12 @@ function toFoundSession(row: SessionRow): FoundSession {
     suspended: suspendedAt !== null,
   }));
   // Sorted here: the remote server's parser rejects ORDER BY within an aggregate.
-  if (memberships.length > 1) memberships.sort(byName);
+  if (memberships.length > 1) memberships.sort(byOrganizationName);
   const organization = memberships.find((m) => m.organizationId === activeId) ?? memberships[0] ?? null;
   const user = { id: userId, name, email, emailVerified: emailVerifiedAt !== null };
   const isOperator = operatorSince !== null;
   const session = { id, user, organization, memberships, authenticatedAt, secondFactorAt, isOperator };
   return { session, createdAt, lastSeenAt, tokenHash };
-}
-
-function byName(a: Membership, b: Membership): number {
-  return a.name.localeCompare(b.name, "en") || (a.organizationId < b.organizationId ? -1 : 1);
 }
 
 /** Records when a session was last used. */

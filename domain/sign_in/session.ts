@@ -36,6 +36,11 @@ export interface Session {
   readonly isOperator: boolean;
 }
 
+/** Orders memberships by the name of their organization. */
+export function byOrganizationName(a: Membership, b: Membership): number {
+  return a.name.localeCompare(b.name, "en") || (a.organizationId < b.organizationId ? -1 : 1);
+}
+
 /** The response of `GET /api/auth/me`. */
 export interface SessionUser {
   readonly authenticated: boolean;

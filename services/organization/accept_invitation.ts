@@ -18,6 +18,7 @@ import {
 } from "../../domain/errors.ts";
 import { membershipsPerUserMax } from "../../domain/limits.ts";
 import type { InvitationOffer } from "../../domain/organization.ts";
+import { byOrganizationName, type Session } from "../../domain/sign_in/session.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { wellFormedHash } from "../sign_in/session_tokens.ts";
@@ -43,10 +44,15 @@ export async function findInvitationOffer(
 /**
  * Accepts an invitation. The organization becomes the active one.
  *
+ * @returns The session with the new membership.
  * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `already_member`, `limit_reached`,
  *   `organization_suspended`.
  */
-export async function acceptInvitation(context: SessionContext, actor: SessionActor, token: string) {
+export async function acceptInvitation(
+  context: SessionContext,
+  actor: SessionActor,
+  token: string,
+): Promise<Session> {
   const tokenHash = wellFormedHash(token);
   if (tokenHash === null) throw invalidTokenError();
   const now = context.clock();
@@ -65,7 +71,14 @@ export async function acceptInvitation(context: SessionContext, actor: SessionAc
       updateLastOrganization(userId, organizationId),
     ],
   });
-  if (isAccepted) return;
+  if (isAccepted) {
+    const organization = { organizationId, name: row.organizationName, role, suspended: false };
+    return {
+      ...actor,
+      organization,
+      memberships: [...actor.memberships, organization].sort(byOrganizationName),
+    };
+  }
   await findJoinable(context, tokenHash);
   throw actor.memberships.length >= membershipsPerUserMax ? membershipLimitError() : invalidTokenError();
 }

@@ -6,6 +6,7 @@ import {
   findPasskeysOfUser,
   insertPasskey,
   type PasskeyRow,
+  selectPasskey,
   updatePasskeyName,
 } from "../../db/sign_in/passkeys.ts";
 import type { SessionActor } from "../../domain/actor.ts";
@@ -14,7 +15,7 @@ import { isId, newId } from "../../domain/id.ts";
 import { passkeysPerUserMax } from "../../domain/limits.ts";
 import type { Passkey } from "../../domain/sign_in/passkey.ts";
 import { isoTime } from "../../domain/time.ts";
-import { writeChange } from "../change.ts";
+import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
 import {
@@ -112,11 +113,12 @@ export async function renamePasskey(
 ): Promise<Passkey> {
   requireRecentAuthentication(actor, context.clock());
   const { name: from } = await getPasskey(context, actor, id);
-  await writeChange(context, actor, {
-    statement: updatePasskeyName({ userId: actor.user.id, id, name }),
+  const userId = actor.user.id;
+  const { row } = await writeAndRead<PasskeyRow>(context, actor, {
+    statement: updatePasskeyName({ userId, id, name }),
     entry: { action: "passkey.renamed", target: { id, name }, details: { from, to: name } },
-  });
-  return await getPasskey(context, actor, id);
+  }, selectPasskey({ userId, id }));
+  return toPasskey(row);
 }
 
 /** Removes a passkey. @throws {AppError} `proof_required`, `second_factor_required`, `not_found`. */

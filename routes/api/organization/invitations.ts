@@ -13,7 +13,6 @@ import type { AppEnv, AppParts } from "../../env.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import { pageQuerySchema } from "../../schemas/common.ts";
 import * as schemas from "../../schemas/people.ts";
-import { requireSession } from "../../session.ts";
 import { type MountRoute, sessionRoutes } from "../endpoint.ts";
 
 const path = "/api/portal/organizations/{id}/invitations";
@@ -41,10 +40,7 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       "already_member",
       "limit_reached",
     ],
-  }, async (c, { body }, actor) => {
-    await acceptInvitation(parts.services, actor, body.token);
-    return sessionUser(await requireSession(c, parts));
-  });
+  }, async (_c, { body }, actor) => sessionUser(await acceptInvitation(parts.services, actor, body.token)));
 }
 
 function listRoutes(route: MountRoute<SessionActor>, { services }: AppParts): void {
