@@ -68,6 +68,8 @@ export const signInDelayMaxMs = 15 * 60_000;
 /** Failed sign-ins of a client address in `addressWindowMs`, and sign-ins that wait for others to be decided. */
 export const addressFailuresMax = 10;
 export const addressAttemptsWaitingMax = 50;
+/** Clients that an unknown proxy may stand for, where limits by address apply to it. */
+export const unknownProxyClients = 20;
 /** Sign-ups of a client address. An office or a school shares one. */
 export const addressSignUpsMax = 60;
 export const addressSignUpWindowMs = 3_600_000;

@@ -1,4 +1,5 @@
-// Rate limits by client address. They don't apply to unknown proxies, where one client could use up the points of all others.
+// Rate limits by client address. Failures behind an unknown proxy don't count, because one client could lock out all others;
+// what creates rows or sends emails has a wider limit there.
 import type { ClientInfo } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import type { RateLimiter, RateLimitState } from "./rate_limiter.ts";
@@ -11,9 +12,12 @@ const unlimited: RateLimitState = { isAllowed: true, remaining: Infinity, resetM
 /** A rate limit by client address. */
 export class AddressLimiter {
   readonly #limiter: RateLimiter;
+  readonly #forwarded: RateLimiter | null;
 
-  constructor(limiter: RateLimiter) {
+  /** @param forwarded A wider limit for unknown proxies; none by default. */
+  constructor(limiter: RateLimiter, forwarded: RateLimiter | null = null) {
     this.#limiter = limiter;
+    this.#forwarded = forwarded;
   }
 
   /** See {@linkcode RateLimiter.isUnused}. */
@@ -23,16 +27,20 @@ export class AddressLimiter {
 
   /** Takes one point if there is one. */
   take(client: LimitedClient): RateLimitState {
-    return client.isUnknownProxy ? unlimited : this.#limiter.take(addressGroup(client.address));
+    return this.#of(client)?.take(addressGroup(client.address)) ?? unlimited;
   }
 
   /** Checks for a point without taking it. */
   peek(client: LimitedClient): RateLimitState {
-    return client.isUnknownProxy ? unlimited : this.#limiter.peek(addressGroup(client.address));
+    return this.#of(client)?.peek(addressGroup(client.address)) ?? unlimited;
   }
 
   /** Returns one point. */
   giveBack(client: LimitedClient): void {
-    if (!client.isUnknownProxy) this.#limiter.giveBack(addressGroup(client.address));
+    this.#of(client)?.giveBack(addressGroup(client.address));
+  }
+
+  #of({ isUnknownProxy }: LimitedClient): RateLimiter | null {
+    return isUnknownProxy ? this.#forwarded : this.#limiter;
   }
 }

@@ -139,7 +139,7 @@ export async function updateApiKeyOf(
     ],
   }, selectApiKey(scope, id));
   if (!isMade) throw changedMeanwhileError();
-  return toApiKey(changed, context.clock());
+  return toApiKey(changed(), context.clock());
 }
 
 function requireNewExpiry(row: ApiKeyRow, expiresAt: number | null, now: number): void {
@@ -183,7 +183,7 @@ export async function endApiKey(
     statement: markApiKeyRevoked(scope, id, context.clock()),
     entry: { action: "api_key.revoked", organizationId: scope.organizationId, target: { id, name } },
   }, selectApiKey(scope, id));
-  return toApiKey(row, context.clock());
+  return toApiKey(row(), context.clock());
 }
 
 /** @param from The permissions that the key has. @throws {AppError} `forbidden` for adding one that only operators grant. */

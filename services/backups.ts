@@ -129,7 +129,7 @@ export class BackupSchedule {
       const files = await this.#files();
       this.#lastAt = files.at(-1)?.at ?? null;
       const now = clock();
-      if (this.#lastAt !== null && now - this.#lastAt < this.#everyMs) return true;
+      if (this.#lastAt !== null && now - this.#lastAt < plan.everyHours * 3_600_000) return true;
       const file = join(plan.folder, nameAt(now));
       const bytes = await makeBackup(path, { file, signal });
       this.#lastAt = now;
@@ -144,18 +144,9 @@ export class BackupSchedule {
     }
   }
 
-  get #everyMs(): number {
-    return this.#options.plan.everyHours * 3_600_000;
-  }
-
-  /**
-   * Leaves out files of a clock that was set back by more than the time between two backups: no backup would be made until
-   * then.
-   *
-   * @returns The files of the schedule, the newest last.
-   */
+  /** Returns the files of the schedule, the newest last, without those of the future, from before a clock was set back. */
   async #files(): Promise<{ name: string; at: number }[]> {
-    const end = this.#options.clock() + this.#everyMs;
+    const now = this.#options.clock();
     const found: { name: string; at: number }[] = [];
     for await (const { name, isFile } of Deno.readDir(this.#options.plan.folder)) {
       const [match, year, month, day, ...time] = nameForm.exec(name) ?? [];
@@ -163,7 +154,7 @@ export class BackupSchedule {
         found.push({ name, at: Date.parse(`${year}-${month}-${day}T${time.join(":")}Z`) });
       }
     }
-    return found.filter(({ at }) => at < end).sort((one, other) => one.at - other.at);
+    return found.filter(({ at }) => at <= now).sort((one, other) => one.at - other.at);
   }
 
   /** Removes old backups, and unfinished ones of crashed programs. */

@@ -19,7 +19,7 @@ export interface Change {
 
 /** Writes a change. @param by As for `writeAs`. @returns True if it was made. @throws {AppError} As `writeAs`. */
 export async function writeChange(context: SessionContext, by: Writer, change: Change): Promise<boolean> {
-  return (await writeAndReadAll(context, by, change, [])).isMade;
+  return (await writeAndRead(context, by, change)).isMade;
 }
 
 /**
@@ -27,33 +27,15 @@ export async function writeChange(context: SessionContext, by: Writer, change: C
  * be reported as failed.
  *
  * @param select Reads one row.
- * @returns `row`: as it is after the change, made or not.
- * @throws {AppError} `not_found` if there is no row, and as `writeAs`.
+ * @returns `row`: returns the row as it is after the change, made or not; throws `not_found` if there is none.
+ * @throws {AppError} As `writeAs`.
  */
 export async function writeAndRead<Row>(
-  context: SessionContext,
-  by: Writer,
-  change: Change,
-  select: Statement,
-): Promise<{ isMade: boolean; row: Row }> {
-  const { isMade, results } = await writeAndReadAll(context, by, change, [select]);
-  return { isMade, row: rowOf<Row>(results, -1) };
-}
-
-/** Returns the row that a statement of a batch has read. @throws {AppError} `not_found` if there is none. */
-export function rowOf<Row>(results: readonly WriteResult[], at: number): Row {
-  const [row] = results.at(at)?.rows ?? [];
-  if (row === undefined) throw notFoundError();
-  return row as Row;
-}
-
-/** Does the same with several statements that read, or none. @returns `results`: of the whole batch. @throws {AppError} As `writeAs`. */
-export async function writeAndReadAll(
   { clock, mail, writeAs }: SessionContext,
   by: Writer,
   { statement, entry, after, email }: Change,
-  select: readonly Statement[],
-): Promise<{ isMade: boolean; results: readonly WriteResult[] }> {
+  select?: Statement,
+): Promise<{ isMade: boolean; row: () => Row }> {
   const now = clock();
   const audit = insertAuditEvent(actorOf(by), entry, { now });
   const audited = { now, audited: audit.id };
@@ -62,9 +44,16 @@ export async function writeAndReadAll(
     audit.statement,
     ...(after?.(audited) ?? []),
     ...(email === undefined ? [] : mail.outgoing(email, audited)),
-    ...select,
+    ...(select === undefined ? [] : [select]),
   ]);
   const isMade = results[1]?.rows.length === 1;
   if (isMade && email !== undefined) mail.wake();
-  return { isMade, results };
+  return { isMade, row: () => rowOf<Row>(results, -1) };
+}
+
+/** Returns the row that a statement of a batch has read. @throws {AppError} `not_found` if there is none. */
+export function rowOf<Row>(results: readonly WriteResult[], at: number): Row {
+  const [row] = results.at(at)?.rows ?? [];
+  if (row === undefined) throw notFoundError();
+  return row as Row;
 }

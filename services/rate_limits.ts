@@ -15,6 +15,7 @@ import {
   rejectedApiKeysPerMinuteMax,
   sessionConflictNotedIntervalMs,
   sessionWritesWaitingMax,
+  unknownProxyClients,
   unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
@@ -41,14 +42,16 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
   let limiters = 0;
   const limit = (points: number, windowMs: number, options?: { hashedNames: true }) =>
     new RateLimiter({ ...options, points, windowMs, clock, windows: memory.windows(limiters++) });
-  const limitByAddress = (points: number, windowMs: number) => new AddressLimiter(limit(points, windowMs));
+  const limitFailures = (points: number, windowMs: number) => new AddressLimiter(limit(points, windowMs));
+  const limitByAddress = (points: number, windowMs: number) =>
+    new AddressLimiter(limit(points, windowMs), limit(points * unknownProxyClients, windowMs));
   return {
     /** By the hash of an API key. */
     apiKeyCalls: limit(config.apiKeyRequestsPerSecond, 1_000, { hashedNames: true }),
     /** Updates of when an operator token was last used. By token. */
     operatorTokenUses: limit(1, apiKeyUsedIntervalMs),
     /** API keys and operator tokens. By client address. */
-    rejectedApiKeys: limitByAddress(rejectedApiKeysPerMinuteMax, minuteMs),
+    rejectedApiKeys: limitFailures(rejectedApiKeysPerMinuteMax, minuteMs),
     /** By client address. */
     signUps: limitByAddress(addressSignUpsMax, addressSignUpWindowMs),
     /** By client address. */

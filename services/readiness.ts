@@ -42,8 +42,10 @@ export class DatabaseReadiness {
     const { problem = null, succeededAt = 0 } = this.#database.lastWrite ?? {};
     if (!mayWrite) return problem;
     const ageMs = this.#clock() - succeededAt;
-    // A time in the future is from before the clock was set back.
-    if (problem === null && ageMs >= 0 && ageMs < readinessWriteAgeMaxMs) return null;
+    // A time in the future is from before the clock was set back. The first of several writes may have succeeded just now.
+    const isFresh = problem === null && this.#writing === undefined && ageMs >= 0 &&
+      ageMs < readinessWriteAgeMaxMs;
+    if (isFresh) return null;
     const count = problem === null ? 1 : readinessRecoveryWrites;
     const writing = this.#writing ??= this.#write(count).finally(() => this.#writing = undefined);
     return await settlesWithin(readinessWaitMs, writing) ? await writing : problem ?? "write_delayed";

@@ -73,9 +73,8 @@ export function createServices(
       reports.drain();
     },
     close: async () => {
-      context.lastRequests.close();
       // Recording may need sums of limits.
-      await recorder.close();
+      await Promise.all([recorder.close(), context.lastRequests.close()]);
       await reports.close();
     },
   };

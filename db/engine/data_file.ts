@@ -22,11 +22,13 @@ export function createIfMissing(path: string, create: MissingFile): void {
       throw new DatabaseError("fault", message);
     }
     if (create === "folder") Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    if (!exists) {
+    if (exists) {
+      // Fails with a clear reason, where SQLite only has a number.
+      Deno.openSync(path, { read: true, write: true }).close();
+    } else {
       requireFolder(dirname(path));
       createFile(path);
-    } // Fails with a clear reason, where SQLite only has a number.
-    else Deno.openSync(path, { read: true, write: true }).close();
+    }
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
     throw new DatabaseError("fault", `cannot open ${path}: ${messageOf(error)}`, { cause: error });
@@ -41,7 +43,7 @@ function requireFolder(folder: string): void {
   }
 }
 
-/** @returns That a folder doesn't exist, with the command that creates it; null if it exists or can't be looked at. */
+/** Says that a folder doesn't exist, with the command that creates it; null if it exists or can't be looked at. */
 export function missingFolder(folder: string): string | null {
   try {
     Deno.statSync(folder);

@@ -32,6 +32,8 @@ interface RemoteOptions {
 
 /** Concurrent reads, and concurrent writes. The others wait. */
 const concurrentRequestsMax = 64;
+/** A failure of this process, not of the database. */
+const tooManyWaiting = "too many requests to the database are waiting";
 
 /** Creates the database of a libSQL server. The first read or write connects to it. */
 export function openRemote(options: RemoteOptions): MainDatabase & SharedDatabase {
@@ -60,7 +62,7 @@ export function openRemote(options: RemoteOptions): MainDatabase & SharedDatabas
     options?: WriteOptions,
   ): Promise<T> {
     if (waiting >= databaseWritesWaitingMax && options?.bypassesQueueLimit !== true) {
-      throw new DatabaseError("unavailable", "too many requests to the database are waiting");
+      throw new DatabaseError("unavailable", tooManyWaiting);
     }
     waiting++;
     // The deadline includes the wait for other requests.
@@ -104,7 +106,9 @@ export function openRemote(options: RemoteOptions): MainDatabase & SharedDatabas
         () => untilUnlocked(() => writer.batch(statements, "write"), { giveUpAt }),
         options,
       ).catch((error: DatabaseError) => {
-        if (error.kind !== "constraint") writes.noteFailure(error.message);
+        if (error.kind !== "constraint" && error.message !== tooManyWaiting) {
+          writes.noteFailure(error.message);
+        }
         throw error;
       });
       if (results.some(({ rowsAffected }) => rowsAffected > 0)) writes.noteSuccess();

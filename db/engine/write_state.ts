@@ -5,7 +5,7 @@ export type WriteProblem = "disk_full" | "database_locked" | "write_failed";
 
 /** How the last write ended. */
 export interface LastWrite {
-  /** Why it failed; null if it succeeded, or if there was none. */
+  /** Why it failed; null if it succeeded, if there was none, or if it was long ago. */
   readonly problem: WriteProblem | null;
   /** The time of the last success, in milliseconds since 1970; 0 for none. */
   readonly succeededAt: number;
@@ -13,29 +13,37 @@ export interface LastWrite {
 
 const problems: readonly LastWrite["problem"][] = [null, "disk_full", "database_locked", "write_failed"];
 const problemCell = 0;
-const timeCell = 1;
+const successCell = 1;
+const failureCell = 2;
+/** How long a failure counts if no other write follows. A health check tries one itself. */
+const problemMs = 60_000;
 
 /** The state that all threads of a program share. */
 export class WriteState {
   readonly #cells: BigInt64Array<SharedArrayBuffer>;
 
   /** @param buffer Of another thread's state. */
-  constructor(readonly buffer = new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT)) {
+  constructor(readonly buffer = new SharedArrayBuffer(3 * BigInt64Array.BYTES_PER_ELEMENT)) {
     this.#cells = new BigInt64Array(buffer);
   }
 
   get last(): LastWrite {
+    const failedMsAgo = Date.now() - Number(Atomics.load(this.#cells, failureCell));
     const problem = problems[Number(Atomics.load(this.#cells, problemCell))] ?? null;
-    return { problem, succeededAt: Number(Atomics.load(this.#cells, timeCell)) };
+    return {
+      problem: failedMsAgo < problemMs ? problem : null,
+      succeededAt: Number(Atomics.load(this.#cells, successCell)),
+    };
   }
 
   noteSuccess(): void {
-    Atomics.store(this.#cells, timeCell, BigInt(Date.now()));
+    Atomics.store(this.#cells, successCell, BigInt(Date.now()));
     Atomics.store(this.#cells, problemCell, 0n);
   }
 
   /** @param message Of a `DatabaseError`, which starts with SQLite's result code. */
   noteFailure(message: string): void {
+    Atomics.store(this.#cells, failureCell, BigInt(Date.now()));
     Atomics.store(this.#cells, problemCell, BigInt(problems.indexOf(problemOf(message))));
   }
 }

@@ -20,7 +20,7 @@ export function untrustedProxy({ config, services, log, print }: AppParts): Guar
     isDone = true;
     if (!services.rateLimits.warnings.take("untrusted proxy").isAllowed) return;
     const effect = isUnknownProxy(peer, forwardedFor, config.trustedProxies)
-      ? "has its address, and no limits by client address apply"
+      ? "has its address, and wrong passwords aren't limited by client address"
       : "shares its address and rate limits";
     const warning =
       "ignoring X-Forwarded-For from an address that is not in TRUSTED_PROXIES. If this is your proxy, add it: " +

@@ -78,7 +78,7 @@ export async function readLimitMailReach(
   return mail.mode === "none" ? null : await findLimitMailReach(database, organizationId);
 }
 
-/** @returns The same for a session's active organization. @throws {AppError} `forbidden`. */
+/** Finds who gets emails about the limits of a session's active organization. @throws {AppError} `forbidden`. */
 export async function readOwnLimitMailReach(
   context: Pick<SessionContext, "database" | "mail">,
   session: Session,

@@ -72,11 +72,20 @@ export class LastRequests {
       this.#waiting.delete(keyHash);
       this.#writtenAt.set(keyHash, now);
     }
-    if (uses.length > 0) await this.#context.database.write(noteKeyUses(uses));
+    if (uses.length === 0) return;
+    try {
+      await this.#context.database.write(noteKeyUses(uses));
+    } catch (error) {
+      for (const use of uses) if (!this.#waiting.has(use.keyHash)) this.#waiting.set(use.keyHash, use);
+      throw error;
+    }
   }
 
-  /** Drops what waits: a stopping server has no time for it. */
-  close(): void {
+  /** Writes the uses of some keys a last time, and drops the rest: a stopping server has no time for more. */
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#writtenAt.clear();
+    await this.flush().catch(this.#onBackgroundError);
     clearTimeout(this.#timer);
     this.#waiting.clear();
   }

@@ -2,7 +2,7 @@
 import { addMissingSums, type LimitCell } from "../../db/meter/limit_counters.ts";
 import { limitCellsPerReportMax, limitOrganizationsAtOnceMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
-import { limitsOf } from "../reports/report_reader.ts";
+import { recordingOf } from "../reports/report_reader.ts";
 import type { Reports } from "../reports/reports.ts";
 
 /** What reads and writes counters. */
@@ -47,7 +47,9 @@ async function prepare(
 ): Promise<void> {
   for (let first = 0; first < cells.length; first += limitCellsPerReportMax) {
     const some = cells.slice(first, first + limitCellsPerReportMax);
-    const missing = await reports.read("sumLimitCells", { cells: some }, { reader: limitsOf(organization) });
+    const missing = await reports.read("sumLimitCells", { cells: some }, {
+      reader: recordingOf(organization),
+    });
     if (missing.length > 0) await addMissingSums(database, missing, clock());
   }
 }

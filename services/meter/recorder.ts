@@ -95,10 +95,7 @@ export class Recorder {
       shareMax: limits.share,
       retry: (requests) => this.#retry(requests),
     });
-    this.#softCounters = new SoftCounters(context, {
-      onError: onBackgroundError,
-      onIdle: () => this.#noteIfIdle(),
-    });
+    this.#softCounters = new SoftCounters(context, { onError: onBackgroundError });
     this.keys = new KnownKeys(context);
   }
 
@@ -200,7 +197,7 @@ export class Recorder {
     }
   }
 
-  /** Commits what is queued, completes the counters that this needs, and accepts nothing more. */
+  /** Commits what is queued, and accepts nothing more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#softCounters.close();
@@ -257,7 +254,7 @@ export class Recorder {
   }
 
   get #isIdle(): boolean {
-    return this.#commits === 0 && this.#waiting.isEmpty && this.#queue.isEmpty && this.#softCounters.isIdle;
+    return this.#commits === 0 && this.#waiting.isEmpty && this.#queue.isEmpty;
   }
 
   #noteIfIdle(): void {

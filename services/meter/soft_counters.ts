@@ -12,7 +12,6 @@ const retryMs = 1_000;
 export class SoftCounters {
   readonly #context: CounterContext;
   readonly #onError: (error: unknown) => void;
-  readonly #onIdle: () => void;
   /** By organization. A counter that finds no room is added again with the next record that it counts. */
   readonly #waiting = new Map<number, Map<string, LimitCell>>();
   readonly #closing = new AbortController();
@@ -21,16 +20,10 @@ export class SoftCounters {
   /** @param options `onError`: called when counters could not be completed, before they are tried again. */
   constructor(
     context: CounterContext,
-    options: { onError: (error: unknown) => void; onIdle: () => void },
+    options: { onError: (error: unknown) => void },
   ) {
     this.#context = context;
     this.#onError = options.onError;
-    this.#onIdle = options.onIdle;
-  }
-
-  /** True if no counter is being completed. */
-  get isIdle(): boolean {
-    return this.#running === 0;
   }
 
   /** Adds counters that the recorder found unknown. */
@@ -44,9 +37,10 @@ export class SoftCounters {
     while (this.#running < limitOrganizationsAtOnceMax && this.#waiting.size > 0) this.#completeAll();
   }
 
-  /** Completes what was added, and tries nothing again. */
+  /** Forgets what waits: the next record that a counter counts adds it again. */
   close(): void {
     this.#closing.abort();
+    this.#waiting.clear();
   }
 
   async #completeAll(): Promise<void> {
@@ -58,11 +52,11 @@ export class SoftCounters {
       await prepareLimitCounters(this.#context, cells).catch((error) => this.#retry(cells, error));
     }
     this.#running--;
-    this.#onIdle();
   }
 
   async #retry(cells: readonly LimitCell[], error: unknown): Promise<void> {
     const { signal } = this.#closing;
+    if (signal.aborted) return;
     this.#onError(error);
     await sleep(retryMs, signal);
     if (!signal.aborted) this.add(cells);

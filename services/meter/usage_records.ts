@@ -81,10 +81,10 @@ export async function readUsageRecord(context: Context, keyHash: string, id: str
 /** @returns The same with the names of its keys, also for a member. @throws {AppError} As {@linkcode readUsageRecord}. */
 export async function readNamedUsageRecord(
   context: Context,
-  reader: UsageReader,
+  by: UsageReader,
   id: string,
 ): Promise<NamedUsageRecord> {
-  const { scope: { organizationId } } = await usageScope(context, reader);
+  const { scope: { organizationId } } = await usageScope(context, by);
   const ids = await context.recorder.recordIds();
   const reference = ids.parse(id);
   const row = reference === null

@@ -10,7 +10,7 @@ import { microsToDecimal } from "../../domain/meter/quantity.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
-import { voidsOf } from "../reports/report_reader.ts";
+import { voidsBy } from "../reports/report_reader.ts";
 import type { VoidedRecord } from "./remaining_extremes.ts";
 
 /** Who voids. */
@@ -58,7 +58,7 @@ export async function voidRecordAs(
     if (attempt > 0) {
       const scan: VoidedRecord = { organizationId, now, seq: record.seq };
       remaining = await reports.read("findRemainingExtremes", scan, {
-        reader: voidsOf(organizationId),
+        reader: voidsBy(by.voidedBy),
         signal,
       });
     }

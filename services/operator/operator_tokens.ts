@@ -110,7 +110,7 @@ export async function revokeOperatorToken(
     statement: markOperatorTokenRevoked(id, context.clock()),
     entry: { action: "operator_token.revoked", organizationId: null, target: { id, name } },
   }, selectOperatorToken(id));
-  return toToken(row, context.clock());
+  return toToken(row(), context.clock());
 }
 
 function toToken(row: OperatorTokenRow, now: number): OperatorToken {

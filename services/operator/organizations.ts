@@ -20,7 +20,7 @@ import {
   updateStatus,
 } from "../../db/operator/organizations.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
-import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
+import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { metadataKeysMax } from "../../domain/limits.ts";
 import {
@@ -241,7 +241,11 @@ async function withReferences<T>(
       throw validationError([{ path: "metadata", message: `must have at most ${metadataKeysMax} keys.` }]);
     }
     const other = externalId === null ? undefined : await findOrganizationReference(database, { externalId });
-    if (other === undefined || other.id === id) throw error;
+    if (other === undefined || other.id === id) {
+      throw metadata === undefined
+        ? error
+        : unavailableError("Someone else just changed the organization. Try again.");
+    }
     throw new AppError("external_id_taken", `Another organization (${other.id}) has this external id.`);
   }
 }

@@ -68,7 +68,7 @@ export interface OperatorOverview {
   readonly isPartial: boolean;
   readonly organizations: ActiveOrganizations;
   readonly customers: readonly TopCustomer[];
-  /** Suspended organizations whose keys sent usage in the last day all the same, by name; at most 100. */
+  /** Suspended organizations whose keys still sent requests in the last day, by name; at most 100. */
   readonly suspendedSenders: readonly string[];
   /** Organizations that have hit a hard limit, the latest first; at most 100. */
   readonly reachedLimits: readonly ReachedLimit[];

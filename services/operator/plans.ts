@@ -25,7 +25,7 @@ import {
   type PlanNumbersChange,
 } from "../../domain/operator/plan.ts";
 import { isoTime } from "../../domain/time.ts";
-import { rowOf, writeAndRead, writeAndReadAll, writeChange } from "../change.ts";
+import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { invalidCursorError, type PageInput, readPage } from "../pages.ts";
 
@@ -67,15 +67,15 @@ export async function createPlan(
 ): Promise<Plan> {
   const { name, requestsPerSecond = context.config.apiKeyRequestsPerSecond } = input;
   const id = newId("plan");
-  const { isMade, results } = await writeAndReadAll(context, actor, {
+  const { isMade, row } = await writeAndRead<PlanRow>(context, actor, {
     statement: insertPlan({ ...input, id, requestsPerSecond, now: context.clock() }, { plansMax }),
     entry: { action: "plan.created", organizationId: null, target: { id, name } },
     after: (audited) => [
       ...replaceLimits({ column: "plan", number: planNumber(id) }, limits, audited),
       ...(isDefault ? makePlanDefault(id, audited) : []),
     ],
-  }, [selectPlan(id)]);
-  if (isMade) return toPlan(context, rowOf<PlanRow>(results, -1), 0);
+  }, selectPlan(id));
+  if (isMade) return toPlan(context, row(), 0);
   throw await findPlanReference(context.database, { name }) === undefined
     ? new AppError("limit_reached", `There can be at most ${plansMax} plans. Delete one first.`)
     : planTakenError();
@@ -119,7 +119,7 @@ export async function changePlan(
     ],
   }, selectPlan(id));
   if (!isMade) throw planTakenError();
-  return toPlan(context, row, before.organizationCount);
+  return toPlan(context, row(), before.organizationCount);
 }
 
 /** Deletes a plan. @throws {AppError} `not_found`, `plan_in_use` for the default plan and one that organizations have. */

@@ -72,7 +72,7 @@ export async function renameOrganization(
     statement: updateOrganizationName({ id, ...details }),
     entry: { action: "organization.renamed", organizationId: id, target: { id, name }, details },
   }, selectOrganization(actor.user.id, id));
-  if (isMade || row.name === name) return toOrganization(row);
+  if (isMade || row().name === name) return toOrganization(row());
   throw unavailableError("Someone else just renamed the organization. Try again.");
 }
 
@@ -103,7 +103,7 @@ export async function transferOrganization(
     ],
   }, selectOrganization(actor.user.id, id));
   if (!isMade) throw notMember;
-  return toOrganization(row);
+  return toOrganization(row());
 }
 
 /**

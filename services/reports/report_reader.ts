@@ -26,14 +26,19 @@ export function operatorReader(actor: OperatorActor): ReportReader {
   return { share: `operator ${operatorIdentity(actor).id ?? "on the command line"}`, isWork: false };
 }
 
-/** Returns the reader for limits of an organization, given by its id or number. */
-export function limitsOf(organization: string | number): ReportReader {
-  return { share: `limits of ${organization}`, isWork: true };
+/** Returns the reader for recording usage of an organization, given by its number. */
+export function recordingOf(organization: number): ReportReader {
+  return { share: `recording of ${organization}`, isWork: true };
 }
 
-/** Returns the reader for voids of an organization's records. */
-export function voidsOf(organizationId: string): ReportReader {
-  return { share: `voids of ${organizationId}`, isWork: true };
+/** Returns the reader for verifying keys of an organization. */
+export function verificationsOf(organizationId: string): ReportReader {
+  return { share: `verifications of ${organizationId}`, isWork: true };
+}
+
+/** Returns the reader for voiding records. @param voidedBy The id of a key or an operator. */
+export function voidsBy(voidedBy: string): ReportReader {
+  return { share: `voids by ${voidedBy}`, isWork: true };
 }
 
 /** The reader for closing months. */

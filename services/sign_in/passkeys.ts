@@ -118,7 +118,7 @@ export async function renamePasskey(
     statement: updatePasskeyName({ userId, id, name }),
     entry: { action: "passkey.renamed", target: { id, name }, details: { from, to: name } },
   }, selectPasskey({ userId, id }));
-  return toPasskey(row);
+  return toPasskey(row());
 }
 
 /** Removes a passkey. @throws {AppError} `proof_required`, `second_factor_required`, `not_found`. */

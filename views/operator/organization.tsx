@@ -61,6 +61,8 @@ export interface OrganizationPageProps {
   readonly mailReach: LimitMailReach | null;
   /** The current month; null if nothing can be shown. */
   readonly usage: UsageReport | null;
+  /** True if limits, usage and statements could not be read in time. */
+  readonly isBusy: boolean;
   /** The chosen metric; null without usage. */
   readonly metric: string | null;
   /** The newest statements, and the next month to close. */
@@ -82,7 +84,7 @@ export interface OrganizationPageProps {
 
 /** @returns The page. */
 export function organizationPage(props: OrganizationPageProps): Page {
-  const { frame, organization, plan, limits, usage, flash } = props;
+  const { frame, organization, plan, limits, usage, isBusy, flash } = props;
   const { id, name, status } = organization;
   return (
     <PortalPage title={name} frame={frame} place={organizationPlace}>
@@ -109,7 +111,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
       </div>
       <div class="columns">
         <div class="stacked">
-          <Usage usage={usage} />
+          <Usage usage={usage} isBusy={isBusy} />
           <OrganizationLimits {...props} standings={limits} now={frame.now} />
           <OrganizationStatements
             organizationId={id}
@@ -152,11 +154,17 @@ function factsOf(organization: OperatedOrganization, plan: Plan, now: number) {
   ];
 }
 
-function Usage({ usage }: Pick<OrganizationPageProps, "usage">) {
+function Usage({ usage, isBusy }: Pick<OrganizationPageProps, "usage" | "isBusy">) {
+  const empty = isBusy
+    ? {
+      title: "Not available right now",
+      text: "Usage, limits and statements could not be read. Try again in a minute.",
+    }
+    : { title: "No usage this month", text: "Usage appears here as soon as it is recorded." };
   return (
     <>
       <MetricChart strip={usage?.strip ?? null} chart={usage?.chart ?? null}>
-        <EmptyState title="No usage this month" text="Usage appears here as soon as it is recorded." />
+        <EmptyState {...empty} />
       </MetricChart>
       {usage?.chart && <Breakdown {...usage.products} />}
       {usage?.chart && <Breakdown {...usage.keys} />}

@@ -17,7 +17,7 @@ export function withheldText({ managers, recipients, unconfirmed }: LimitMailRea
     } owners and admins don't get emails about these limits: their email addresses aren't confirmed.`;
 }
 
-/** @returns The same, or that all of them turned the emails off. */
+/** Does the same for operators, whom it also tells if everyone has turned the emails off. */
 export function missedText(reach: LimitMailReach): string | null {
   const isTurnedOff = reach.recipients === 0;
   return withheldText(reach) ??

@@ -53,8 +53,12 @@ export function operatorUserRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     const { user } = await getUser(services, id);
     if (disabled) await disableUser(services, actor, { id, revokeKeys: false });
     else await enableUser(services, actor, { id });
-    const disabledAt = disabled ? user.disabledAt ?? isoTime(services.clock()) : null;
-    return { user: { ...user, disabledAt } };
+    const after = await getUser(services, id).catch(() => {
+      // The change was made, whatever can be read now.
+      const disabledAt = disabled ? user.disabledAt ?? isoTime(services.clock()) : null;
+      return { user: { ...user, disabledAt, ...(disabled ? { lastSignInAt: null } : {}) } };
+    });
+    return { user: after.user };
   });
 
   route({

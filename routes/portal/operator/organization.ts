@@ -9,7 +9,8 @@ import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { getOrganization } from "../../../services/operator/organizations.ts";
 import { getPlan } from "../../../services/operator/plans.ts";
 import { listOrganizationStatements, listStatements } from "../../../services/operator/statements.ts";
-import { operatorReader, type ReportReader } from "../../../services/reports/report_reader.ts";
+import { operatorReader } from "../../../services/reports/report_reader.ts";
+import type { ReportOptions } from "../../../services/reports/reports.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { organizationPage } from "../../../views/operator/organization.tsx";
 import type { App, AppContext } from "../../env.ts";
@@ -17,7 +18,8 @@ import { flashOf } from "../form.ts";
 import { pageOf } from "../meter/usage.ts";
 import { reportOf } from "../meter/usage_report.ts";
 import { type PortalParts, sendPage } from "../page.ts";
-import { operatorFrame, operatorPages } from "./page.ts";
+import { inTime } from "../in_time.ts";
+import { type ConsoleActor, operatorFrame, operatorPages } from "./page.ts";
 
 const membersShownMax = 5;
 const keysShownMax = 5;
@@ -41,13 +43,10 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   get(`${organizationsHref}/:id`, async (c, actor) => {
     const organization = await getOrganization(services, idOf(c));
     const idText = organization.id;
-    const reader = operatorReader(actor);
-    const { signal } = c.req.raw;
     const [
       plan,
-      limits,
       mailReach,
-      usage,
+      numbers,
       { next },
       { apiKeys },
       { members },
@@ -55,29 +54,21 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
       { events },
     ] = await Promise.all([
       getPlan(services, organization.planId),
-      readLimits(services, { organizationId: idText }, { reader, signal }),
       readLimitMailReach(services, idText),
-      usageOf(c, parts, { id: idText, reader }),
+      inTime((signal) => numbersOf(c, parts, { actor, id: idText, signal })),
       listStatements(services, { limit: 1 }),
       listApiKeys(services, { idText, limit: keysShownMax }),
       listMembers(services, actor, { idText, limit: membersShownMax }),
       listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
       listOperatorAudit(services, { organization: idText, limit: eventsShownMax }),
     ]);
-    const statements = await listOrganizationStatements(services, actor, {
-      organizationId: idText,
-      metric: usage.metric,
-      limit: statementsShownMax,
-      signal,
-    });
     const page = organizationPage({
       frame: operatorFrame(parts, actor),
       organization,
       plan,
-      limits,
       mailReach,
-      ...usage,
-      statements,
+      ...(numbers ?? { limits: [], metric: null, usage: null, statements: [] }),
+      isBusy: numbers === null,
       openMonth: next.period,
       apiKeys,
       members,
@@ -90,11 +81,31 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   });
 }
 
+/** Reads what the reports thread adds up. The page must work without it. */
+async function numbersOf(
+  c: AppContext,
+  parts: PortalParts,
+  { actor, id, signal }: { actor: ConsoleActor; id: string; signal: AbortSignal },
+) {
+  const options = { reader: operatorReader(actor), signal };
+  const [limits, usage] = await Promise.all([
+    readLimits(parts.services, { organizationId: id }, options),
+    usageOf(c, parts, { id, options }),
+  ]);
+  const statements = await listOrganizationStatements(parts.services, actor, {
+    organizationId: id,
+    metric: usage.metric,
+    limit: statementsShownMax,
+    signal,
+  });
+  return { limits, ...usage, statements };
+}
+
 /** @returns The usage of the current month, of the metric in the address or the one with the most records. */
 async function usageOf(
   c: AppContext,
   { services }: PortalParts,
-  { id, reader }: { id: string; reader: ReportReader },
+  { id, options: reportOptions }: { id: string; options: ReportOptions },
 ) {
   const now = services.clock();
   const { period, unit, timezone, range, days } = parsePeriodQuery({}, now);
@@ -110,7 +121,7 @@ async function usageOf(
     pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
     organizationId: id,
     now,
-  }, { reader, signal: c.req.raw.signal });
+  }, reportOptions);
   const { metric } = numbers.filters;
   const { report } = numbers;
   if (period === null || report === null) return { metric, usage: null };

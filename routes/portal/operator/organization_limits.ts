@@ -117,16 +117,16 @@ function limitRoutes(app: App, parts: PortalParts): void {
       const change = check(changeOrganizationSchema, { timezone, overrides }, "body");
       const organization = await getOrganization(services, idOf(c));
       const { id: idText } = organization;
-      const below = await inTime((signal) =>
-        organizationLimitsBelowUse(services, actor, { idText, ...change, signal })
-      ) ?? notSearched;
-      const needsConfirmation = below.organizationCount > 0 || !below.isComplete;
-      if (needsConfirmation && form["confirmed"] === undefined) {
+      const isConfirmed = form["confirmed"] !== undefined;
+      const below = isConfirmed
+        ? null
+        : await inTime((signal) =>
+          organizationLimitsBelowUse(services, actor, { idText, ...change, signal })
+        ) ?? notSearched;
+      if (below !== null && (below.organizationCount > 0 || !below.isComplete)) {
         const plan = await getPlan(services, organization.planId);
         const after = {
-          ...eachNumber((name) =>
-            change.overrides?.[name] ?? null
-          ),
+          ...eachNumber((name) => change.overrides?.[name] ?? null),
           limits: change.overrides?.limits ?? [],
         };
         const page = confirmOrganizationLimitsPage({

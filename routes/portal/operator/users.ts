@@ -46,7 +46,10 @@ export function operatorUserPages(app: App, parts: PortalParts): void {
     });
     return await sendPage(c, userListPage({ frame: operatorFrame(parts, actor), address, ...list }));
   });
-  get(`${usersHref}/:id`, (c, actor) => showUser(c, parts, { actor, link: null }));
+  get(
+    `${usersHref}/:id`,
+    async (c, actor) => showUser(c, parts, { actor, found: await getUser(services, idOf(c)), link: null }),
+  );
 
   const acts: Readonly<Record<UserAction, Act>> = {
     "reset-password": async (actor, user) => {
@@ -82,10 +85,12 @@ function actionRoutes(app: App, parts: PortalParts, action: UserAction, act: Act
       if (keys !== "keep" && keys !== "revoke") {
         throw validationError([{ path: "keys", message: "Choose what should happen to the keys." }]);
       }
+      // Read before: a link that was created is shown in any case.
+      const found = await getUser(parts.services, idOf(c));
       const result = await act(actor, { id: idOf(c), revokeKeys: keys === "revoke" });
       return "done" in result
         ? redirect(c, `${userHref(idOf(c))}?done=${result.done}`)
-        : await showUser(c, parts, { actor, link: result.link });
+        : await showUser(c, parts, { actor, found, link: result.link });
     },
   });
 }
@@ -93,9 +98,12 @@ function actionRoutes(app: App, parts: PortalParts, action: UserAction, act: Act
 async function showUser(
   c: AppContext,
   parts: PortalParts,
-  { actor, link }: { actor: ConsoleActor; link: { address: string; expiresAt: string } | null },
+  { actor, found: { user, sessions }, link }: {
+    actor: ConsoleActor;
+    found: Awaited<ReturnType<typeof getUser>>;
+    link: { address: string; expiresAt: string } | null;
+  },
 ): Promise<Response> {
-  const { user, sessions } = await getUser(parts.services, idOf(c));
   const devices = await deviceNames(sessions.map(({ userAgent }) => userAgent));
   const page = userPage({
     frame: operatorFrame(parts, actor),

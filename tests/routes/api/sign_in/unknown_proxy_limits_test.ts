@@ -7,6 +7,7 @@ import {
   passkeyChallengesMax,
   rejectedApiKeysPerMinuteMax,
   signInFailuresFree,
+  unknownProxyClients,
 } from "../../../../domain/limits.ts";
 import { generateApiKey } from "../../../../domain/api_key.ts";
 import { assertError, type TestApp, testApp, testPassword } from "../../../support/app.ts";
@@ -48,7 +49,7 @@ for (const address of ["127.0.0.1", "10.0.0.7", "192.168.1.2", "100.64.0.9", "::
       await failOften(send, null);
       await assertError(await signIn(send, null, ada.email), 429, "rate_limited");
       assert.equal((await signIn(send, "203.0.113.9", ada.email)).status, 200);
-      assert.match(test.logged(), /ignoring X-Forwarded-For.*no limits by client address apply/);
+      assert.match(test.logged(), /ignoring X-Forwarded-For.*wrong passwords aren't limited by client address/);
     },
   );
 }
@@ -114,7 +115,7 @@ const limited = {
 };
 
 for (const [name, { times, path, json, status }] of Object.entries(limited)) {
-  testApp(`the limit of ${name} by client address doesn't apply to an unknown proxy`, async (test) => {
+  testApp(`the limit of ${name} by client address is wider for an unknown proxy`, async (test) => {
     const [proxy, office] = [through(test, "10.0.0.7"), through(test, "10.0.0.8")];
     for (let n = 0; n < times; n++) {
       for (const [send, client] of [[proxy, stranger], [office, null]] as const) {
@@ -126,6 +127,15 @@ for (const [name, { times, path, json, status }] of Object.entries(limited)) {
     assert.equal((await office(null, path, json(2 * times + 1))).status, 429);
   });
 }
+
+testApp("an unknown proxy may request as many reset links as several clients, and no more", async (test) => {
+  const send = through(test, "10.0.0.7");
+  const { path, json } = limited["reset links"];
+  for (let n = 0; n < addressLinkRequestsMax * unknownProxyClients; n++) {
+    assert.equal((await send(stranger, path, json(n))).status, 202);
+  }
+  assert.equal((await send("203.0.113.9", path, json(-1))).status, 429);
+});
 
 testApp("an unknown proxy's invalid API keys are rejected as such, however many there were", async (test) => {
   const record = (headers: Record<string, string>) =>
