@@ -54,7 +54,7 @@ export function operatorUserRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     if (disabled) await disableUser(services, actor, { id, revokeKeys: false });
     else await enableUser(services, actor, { id });
     const after = await getUser(services, id).catch(() => {
-      // The change was made, whatever can be read now.
+      // The change was made, even if nothing can be read now.
       const disabledAt = disabled ? user.disabledAt ?? isoTime(services.clock()) : null;
       return { user: { ...user, disabledAt, ...(disabled ? { lastSignInAt: null } : {}) } };
     });
