@@ -19,7 +19,8 @@ export const keyCases: ProductCases = {
   "asks whether usage fits, without recording it": asksWhetherUsageFits,
   "rejects what doesn't fit into a hard limit before the handler runs, and records it afterwards":
     checksMeter,
-  "checks whether anything is left if the quantity depends on the response": checksUnknownQuantity,
+  "checks whether anything is left if the quantity depends on the response or the handler":
+    checksUnknownQuantity,
   "serves customers beyond a hard limit with limit: false": servesBeyondLimit,
   "says that an organization records too many kinds of usage": limitsSeries,
   "denies access if Gatehouse is down or slow, and fails with a wrong operator token": failsClosed,
@@ -220,9 +221,8 @@ async function checksMeter(see: See, { newCustomer, usageOf }: ClientScene): Pro
   const { limits: [standing] } = JSON.parse((await see("/work?runs=2", bearer(customer))).body);
   assert.equal(standing.limitId, limit.limitId);
   await poll(async () => (await flush(see)).isFlushed && (await usageOf(customer, "runs"))[1] === 7);
-  // A quantity that isn't one can't be recorded, so nothing is served.
-  for (const wrong of ["none", "-1"]) {
-    assert.equal((await see(`/work?runs=${wrong}`, bearer(customer))).status, 500, wrong);
+  for (const unknown of ["none", "-1", "0"]) {
+    assert.equal((await see(`/work?runs=${unknown}`, bearer(customer))).status, 429, unknown);
   }
 }
 

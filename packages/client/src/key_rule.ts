@@ -34,8 +34,8 @@ export interface MeteredUsage<R, S> {
   readonly product: string;
   readonly metric: string;
   /**
-   * Default: 1. A function is called without the response to check limits, and with it to record usage after the handler. If it has
-   * a second parameter and needs the response, the check is whether any of the limit is left.
+   * Default: 1. A function is called without the response to check limits, and with it to record usage after the handler. If it
+   * throws or returns no positive number without the response, the check by default is whether any of the limit is left.
    */
   readonly quantity?: number | ((request: R, response?: S) => number);
 }
@@ -151,13 +151,12 @@ function quantityOf<R, S>(
 /** The smallest quantity that Gatehouse records. It fits as long as any of a limit is left. */
 const smallestQuantity = 0.000001;
 
-/** @returns The quantity before there is a response, or the smallest one if the function needs the response. */
-function expectedQuantity<R, S>(usage: MeteredUsage<R, S>, request: R): number {
-  const { quantity } = usage;
-  if (typeof quantity !== "function" || quantity.length < 2) return quantityOf(usage, request);
+/** @returns The quantity before the handler runs, or the smallest one if a function doesn't know it yet. */
+function expectedQuantity<R, S>({ quantity = 1 }: MeteredUsage<R, S>, request: R): number {
+  if (typeof quantity !== "function") return quantity;
   try {
     const expected = quantity(request);
-    return Number.isNaN(expected ?? NaN) ? smallestQuantity : expected;
+    return Number.isFinite(expected) ? Math.max(expected, smallestQuantity) : smallestQuantity;
   } catch {
     return smallestQuantity;
   }

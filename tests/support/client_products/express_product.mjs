@@ -29,7 +29,8 @@ function* breakingChunks() {
 }
 
 async function respond(request, response, who) {
-  response.set("x-tiles", request.query.tiles ?? "1");
+  request.work = { tiles: request.query.tiles ?? "1" };
+  response.set("x-tiles", request.work.tiles);
   switch (request.query.do) {
     case "fail":
       return response.status(404).json({});
@@ -69,7 +70,7 @@ app.get("/query", requireKey({ gatehouse, keyFrom: (request) => request.query.ke
 const tiles = {
   product: "tiles",
   metric: "requests",
-  quantity: (_request, response) => Number(response.getHeader("x-tiles")),
+  quantity: (request) => Number(request.work.tiles),
 };
 app.get("/tiles", requireKey({ gatehouse, meter: tiles }), key);
 app.get("/jobs", requireKey({ gatehouse, meter: runs, limit: true }), key);

@@ -43,7 +43,7 @@ export function startHonoProduct(settings: ProductSettings): Promise<Product> {
   const tiles = {
     product: "tiles",
     metric: "requests",
-    quantity: (_c: Context, response?: Response) => Number(response?.headers.get("x-tiles")),
+    quantity: (_c: Context, response?: Response) => Number(response?.headers.get("x-tiles") ?? 0),
   };
   app.get("/tiles", requireKey({ gatehouse, meter: tiles }), key);
   app.get("/jobs", requireKey({ gatehouse, meter: runs, limit: true }), key);
