@@ -8,18 +8,12 @@ import { CallOrder, straceMissing, traceCalls } from "../support/system_calls.ts
 const ignore = straceMissing();
 
 /** Defines a test with a folder of its own. */
-function durable(
-  name: string,
-  test: (folder: string) => Promise<void>,
-  ignored = false,
-): void {
+function durable(name: string, test: (folder: string) => Promise<void>, ignored = false): void {
   Deno.test({
     name,
     ignore: ignore || ignored,
     async fn() {
-      const folder = await Deno.realPath(
-        await Deno.makeTempDir({ prefix: "gatehouse-durable-" }),
-      );
+      const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "gatehouse-durable-" }));
       try {
         await test(folder);
       } finally {
@@ -29,9 +23,7 @@ function durable(
   });
 }
 
-async function trace(
-  ...[command, options]: Parameters<typeof traceCalls>
-): Promise<CallOrder> {
+async function trace(...[command, options]: Parameters<typeof traceCalls>): Promise<CallOrder> {
   const { calls, code, output } = await traceCalls(command, options);
   assert.equal(code, 0, output);
   return new CallOrder(calls);
@@ -43,40 +35,28 @@ const gatehouse = (folder: string, ...args: string[]) =>
     env: { DATABASE_URL: `file:${folder}/gatehouse.db` },
   });
 
-durable(
-  "a backup is on disk when the command says so, and at no time incomplete",
-  async (folder) => {
-    await gatehouse(folder, "migrate");
-    const order = await gatehouse(folder, "backup", `${folder}/backup.db`);
-    order.isMoved(order.renamed("/backup.db"), {
-      before: order.output("Wrote"),
-    });
-  },
-);
+durable("a backup is on disk when the command says so, and at no time incomplete", async (folder) => {
+  await gatehouse(folder, "migrate");
+  const order = await gatehouse(folder, "backup", `${folder}/backup.db`);
+  order.isMoved(order.renamed("/backup.db"), { before: order.output("Wrote") });
+});
 
-durable(
-  "a restored database and the former one are on disk when the command says so",
-  async (folder) => {
-    await gatehouse(folder, "migrate");
-    await gatehouse(folder, "backup", `${folder}/backup.db`);
-    const order = await gatehouse(folder, "restore", `${folder}/backup.db`);
-    const restored = order.renamed("/gatehouse.db");
-    order.isMoved(restored, { before: order.output("Restored") });
-    const former = order.renamed("before-restore-.*");
-    order.hasName(former.paths[1] ?? "", { after: former, before: restored });
-  },
-);
+durable("a restored database and the former one are on disk when the command says so", async (folder) => {
+  await gatehouse(folder, "migrate");
+  await gatehouse(folder, "backup", `${folder}/backup.db`);
+  const order = await gatehouse(folder, "restore", `${folder}/backup.db`);
+  const restored = order.renamed("/gatehouse.db");
+  order.isMoved(restored, { before: order.output("Restored") });
+  const former = order.renamed("before-restore-.*");
+  order.hasName(former.paths[1] ?? "", { after: former, before: restored });
+});
 
 /** The meter of a language, and the lines of its scripts. */
 interface Client {
   readonly name: string;
   readonly isMissing: boolean;
   /** Runs a script with a meter for this address and spool. */
-  run(
-    script: readonly string[],
-    url: string,
-    spool: string,
-  ): Promise<CallOrder>;
+  run(script: readonly string[], url: string, spool: string): Promise<CallOrder>;
   readonly record: string;
   readonly sync: string;
   readonly close: string;
@@ -136,14 +116,8 @@ const clients: readonly Client[] = [
 ];
 
 /** Runs with a server that responds to all records in one way. */
-async function withServer(
-  respond: () => Response,
-  test: (url: string) => Promise<void>,
-): Promise<void> {
-  const server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    respond,
-  );
+async function withServer(respond: () => Response, test: (url: string) => Promise<void>): Promise<void> {
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, respond);
   try {
     await test(`http://127.0.0.1:${server.addr.port}`);
   } finally {
@@ -153,9 +127,7 @@ async function withServer(
 
 const unavailable = () => new Response("", { status: 503 });
 const rejects = () =>
-  Response.json({
-    error: { code: "validation_failed", message: "Invalid.", details: [] },
-  }, { status: 422 });
+  Response.json({ error: { code: "validation_failed", message: "Invalid.", details: [] } }, { status: 422 });
 
 for (const client of clients) {
   durable(
@@ -163,20 +135,14 @@ for (const client of clients) {
     (folder) =>
       withServer(unavailable, async (url) => {
         const spool = `${folder}/spool`;
-        const order = await client.run(
-          [client.record, client.sync, client.close],
-          url,
-          spool,
-        );
+        const order = await client.run([client.record, client.sync, client.close], url, spool);
         const before = order.output("synced");
         assert.match(before.text, /true/i);
         const path = order.written("spool/.*jsonl");
         order.isOnDisk(path, before);
         order.hasName(path, { before });
         order.hasName(spool, { before });
-        order.isMoved(order.renamed("/released-.*"), {
-          before: order.output("closed"),
-        });
+        order.isMoved(order.renamed("/released-.*"), { before: order.output("closed") });
       }),
     client.isMissing,
   );
@@ -185,16 +151,9 @@ for (const client of clients) {
     `${client.name}: a record that waited in memory is on disk after close()`,
     (folder) =>
       withServer(unavailable, async (url) => {
-        const script = [
-          client.block,
-          client.record,
-          client.unblock,
-          client.close,
-        ];
+        const script = [client.block, client.record, client.unblock, client.close];
         const order = await client.run(script, url, `${folder}/spool`);
-        order.isMoved(order.renamed("/released-.*"), {
-          before: order.output("closed"),
-        });
+        order.isMoved(order.renamed("/released-.*"), { before: order.output("closed") });
       }),
     client.isMissing,
   );
@@ -203,11 +162,7 @@ for (const client of clients) {
     `${client.name}: a rejected record is on disk before it leaves the spool`,
     (folder) =>
       withServer(rejects, async (url) => {
-        const order = await client.run(
-          [client.record, client.close],
-          url,
-          `${folder}/spool`,
-        );
+        const order = await client.run([client.record, client.close], url, `${folder}/spool`);
         assert.match(order.output("closed").text, /1/);
         const rejected = order.written("/rejected.jsonl");
         const before = order.removed("spool/(?!rejected).*jsonl");

@@ -15,15 +15,7 @@ export interface SystemCall {
   readonly ended: number;
 }
 
-const writes = [
-  "write",
-  "pwrite64",
-  "writev",
-  "pwritev",
-  "pwritev2",
-  "ftruncate",
-  "copy_file_range",
-];
+const writes = ["write", "pwrite64", "writev", "pwritev", "pwritev2", "ftruncate", "copy_file_range"];
 const syncs = ["fsync", "fdatasync"];
 const renames = ["rename", "renameat", "renameat2", "link", "linkat"];
 const removals = ["unlink", "unlinkat"];
@@ -32,18 +24,12 @@ const removals = ["unlink", "unlinkat"];
 export function straceMissing(): boolean {
   if (programsMissing("strace")) return true;
   const args = ["-f", "-o", "/dev/null", "true"];
-  const { success, stderr } = new Deno.Command("strace", {
-    args,
-    stdout: "null",
-    stderr: "piped",
-  })
+  const { success, stderr } = new Deno.Command("strace", { args, stdout: "null", stderr: "piped" })
     .outputSync();
   if (success) return false;
   const why = new TextDecoder().decode(stderr).trim();
   Deno.stdout.writeSync(
-    new TextEncoder().encode(
-      `Tests with strace are skipped, because it can't trace: ${why}\n`,
-    ),
+    new TextEncoder().encode(`Tests with strace are skipped, because it can't trace: ${why}\n`),
   );
   return true;
 }
@@ -62,8 +48,7 @@ export async function traceCalls(
       env: { NO_COLOR: "1", ...env },
       stdin: "null",
     }).output();
-    const output = new TextDecoder().decode(stdout) +
-      new TextDecoder().decode(stderr);
+    const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
     return { calls: parseTrace(await Deno.readTextFile(file)), code, output };
   } finally {
     await Deno.remove(file);
@@ -84,15 +69,10 @@ function parseTrace(trace: string): SystemCall[] {
     const [, rest] = /^<\.\.\. \w+ resumed>(.*)$/.exec(text) ?? [];
     const before = rest === undefined ? undefined : unfinished.get(thread);
     const whole = (before?.text ?? "") + (rest ?? text);
-    const [, name = "", given = ""] = /^(\w+)\((.*)\) += \d+$/.exec(whole) ??
-      [];
+    const [, name = "", given = ""] = /^(\w+)\((.*)\) += \d+$/.exec(whole) ?? [];
     if (name === "") continue;
-    const texts = [...given.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((
-      [, text = ""],
-    ) => text);
-    const files = [...given.matchAll(/(?:^|, )\d+<([^>]*)>/g)].map((
-      [, path = ""],
-    ) => path);
+    const texts = [...given.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text = ""]) => text);
+    const files = [...given.matchAll(/(?:^|, )\d+<([^>]*)>/g)].map(([, path = ""]) => path);
     const areNames = renames.includes(name) || removals.includes(name);
     calls.push({
       name,
@@ -152,25 +132,18 @@ export class CallOrder {
     const last = earlier.filter(({ name }) => writes.includes(name)).at(-1);
     assert.ok(last, `${path} was written before ${before.name}`);
     assert.ok(
-      earlier.some((call) =>
-        this.#isSync(call) && call.began > last.ended &&
-        call.ended < before.began
-      ),
+      earlier.some((call) => this.#isSync(call) && call.began > last.ended && call.ended < before.began),
       `${path} is synced before ${before.name} ${before.paths.join(" ")} ${before.text}`,
     );
   }
 
   /** Asserts that the name that a file got was on disk before a call. */
-  hasName(
-    path: string,
-    { after, before }: { after?: SystemCall; before?: SystemCall },
-  ): void {
+  hasName(path: string, { after, before }: { after?: SystemCall; before?: SystemCall }): void {
     const created = after ?? this.#calls.find((call) => call.paths[0] === path);
     assert.ok(created, `${path} was written`);
     assert.ok(
       this.#calls.some((call) =>
-        this.#isSync(call) && call.paths[0] === dirname(path) &&
-        call.began > created.ended &&
+        this.#isSync(call) && call.paths[0] === dirname(path) && call.began > created.ended &&
         call.ended < (before?.began ?? Infinity)
       ),
       `the folder of ${path} is synced before ${before?.name ?? "the end"} ${before?.text ?? ""}`,
