@@ -59,7 +59,8 @@ interface Client {
   run(script: readonly string[], url: string, spool: string): Promise<CallOrder>;
   readonly record: string;
   readonly sync: string;
-  readonly close: string;
+  /** Closes the meter. What can't be sent within so many seconds is left. */
+  close(seconds: number): string;
   /** Lines that put a file in the place of the spool, and remove it. */
   readonly block: string;
   readonly unblock: string;
@@ -86,7 +87,8 @@ const clients: readonly Client[] = [
       ], { cwd: "/" }),
     record: `const one = meter(); one.record({ product: "p", metric: "m" });`,
     sync: `console.log("synced", await one.sync());`,
-    close: `await one.close({ timeoutMs: 2_000 }); console.log("closed", one.stats().rejected);`,
+    close: (seconds) =>
+      `await one.close({ timeoutMs: ${seconds} * 1_000 }); console.log("closed", one.stats().rejected);`,
     block: `Deno.writeTextFileSync(spool, "");`,
     unblock: `Deno.removeSync(spool);`,
   },
@@ -109,7 +111,7 @@ const clients: readonly Client[] = [
       }),
     record: `one = meter(); one.record("p", "m")`,
     sync: `print(f"synced {one.sync()}", flush=True)`,
-    close: `one.close(timeout=2); print(f"closed {one.stats().rejected}", flush=True)`,
+    close: (seconds) => `one.close(timeout=${seconds}); print(f"closed {one.stats().rejected}", flush=True)`,
     block: `open(spool, "w").close()`,
     unblock: `os.remove(spool)`,
   },
@@ -135,7 +137,7 @@ for (const client of clients) {
     (folder) =>
       withServer(unavailable, async (url) => {
         const spool = `${folder}/spool`;
-        const order = await client.run([client.record, client.sync, client.close], url, spool);
+        const order = await client.run([client.record, client.sync, client.close(0)], url, spool);
         const before = order.output("synced");
         assert.match(before.text, /true/i);
         const path = order.written("spool/.*jsonl");
@@ -151,7 +153,7 @@ for (const client of clients) {
     `${client.name}: a record that waited in memory is on disk after close()`,
     (folder) =>
       withServer(unavailable, async (url) => {
-        const script = [client.block, client.record, client.unblock, client.close];
+        const script = [client.block, client.record, client.unblock, client.close(0)];
         const order = await client.run(script, url, `${folder}/spool`);
         order.isMoved(order.renamed("/released-.*"), { before: order.output("closed") });
       }),
@@ -162,7 +164,7 @@ for (const client of clients) {
     `${client.name}: a rejected record is on disk before it leaves the spool`,
     (folder) =>
       withServer(rejects, async (url) => {
-        const order = await client.run([client.record, client.close], url, `${folder}/spool`);
+        const order = await client.run([client.record, client.close(10)], url, `${folder}/spool`);
         assert.match(order.output("closed").text, /1/);
         const rejected = order.written("/rejected.jsonl");
         const before = order.removed("spool/(?!rejected).*jsonl");
@@ -172,3 +174,20 @@ for (const client of clients) {
     client.isMissing,
   );
 }
+
+durable(
+  "TypeScript: a record of a request that close() finds under way is on disk after it",
+  (folder) =>
+    withServer(unavailable, async (url) => {
+      const [typescript = assert.fail()] = clients;
+      const recording = `setInterval(() => one.record({ product: "p", metric: "m" }), 10);`;
+      const script = [
+        typescript.record,
+        `const recording = ${recording}`,
+        typescript.close(0),
+        "clearInterval(recording);",
+      ];
+      const order = await typescript.run(script, url, `${folder}/spool`);
+      order.isMoved(order.renamed("/released-.*"), { before: order.output("closed") });
+    }),
+);

@@ -17,6 +17,7 @@ export interface SystemCall {
 
 const writes = ["write", "pwrite64", "writev", "pwritev", "pwritev2", "ftruncate", "copy_file_range"];
 const syncs = ["fsync", "fdatasync"];
+const slowSyncs = `inject=${syncs.join(",")}:delay_enter=50000`;
 const renames = ["rename", "renameat", "renameat2", "link", "linkat"];
 const removals = ["unlink", "unlinkat"];
 
@@ -34,7 +35,7 @@ export function straceMissing(): boolean {
   return true;
 }
 
-/** Runs a program to its end. @returns Its calls in the order in which they began, and its output. */
+/** Runs a program to its end, on a disk that takes 50 ms for each sync. @returns Its calls in the order in which they began, and its output. */
 export async function traceCalls(
   command: readonly string[],
   { cwd, env }: { cwd: string; env?: Readonly<Record<string, string>> },
@@ -43,7 +44,7 @@ export async function traceCalls(
   try {
     const which = [...writes, ...syncs, ...renames, ...removals].join(",");
     const { code, stdout, stderr } = await new Deno.Command("strace", {
-      args: ["-f", "-y", "-qq", "-o", file, "-e", `trace=${which}`, ...command],
+      args: ["-f", "-y", "-qq", "-o", file, "-e", `trace=${which}`, "-e", slowSyncs, ...command],
       cwd,
       env: { NO_COLOR: "1", ...env },
       stdin: "null",
@@ -69,7 +70,7 @@ function parseTrace(trace: string): SystemCall[] {
     const [, rest] = /^<\.\.\. \w+ resumed>(.*)$/.exec(text) ?? [];
     const before = rest === undefined ? undefined : unfinished.get(thread);
     const whole = (before?.text ?? "") + (rest ?? text);
-    const [, name = "", given = ""] = /^(\w+)\((.*)\) += \d+$/.exec(whole) ?? [];
+    const [, name = "", given = ""] = /^(\w+)\((.*)\) += \d+(?: \(DELAYED\))?$/.exec(whole) ?? [];
     if (name === "") continue;
     const texts = [...given.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text = ""]) => text);
     const files = [...given.matchAll(/(?:^|, )\d+<([^>]*)>/g)].map(([, path = ""]) => path);

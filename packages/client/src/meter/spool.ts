@@ -161,8 +161,8 @@ export class SpoolQueue implements Queue {
       }
     });
     for (const segment of this.#segments) {
-      // What waited in memory was appended just now.
-      if (this.#unsynced.has(segment)) this.#try(() => segment.syncNow());
+      // Another sync may be under way, and what waited in memory was appended just now.
+      if (segment.count > 0) this.#try(() => segment.syncNow());
       segment.close();
       this.#try(() =>
         segment.count > 0 ? fs.renameSync(segment.path, releasedPath(folder)) : fs.unlinkSync(segment.path)
