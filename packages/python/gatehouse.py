@@ -32,6 +32,7 @@ import re
 import secrets
 import signal
 import socket
+import stat
 import threading
 import time
 import urllib.error
@@ -674,7 +675,7 @@ class Meter:
             except OSError:
                 continue  # Another process was faster. Windows doesn't rename files in use.
             try:
-                segment = _Segment(path, os.open(path, OPEN_FLAGS))
+                segment = _Segment(path, _open(path, OPEN_FLAGS))
                 segment.count()
             except OSError as error:
                 self._note("spool", f"can't read a file: {error}")
@@ -1179,25 +1180,48 @@ def _is_abandoned(entry: os.DirEntry[str]) -> bool:
 
 
 def _require_safe_folder(spool: str) -> None:
-    """Raises PermissionError if other users than this one and root can change a folder's files."""
+    """Raises PermissionError if other users than this one and root can change a folder's files.
+
+    Removes the group's write permission from a folder of this user.
+    """
     if os.name == "nt":
         return  # There, owners and modes have no meaning.
+    path = os.path.abspath(spool)  # With a slash at the end, a link would not be seen.
     try:
-        link, folder = os.lstat(spool), os.stat(spool)
+        link, folder = os.lstat(path), os.stat(path)
     except OSError:
-        return  # It is created later, and what else is wrong with it shows when it is used.
-    remedy = "or name a new folder inside it, which the meter will create"
+        return  # It is created later. Other problems show when it is used.
+    remedy = "Name a new folder inside it, which the meter will create, or"
     user = os.geteuid()
     for owner in (link.st_uid, folder.st_uid):
         if owner not in (user, 0):
             raise PermissionError(
                 f"The spool {spool} belongs to user {owner}, and this process runs as user {user}. "
-                f"Change its owner, {remedy}."
+                f"{remedy} change its owner."
             )
+    # Kubernetes with fsGroup makes the folders of a volume writable for a group. Those of root may
+    # be the system's, and sticky ones are shared.
+    if folder.st_uid == user != 0 and folder.st_mode & 0o1022 == 0o020:
+        with contextlib.suppress(OSError):
+            os.chmod(path, stat.S_IMODE(folder.st_mode) & ~0o020)
+        folder = os.stat(path)
     if folder.st_mode & 0o022:
         raise PermissionError(
-            f'Other users can write to the spool {spool}. Run "chmod go-w" on it, {remedy}.'
+            f'Other users can write to the spool {spool}. {remedy} run "chmod go-w" on it.'
         )
+
+
+def _open(path: str, flags: int) -> int:
+    """Opens a file. Raises OSError if it is not a regular file of this user or root.
+
+    Others may have put files into the folder while they could write to it.
+    """
+    fd = os.open(path, flags, 0o600)
+    opened = os.fstat(fd)
+    if stat.S_ISREG(opened.st_mode) and (os.name == "nt" or opened.st_uid in (os.geteuid(), 0)):
+        return fd
+    os.close(fd)
+    raise PermissionError(f"{path} is not a regular file of this user")
 
 
 def _sync(path: str, flags: int) -> None:
@@ -1219,7 +1243,7 @@ def _sync_folder(path: str) -> None:
 
 def _keep_rejected(path: str, lines: list[bytes]) -> None:
     data = b"".join(line + b"\n" for line in lines)
-    fd = os.open(path, OPEN_FLAGS | os.O_CREAT, 0o600)
+    fd = _open(path, OPEN_FLAGS | os.O_CREAT)
     with open(fd, "ab", buffering=0) as file:
         size = file.tell()
         if size > REJECTED_BYTES_MAX:

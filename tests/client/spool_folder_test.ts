@@ -8,6 +8,21 @@ import { metered, type Scene } from "../support/meter_scene.ts";
 
 const tiles = { product: "tiles", metric: "requests" };
 const stranger = 12_345;
+/** Not root, to which other rules apply. */
+const user = Deno.uid() || stranger;
+const meterUrl = new URL("../../packages/client/src/meter/meter.ts", import.meta.url).href;
+
+/** Creates a meter in a process of this user. @returns The error, or nothing. */
+async function errorAs(uid: number, spool: string): Promise<string> {
+  const options = { url: "http://127.0.0.1:1", apiKey: "unused", spool };
+  const script = `import process from "node:process";
+    import { Meter } from ${JSON.stringify(meterUrl)};
+    process.seteuid(${uid});
+    await new Meter(${JSON.stringify(options)}).close();`;
+  const args = ["eval", "--no-config", script];
+  const { stderr } = await new Deno.Command(Deno.execPath(), { args, env: { NO_COLOR: "1" } }).output();
+  return new TextDecoder().decode(stderr);
+}
 
 const steps: Record<string, (scene: Scene) => Promise<void>> = {
   async "follows no link in its folder"({ newMeter, folder, key, test, problems }) {
@@ -42,11 +57,11 @@ const steps: Record<string, (scene: Scene) => Promise<void>> = {
   async "rejects a folder that other users can write to, and says what to do"({ newMeter, folder }) {
     const spool = `${folder}/spool`;
     await Deno.mkdir(spool);
-    for (const mode of [0o720, 0o702, 0o1777]) {
+    for (const mode of [0o702, 0o772, 0o1770, 0o1777]) {
       await Deno.chmod(spool, mode);
       assert.throws(
         () => newMeter({ spool }),
-        /TypeError: Other users can write .*Run "chmod go-w" on it, or/,
+        /TypeError: Other users can write .*Name a new folder .*, or run "chmod go-w" on it/,
       );
     }
     await Deno.chmod(spool, 0o755);
@@ -54,6 +69,23 @@ const steps: Record<string, (scene: Scene) => Promise<void>> = {
     await Deno.chmod(spool, 0o777);
     assert.equal(await newMeter({ spool: `${spool}/new/folder` }).close(), true);
     assert.equal((await Deno.stat(`${spool}/new/folder`)).mode! & 0o777, 0o700);
+  },
+
+  async "takes the group's write permission from a folder of its user"({ folder }) {
+    const spool = `${folder}/spool`;
+    await Deno.chmod(folder, 0o711);
+    await Deno.mkdir(spool);
+    await Deno.chown(spool, user, null);
+    for (const [mode, result] of [[0o770, 0o750], [0o775, 0o755]] as const) {
+      await Deno.chmod(spool, mode);
+      assert.equal(await errorAs(user, spool), "");
+      assert.equal((await Deno.stat(spool)).mode! & 0o777, result);
+    }
+    for (const mode of [0o1770, 0o777]) {
+      await Deno.chmod(spool, mode);
+      assert.match(await errorAs(user, spool), /Other users can write/);
+      assert.equal((await Deno.stat(spool)).mode! & 0o1777, mode);
+    }
   },
 
   async "keeps records in memory while other users can write to the folder"({ newMeter, folder, problems }) {
@@ -77,12 +109,38 @@ const stepsOfRoot: Record<string, (scene: Scene) => Promise<void>> = {
     assert.equal(await newMeter({ spool: link }).close(), true);
     await Deno.chown(foreign, stranger, stranger);
     fs.lchownSync(link, stranger, stranger);
-    for (const spool of [foreign, link]) {
+    for (const spool of [foreign, link, `${link}/`, `${link}/.`]) {
       const message = new RegExp(
-        `${spool} belongs to user ${stranger}, and this process runs as user 0. Change`,
+        `${spool} belongs to user ${stranger}, and this process runs as user 0. .*, or change its owner`,
       );
       assert.throws(() => newMeter({ spool }), message);
     }
+  },
+
+  async "leaves the mode of a folder of root, which may be the system's"({ newMeter, folder }) {
+    await Deno.chmod(folder, 0o770);
+    assert.throws(() => newMeter({ spool: folder }), /Other users can write/);
+    assert.equal((await Deno.stat(folder)).mode! & 0o777, 0o770);
+  },
+
+  async "neither sends nor changes files of other users, and pipes"({ newMeter, folder, problems }) {
+    const spool = `${folder}/spool`;
+    await Deno.mkdir(spool, { mode: 0o700 });
+    const record = { productSlug: "tiles", metric: "planted", quantity: 1, timestamp: new Date() };
+    const text = `${JSON.stringify({ ...record, idempotencyKey: "planted" })}\n`;
+    await Deno.writeTextFile(`${spool}/planted.jsonl`, text);
+    await Deno.chown(`${spool}/planted.jsonl`, stranger, stranger);
+    await new Deno.Command("mkfifo", { args: [`${spool}/rejected.jsonl`] }).output();
+    const meter = newMeter({ spool });
+    meter.record({ ...tiles, metric: "no metric!" });
+    assert.equal(await meter.close(), true);
+    const { adopted, sent, rejected } = meter.stats();
+    assert.deepEqual({ adopted, sent, rejected }, { adopted: 0, sent: 0, rejected: 1 });
+    const [planted = assert.fail()] = segmentsIn(spool).filter((name) => name !== "rejected.jsonl");
+    assert.equal(await Deno.readTextFile(`${spool}/${planted}`), text);
+    const messages = problems.map(({ message }) => message).join("\n");
+    assert.match(messages, /belongs to user 12345/);
+    assert.match(messages, /can't keep 1 rejected records in rejected.jsonl: .* is not a regular file/);
   },
 };
 
