@@ -866,7 +866,7 @@ class GatehouseError(Exception):
         self.code = code  # Stable, such as "connection_failed", "timeout" or "scope_missing".
         self.status = status  # None without a response.
         self.request_id = request_id  # Include it when you report a problem.
-        self.details = details  # What is wrong with which field; empty for most errors.
+        self.details = details  # One entry per invalid field; empty for most errors.
         self.retry_after = retry_after  # How many seconds to wait before trying again.
 
 
@@ -889,7 +889,8 @@ class Gatehouse:
         Args:
             url: The address of Gatehouse. Default: the environment variable GATEHOUSE_URL.
             operator_token: Required by verify(). Default: GATEHOUSE_OPERATOR_TOKEN.
-            timeout: How many seconds a call may take, its retry included.
+            timeout: How many seconds to wait for a response, the retry included. It doesn't limit
+                looking up the address, and headers that arrive in pieces.
 
         Raises:
             ValueError: There is no address.
@@ -937,7 +938,7 @@ class Gatehouse:
             product: With `metric`, usage that must fit into the hard limits of the key and its
                 organization.
             quantity: How much. Rounded to six decimal places.
-            record: Whether to record the usage, if the key is valid and the usage fits.
+            record: True to record the usage, if the key is valid and the usage fits.
             idempotency_key: Makes repeated calls record the usage once. Default: a new one for each
                 call.
 
@@ -1037,15 +1038,27 @@ def _exchange(
 ) -> _Response:
     """Sends a request. Raises OSError or HTTPException without a whole response in time."""
     data = b""
+    response: Any
+    source: Any
     try:
-        response = opener.open(request, timeout=max(deadline - time.monotonic(), 0.001))
+        response = source = opener.open(request, timeout=max(deadline - time.monotonic(), 0.001))
     except urllib.error.HTTPError as error:
-        response = error  # This is a response, too.
+        response, source = error, error.fp  # This is a response, too.
     with response:
-        while len(data) < RESPONSE_BYTES_MAX and (part := response.read1(65_536)):
-            data += part
-            if time.monotonic() > deadline:
+        size = min(source.length or 0, RESPONSE_BYTES_MAX)  # None if it is sent in chunks.
+        # No public attribute has the connection, whose timeout is that of the first read.
+        connection = getattr(getattr(source.fp, "raw", None), "_sock", None)
+        while len(data) < RESPONSE_BYTES_MAX:
+            left = deadline - time.monotonic()
+            if left <= 0:
                 raise socket.timeout("timed out")
+            if connection is not None and source.fp is not None:
+                connection.settimeout(left)
+            if not (part := source.read1(65_536)):
+                break
+            data += part
+    if len(data) < size:
+        raise http.client.IncompleteRead(data, size - len(data))
     return _read_response(response.status, response.headers, data, parse_float)
 
 

@@ -154,8 +154,59 @@ async function repeatsOnce({ program, key, token }: MeterScene): Promise<void> {
   proxy.loseAnswers({ count: 3 });
   const [code, status] = await resultOf(driven, `fault(lambda: ${record})`);
   assert.deepEqual([code, status, proxy.answersToLose], ["connection_failed", null, 1]);
-  await driven.end();
   await proxy.close();
+  for (const [isCut, result] of [[[true, false], "VALID"], [[true, true], "connection_failed"]] as const) {
+    const server = startCutting(isCut);
+    const call = `gatehouse.Gatehouse(url="${server.url}", operator_token="t").verify("key")["code"]`;
+    const python = result === "VALID" ? call : `fault(lambda: ${call})[0]`;
+    assert.equal(await resultOf(driven, python), result);
+    await server.ended;
+  }
+  await driven.end();
+}
+
+/** Starts a server that responds to one request for each value, and cuts the body if it is true. */
+function startCutting(isCut: readonly boolean[]): { url: string; ended: Promise<void> } {
+  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const body = JSON.stringify({ valid: true, code: "VALID" });
+  const respond = async () => {
+    for (const cut of isCut) {
+      const connection = await listener.accept();
+      let request = "";
+      while (!request.endsWith("}")) {
+        const bytes = new Uint8Array(65_536);
+        request += new TextDecoder().decode(bytes.subarray(0, await connection.read(bytes) ?? assert.fail()));
+      }
+      const head = `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`;
+      await connection.write(new TextEncoder().encode(head + body.slice(0, cut ? -5 : undefined)));
+      connection.close();
+    }
+    listener.close();
+  };
+  return { url: `http://127.0.0.1:${listener.addr.port}`, ended: respond() };
+}
+
+async function waitsNoLonger({ token }: MeterScene): Promise<void> {
+  const stopped = new AbortController();
+  let timer = 0;
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", signal: stopped.signal, onListen() {} }, () => {
+    const start = (controller: ReadableStreamDefaultController) => {
+      controller.enqueue(new TextEncoder().encode("{"));
+      timer = setTimeout(() => controller.enqueue(new TextEncoder().encode(" ")), 1_800);
+    };
+    return new Response(new ReadableStream({ start }));
+  });
+  const url = `http://127.0.0.1:${server.addr.port}`;
+  const driven = await client(url, token);
+  const call = `gatehouse.Gatehouse(url="${url}", operator_token="t", timeout=2).verify("key")`;
+  const python = `(time.monotonic(), fault(lambda: ${call})[0], time.monotonic())`;
+  const [began, code, ended] = await resultOf(driven, python);
+  assert.equal(code, "timeout");
+  assert.ok(ended - began < 3, `${ended - began} seconds`);
+  await driven.end();
+  clearTimeout(timer);
+  stopped.abort();
+  await server.finished;
 }
 
 async function reportsErrors({ program, key, token }: MeterScene): Promise<void> {
@@ -230,7 +281,8 @@ async function runsTheGuide({ program, token, spool }: MeterScene): Promise<void
 pythonTest("Gatehouse of gatehouse.py", {
   "hands on the session cookies and nothing else": findsOutWhoIsSignedIn,
   "verifies keys, and records usage that fits once": verifiesKeys,
-  "repeats a call once whose connection is lost": repeatsOnce,
+  "repeats a call once whose connection is lost, also within the response": repeatsOnce,
+  "waits for a response that pauses no longer than the timeout": waitsNoLonger,
   "raises an error with the code of the service, and without the token": reportsErrors,
   "works as the guide shows": runsTheGuide,
 });
