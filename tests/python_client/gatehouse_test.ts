@@ -188,23 +188,20 @@ function startCutting(isCut: readonly boolean[]): { url: string; ended: Promise<
 
 async function waitsNoLonger({ token }: MeterScene): Promise<void> {
   const stopped = new AbortController();
-  let timer = 0;
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", signal: stopped.signal, onListen() {} }, () => {
-    const start = (controller: ReadableStreamDefaultController) => {
+    const start = (controller: ReadableStreamDefaultController) =>
       controller.enqueue(new TextEncoder().encode("{"));
-      timer = setTimeout(() => controller.enqueue(new TextEncoder().encode(" ")), 1_800);
-    };
     return new Response(new ReadableStream({ start }));
   });
-  const url = `http://127.0.0.1:${server.addr.port}`;
-  const driven = await client(url, token);
-  const call = `gatehouse.Gatehouse(url="${url}", operator_token="t", timeout=2).verify("key")`;
-  const python = `(time.monotonic(), fault(lambda: ${call})[0], time.monotonic())`;
+  // The response begins 1.8 seconds after the call, and never ends.
+  const { url, close } = startTcpProxy({ targetPort: server.addr.port, delayMs: 900 });
+  const driven = await client(url, token, ", timeout=2");
+  const python = '(time.monotonic(), fault(lambda: g.verify("key"))[0], time.monotonic())';
   const [began, code, ended] = await resultOf(driven, python);
   assert.equal(code, "timeout");
   assert.ok(ended - began < 3, `${ended - began} seconds`);
   await driven.end();
-  clearTimeout(timer);
+  await close();
   stopped.abort();
   await server.finished;
 }
