@@ -49,7 +49,10 @@ for (const address of ["127.0.0.1", "10.0.0.7", "192.168.1.2", "100.64.0.9", "::
       await failOften(send, null);
       await assertError(await signIn(send, null, ada.email), 429, "rate_limited");
       assert.equal((await signIn(send, "203.0.113.9", ada.email)).status, 200);
-      assert.match(test.logged(), /ignoring X-Forwarded-For.*wrong passwords aren't limited by client address/);
+      assert.match(
+        test.logged(),
+        /ignoring X-Forwarded-For.*wrong passwords aren't limited by client address/,
+      );
     },
   );
 }
