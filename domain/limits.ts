@@ -69,7 +69,7 @@ export const signInDelayMaxMs = 15 * 60_000;
 export const addressFailuresMax = 10;
 export const addressAttemptsWaitingMax = 50;
 /** Clients that an unknown proxy may stand for, where limits by address apply to it. */
-export const unknownProxyClients = 20;
+export const unknownProxyClientsMax = 20;
 /** Sign-ups of a client address. An office or a school shares one. */
 export const addressSignUpsMax = 60;
 export const addressSignUpWindowMs = 3_600_000;

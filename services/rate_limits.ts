@@ -15,7 +15,7 @@ import {
   rejectedApiKeysPerMinuteMax,
   sessionConflictNotedIntervalMs,
   sessionWritesWaitingMax,
-  unknownProxyClients,
+  unknownProxyClientsMax,
   unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
@@ -44,7 +44,7 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     new RateLimiter({ ...options, points, windowMs, clock, windows: memory.windows(limiters++) });
   const limitFailures = (points: number, windowMs: number) => new AddressLimiter(limit(points, windowMs));
   const limitByAddress = (points: number, windowMs: number) =>
-    new AddressLimiter(limit(points, windowMs), limit(points * unknownProxyClients, windowMs));
+    new AddressLimiter(limit(points, windowMs), limit(points * unknownProxyClientsMax, windowMs));
   return {
     /** By the hash of an API key. */
     apiKeyCalls: limit(config.apiKeyRequestsPerSecond, 1_000, { hashedNames: true }),

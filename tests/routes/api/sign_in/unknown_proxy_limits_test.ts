@@ -7,7 +7,7 @@ import {
   passkeyChallengesMax,
   rejectedApiKeysPerMinuteMax,
   signInFailuresFree,
-  unknownProxyClients,
+  unknownProxyClientsMax,
 } from "../../../../domain/limits.ts";
 import { generateApiKey } from "../../../../domain/api_key.ts";
 import { assertError, type TestApp, testApp, testPassword } from "../../../support/app.ts";
@@ -134,7 +134,7 @@ for (const [name, { times, path, json, status }] of Object.entries(limited)) {
 testApp("an unknown proxy may request as many reset links as several clients, and no more", async (test) => {
   const send = through(test, "10.0.0.7");
   const { path, json } = limited["reset links"];
-  for (let n = 0; n < addressLinkRequestsMax * unknownProxyClients; n++) {
+  for (let n = 0; n < addressLinkRequestsMax * unknownProxyClientsMax; n++) {
     assert.equal((await send(stranger, path, json(n))).status, 202);
   }
   assert.equal((await send("203.0.113.9", path, json(-1))).status, 429);
