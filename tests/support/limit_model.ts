@@ -89,7 +89,7 @@ export const runArbitrary = fc.record({
   steps: fc.oneof(stepsArbitrary(...usageSteps, ...limitSteps), stepsArbitrary(...usageSteps)),
 });
 
-/** What is recorded in a request. */
+/** The usage in a request. */
 interface Input {
   readonly productSlug: string;
   readonly metric: string;
@@ -233,7 +233,7 @@ export class Scene {
     return [...new Set(limits)].map((limit) => `${limit.id} ${this.#used(limit, now)}`).sort();
   }
 
-  /** @returns What each limit counts of each record. */
+  /** @returns The usage of each record that each limit counts. */
   counted(): { limit: string; at: number; micros: bigint }[] {
     return this.records.filter(({ isVoided }) => !isVoided).flatMap((record) =>
       this.limits.filter((limit) => this.#counts(limit, record.request, record))

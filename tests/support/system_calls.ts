@@ -8,7 +8,7 @@ export interface SystemCall {
   readonly name: string;
   /** The files of its descriptors and names. */
   readonly paths: readonly string[];
-  /** What it wrote, shortened. */
+  /** Its output, shortened. */
   readonly text: string;
   /** Positions in the trace. */
   readonly began: number;

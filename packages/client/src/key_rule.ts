@@ -17,7 +17,7 @@ export interface KeyOptions<R, S> {
   readonly gatehouse: Gatehouse;
   /** Permissions that the key must have, all of them. */
   readonly permission?: string | readonly string[];
-  /** What to record for each response with a status below 400. Requests that don't fit into a hard limit are rejected; see `limit`. */
+  /** Usage to record for each response with a status below 400. Requests that don't fit into a hard limit are rejected; see `limit`. */
   readonly meter?: MeteredUsage<R, S>;
   /**
    * How hard limits are checked before the handler runs. By default, `meter` has to fit, and is recorded afterwards. `true`: records

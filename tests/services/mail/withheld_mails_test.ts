@@ -29,7 +29,7 @@ async function mailed(test: TestApp) {
   return { written: row?.count, unconfirmed: value("unconfirmed"), noOwner: value("no_owner") };
 }
 
-/** @returns What the usage page of a person and the console's page of an organization say. */
+/** @returns The texts of the usage page of a person and of the console's page of an organization. */
 async function texts(
   test: TestApp,
   { person, operator, organizationId }: {
