@@ -7,12 +7,11 @@ import { asOperator } from "../../../support/operator_api.ts";
 import { makeOperator, newOperatorToken } from "../../../support/operators.ts";
 import { recordOne, unlimited } from "../../../support/usage.ts";
 
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
 /** Opens as many reports as a reader may, whose client reads none, and one more. @returns The last response, and what ends them. */
-async function fillShare(test: TestApp, path: string, token: string) {
-  const open = () =>
-    test.app.fetch(
-      new Request(`${test.config.baseUrl.origin}${path}`, { headers: { authorization: `Bearer ${token}` } }),
-    );
+async function fillShare(test: TestApp, path: string, headers: Record<string, string>) {
+  const open = () => test.app.fetch(new Request(`${test.config.baseUrl.origin}${path}`, { headers }));
   const responses = await Promise.all(Array.from({ length: reportsOpenPerReaderMax }, open));
   assert.deepEqual(responses.map(({ status }) => status), responses.map(() => 200));
   return {
@@ -37,8 +36,8 @@ testApp(
     const organization = customer.organizationId;
     const groups = "window=hour&groupBy=productSlug,metric,apiKey";
     const filled = [
-      await fillShare(test, `/api/operator/usage.csv?${groups}`, reading),
-      await fillShare(test, `/api/v1/usage.csv?${groups}`, apiKey),
+      await fillShare(test, `/api/operator/usage.csv?${groups}`, bearer(reading)),
+      await fillShare(test, `/api/v1/usage.csv?${groups}`, bearer(apiKey)),
     ];
     try {
       for (const { rejected } of filled) {
@@ -76,3 +75,26 @@ testApp(
   },
   unlimited,
 );
+
+testApp("the page of an organization works while its operator's own reports are all open", async (test) => {
+  const customer = await test.signUp();
+  const { id: keyId } = await createTestKey(test, customer);
+  await test.opened.database.write(
+    manySums({ series: 1_000, hours: 20, keyId, from: Date.UTC(2026, 10, 1) }),
+  );
+  const account = await test.signUp("Olga");
+  await makeOperator(test, account);
+  const { cookie } = account;
+  const groups = "window=hour&groupBy=productSlug,metric,apiKey";
+  const { rejected, end } = await fillShare(test, `/api/operator/usage.csv?${groups}`, { cookie });
+  try {
+    assert.equal(rejected.status, 503);
+    const page = await test.send(`/operator/organizations/${customer.organizationId}`, { cookie });
+    const html = await page.text();
+    assert.equal(page.status, 200);
+    assert.match(html, /Not available right now/);
+    assert.match(html, /organizations\/[^"]*\/suspend"/);
+  } finally {
+    await end();
+  }
+}, unlimited);
