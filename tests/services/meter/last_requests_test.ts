@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp } from "../../support/app.ts";
 import { onEveryDatabase } from "../../support/usage.ts";
-import { readLastRequest } from "../../../services/meter/last_requests.ts";
+import { type Database, DatabaseError } from "../../../db/engine/database.ts";
+import { hashApiKey } from "../../../domain/api_key.ts";
+import { LastRequests, readLastRequest } from "../../../services/meter/last_requests.ts";
 import { networkOf } from "../../../services/address_blocks.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
@@ -64,6 +66,29 @@ onEveryDatabase(
     assert.equal(await network(), "203.0.113.0/24");
   },
 );
+
+onEveryDatabase("a use is kept after a failed write, and written when the server stops", async (test) => {
+  const key = await createTestKey(test, await test.signUp());
+  const { database, clock, config } = test.services;
+  let isFailing = true;
+  const write: Database["write"] = (...batch) =>
+    isFailing
+      ? Promise.reject(new DatabaseError("unavailable", "full"))
+      : test.opened.database.write(...batch);
+  const context = { config, clock, database: { ...database, write } };
+  const lastRequests = new LastRequests(context, {
+    onBackgroundError: (error) => assert.fail(String(error)),
+  });
+  lastRequests.note(hashApiKey(key.fullKey), 200, () => ({
+    address: "198.51.100.1",
+    userAgent: "",
+    error: null,
+  }));
+  await assert.rejects(lastRequests.flush(), DatabaseError);
+  isFailing = false;
+  await lastRequests.close();
+  assert.equal((await readLastRequest(test.services, [key]))?.status, 200);
+});
 
 onEveryDatabase("a request with a revoked key is not noted", async (test) => {
   const ada = await test.signUp();
