@@ -26,8 +26,9 @@ export class SoftCounters {
     this.#onError = options.onError;
   }
 
-  /** Adds counters that the recorder found unknown. */
+  /** Adds counters that the recorder found unknown, unless it is closing. */
   add(cells: readonly LimitCell[]): void {
+    if (this.#closing.signal.aborted) return;
     for (const cell of cells) {
       const { usageLimit, organization, windowNumber } = cell;
       const waiting = this.#waiting.get(organization) ?? new Map<string, LimitCell>();
@@ -59,6 +60,6 @@ export class SoftCounters {
     if (signal.aborted) return;
     this.#onError(error);
     await sleep(retryMs, signal);
-    if (!signal.aborted) this.add(cells);
+    this.add(cells);
   }
 }
