@@ -1,6 +1,6 @@
 // Creates the account and API keys that the benchmark uses.
-import { cookieOf, testPassword } from "../tests/support/app.ts";
-import { sendJson } from "../tests/support/journey.ts";
+import { cookieOf, testPassword } from "../tests/support/app/app.ts";
+import { sendJson } from "../tests/support/process/journey.ts";
 
 /** A signed-in user with API keys. */
 export interface Account {

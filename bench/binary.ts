@@ -1,6 +1,6 @@
 // Measures how soon the compiled binary responds after its start, and how much memory it uses when idle. Without a binary
 // it measures the program from its source, without aims: that reads more from files, and takes more memory.
-import { type Program, type ProgramOptions, startProgram } from "../tests/support/program.ts";
+import { type Program, type ProgramOptions, startProgram } from "../tests/support/process/program.ts";
 import { valueLine, verdict } from "./report.ts";
 import { median } from "./statistics.ts";
 

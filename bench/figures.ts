@@ -1,5 +1,5 @@
 // Defines the figures that are measured with requests: what to send where, what to compare it with, and the aim.
-import { testPassword } from "../tests/support/app.ts";
+import { testPassword } from "../tests/support/app/app.ts";
 import { signUp } from "./account.ts";
 import { keyPlace, type LoadRequest } from "./lua.ts";
 import { allSeries } from "./prefill.ts";

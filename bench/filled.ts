@@ -1,7 +1,7 @@
 // Creates data files with many records, for one run or kept for later ones (BENCH_DATABASE). Runs work with a copy of a
 // kept file.
 import Database from "libsql";
-import { isReady, type Program, startProgram } from "../tests/support/program.ts";
+import { isReady, type Program, startProgram } from "../tests/support/process/program.ts";
 import { type Account, signUp } from "./account.ts";
 import { prefill, seriesKeys } from "./prefill.ts";
 import { SetUpError } from "./settings.ts";

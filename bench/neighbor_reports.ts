@@ -4,10 +4,10 @@
 import { Connection } from "../db/engine/connection.ts";
 import { sql } from "../db/engine/database.ts";
 import { createUsageRecordIds } from "../domain/meter/usage_record_id.ts";
-import { sendJson, signUpAndRecord } from "../tests/support/journey.ts";
-import { manySums } from "../tests/support/many_sums.ts";
-import { changeDataFile, grantVoids } from "../tests/support/operators.ts";
-import { isReady, startProgram } from "../tests/support/program.ts";
+import { sendJson, signUpAndRecord } from "../tests/support/process/journey.ts";
+import { manySums } from "../tests/support/meter/many_sums.ts";
+import { changeDataFile, grantVoids } from "../tests/support/operators/operators.ts";
+import { isReady, startProgram } from "../tests/support/process/program.ts";
 import { printLine, runToEnd } from "./settings.ts";
 
 const connections = 20;

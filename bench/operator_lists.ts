@@ -11,8 +11,8 @@ import { overviewKeptMs } from "../domain/limits.ts";
 import { generateOperatorToken } from "../domain/operator/operator_token.ts";
 import { operatorScopes } from "../domain/operator/operator_scope.ts";
 import { hashSecretToken } from "../domain/secret_token.ts";
-import { sendJson } from "../tests/support/journey.ts";
-import { isReady, type Program, startProgram } from "../tests/support/program.ts";
+import { sendJson } from "../tests/support/process/journey.ts";
+import { isReady, type Program, startProgram } from "../tests/support/process/program.ts";
 import { fillCustomers } from "./customers.ts";
 import { printLine, runToEnd } from "./settings.ts";
 

@@ -6,7 +6,7 @@ import { openEmbedded } from "../db/engine/embedded.ts";
 import { migrate } from "../db/engine/migrate.ts";
 import { sumWindow } from "../db/meter/window_totals.ts";
 import { usageCsv } from "../services/meter/usage_export.ts";
-import { noReportContext } from "../tests/support/reports.ts";
+import { noReportContext } from "../tests/support/app/reports.ts";
 import { printLine, runToEnd } from "./settings.ts";
 
 const organizations = 10_000;

@@ -2,7 +2,7 @@
 // counts from the moment when the request was due, so that requests that had to wait for a free connection or for this
 // program count in full.
 import process from "node:process";
-import { requestText } from "../tests/support/connection.ts";
+import { requestText } from "../tests/support/network/connection.ts";
 import type { LoadRequest } from "./lua.ts";
 import type { LoadResult } from "./load.ts";
 import { percentile } from "./statistics.ts";

@@ -1,9 +1,9 @@
 // The servers to measure, each with its own database, started when first needed.
-import { runCommand } from "../tests/support/command.ts";
-import { sendJson } from "../tests/support/journey.ts";
-import { poll } from "../tests/support/poll.ts";
-import { isReady, sourceCommand, startProgram } from "../tests/support/program.ts";
-import { freePort, type Sqld, sqldMissing, startSqld } from "../tests/support/sqld.ts";
+import { runCommand } from "../tests/support/process/command.ts";
+import { sendJson } from "../tests/support/process/journey.ts";
+import { poll } from "../tests/support/runner/poll.ts";
+import { isReady, sourceCommand, startProgram } from "../tests/support/process/program.ts";
+import { freePort, type Sqld, sqldMissing, startSqld } from "../tests/support/database/sqld.ts";
 import { type Account, signUp } from "./account.ts";
 import { type Filled, openFilled } from "./filled.ts";
 import { SetUpError } from "./settings.ts";

@@ -1,9 +1,9 @@
 // Measures the memory that unfinished request bodies take: before, while they arrive, and after the responses.
 // Usage: unfinished_bodies.ts [CONNECTIONS] [KIB]. Bodies of up to 64 KiB go to /sign-in without an account; larger ones
 // go to /api/v1/usage/batch with an API key.
-import { connectTo, requestText } from "../tests/support/connection.ts";
-import { signUpAndRecord } from "../tests/support/journey.ts";
-import { isReady, killProgram, startProgram } from "../tests/support/program.ts";
+import { connectTo, requestText } from "../tests/support/network/connection.ts";
+import { signUpAndRecord } from "../tests/support/process/journey.ts";
+import { isReady, killProgram, startProgram } from "../tests/support/process/program.ts";
 import { printLine } from "./settings.ts";
 
 const [connections = 1_500, kib = 64] = Deno.args.map(Number);

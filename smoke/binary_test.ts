@@ -1,8 +1,12 @@
 // Tests the main workflow with the compiled binary, in an empty folder with an empty home.
 import assert from "node:assert/strict";
-import { assertMonthSum, revokeAndAssertRejected, signUpAndRecord } from "../tests/support/journey.ts";
-import { isReady, startProgram } from "../tests/support/program.ts";
-import { sendToAll } from "../tests/support/threads.ts";
+import {
+  assertMonthSum,
+  revokeAndAssertRejected,
+  signUpAndRecord,
+} from "../tests/support/process/journey.ts";
+import { isReady, startProgram } from "../tests/support/process/program.ts";
+import { sendToAll } from "../tests/support/process/threads.ts";
 
 const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
 

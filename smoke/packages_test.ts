@@ -1,11 +1,11 @@
 // Tests that the binary contains the packages that it loads only on demand.
 import assert from "node:assert/strict";
-import { sendJson, signUpAndRecord } from "../tests/support/journey.ts";
-import { poll } from "../tests/support/poll.ts";
-import { isReady, killProgram, programCommand, startProgram } from "../tests/support/program.ts";
-import { codeOf, TestPasskey } from "../tests/support/second_step.ts";
-import { linksOf, startSmtp } from "../tests/support/smtp.ts";
-import { sqldMissing, startSqld } from "../tests/support/sqld.ts";
+import { sendJson, signUpAndRecord } from "../tests/support/process/journey.ts";
+import { poll } from "../tests/support/runner/poll.ts";
+import { isReady, killProgram, programCommand, startProgram } from "../tests/support/process/program.ts";
+import { codeOf, TestPasskey } from "../tests/support/people/second_step.ts";
+import { linksOf, startSmtp } from "../tests/support/network/smtp.ts";
+import { sqldMissing, startSqld } from "../tests/support/database/sqld.ts";
 
 const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
 const account = "/api/portal/account";

@@ -1,6 +1,6 @@
 // Tests the binary's permissions with a program that tries to exceed them, and the error of a failed compilation.
 import assert from "node:assert/strict";
-import { compile, explainFailure } from "../tests/support/compile.ts";
+import { compile, explainFailure } from "../tests/support/build/compile.ts";
 
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-permissions-" });
@@ -43,7 +43,7 @@ Deno.test("compiling without a base runtime fails with one line that says what t
       args: [
         "run",
         "--allow-all",
-        new URL("../tests/support/compile.ts", import.meta.url).pathname,
+        new URL("../tests/support/build/compile.ts", import.meta.url).pathname,
         `${folder}/binary`,
       ],
       env: { DENORT_BIN: `${folder}/missing` },

@@ -1,6 +1,6 @@
 // Checks that the binary's lock file matches the full lock file.
 import assert from "node:assert/strict";
-import { type Lock, productionLock, readLocks } from "./support/production_lock.ts";
+import { type Lock, productionLock, readLocks } from "./support/build/production_lock.ts";
 
 Deno.test("deno.production.lock matches deno.lock without test packages", async () => {
   const { present, wanted } = await readLocks();

@@ -1,6 +1,6 @@
 // The README's tour: its commands run unchanged and in order against a new server.
 import assert from "node:assert/strict";
-import { isReady, startProgram } from "./support/program.ts";
+import { isReady, startProgram } from "./support/process/program.ts";
 
 Deno.test("the README's tour works unchanged", async () => {
   const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));

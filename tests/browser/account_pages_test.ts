@@ -2,18 +2,18 @@
 // accessibility on phone and desktop, light and dark.
 import assert from "node:assert/strict";
 import { recentAuthenticationMs } from "../../domain/limits.ts";
-import { type TestApp, testPassword } from "../support/app.ts";
+import { type TestApp, testPassword } from "../support/app/app.ts";
 import {
   type BrowserContext,
   browserMissing,
   type Page,
   problemsOnScreens,
   watchedPage,
-} from "../support/browser.ts";
-import { withApp } from "../support/browser_app.ts";
-import { linkToken } from "../support/links.ts";
-import { signInAgain } from "../support/pages.ts";
-import { signInWords } from "../support/words/sign_in.ts";
+} from "../support/browser/browser.ts";
+import { withApp } from "../support/browser/browser_app.ts";
+import { linkToken } from "../support/people/links.ts";
+import { signInAgain } from "../support/portal/pages.ts";
+import { signInWords } from "../support/portal/words/sign_in.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const newPassword = "nine purple otters sing";

@@ -1,6 +1,6 @@
 // The chart in a real browser: boxes of numbers on hover, focus and tap, one tab stop with scripts, and links without.
 import assert from "node:assert/strict";
-import { createTestKey, type TestApp, type TestPerson } from "../support/app.ts";
+import { createTestKey, type TestApp, type TestPerson } from "../support/app/app.ts";
 import {
   type Browser,
   browserMissing,
@@ -8,8 +8,8 @@ import {
   problemsOnScreens,
   signedInContext,
   watchedPage,
-} from "../support/browser.ts";
-import { withApp } from "../support/browser_app.ts";
+} from "../support/browser/browser.ts";
+import { withApp } from "../support/browser/browser_app.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 

@@ -1,9 +1,9 @@
 // The operator console in a real browser: accessible on phones and desktops, light and dark, and without scripts.
 import assert from "node:assert/strict";
-import { browserMissing, openMenu, problemsOnScreens, watchedPage } from "../support/browser.ts";
-import { withApp } from "../support/browser_app.ts";
-import { newOperator } from "../support/console.ts";
-import { fillConsole } from "../support/console_data.ts";
+import { browserMissing, openMenu, problemsOnScreens, watchedPage } from "../support/browser/browser.ts";
+import { withApp } from "../support/browser/browser_app.ts";
+import { newOperator } from "../support/operators/console.ts";
+import { fillConsole } from "../support/filled/console_data.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const host = "console.example";

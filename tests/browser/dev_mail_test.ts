@@ -1,9 +1,9 @@
 // Tests the page with development emails in a real browser.
 import assert from "node:assert/strict";
-import { browserMissing, problemsOnScreens, watchedPage } from "../support/browser.ts";
-import { withApp } from "../support/browser_app.ts";
-import { putMails } from "../support/mails.ts";
-import { subjectOf } from "../support/words/mail.ts";
+import { browserMissing, problemsOnScreens, watchedPage } from "../support/browser/browser.ts";
+import { withApp } from "../support/browser/browser_app.ts";
+import { putMails } from "../support/people/mails.ts";
+import { subjectOf } from "../support/portal/words/mail.ts";
 
 Deno.test({
   name: "/dev/mail passes axe on phone and desktop, light and dark, and its link can be clicked",

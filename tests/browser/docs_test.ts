@@ -1,8 +1,8 @@
 // The documentation in a real browser: accessible on phones and desktops, light and dark, with and without scripts; readers choose
 // the language of examples, and old addresses lead to the page that has their text now.
 import assert from "node:assert/strict";
-import { browserMissing, type Page, problemsOnScreens, watchedPage } from "../support/browser.ts";
-import { withApp } from "../support/browser_app.ts";
+import { browserMissing, type Page, problemsOnScreens, watchedPage } from "../support/browser/browser.ts";
+import { withApp } from "../support/browser/browser_app.ts";
 
 const paths = [
   "/docs",

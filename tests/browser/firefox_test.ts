@@ -1,10 +1,10 @@
 // Tests the main workflow in Firefox with and without scripts: sign up, create a key, record usage, see it, revoke the key.
 import assert from "node:assert/strict";
-import { testPassword } from "../support/app.ts";
-import { withRunningProgram } from "../support/browser_app.ts";
-import { firefoxMissing, type FirefoxWindow, withFirefox } from "../support/firefox.ts";
-import { sendJson } from "../support/journey.ts";
-import { apiKeyWords } from "../support/words/api_keys.ts";
+import { testPassword } from "../support/app/app.ts";
+import { withRunningProgram } from "../support/browser/browser_app.ts";
+import { firefoxMissing, type FirefoxWindow, withFirefox } from "../support/browser/firefox.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { apiKeyWords } from "../support/portal/words/api_keys.ts";
 
 const options = { ignore: firefoxMissing(), sanitizeOps: false, sanitizeResources: false };
 

@@ -1,6 +1,6 @@
 // The frame around all pages in a real browser: focus, history, menus, an expired session, passwords and forced colors.
 import assert from "node:assert/strict";
-import { type TestApp, testPassword, type TestPerson } from "../support/app.ts";
+import { type TestApp, testPassword, type TestPerson } from "../support/app/app.ts";
 import {
   type Browser,
   browserMissing,
@@ -9,8 +9,8 @@ import {
   problemsOnScreens,
   signedInContext,
   watchedPage,
-} from "../support/browser.ts";
-import { withApp } from "../support/browser_app.ts";
+} from "../support/browser/browser.ts";
+import { withApp } from "../support/browser/browser_app.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 

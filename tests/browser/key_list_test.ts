@@ -1,6 +1,6 @@
 // The list of API keys in a real browser: menus of rows, orders, search, and every width.
 import assert from "node:assert/strict";
-import type { TestApp } from "../support/app.ts";
+import type { TestApp } from "../support/app/app.ts";
 import {
   type Browser,
   browserMissing,
@@ -8,9 +8,9 @@ import {
   problemsOnScreens,
   signedInContext,
   watchedPage,
-} from "../support/browser.ts";
-import { withApp } from "../support/browser_app.ts";
-import { sendJson, signUpAndRecord } from "../support/journey.ts";
+} from "../support/browser/browser.ts";
+import { withApp } from "../support/browser/browser_app.ts";
+import { sendJson, signUpAndRecord } from "../support/process/journey.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const widths = [320, 360, 480, 700, 720, 768, 900, 1024, 1180, 1280, 1440, 1920, 2560];

@@ -7,9 +7,9 @@ import {
   problemsOnScreens,
   signedInContext,
   watchedPage,
-} from "../support/browser.ts";
-import { withApp } from "../support/browser_app.ts";
-import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
+} from "../support/browser/browser.ts";
+import { withApp } from "../support/browser/browser_app.ts";
+import { type Journey, sendJson, signUpAndRecord } from "../support/process/journey.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 

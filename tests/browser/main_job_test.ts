@@ -1,7 +1,7 @@
 // Tests the main workflow in a real browser with and without scripts: sign up, create a key, run the command on the page,
 // see the usage, revoke the key. Also checks the accessibility of each page on phone and desktop, light and dark.
 import assert from "node:assert/strict";
-import { testPassword } from "../support/app.ts";
+import { testPassword } from "../support/app/app.ts";
 import {
   type BrowserContext,
   browserMissing,
@@ -9,9 +9,9 @@ import {
   problemsOnScreens,
   signOut,
   watchedPage,
-} from "../support/browser.ts";
-import { withApp, withProgram } from "../support/browser_app.ts";
-import { apiKeyWords } from "../support/words/api_keys.ts";
+} from "../support/browser/browser.ts";
+import { withApp, withProgram } from "../support/browser/browser_app.ts";
+import { apiKeyWords } from "../support/portal/words/api_keys.ts";
 import { enterName } from "../../routes/schemas/messages.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };

@@ -1,7 +1,7 @@
 // Tests two-step sign-in and passkeys in a real browser with a virtual authenticator: adding, signing in alone and as the
 // second step, and removing. Also checks the accessibility of each page on phone and desktop, light and dark.
 import assert from "node:assert/strict";
-import { type TestApp, testPassword } from "../support/app.ts";
+import { type TestApp, testPassword } from "../support/app/app.ts";
 import {
   type BrowserContext,
   browserMissing,
@@ -9,11 +9,11 @@ import {
   problemsOnScreens,
   signOut,
   watchedPage,
-} from "../support/browser.ts";
-import { withApp } from "../support/browser_app.ts";
-import { codeOf } from "../support/second_step.ts";
-import { poll } from "../support/poll.ts";
-import { signInWords } from "../support/words/sign_in.ts";
+} from "../support/browser/browser.ts";
+import { withApp } from "../support/browser/browser_app.ts";
+import { codeOf } from "../support/people/second_step.ts";
+import { poll } from "../support/runner/poll.ts";
+import { signInWords } from "../support/portal/words/sign_in.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const email = "ada@example.com";

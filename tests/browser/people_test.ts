@@ -2,13 +2,13 @@
 // organizations, use two-step sign-in, reset the password, end a session.
 import assert from "node:assert/strict";
 import { totpPeriodMs } from "../../domain/limits.ts";
-import { type TestApp, testPassword } from "../support/app.ts";
-import { browserMissing, openMenu, type Page, signOut, watchedPage } from "../support/browser.ts";
-import { withApp } from "../support/browser_app.ts";
-import { lastMail } from "../support/people.ts";
-import { codeOf } from "../support/second_step.ts";
-import { organizationWords as words } from "../support/words/organization.ts";
-import { signInWords } from "../support/words/sign_in.ts";
+import { type TestApp, testPassword } from "../support/app/app.ts";
+import { browserMissing, openMenu, type Page, signOut, watchedPage } from "../support/browser/browser.ts";
+import { withApp } from "../support/browser/browser_app.ts";
+import { lastMail } from "../support/people/people.ts";
+import { codeOf } from "../support/people/second_step.ts";
+import { organizationWords as words } from "../support/portal/words/organization.ts";
+import { signInWords } from "../support/portal/words/sign_in.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const newPassword = "nine purple otters sing";

@@ -1,23 +1,23 @@
 // Tests single sign-on on real subdomains: signing in on one product signs in on all, and other origins learn nothing.
 import assert from "node:assert/strict";
-import { startTestApp, testPassword } from "../support/app.ts";
+import { startTestApp, testPassword } from "../support/app/app.ts";
 import {
   type BrowserContext,
   browserMissing,
   type Page,
   watchedPage,
   withBrowser,
-} from "../support/browser.ts";
+} from "../support/browser/browser.ts";
 import { respond as answerOfProduct } from "../../examples/product/server.ts";
 import { Gatehouse } from "../../packages/client/src/index.ts";
-import { signInAgain } from "../support/people.ts";
-import { poll } from "../support/poll.ts";
-import { codeOf, turnOnTwoStep } from "../support/second_step.ts";
-import { smtpTlsMissing } from "../support/smtp_tls.ts";
-import { freePort } from "../support/sqld.ts";
-import { run } from "../support/world.ts";
-import { type Subdomains, withSubdomains } from "../support/subdomains.ts";
-import { signInWords } from "../support/words/sign_in.ts";
+import { signInAgain } from "../support/people/people.ts";
+import { poll } from "../support/runner/poll.ts";
+import { codeOf, turnOnTwoStep } from "../support/people/second_step.ts";
+import { smtpTlsMissing } from "../support/network/smtp_tls.ts";
+import { freePort } from "../support/database/sqld.ts";
+import { run } from "../support/people/world.ts";
+import { type Subdomains, withSubdomains } from "../support/browser/subdomains.ts";
+import { signInWords } from "../support/portal/words/sign_in.ts";
 
 const options = {
   ignore: browserMissing() || smtpTlsMissing(),

@@ -9,11 +9,11 @@ import {
   problemsOnScreens,
   signedInContext,
   watchedPage,
-} from "../support/browser.ts";
-import { withApp } from "../support/browser_app.ts";
-import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
-import { poll } from "../support/poll.ts";
-import { usageWords } from "../support/words/usage.ts";
+} from "../support/browser/browser.ts";
+import { withApp } from "../support/browser/browser_app.ts";
+import { type Journey, sendJson, signUpAndRecord } from "../support/process/journey.ts";
+import { poll } from "../support/runner/poll.ts";
+import { usageWords } from "../support/portal/words/usage.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 

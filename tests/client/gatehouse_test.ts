@@ -8,14 +8,14 @@ import {
   GatehouseError,
   type RequestLike,
 } from "../../packages/client/src/index.ts";
-import { createTestKey, startTestApp, type TestApp } from "../support/app.ts";
-import { addLimit } from "../support/limits.ts";
-import { usageOf } from "../support/meter_line.ts";
-import { newOperatorToken } from "../support/operators.ts";
-import { changePlan } from "../support/plans.ts";
-import { onRealPort } from "../support/real_app.ts";
-import { startTcpProxy } from "../support/tcp_proxy.ts";
-import { run } from "../support/world.ts";
+import { createTestKey, startTestApp, type TestApp } from "../support/app/app.ts";
+import { addLimit } from "../support/meter/limits.ts";
+import { usageOf } from "../support/client/meter_line.ts";
+import { newOperatorToken } from "../support/operators/operators.ts";
+import { changePlan } from "../support/operators/plans.ts";
+import { onRealPort } from "../support/app/real_app.ts";
+import { startTcpProxy } from "../support/network/tcp_proxy.ts";
+import { run } from "../support/people/world.ts";
 
 interface Sent {
   readonly url: string;

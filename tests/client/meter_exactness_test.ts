@@ -2,7 +2,7 @@
 // closes: each record arrives.
 import assert from "node:assert/strict";
 import { Meter, type MeterOptions } from "../../packages/client/src/meter/meter.ts";
-import { poll } from "../support/poll.ts";
+import { poll } from "../support/runner/poll.ts";
 
 /** A service that acknowledges batches, and the numbers of the records that arrived. */
 interface Receiver {

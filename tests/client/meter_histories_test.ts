@@ -2,8 +2,8 @@
 // exactly once or is among the rejected.
 import assert from "node:assert/strict";
 import { Meter } from "../../packages/client/src/meter/meter.ts";
-import fc from "../support/fast_check.ts";
-import { orphan, recordsIn, segmentsIn } from "../support/meter_folder.ts";
+import fc from "../support/runner/fast_check.ts";
+import { orphan, recordsIn, segmentsIn } from "../support/client/meter_folder.ts";
 
 type Mood = "fine" | "loses responses" | "unavailable" | "takes little";
 type Step =

@@ -1,10 +1,10 @@
 // The meter and hard limits: exactly what doesn't fit is rejected.
 import assert from "node:assert/strict";
-import { createTestKey } from "../support/app.ts";
-import { addLimit } from "../support/limits.ts";
-import { usageOf } from "../support/meter_line.ts";
-import { gatehouseError, metered, type Scene } from "../support/meter_scene.ts";
-import { newOperatorToken } from "../support/operators.ts";
+import { createTestKey } from "../support/app/app.ts";
+import { addLimit } from "../support/meter/limits.ts";
+import { usageOf } from "../support/client/meter_line.ts";
+import { gatehouseError, metered, type Scene } from "../support/client/meter_scene.ts";
+import { newOperatorToken } from "../support/operators/operators.ts";
 
 const tiles = { product: "tiles", metric: "requests" };
 const hourMs = 3_600_000;

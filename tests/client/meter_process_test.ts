@@ -1,9 +1,9 @@
 // The meter in a process of its own: how it ends, and what it leaves to the next one.
 import assert from "node:assert/strict";
-import { metered, type Scene, sizesOf } from "../support/meter_scene.ts";
-import { recordsIn, segmentsIn } from "../support/meter_folder.ts";
-import { usageOf } from "../support/meter_line.ts";
-import { poll } from "../support/poll.ts";
+import { metered, type Scene, sizesOf } from "../support/client/meter_scene.ts";
+import { recordsIn, segmentsIn } from "../support/client/meter_folder.ts";
+import { usageOf } from "../support/client/meter_line.ts";
+import { poll } from "../support/runner/poll.ts";
 
 const meterUrl = new URL("../../packages/client/src/meter/meter.ts", import.meta.url).href;
 

@@ -1,11 +1,11 @@
 // The meter with a spool: what was recorded survives the end of the process, full disks and rejections.
 import assert from "node:assert/strict";
 import { sql } from "../../db/engine/database.ts";
-import { deadPid, orphan, segmentsIn } from "../support/meter_folder.ts";
-import { addLimit } from "../support/limits.ts";
-import { metered, type Scene, sizesOf } from "../support/meter_scene.ts";
-import { usageOf } from "../support/meter_line.ts";
-import { poll } from "../support/poll.ts";
+import { deadPid, orphan, segmentsIn } from "../support/client/meter_folder.ts";
+import { addLimit } from "../support/meter/limits.ts";
+import { metered, type Scene, sizesOf } from "../support/client/meter_scene.ts";
+import { usageOf } from "../support/client/meter_line.ts";
+import { poll } from "../support/runner/poll.ts";
 
 const tiles = { product: "tiles", metric: "requests" };
 const steps: Record<string, (scene: Scene) => Promise<void>> = {

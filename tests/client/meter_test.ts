@@ -2,9 +2,9 @@
 import { recordLine } from "../../packages/client/src/meter/record.ts";
 import assert from "node:assert/strict";
 import { Meter, type Usage } from "../../packages/client/src/meter/meter.ts";
-import { gatehouseError, metered, type Scene, sizesOf } from "../support/meter_scene.ts";
-import { usageOf } from "../support/meter_line.ts";
-import { poll } from "../support/poll.ts";
+import { gatehouseError, metered, type Scene, sizesOf } from "../support/client/meter_scene.ts";
+import { usageOf } from "../support/client/meter_line.ts";
+import { poll } from "../support/runner/poll.ts";
 
 const tiles = { product: "tiles", metric: "requests" };
 

@@ -8,12 +8,12 @@ import ts from "npm:typescript@5.9.3";
 // deno-lint-ignore no-import-prefix
 import undiciTypes from "npm:undici-types@8.9.0/package.json" with { type: "json" };
 import settings from "../../deno.json" with { type: "json" };
-import { createTestKey, startTestApp } from "../support/app.ts";
-import { usageOf } from "../support/meter_line.ts";
-import { programsMissing } from "../support/missing.ts";
-import { newOperatorToken } from "../support/operators.ts";
-import { onRealPort } from "../support/real_app.ts";
-import { startTcpProxy } from "../support/tcp_proxy.ts";
+import { createTestKey, startTestApp } from "../support/app/app.ts";
+import { usageOf } from "../support/client/meter_line.ts";
+import { programsMissing } from "../support/runner/missing.ts";
+import { newOperatorToken } from "../support/operators/operators.ts";
+import { onRealPort } from "../support/app/real_app.ts";
+import { startTcpProxy } from "../support/network/tcp_proxy.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const tarball = `${root}dist/gatehouse-client-${settings.version}.tgz`;

@@ -1,9 +1,9 @@
 // What requireSession promises, for the product of each framework. middleware_test.ts runs these cases.
 import assert from "node:assert/strict";
-import { cookieOf, testPassword } from "../support/app.ts";
-import type { ClientScene, ProductCases, See } from "../support/client_scene.ts";
-import { sendJson } from "../support/journey.ts";
-import { visitSocket } from "../support/visit.ts";
+import { cookieOf, testPassword } from "../support/app/app.ts";
+import type { ClientScene, ProductCases, See } from "../support/client/client_scene.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { visitSocket } from "../support/network/visit.ts";
 
 const page = { accept: "text/html,*/*;q=0.8" };
 const navigation = { ...page, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };

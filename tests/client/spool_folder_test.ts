@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { openFile } from "../../packages/client/src/meter/folder.ts";
-import { segmentsIn } from "../support/meter_folder.ts";
-import { usageOf } from "../support/meter_line.ts";
-import { metered, type Scene } from "../support/meter_scene.ts";
+import { segmentsIn } from "../support/client/meter_folder.ts";
+import { usageOf } from "../support/client/meter_line.ts";
+import { metered, type Scene } from "../support/client/meter_scene.ts";
 
 const tiles = { product: "tiles", metric: "requests" };
 const stranger = 12_345;

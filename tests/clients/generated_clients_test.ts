@@ -9,9 +9,9 @@ import type {} from "npm:@redocly/cli@2.77.0";
 import type {} from "npm:orval@8.38.0";
 // deno-lint-ignore no-import-prefix
 import ts from "npm:typescript@5.9.3";
-import { createTestKey } from "../support/app.ts";
-import { withWorkshop } from "../support/generators.ts";
-import { readGuide } from "../support/guides.ts";
+import { createTestKey } from "../support/app/app.ts";
+import { withWorkshop } from "../support/client/generators.ts";
+import { readGuide } from "../support/runner/guides.ts";
 
 const heyApi = `
 import { client } from "./gatehouse/client.gen.ts";

@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import type {} from "npm:openapi-typescript@7.13.0";
 // deno-lint-ignore no-import-prefix
 import type {} from "npm:openapi-fetch@0.17.0";
-import { withWorkshop } from "../support/generators.ts";
-import { readGuide } from "../support/guides.ts";
+import { withWorkshop } from "../support/client/generators.ts";
+import { readGuide } from "../support/runner/guides.ts";
 
 /** A program with valid and invalid uses. The type check fails if an invalid use is allowed. */
 const program = `

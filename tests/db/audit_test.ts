@@ -11,7 +11,7 @@ import {
 } from "../../db/audit.ts";
 import { type Database, sql, type Statement } from "../../db/engine/database.ts";
 import type { AuditAction } from "../../domain/audit.ts";
-import { databaseKinds } from "../support/database.ts";
+import { databaseKinds } from "../support/database/database.ts";
 
 const organizationId = "org_test";
 const client = { address: "203.0.113.7", userAgent: "test", requestId: "req_1" };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../db/engine/database.ts";
 import { findFirstSteps } from "../../db/overview.ts";
-import { databaseKinds } from "../support/database.ts";
+import { databaseKinds } from "../support/database/database.ts";
 
 Deno.test("embedded database: a member's first steps are found without reading the keys of others", async () => {
   const kind = databaseKinds.find(({ name }) => name === "embedded");

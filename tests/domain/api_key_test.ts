@@ -1,7 +1,7 @@
 // API keys: their format, checksum, hash and status.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import fc from "../support/fast_check.ts";
+import fc from "../support/runner/fast_check.ts";
 import {
   apiKeyStatus,
   apiKeyTag,

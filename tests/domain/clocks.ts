@@ -1,5 +1,5 @@
 // Wall-clock times by Intl, which tests of times compare with.
-import fc from "../support/fast_check.ts";
+import fc from "../support/runner/fast_check.ts";
 
 export const hourMs = 3_600_000;
 /** Time zones of every kind. */

@@ -1,7 +1,7 @@
 // Numbers in words: grouped exactly, short on axes.
 import assert from "node:assert/strict";
 import { holds } from "./properties.ts";
-import fc from "../support/fast_check.ts";
+import fc from "../support/runner/fast_check.ts";
 import { axisNumber, groupDigits, percentText } from "../../domain/number_text.ts";
 
 for (

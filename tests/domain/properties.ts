@@ -1,5 +1,5 @@
 // Property-based tests with a fixed seed, so that runs are repeatable.
-import fc from "../support/fast_check.ts";
+import fc from "../support/runner/fast_check.ts";
 
 /** The seed of every property. A failure report prints it with the path of the counterexample. */
 const seed = 20261121;

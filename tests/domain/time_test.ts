@@ -1,6 +1,6 @@
 // Times in queries and responses, in time zones.
 import assert from "node:assert/strict";
-import fc from "../support/fast_check.ts";
+import fc from "../support/runner/fast_check.ts";
 import { isoTime, isoTimeIn, parseTime, parseTimestamp, timeFault } from "../../domain/time.ts";
 import { anyTime, hourMs, wall, wallTime, zones } from "./clocks.ts";
 import { holds } from "./properties.ts";

@@ -2,11 +2,11 @@
 // against real keys and near misses.
 import assert from "node:assert/strict";
 import { generateApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
-import { testPassword } from "../support/app.ts";
-import { runCommand } from "../support/command.ts";
-import { readGuide, runLines } from "../support/guides.ts";
-import { sendJson } from "../support/journey.ts";
-import { isReady, killProgram, startProgram } from "../support/program.ts";
+import { testPassword } from "../support/app/app.ts";
+import { runCommand } from "../support/process/command.ts";
+import { readGuide, runLines } from "../support/runner/guides.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { isReady, killProgram, startProgram } from "../support/process/program.ts";
 
 const block = await readGuide("api-keys.md");
 const grant = (await readGuide("operators.md"))("grant");

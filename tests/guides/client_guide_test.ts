@@ -1,13 +1,19 @@
 // docs/client.md and the part of docs/metering.md for TypeScript: the package is built and installed, and its examples run against
 // a real Gatehouse.
 import assert from "node:assert/strict";
-import { cookieOf, testPassword } from "../support/app.ts";
-import { npm, packClient } from "../support/client_package.ts";
-import { installGatehouse, readExamples, readGuide, runLines, startCommand } from "../support/guides.ts";
-import { sendJson } from "../support/journey.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { freePort } from "../support/sqld.ts";
+import { cookieOf, testPassword } from "../support/app/app.ts";
+import { npm, packClient } from "../support/client/client_package.ts";
+import {
+  installGatehouse,
+  readExamples,
+  readGuide,
+  runLines,
+  startCommand,
+} from "../support/runner/guides.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { poll } from "../support/runner/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { freePort } from "../support/database/sqld.ts";
 
 const guide = await readGuide("client.md");
 const metering = await readGuide("metering.md");

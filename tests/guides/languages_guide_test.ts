@@ -1,9 +1,9 @@
 // docs/quick-start.md and the examples of docs/metering.md in several languages: each language does the same.
 import assert from "node:assert/strict";
-import { createTestKey, startTestApp } from "../support/app.ts";
-import { readGuide, runLines } from "../support/guides.ts";
-import { pythonPackageMissing } from "../support/missing.ts";
-import { freePort } from "../support/sqld.ts";
+import { createTestKey, startTestApp } from "../support/app/app.ts";
+import { readGuide, runLines } from "../support/runner/guides.ts";
+import { pythonPackageMissing } from "../support/runner/missing.ts";
+import { freePort } from "../support/database/sqld.ts";
 
 const quickStart = await readGuide("quick-start.md");
 const metering = await readGuide("metering.md");

@@ -1,11 +1,11 @@
 // The curl scripts of docs/metering.md, over a connection that rejects requests, loses responses and breaks: every record
 // counts once.
 import assert from "node:assert/strict";
-import { readGuide, runLines } from "../support/guides.ts";
-import { cookieOf, testPassword } from "../support/app.ts";
-import { sendJson } from "../support/journey.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { startTcpProxy } from "../support/tcp_proxy.ts";
+import { readGuide, runLines } from "../support/runner/guides.ts";
+import { cookieOf, testPassword } from "../support/app/app.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { startTcpProxy } from "../support/network/tcp_proxy.ts";
 
 const block = await readGuide("metering.md");
 

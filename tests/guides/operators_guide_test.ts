@@ -1,10 +1,10 @@
 // docs/operators.md: its commands run in order against the real program.
 import assert from "node:assert/strict";
 import { operatorScopes } from "../../domain/operator/operator_scope.ts";
-import { testPassword } from "../support/app.ts";
-import { installGatehouse, readGuide, runLines } from "../support/guides.ts";
-import { sendJson } from "../support/journey.ts";
-import { isReady, killProgram, startProgram } from "../support/program.ts";
+import { testPassword } from "../support/app/app.ts";
+import { installGatehouse, readGuide, runLines } from "../support/runner/guides.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { isReady, killProgram, startProgram } from "../support/process/program.ts";
 
 const block = await readGuide("operators.md");
 

@@ -1,12 +1,12 @@
 // docs/reverse-proxy.md: Gatehouse behind Debian's Caddy and nginx with the guide's blocks, with only ports and paths
 // changed. The client is curl at its own address, 127.0.0.5; the proxy's is 127.0.0.1.
 import assert from "node:assert/strict";
-import { testPassword } from "../support/app.ts";
-import { readGuide, runLines, startCommand } from "../support/guides.ts";
-import { programsMissing } from "../support/missing.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { freePort } from "../support/sqld.ts";
+import { testPassword } from "../support/app/app.ts";
+import { readGuide, runLines, startCommand } from "../support/runner/guides.ts";
+import { programsMissing } from "../support/runner/missing.ts";
+import { poll } from "../support/runner/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { freePort } from "../support/database/sqld.ts";
 
 const block = await readGuide("reverse-proxy.md");
 const clientAddress = "127.0.0.5";

@@ -1,12 +1,12 @@
 // docs/single-sign-on.md: its commands run on free ports, and a real browser uses both products.
 import assert from "node:assert/strict";
 import { parseConfig } from "../../config.ts";
-import { cookieOf, testPassword } from "../support/app.ts";
-import { browserMissing, launchBrowser, type Page, watchedPage } from "../support/browser.ts";
-import { npm, packClient } from "../support/client_package.ts";
-import { installGatehouse, readGuide, runLines, startCommand } from "../support/guides.ts";
-import { poll } from "../support/poll.ts";
-import { freePort } from "../support/sqld.ts";
+import { cookieOf, testPassword } from "../support/app/app.ts";
+import { browserMissing, launchBrowser, type Page, watchedPage } from "../support/browser/browser.ts";
+import { npm, packClient } from "../support/client/client_package.ts";
+import { installGatehouse, readGuide, runLines, startCommand } from "../support/runner/guides.ts";
+import { poll } from "../support/runner/poll.ts";
+import { freePort } from "../support/database/sqld.ts";
 
 const guide = await readGuide("single-sign-on.md");
 

@@ -9,8 +9,8 @@ import { settings } from "../../config.ts";
 import { collectAll, metricsText } from "../../routes/metric_set.ts";
 import { createMetrics } from "../../routes/metrics.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
-import { startTestApp } from "../support/app.ts";
-import { programsMissing } from "../support/missing.ts";
+import { startTestApp } from "../support/app/app.ts";
+import { programsMissing } from "../support/runner/missing.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const read = (path: string): Promise<string> => Deno.readTextFile(`${root}packaging/${path}`);

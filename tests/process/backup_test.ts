@@ -4,10 +4,16 @@ import { Connection } from "../../db/engine/connection.ts";
 import { sql } from "../../db/engine/database.ts";
 import { openEmbedded } from "../../db/engine/embedded.ts";
 import { migrate, migrations } from "../../db/engine/migrate.ts";
-import { type CommandEnd, runCommand } from "../support/command.ts";
-import { assertMonthSum, sendJson, signUpAndRecord } from "../support/journey.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
+import { type CommandEnd, runCommand } from "../support/process/command.ts";
+import { assertMonthSum, sendJson, signUpAndRecord } from "../support/process/journey.ts";
+import { poll } from "../support/runner/poll.ts";
+import {
+  isReady,
+  killProgram,
+  type Program,
+  type ProgramOptions,
+  startProgram,
+} from "../support/process/program.ts";
 
 /** A folder with the programs that run in it. */
 interface Place {

@@ -1,15 +1,15 @@
 // Runs the configuration that `gatehouse check` prints in the real Caddy and nginx, and checks that it works.
 import assert from "node:assert/strict";
-import { programsMissing } from "../support/missing.ts";
-import { poll } from "../support/poll.ts";
+import { programsMissing } from "../support/runner/missing.ts";
+import { poll } from "../support/runner/poll.ts";
 import {
   isReady,
   killProgram,
   programCommand,
   type ProgramOptions,
   startProgram,
-} from "../support/program.ts";
-import { freePort } from "../support/sqld.ts";
+} from "../support/process/program.ts";
+import { freePort } from "../support/database/sqld.ts";
 
 /** Writes a configuration file and returns the command that runs it. */
 type Proxy = (folder: string, block: string) => { command: string; args: string[] };

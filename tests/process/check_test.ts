@@ -2,12 +2,18 @@
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { migrations } from "../../db/engine/migrate.ts";
-import { runCommand } from "../support/command.ts";
-import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
-import { mayMount, mountSmallDisk } from "../support/small_disk.ts";
-import { smtpTlsMissing, startSmtpTls, testAuthority } from "../support/smtp_tls.ts";
-import { freePort, sqldMissing, startSqld } from "../support/sqld.ts";
-import type { CommandEnd } from "../support/user_command.ts";
+import { runCommand } from "../support/process/command.ts";
+import {
+  isReady,
+  killProgram,
+  type Program,
+  type ProgramOptions,
+  startProgram,
+} from "../support/process/program.ts";
+import { mayMount, mountSmallDisk } from "../support/database/small_disk.ts";
+import { smtpTlsMissing, startSmtpTls, testAuthority } from "../support/network/smtp_tls.ts";
+import { freePort, sqldMissing, startSqld } from "../support/database/sqld.ts";
+import type { CommandEnd } from "../support/process/user_command.ts";
 
 interface Check {
   readonly about: string;

@@ -2,10 +2,16 @@
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { sql } from "../../db/engine/database.ts";
-import { runCommand } from "../support/command.ts";
-import { holdLock } from "../support/held_lock.ts";
-import { assertMonthSum, signUpAndRecord } from "../support/journey.ts";
-import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
+import { runCommand } from "../support/process/command.ts";
+import { holdLock } from "../support/database/held_lock.ts";
+import { assertMonthSum, signUpAndRecord } from "../support/process/journey.ts";
+import {
+  isReady,
+  killProgram,
+  type Program,
+  type ProgramOptions,
+  startProgram,
+} from "../support/process/program.ts";
 
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-file-" });

@@ -1,9 +1,9 @@
 // What is acknowledged survives the loss of power: files are synced before they are renamed, and folders afterwards. Under strace.
 import assert from "node:assert/strict";
-import { programsMissing } from "../support/missing.ts";
-import { sourceCommand } from "../support/program.ts";
-import { python, pythonPackage } from "../support/python_meter.ts";
-import { CallOrder, straceMissing, traceCalls } from "../support/system_calls.ts";
+import { programsMissing } from "../support/runner/missing.ts";
+import { sourceCommand } from "../support/process/program.ts";
+import { python, pythonPackage } from "../support/client/python_meter.ts";
+import { CallOrder, straceMissing, traceCalls } from "../support/process/system_calls.ts";
 
 const ignore = straceMissing();
 

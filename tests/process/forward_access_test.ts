@@ -1,7 +1,7 @@
 // Tests how people without access to an application see why and can get it, without redirect loops. Runs Chromium through
 // the real nginx and Caddy with the configuration that `gatehouse proxy` prints.
 import assert from "node:assert/strict";
-import { testPassword } from "../support/app.ts";
+import { testPassword } from "../support/app/app.ts";
 import {
   type BrowserContext,
   browserMissing,
@@ -9,10 +9,15 @@ import {
   type Page,
   problemsOnScreens,
   watchedPage,
-} from "../support/browser.ts";
-import { readGuide } from "../support/guides.ts";
-import { proxyKinds } from "../support/proxies.ts";
-import { mailedToken, type ProxyScene, type ScenePerson, withProxyScene } from "../support/proxy_scene.ts";
+} from "../support/browser/browser.ts";
+import { readGuide } from "../support/runner/guides.ts";
+import { proxyKinds } from "../support/network/proxies.ts";
+import {
+  mailedToken,
+  type ProxyScene,
+  type ScenePerson,
+  withProxyScene,
+} from "../support/network/proxy_scene.ts";
 
 const documented = await readGuide("forward-auth.md");
 const recipe = { settings: documented("settings"), command: documented("four applications") };

@@ -1,15 +1,15 @@
 // Tests which requests and headers reach an application behind the real nginx and Caddy, with the configuration that the
 // command in docs/forward-auth.md prints.
 import assert from "node:assert/strict";
-import { testPassword } from "../support/app.ts";
-import { type Browser, browserMissing, launchBrowser, watchedPage } from "../support/browser.ts";
-import { cookieBrowser } from "../support/cookie_jar.ts";
-import { readGuide } from "../support/guides.ts";
-import { killProgram } from "../support/program.ts";
-import { proxyKinds } from "../support/proxies.ts";
-import { cookieFrom, type ProxyScene, withProxyScene } from "../support/proxy_scene.ts";
-import { visitSocket } from "../support/visit.ts";
-import { inPage, signInWords } from "../support/words/sign_in.ts";
+import { testPassword } from "../support/app/app.ts";
+import { type Browser, browserMissing, launchBrowser, watchedPage } from "../support/browser/browser.ts";
+import { cookieBrowser } from "../support/browser/cookie_jar.ts";
+import { readGuide } from "../support/runner/guides.ts";
+import { killProgram } from "../support/process/program.ts";
+import { proxyKinds } from "../support/network/proxies.ts";
+import { cookieFrom, type ProxyScene, withProxyScene } from "../support/network/proxy_scene.ts";
+import { visitSocket } from "../support/network/visit.ts";
+import { inPage, signInWords } from "../support/portal/words/sign_in.ts";
 
 const documented = await readGuide("forward-auth.md");
 const recipe = { settings: documented("settings"), command: documented("four applications") };

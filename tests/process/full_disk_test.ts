@@ -1,8 +1,8 @@
 // Tests a full disk: writes and /health/ready return 503, reads continue, writes resume when there is space, and a kill loses nothing.
 import assert from "node:assert/strict";
-import { Ledger, type SentRequest } from "../support/ledger.ts";
-import { type LoadOptions, repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/load.ts";
-import { poll } from "../support/poll.ts";
+import { Ledger, type SentRequest } from "../support/meter/ledger.ts";
+import { type LoadOptions, repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/meter/load.ts";
+import { poll } from "../support/runner/poll.ts";
 import {
   hasStarted,
   httpThreads,
@@ -10,17 +10,17 @@ import {
   killProgram,
   type Program,
   startProgram,
-} from "../support/program.ts";
-import { untilReadiness } from "../support/threads.ts";
-import { faultRandom, faultsTimeoutMs, type Random } from "../support/random.ts";
+} from "../support/process/program.ts";
+import { untilReadiness } from "../support/process/threads.ts";
+import { faultRandom, faultsTimeoutMs, type Random } from "../support/runner/random.ts";
 import {
   limitFileSize,
   mayMount,
   mountSmallDisk,
   type SmallDisk,
   throughFileSizeLimit,
-} from "../support/small_disk.ts";
-import { checkAllUsage, storedInFile } from "../support/stored_usage.ts";
+} from "../support/database/small_disk.ts";
+import { checkAllUsage, storedInFile } from "../support/meter/stored_usage.ts";
 
 /** A server with some acknowledged usage, and the ledger of it. */
 interface Situation {

@@ -1,10 +1,10 @@
 // Limits with several HTTP threads: they count together, so connections to different threads get no more than the limit.
 import assert from "node:assert/strict";
 import { rejectedApiKeysPerMinuteMax } from "../../domain/limits.ts";
-import { signUpAndRecord } from "../support/journey.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { requestsByThread, sendOnce, sendToAll } from "../support/threads.ts";
+import { signUpAndRecord } from "../support/process/journey.ts";
+import { poll } from "../support/runner/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { requestsByThread, sendOnce, sendToAll } from "../support/process/threads.ts";
 
 const threads = 4;
 const perSecond = 8;

@@ -4,11 +4,11 @@ import { Connection } from "../../db/engine/connection.ts";
 import { sql } from "../../db/engine/database.ts";
 import { openEmbedded } from "../../db/engine/embedded.ts";
 import { migrate, migrations } from "../../db/engine/migrate.ts";
-import { runCommand } from "../support/command.ts";
-import { signUpAndRecord } from "../support/journey.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, killProgram, startProgram } from "../support/program.ts";
-import { faultRandom, faultRounds, letOthersRun } from "../support/random.ts";
+import { runCommand } from "../support/process/command.ts";
+import { signUpAndRecord } from "../support/process/journey.ts";
+import { poll } from "../support/runner/poll.ts";
+import { isReady, killProgram, startProgram } from "../support/process/program.ts";
+import { faultRandom, faultRounds, letOthersRun } from "../support/runner/random.ts";
 
 const records = 150_000;
 

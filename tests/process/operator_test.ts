@@ -1,10 +1,10 @@
 // `gatehouse operator …` and `gatehouse token …` with the real program, alongside a running server.
 import assert from "node:assert/strict";
 import { operatorScopes } from "../../domain/operator/operator_scope.ts";
-import { cookieOf, testPassword } from "../support/app.ts";
-import { runCommand } from "../support/command.ts";
-import { sendJson } from "../support/journey.ts";
-import { isReady, killProgram, startProgram } from "../support/program.ts";
+import { cookieOf, testPassword } from "../support/app/app.ts";
+import { runCommand } from "../support/process/command.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { isReady, killProgram, startProgram } from "../support/process/program.ts";
 
 const dayMs = 24 * 3_600_000;
 

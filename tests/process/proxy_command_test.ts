@@ -1,8 +1,8 @@
 // Tests that the documentation shows the output of `gatehouse proxy`, and that it rejects invalid arguments.
 // forward_proxies_test.ts and reverse_proxy_guide_test.ts run the output.
 import assert from "node:assert/strict";
-import { codeBlocks, installGatehouse, readGuide, runLines } from "../support/guides.ts";
-import { programCommand } from "../support/program.ts";
+import { codeBlocks, installGatehouse, readGuide, runLines } from "../support/runner/guides.ts";
+import { programCommand } from "../support/process/program.ts";
 import { proxyNames } from "../../commands/proxy/configuration.ts";
 import { proxyCommand } from "../../commands/proxy/proxy.ts";
 

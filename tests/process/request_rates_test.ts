@@ -1,9 +1,9 @@
 // A changed rate of requests takes effect on the very next request, on every HTTP thread of every server.
 import assert from "node:assert/strict";
-import { runCommand } from "../support/command.ts";
-import { sendJson, signUpAndRecord } from "../support/journey.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { sqldMissing, startSqld } from "../support/sqld.ts";
+import { runCommand } from "../support/process/command.ts";
+import { sendJson, signUpAndRecord } from "../support/process/journey.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 
 /** Enough that each of four threads gets some: the system chooses one for each connection. */
 const connections = 16;

@@ -1,9 +1,9 @@
 // Tests retention in the real program: it deletes data that is too old, and keeps the sums.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
-import { assertMonthSum, sendJson, signUpAndRecord } from "../support/journey.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, startProgram } from "../support/program.ts";
+import { assertMonthSum, sendJson, signUpAndRecord } from "../support/process/journey.ts";
+import { poll } from "../support/runner/poll.ts";
+import { isReady, startProgram } from "../support/process/program.ts";
 
 Deno.test("deletes records and audit entries that are too old, and keeps sums", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-retention-" });

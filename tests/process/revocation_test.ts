@@ -2,12 +2,12 @@
 // rejected on the very next request, whichever HTTP thread takes it. The operator token is revoked by another process. A key that one
 // instance revokes is revoked in the very next verification by another.
 import assert from "node:assert/strict";
-import { cookieOf, testPassword } from "../support/app.ts";
-import { runCommand } from "../support/command.ts";
-import { sendJson } from "../support/journey.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { mailedToken } from "../support/proxy_scene.ts";
-import { sqldMissing, startSqld } from "../support/sqld.ts";
+import { cookieOf, testPassword } from "../support/app/app.ts";
+import { runCommand } from "../support/process/command.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { mailedToken } from "../support/network/proxy_scene.ts";
+import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 
 /** Enough that each of four threads gets some: the system chooses one for each connection. */
 const connections = 16;

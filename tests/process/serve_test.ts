@@ -1,10 +1,15 @@
 // Tests the real program: its output, when it doesn't start, how it stops, and that a kill loses nothing.
 import assert from "node:assert/strict";
 import { migrations } from "../../db/engine/migrate.ts";
-import { poll } from "../support/poll.ts";
-import { runCommand } from "../support/command.ts";
-import { assertMonthSum, revokeAndAssertRejected, sendJson, signUpAndRecord } from "../support/journey.ts";
-import { isReady, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
+import { poll } from "../support/runner/poll.ts";
+import { runCommand } from "../support/process/command.ts";
+import {
+  assertMonthSum,
+  revokeAndAssertRejected,
+  sendJson,
+  signUpAndRecord,
+} from "../support/process/journey.ts";
+import { isReady, type Program, type ProgramOptions, startProgram } from "../support/process/program.ts";
 
 async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-process-" });

@@ -1,7 +1,7 @@
 // Tests the sources of settings: the environment, --env-file, and files with secrets.
 import assert from "node:assert/strict";
-import { type CommandEnd, runCommand } from "../support/command.ts";
-import { isReady, killProgram, startProgram } from "../support/program.ts";
+import { type CommandEnd, runCommand } from "../support/process/command.ts";
+import { isReady, killProgram, startProgram } from "../support/process/program.ts";
 
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-settings-" });

@@ -1,11 +1,11 @@
 // Tests that sign-in and reports work on any of several threads, and that their limits count for all of them.
 import assert from "node:assert/strict";
 import { addressFailuresMax } from "../../domain/limits.ts";
-import { cookieOf, testPassword } from "../support/app.ts";
-import { signUpAndRecord } from "../support/journey.ts";
-import { isReady, killProgram, startProgram } from "../support/program.ts";
-import { codeOf } from "../support/second_step.ts";
-import { sendToAll } from "../support/threads.ts";
+import { cookieOf, testPassword } from "../support/app/app.ts";
+import { signUpAndRecord } from "../support/process/journey.ts";
+import { isReady, killProgram, startProgram } from "../support/process/program.ts";
+import { codeOf } from "../support/people/second_step.ts";
+import { sendToAll } from "../support/process/threads.ts";
 
 const threads = 4;
 

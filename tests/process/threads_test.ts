@@ -1,12 +1,18 @@
 // Tests that several HTTP threads behave as one server: on one port, with one state, and with one end.
 import assert from "node:assert/strict";
-import { connectTo, requestText } from "../support/connection.ts";
-import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
-import { type ReplacedModules, replaceModule, shortenWaits, writeConfig } from "../support/config.ts";
-import { orderFile } from "../support/orders.ts";
-import { requestsByThread, sendOnce, sendToAll } from "../support/threads.ts";
+import { connectTo, requestText } from "../support/network/connection.ts";
+import { type Journey, sendJson, signUpAndRecord } from "../support/process/journey.ts";
+import { poll } from "../support/runner/poll.ts";
+import {
+  isReady,
+  killProgram,
+  type Program,
+  type ProgramOptions,
+  startProgram,
+} from "../support/process/program.ts";
+import { type ReplacedModules, replaceModule, shortenWaits, writeConfig } from "../support/process/config.ts";
+import { orderFile } from "../support/process/orders.ts";
+import { requestsByThread, sendOnce, sendToAll } from "../support/process/threads.ts";
 
 interface Stage {
   readonly program: Program;
@@ -152,7 +158,7 @@ Deno.test("with one thread, the server does not share its port", () =>
 const dyingThread = replaceModule({
   importer: "commands/serve/http_worker.ts",
   module: "commands/serve/http_server.ts",
-  replacement: "tests/support/dying_thread.ts",
+  replacement: "tests/support/process/dying_thread.ts",
 });
 
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {

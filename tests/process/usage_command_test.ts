@@ -1,9 +1,9 @@
 // Tests `gatehouse usage` with the real program, while a server runs and after it has stopped, on both kinds of database.
 import assert from "node:assert/strict";
-import { runCommand } from "../support/command.ts";
-import { signUpAndRecord } from "../support/journey.ts";
-import { isReady, killProgram, type ProgramOptions, startProgram } from "../support/program.ts";
-import { sqldMissing, startSqld } from "../support/sqld.ts";
+import { runCommand } from "../support/process/command.ts";
+import { signUpAndRecord } from "../support/process/journey.ts";
+import { isReady, killProgram, type ProgramOptions, startProgram } from "../support/process/program.ts";
+import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 
 async function printsUsage(options: ProgramOptions): Promise<void> {
   const program = startProgram(options);

@@ -4,19 +4,25 @@ import type { CommandError } from "../../commands/settings.ts";
 import { userCommand } from "../../commands/user.ts";
 import { Connection } from "../../db/engine/connection.ts";
 import { migrations } from "../../db/engine/migrate.ts";
-import { cookieOf } from "../support/app.ts";
-import { runCommand } from "../support/command.ts";
-import { shortenWaits, writeConfig } from "../support/config.ts";
-import { holdLock } from "../support/held_lock.ts";
-import { sendJson } from "../support/journey.ts";
-import { Ledger } from "../support/ledger.ts";
-import { repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
-import { faultRandom } from "../support/random.ts";
-import { sqldMissing, startSqld } from "../support/sqld.ts";
-import { accountWords } from "../support/words/account.ts";
-import { type CommandEnd, userCommand as runUserCommand } from "../support/user_command.ts";
+import { cookieOf } from "../support/app/app.ts";
+import { runCommand } from "../support/process/command.ts";
+import { shortenWaits, writeConfig } from "../support/process/config.ts";
+import { holdLock } from "../support/database/held_lock.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { Ledger } from "../support/meter/ledger.ts";
+import { repeatAll, signUpForLoad, startLoad } from "../support/meter/load.ts";
+import { poll } from "../support/runner/poll.ts";
+import {
+  isReady,
+  killProgram,
+  type Program,
+  type ProgramOptions,
+  startProgram,
+} from "../support/process/program.ts";
+import { faultRandom } from "../support/runner/random.ts";
+import { sqldMissing, startSqld } from "../support/database/sqld.ts";
+import { accountWords } from "../support/portal/words/account.ts";
+import { type CommandEnd, userCommand as runUserCommand } from "../support/process/user_command.ts";
 
 const password = "nine green umbrellas";
 

@@ -1,10 +1,10 @@
 // The Python parts of docs/metering.md: the download, the first lines and the application.
 import assert from "node:assert/strict";
-import { readExamples, readGuide, runLines, startCommand } from "../support/guides.ts";
-import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { drive, newKey, newLine, python, sumsOf } from "../support/python_meter.ts";
-import { freePort } from "../support/sqld.ts";
+import { readExamples, readGuide, runLines, startCommand } from "../support/runner/guides.ts";
+import { poll } from "../support/runner/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { drive, newKey, newLine, python, sumsOf } from "../support/client/python_meter.ts";
+import { freePort } from "../support/database/sqld.ts";
 
 const block = await readGuide("metering.md");
 const source = await readExamples("metering");

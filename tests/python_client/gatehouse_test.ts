@@ -1,9 +1,9 @@
 // me() and verify() of gatehouse.py against the real program: the cookies that are handed on, every code, lost connections and
 // errors.
 import assert from "node:assert/strict";
-import { cookieOf, testPassword } from "../support/app.ts";
-import { readGuide, runLines } from "../support/guides.ts";
-import { sendJson } from "../support/journey.ts";
+import { cookieOf, testPassword } from "../support/app/app.ts";
+import { readGuide, runLines } from "../support/runner/guides.ts";
+import { sendJson } from "../support/process/journey.ts";
 import {
   drive,
   type Driven,
@@ -13,9 +13,9 @@ import {
   pythonPackage,
   pythonTest,
   sumsOf,
-} from "../support/python_meter.ts";
-import { freePort } from "../support/sqld.ts";
-import { startTcpProxy } from "../support/tcp_proxy.ts";
+} from "../support/client/python_meter.ts";
+import { freePort } from "../support/database/sqld.ts";
+import { startTcpProxy } from "../support/network/tcp_proxy.ts";
 
 const signedOut = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
 const notFound = { valid: false, code: "NOT_FOUND", apiKey: null, organization: null, limits: [] };

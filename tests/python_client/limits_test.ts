@@ -1,7 +1,14 @@
 // gatehouse.py and hard limits: exactly what doesn't fit is rejected.
 import assert from "node:assert/strict";
-import { sendJson } from "../support/journey.ts";
-import { drive, type MeterScene, newKey, newLine, pythonTest, sumsOf } from "../support/python_meter.ts";
+import { sendJson } from "../support/process/journey.ts";
+import {
+  drive,
+  type MeterScene,
+  newKey,
+  newLine,
+  pythonTest,
+  sumsOf,
+} from "../support/client/python_meter.ts";
 
 /** Records with predictable keys. */
 const records = (id: string, count: number) =>

@@ -1,6 +1,6 @@
 // gatehouse.py under faults of Gatehouse and the network: nothing is lost or counted twice, and record() never raises.
 import assert from "node:assert/strict";
-import { poll } from "../support/poll.ts";
+import { poll } from "../support/runner/poll.ts";
 import {
   drive,
   type Line,
@@ -10,7 +10,7 @@ import {
   pythonPackage,
   pythonTest,
   sumsOf,
-} from "../support/python_meter.ts";
+} from "../support/client/python_meter.ts";
 
 const none = { adopted: 0, duplicates: 0, rejected: 0, dropped: 0, damaged: 0, rounded: 0, result: null };
 const error = (status: number, retryAfter = "0") =>

@@ -1,7 +1,7 @@
 // The spool of gatehouse.py with a disk that fails or is full, and with lines that are cut or damaged.
 import assert from "node:assert/strict";
-import { segmentsIn } from "../support/meter_folder.ts";
-import { poll } from "../support/poll.ts";
+import { segmentsIn } from "../support/client/meter_folder.ts";
+import { poll } from "../support/runner/poll.ts";
 import {
   drain,
   drive,
@@ -10,8 +10,8 @@ import {
   newLine,
   pythonTest,
   sumsOf,
-} from "../support/python_meter.ts";
-import { limitFileSize, throughFileSizeLimit } from "../support/small_disk.ts";
+} from "../support/client/python_meter.ts";
+import { limitFileSize, throughFileSizeLimit } from "../support/database/small_disk.ts";
 
 const one = 'meter.record("tiles", "requests")';
 const tenth = `for _ in range(100): ${one}`;

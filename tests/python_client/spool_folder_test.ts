@@ -1,9 +1,9 @@
 // The folder of the spool of gatehouse.py: links in it, and folders that other users can change.
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
-import { segmentsIn } from "../support/meter_folder.ts";
-import { poll } from "../support/poll.ts";
-import { drive, type MeterScene, pythonTest, sumsOf } from "../support/python_meter.ts";
+import { segmentsIn } from "../support/client/meter_folder.ts";
+import { poll } from "../support/runner/poll.ts";
+import { drive, type MeterScene, pythonTest, sumsOf } from "../support/client/python_meter.ts";
 
 const stranger = 12_345;
 

@@ -1,7 +1,7 @@
 // The spool of gatehouse.py: killed processes, forks, and folders that several processes share.
 import assert from "node:assert/strict";
-import { segmentsIn } from "../support/meter_folder.ts";
-import { poll } from "../support/poll.ts";
+import { segmentsIn } from "../support/client/meter_folder.ts";
+import { poll } from "../support/runner/poll.ts";
 import {
   drain,
   drive,
@@ -12,7 +12,7 @@ import {
   pythonPackage,
   pythonTest,
   sumsOf,
-} from "../support/python_meter.ts";
+} from "../support/client/python_meter.ts";
 
 const one = 'meter.record("tiles", "requests")';
 const tenth = `for _ in range(100): ${one}`;

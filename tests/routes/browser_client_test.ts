@@ -5,9 +5,9 @@ import { gzipSync } from "node:zlib";
 import { respond as answerOfProduct } from "../../examples/product/server.ts";
 import { Gatehouse } from "../../packages/client/src/index.ts";
 import { returnToCharactersMax } from "../../domain/limits.ts";
-import { startTestApp, testApp } from "../support/app.ts";
-import { clientTest } from "../support/client_stage.ts";
-import { freePort } from "../support/sqld.ts";
+import { startTestApp, testApp } from "../support/app/app.ts";
+import { clientTest } from "../support/client/client_stage.ts";
+import { freePort } from "../support/database/sqld.ts";
 
 testApp(
   "serves /gatehouse.js to every origin, cached for five minutes",

@@ -1,11 +1,11 @@
 // Changing COOKIE_DOMAIN while browsers have cookies with the old scope: after its first request, a browser is signed in
 // exactly where the new setting says.
 import assert from "node:assert/strict";
-import { startTestApp, type TestApp, testPassword, type TestPerson } from "../support/app.ts";
-import { type CookieBrowser, cookieBrowser } from "../support/cookie_jar.ts";
-import { embeddedTestDatabase } from "../support/database.ts";
-import { me } from "../support/people.ts";
-import { newPerson } from "../support/world.ts";
+import { startTestApp, type TestApp, testPassword, type TestPerson } from "../support/app/app.ts";
+import { type CookieBrowser, cookieBrowser } from "../support/browser/cookie_jar.ts";
+import { embeddedTestDatabase } from "../support/database/database.ts";
+import { me } from "../support/people/people.ts";
+import { newPerson } from "../support/people/world.ts";
 
 const base = { BASE_URL: "https://auth.sso.example.com" };
 const domains = {

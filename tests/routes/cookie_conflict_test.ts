@@ -1,7 +1,7 @@
 // Planted cookies: invalid ones are ignored, and cookies of two people are all rejected.
 import assert from "node:assert/strict";
-import { assertError, testApp } from "../support/app.ts";
-import { me } from "../support/people.ts";
+import { assertError, testApp } from "../support/app/app.ts";
+import { me } from "../support/people/people.ts";
 
 testApp("ignores planted invalid cookies, and rejects and clears cookies of two people", async (test) => {
   const ada = await test.signUp("Ada");

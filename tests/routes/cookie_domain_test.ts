@@ -1,7 +1,7 @@
 // The session cookie with and without COOKIE_DOMAIN, and how cookies with an outdated scope are replaced.
 import assert from "node:assert/strict";
-import { type TestApp, testApp } from "../support/app.ts";
-import { me, signInAgain } from "../support/people.ts";
+import { type TestApp, testApp } from "../support/app/app.ts";
+import { me, signInAgain } from "../support/people/people.ts";
 
 const shared = { BASE_URL: "https://auth.example.com", COOKIE_DOMAIN: ".example.com" };
 const dayMs = 24 * 3_600_000;

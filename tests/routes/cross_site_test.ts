@@ -1,6 +1,6 @@
 // Writes with a cookie: accepted from the service's own pages and from programs, rejected from other sites.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp, testPassword } from "../support/app.ts";
+import { assertError, createTestKey, type TestApp, testApp, testPassword } from "../support/app/app.ts";
 
 /** Sends only these headers, like a program. `test.send` acts like a page of the service. */
 function sendPlain(

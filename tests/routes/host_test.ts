@@ -1,9 +1,9 @@
 // The Host header: an invalid one is a malformed request, and never becomes part of the path.
 import assert from "node:assert/strict";
-import { testApp } from "../support/app.ts";
-import { connectTo } from "../support/connection.ts";
-import { poll } from "../support/poll.ts";
-import { onRealPort } from "../support/real_app.ts";
+import { testApp } from "../support/app/app.ts";
+import { connectTo } from "../support/network/connection.ts";
+import { poll } from "../support/runner/poll.ts";
+import { onRealPort } from "../support/app/real_app.ts";
 
 testApp(
   "rejects a malformed Host with a 400 on every path, and logs nothing",

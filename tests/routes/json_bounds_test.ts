@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { jsonValuesMax, objectKeysMax, queryParametersMax } from "../../domain/limits.ts";
 import { checkJsonBounds } from "../../routes/json_bounds.ts";
 import { AppError } from "../../domain/errors.ts";
-import { assertError, createTestKey, testApp } from "../support/app.ts";
-import fc from "../support/fast_check.ts";
+import { assertError, createTestKey, testApp } from "../support/app/app.ts";
+import fc from "../support/runner/fast_check.ts";
 
 /** @returns Members such as `"n0":1,"n1":1`. */
 function members(count: number): string {

@@ -1,10 +1,10 @@
 // GET /metrics: the values, labels without client input, and a format that promtool accepts.
 import assert from "node:assert/strict";
 import { collectAll, MetricSet, metricsText } from "../../routes/metric_set.ts";
-import { assertError, createTestKey, startTestApp, type TestApp } from "../support/app.ts";
-import { newOperatorToken } from "../support/operators.ts";
-import { withOtherThread } from "../support/other_thread.ts";
-import { programsMissing } from "../support/missing.ts";
+import { assertError, createTestKey, startTestApp, type TestApp } from "../support/app/app.ts";
+import { newOperatorToken } from "../support/operators/operators.ts";
+import { withOtherThread } from "../support/app/other_thread.ts";
+import { programsMissing } from "../support/runner/missing.ts";
 
 async function withApp(run: (test: TestApp) => Promise<void>): Promise<void> {
   const test = await startTestApp();

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { sql } from "../../db/engine/database.ts";
 import { auditLookUpsMax } from "../../domain/limits.ts";
-import { assertError, createTestKey, testApp } from "../support/app.ts";
-import { auditPath as path, listAudit, waitForAudit } from "../support/audit.ts";
-import { ask } from "../support/forward.ts";
-import { joinedPerson } from "../support/people.ts";
+import { assertError, createTestKey, testApp } from "../support/app/app.ts";
+import { auditPath as path, listAudit, waitForAudit } from "../support/app/audit.ts";
+import { ask } from "../support/network/forward.ts";
+import { joinedPerson } from "../support/people/people.ts";
 
 const keysPath = "/api/portal/api-keys";
 

@@ -1,10 +1,10 @@
 // Request targets over HTTP/1.1 and HTTP/2: a malformed one is the client's error, and never the server's.
 import assert from "node:assert/strict";
 import http2 from "node:http2";
-import { type TestApp, testApp } from "../support/app.ts";
-import { connectTo } from "../support/connection.ts";
-import { poll } from "../support/poll.ts";
-import { onRealPort } from "../support/real_app.ts";
+import { type TestApp, testApp } from "../support/app/app.ts";
+import { connectTo } from "../support/network/connection.ts";
+import { poll } from "../support/runner/poll.ts";
+import { onRealPort } from "../support/app/real_app.ts";
 
 /** A response; status 0 if the stream was reset instead. */
 interface Outcome {

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { generateApiKey } from "../../domain/api_key.ts";
 import { anonymousBodyBytesMax, bodyReadTimeoutMs, unfinishedBodyGraceMs } from "../../domain/limits.ts";
-import { assertError, createTestKey, type TestApp, testApp } from "../support/app.ts";
-import { type Connection, connectTo, requestText } from "../support/connection.ts";
-import { poll } from "../support/poll.ts";
-import { onRealPort } from "../support/real_app.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../support/app/app.ts";
+import { type Connection, connectTo, requestText } from "../support/network/connection.ts";
+import { poll } from "../support/runner/poll.ts";
+import { onRealPort } from "../support/app/real_app.ts";
 
 const json = { "content-type": "application/json" };
 

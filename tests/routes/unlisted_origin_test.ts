@@ -1,7 +1,7 @@
 // Origins that are missing from ALLOWED_ORIGINS: named in the response and, once, in the log.
 import assert from "node:assert/strict";
 import { unlistedOriginsLoggedMax } from "../../domain/limits.ts";
-import { assertError, type TestApp, testApp } from "../support/app.ts";
+import { assertError, type TestApp, testApp } from "../support/app/app.ts";
 
 const settings = {
   BASE_URL: "https://auth.example.com",

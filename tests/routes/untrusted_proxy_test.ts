@@ -1,6 +1,6 @@
 // The warning about a proxy that is missing from TRUSTED_PROXIES.
 import assert from "node:assert/strict";
-import { type TestApp, testApp } from "../support/app.ts";
+import { type TestApp, testApp } from "../support/app/app.ts";
 
 async function ask(test: TestApp, peerAddress: string, forwardedFor?: string): Promise<void> {
   const headers: Record<string, string> = forwardedFor === undefined

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { sql } from "../../db/engine/database.ts";
 import { keyListPageItems, type KeyOrder, type KeyState, listedKeysMax } from "../../domain/key_list.ts";
 import type { KeyListQuery } from "../../services/api_key_list.ts";
-import { createTestKey, type TestApp, testApp, type TestPerson } from "../support/app.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../support/app/app.ts";
 import { membersOf } from "../../services/reports/report_reader.ts";
-import { onEveryDatabase, recordOne } from "../support/usage.ts";
-import { run } from "../support/world.ts";
-import { testReader } from "../support/reports.ts";
+import { onEveryDatabase, recordOne } from "../support/meter/usage.ts";
+import { run } from "../support/people/world.ts";
+import { testReader } from "../support/app/reports.ts";
 
 const dayMs = 86_400_000;
 

@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import { BackupStopped } from "../../db/engine/backup.ts";
 import { backupAbandonedMs } from "../../domain/limits.ts";
 import { type BackupPlan, BackupSchedule, makeBackup } from "../../services/backups.ts";
-import { embeddedTestDatabase } from "../support/database.ts";
-import { poll } from "../support/poll.ts";
+import { embeddedTestDatabase } from "../support/database/database.ts";
+import { poll } from "../support/runner/poll.ts";
 
 interface Schedule {
   readonly schedule: BackupSchedule;
@@ -126,7 +126,7 @@ Deno.test("a stopped backup leaves nothing behind and releases the data file", a
 
 Deno.test("a backup without file descriptors fails, and the program continues", async () => {
   const { place: path, dispose } = await embeddedTestDatabase();
-  const script = fileURLToPath(new URL("../support/crowded_backup.ts", import.meta.url));
+  const script = fileURLToPath(new URL("../support/database/crowded_backup.ts", import.meta.url));
   const run = [Deno.execPath(), "run", "--no-prompt", "--allow-all", "--v8-flags=--expose-gc", script];
   const { code, stdout, stderr } = await new Deno.Command("bash", {
     args: ["-c", 'ulimit -n 128; exec "$@"', "limited", ...run, path, `${path}.kept`],

@@ -1,9 +1,9 @@
 // Tests that the parts that exist once per process work the same on every HTTP thread.
 import assert from "node:assert/strict";
 import { addressFailuresMax } from "../../domain/limits.ts";
-import { assertError, type TestApp, testApp, testPassword } from "../support/app.ts";
-import { type OtherThread, withOtherThread } from "../support/other_thread.ts";
-import { poll } from "../support/poll.ts";
+import { assertError, type TestApp, testApp, testPassword } from "../support/app/app.ts";
+import { type OtherThread, withOtherThread } from "../support/app/other_thread.ts";
+import { poll } from "../support/runner/poll.ts";
 
 const peerAddress = "10.9.8.7";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { RateLimiter } from "../../services/rate_limiter.ts";
 import { RateLimitMemory } from "../../services/rate_limit_memory.ts";
-import type { RateLimitWork } from "../support/rate_limit_worker.ts";
+import type { RateLimitWork } from "../support/process/rate_limit_worker.ts";
 
 const threads = 4;
 
@@ -12,7 +12,7 @@ async function takeInThreads(
 ): Promise<number[]> {
   const shared = { buffer: new RateLimitMemory().buffer, ready: new SharedArrayBuffer(4), threads };
   const workers = Array.from({ length: threads }, () => {
-    return new Worker(import.meta.resolve("../support/rate_limit_worker.ts"), { type: "module" });
+    return new Worker(import.meta.resolve("../support/process/rate_limit_worker.ts"), { type: "module" });
   });
   try {
     const results = await Promise.all(workers.map((worker) => {

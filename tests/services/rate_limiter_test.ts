@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { RateLimiter } from "../../services/rate_limiter.ts";
 import { RateLimitMemory } from "../../services/rate_limit_memory.ts";
 import { holds } from "../domain/properties.ts";
-import fc from "../support/fast_check.ts";
+import fc from "../support/runner/fast_check.ts";
 
 const windowMs = 60_000;
 const points = 2;

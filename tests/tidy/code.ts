@@ -64,7 +64,7 @@ export const codeRules: Rules = {
     const isFocused = called === "only" || (ts.isPropertyAssignment(node) && node.getText() === "only: true");
     const isWait = /^(sleep|setTimeout|waitForTimeout)$/.test(called) && !path.startsWith("tests/support/");
     if (isFocused) return "runs one test only";
-    return isWait ? `calls ${called}(): poll with tests/support/poll.ts instead` : null;
+    return isWait ? `calls ${called}(): poll with tests/support/runner/poll.ts instead` : null;
   }),
 };
 

@@ -1,6 +1,6 @@
 // The rules on promises: settings are documented, code blocks are run, named places exist, and migrations never change.
 import { hash } from "node:crypto";
-import { codeBlocks } from "../support/guides.ts";
+import { codeBlocks } from "../support/runner/guides.ts";
 import { type Finding, findingAt, nodesOf, type Rule, type Rules, type SourceFile, ts } from "./source.ts";
 
 export const documentRules: Rules = {

@@ -1,4 +1,4 @@
 // A share of the test files that run in one process.
-import { defineShare } from "../support/together.ts";
+import { defineShare } from "../support/runner/together.ts";
 
 await defineShare(5);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { checkPublicAddress, isServerRunning } from "../../../commands/check/public_address.ts";
 import type { Send } from "../../../commands/check/request.ts";
-import { startTestApp, type TestApp } from "../../support/app.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.ts";
 
 const settings = {
   BASE_URL: "https://auth.example.com",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { parseConfig, type Settings } from "../../../config.ts";
 import { isBehindProxy, proxyBlock, proxyNames, upstreamOf } from "../../../commands/proxy/configuration.ts";
-import { programsMissing } from "../../support/missing.ts";
+import { programsMissing } from "../../support/runner/missing.ts";
 
 const applications = [
   { host: "app.example.com", address: "127.0.0.1:3000", query: "email=verified", isMetered: false },

@@ -1,8 +1,8 @@
 // The listener by itself: one address for its whole life, a bounded number of idle connections, a clean shutdown.
 import assert from "node:assert/strict";
 import { Listener } from "../../../commands/serve/listen.ts";
-import { type Connection, connectTo, requestText } from "../../support/connection.ts";
-import { poll } from "../../support/poll.ts";
+import { type Connection, connectTo, requestText } from "../../support/network/connection.ts";
+import { poll } from "../../support/runner/poll.ts";
 
 const idleConnections = 40;
 

@@ -5,7 +5,7 @@ import { Connection } from "../../../db/engine/connection.ts";
 import { sql } from "../../../db/engine/database.ts";
 import { restoreDataFile } from "../../../db/engine/restore.ts";
 import { backupStepPagesMax } from "../../../domain/limits.ts";
-import { embeddedTestDatabase } from "../../support/database.ts";
+import { embeddedTestDatabase } from "../../support/database/database.ts";
 
 const rows = 400;
 

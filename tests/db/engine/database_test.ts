@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { openRemote } from "../../../db/engine/remote.ts";
-import { databaseKinds, type TestDatabase } from "../../support/database.ts";
-import { freePort } from "../../support/sqld.ts";
+import { databaseKinds, type TestDatabase } from "../../support/database/database.ts";
+import { freePort } from "../../support/database/sqld.ts";
 
 const table = sql`CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT`;
 

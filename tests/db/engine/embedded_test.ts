@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import Sqlite from "libsql";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
-import { embeddedTestDatabase } from "../../support/database.ts";
+import { embeddedTestDatabase } from "../../support/database/database.ts";
 
 Deno.test("reports a long lock as unavailable, continues to read, and writes later batches to disk", async () => {
   const { database, place, dispose } = await embeddedTestDatabase();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { migrate, MigrationError, migrations } from "../../../db/engine/migrate.ts";
-import { databaseKinds } from "../../support/database.ts";
+import { databaseKinds } from "../../support/database/database.ts";
 
 const more = {
   number: (migrations.at(-1)?.number ?? 0) + 1,

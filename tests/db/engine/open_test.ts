@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { DatabaseError, type SharedDatabase, sql } from "../../../db/engine/database.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { openShared } from "../../../db/engine/open.ts";
-import { databaseKinds } from "../../support/database.ts";
-import { poll } from "../../support/poll.ts";
+import { databaseKinds } from "../../support/database/database.ts";
+import { poll } from "../../support/runner/poll.ts";
 
 const onFatal = (error: Error) => assert.fail(error);
 
@@ -15,7 +15,7 @@ for (const kind of databaseKinds) {
     fn: async () => {
       const { database, dispose } = await kind.open();
       await database.write([sql`CREATE TABLE notes (text TEXT NOT NULL UNIQUE) STRICT`]);
-      const thread = new Worker(new URL("../../support/database_thread.ts", import.meta.url), {
+      const thread = new Worker(new URL("../../support/database/database_thread.ts", import.meta.url), {
         type: "module",
       });
       const share = database.share();

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { LibsqlError } from "@libsql/client/http";
 import { DatabaseError, sql, type Statement } from "../../../db/engine/database.ts";
 import { openRemote, untilUnlocked } from "../../../db/engine/remote.ts";
-import { letOthersRun } from "../../support/random.ts";
-import { sqldMissing, startSqld } from "../../support/sqld.ts";
+import { letOthersRun } from "../../support/runner/random.ts";
+import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
 
 /** A slow count: about a second for every 5 million. */
 function slow(count: number): Statement {

@@ -1,13 +1,13 @@
 // One transaction for the batches of all threads that wait: a batch that fails rolls back alone, and nothing is acknowledged
 // that isn't certain.
 import assert from "node:assert/strict";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import Sqlite from "libsql";
 import { Connection } from "../../../db/engine/connection.ts";
 import { sql, type Statement } from "../../../db/engine/database.ts";
 import { type BatchRequest, type PortResponse, receive, Writer } from "../../../db/engine/writer.ts";
 import { WriteState } from "../../../db/engine/write_state.ts";
-import { embeddedTestDatabase } from "../../support/database.ts";
+import { embeddedTestDatabase } from "../../support/database/database.ts";
 
 const note = (text: string) => sql`INSERT INTO notes VALUES (${text})`;
 /** More pages than the file may have. SQLite rolls back the whole transaction. */

@@ -6,8 +6,8 @@ import { RecordEncoder } from "../../../db/meter/record_text.ts";
 import { insertUsageRecords, type RecordOutcome } from "../../../db/meter/recorder.ts";
 import { keysMiddleMax, keysRecentMax } from "../../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
-import { databaseKinds } from "../../support/database.ts";
-import fc from "../../support/fast_check.ts";
+import { databaseKinds } from "../../support/database/database.ts";
+import fc from "../../support/runner/fast_check.ts";
 
 const tables = ["usage_keys_recent", "usage_keys_middle", "usage_keys_settled"] as const;
 const activeKey = "a".repeat(64);

@@ -10,9 +10,9 @@ import { limitClockMarginMs, usageTimestampFutureMaxMs } from "../../../domain/l
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { sumMicros } from "../../../domain/meter/quantity.ts";
 import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
-import { createTestKey, type TestApp } from "../../support/app.ts";
-import { addLimit, softCountersAreKnown } from "../../support/limits.ts";
-import { onEveryDatabase, recordOne } from "../../support/usage.ts";
+import { createTestKey, type TestApp } from "../../support/app/app.ts";
+import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
+import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -6,10 +6,10 @@ import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { migrate, migrations } from "../../../db/engine/migrate.ts";
 import { openRemote } from "../../../db/engine/remote.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
-import { createTestKey } from "../../support/app.ts";
-import { checkRollupLevels, checkRollups, rowsOf } from "../../support/rollups.ts";
-import { sqldMissing, startSqld } from "../../support/sqld.ts";
-import { listAll, onEveryDatabase, recordAll, voidOne } from "../../support/usage.ts";
+import { createTestKey } from "../../support/app/app.ts";
+import { checkRollupLevels, checkRollups, rowsOf } from "../../support/meter/rollups.ts";
+import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
+import { listAll, onEveryDatabase, recordAll, voidOne } from "../../support/meter/usage.ts";
 
 function randomFrom(seed: number) {
   let state = seed;

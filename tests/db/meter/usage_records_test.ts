@@ -10,7 +10,7 @@ import {
   scanUsageRecords,
   type UsageRecordPosition,
 } from "../../../db/meter/usage_records.ts";
-import { databaseKinds } from "../../support/database.ts";
+import { databaseKinds } from "../../support/database/database.ts";
 
 const organizationId = "org_test";
 const [first, second] = ["a".repeat(64), "b".repeat(64)];

@@ -6,9 +6,9 @@ import { hashApiKey } from "../../../domain/api_key.ts";
 import { retentionStepRecordsMax } from "../../../domain/limits.ts";
 import { findRemainingExtremes } from "../../../services/meter/remaining_extremes.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
-import { createTestKey, type TestApp, testApp } from "../../support/app.ts";
-import { grantVoids } from "../../support/operators.ts";
-import { noReportContext } from "../../support/reports.ts";
+import { createTestKey, type TestApp, testApp } from "../../support/app/app.ts";
+import { grantVoids } from "../../support/operators/operators.ts";
+import { noReportContext } from "../../support/app/reports.ts";
 import {
   listAll,
   onEveryDatabase,
@@ -17,7 +17,7 @@ import {
   recordOne,
   unlimited,
   voidOne,
-} from "../../support/usage.ts";
+} from "../../support/meter/usage.ts";
 
 const month = "?window=month";
 const noAudit = sql`SELECT 1`;

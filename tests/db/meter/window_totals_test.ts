@@ -4,9 +4,9 @@ import { sql } from "../../../db/engine/database.ts";
 import { sumWindow } from "../../../db/meter/window_totals.ts";
 import { sumMicros } from "../../../domain/meter/quantity.ts";
 import { usageRange } from "../../../domain/meter/usage_window.ts";
-import { createTestKey, type TestApp } from "../../support/app.ts";
-import { checkRollups, rowsOf } from "../../support/rollups.ts";
-import { listAll, onEveryDatabase, recordAll, voidOne } from "../../support/usage.ts";
+import { createTestKey, type TestApp } from "../../support/app/app.ts";
+import { checkRollups, rowsOf } from "../../support/meter/rollups.ts";
+import { listAll, onEveryDatabase, recordAll, voidOne } from "../../support/meter/usage.ts";
 
 /** Adds up records instead of rollups. */
 async function sumOfRecords(test: TestApp, { start, end }: { start: number; end: number }) {

@@ -1,6 +1,6 @@
 // Canonical email addresses: the same form for the same mailbox, and nothing else.
 import assert from "node:assert/strict";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import { canonicalEmail } from "../../../domain/mail/email.ts";
 import { emailCharactersMax } from "../../../domain/limits.ts";
 import { holds } from "../properties.ts";

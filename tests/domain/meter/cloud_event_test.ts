@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { cloudEventKey, jsonContentTypeForm, productOfSource } from "../../../domain/meter/cloud_event.ts";
 import { idempotencyKeyForm, slugForm } from "../../../domain/meter/usage_record.ts";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import { holds } from "../properties.ts";
 
 // Short texts of few characters, so that different pairs often have the same concatenation.

@@ -1,6 +1,6 @@
 // The permutation that hides counts: the published test vector, both directions, and unrelated neighbors.
 import assert from "node:assert/strict";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import { createPermutation } from "../../../domain/meter/permutation.ts";
 
 const key = fc.stringMatching(/^[0-9a-f]{24}$/);

@@ -1,6 +1,6 @@
 // Quantities: which ones are accepted, and exact sums, compared with integer arithmetic.
 import assert from "node:assert/strict";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import {
   joinQuantity,
   lowBits,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import { noPart, reportLines, stackOf } from "../../../domain/meter/report_lines.ts";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import { holds } from "../properties.ts";
 
 const million = 1_000_000n;

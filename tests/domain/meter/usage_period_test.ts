@@ -11,7 +11,7 @@ import {
 } from "../../../domain/meter/usage_period.ts";
 import { usageRange, type UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import { holds } from "../properties.ts";
 
 const now = Date.parse("2026-11-21T14:03:11.250Z");

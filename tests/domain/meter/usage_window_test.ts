@@ -1,6 +1,6 @@
 // Usage windows, compared with a slow, naive walk through the range by quarter-hours.
 import assert from "node:assert/strict";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { rollupQuarterMs, usageWindowsMax } from "../../../domain/limits.ts";
 import {

@@ -8,7 +8,7 @@ import {
   shiftPeriod,
 } from "../../../domain/operator/statement.ts";
 import { rollupQuarterMs } from "../../../domain/limits.ts";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import { holds } from "../properties.ts";
 
 const iso = (ms: number) => new Date(ms).toISOString();

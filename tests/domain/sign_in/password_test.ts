@@ -1,6 +1,6 @@
 // The rules for passwords: their length, and the blocklist.
 import assert from "node:assert/strict";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import { passwordCharactersMax, passwordCharactersMin } from "../../../domain/limits.ts";
 import {
   hasPasswordLength,

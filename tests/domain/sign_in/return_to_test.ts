@@ -7,9 +7,9 @@ import {
   withReturnTo,
 } from "../../../domain/sign_in/return_to.ts";
 import { returnToCharactersMax, urlCharactersMax } from "../../../domain/limits.ts";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import { accepted } from "../../config_assert.ts";
-import { badReturns, goodReturns, returnToSettings } from "../../support/return_to.ts";
+import { badReturns, goodReturns, returnToSettings } from "../../support/people/return_to.ts";
 import { holds } from "../properties.ts";
 
 const { baseUrl: base, allowedOrigins } = accepted(returnToSettings);

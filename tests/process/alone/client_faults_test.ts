@@ -1,9 +1,14 @@
 // Products that meter each request with the client, under load, while Gatehouse fails in every way and the products
 // themselves are killed. Every request that got a response is counted exactly once, and every other one at most once.
 import assert from "node:assert/strict";
-import { cookieOf, testPassword } from "../../support/app.ts";
-import { type FaultName, type FaultProxy, faults, startFaultProxy } from "../../support/fault_proxy.ts";
-import { sendJson } from "../../support/journey.ts";
+import { cookieOf, testPassword } from "../../support/app/app.ts";
+import {
+  type FaultName,
+  type FaultProxy,
+  faults,
+  startFaultProxy,
+} from "../../support/client/fault_proxy.ts";
+import { sendJson } from "../../support/process/journey.ts";
 import {
   AskedUsage,
   compileMeter,
@@ -13,14 +18,14 @@ import {
   type Runtime,
   startProduct,
   startProductLoad,
-} from "../../support/metered_load.ts";
-import { poll } from "../../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
-import { faultRandom, faultRounds, letOthersRun, type Random } from "../../support/random.ts";
-import { freePort } from "../../support/sqld.ts";
-import { mayMount, mountSmallDisk, type SmallDisk } from "../../support/small_disk.ts";
-import { storedInFile } from "../../support/stored_usage.ts";
-import { startTcpProxy, type TcpProxy } from "../../support/tcp_proxy.ts";
+} from "../../support/client/metered_load.ts";
+import { poll } from "../../support/runner/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../../support/process/program.ts";
+import { faultRandom, faultRounds, letOthersRun, type Random } from "../../support/runner/random.ts";
+import { freePort } from "../../support/database/sqld.ts";
+import { mayMount, mountSmallDisk, type SmallDisk } from "../../support/database/small_disk.ts";
+import { storedInFile } from "../../support/meter/stored_usage.ts";
+import { startTcpProxy, type TcpProxy } from "../../support/network/tcp_proxy.ts";
 
 /** Options of every meter, so that faults take effect within a second. */
 const quick = { flushIntervalMs: 100, timeoutMs: 1_000, batchRecordsMax: 50, handleSigterm: true };

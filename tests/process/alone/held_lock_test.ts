@@ -2,14 +2,20 @@
 // acknowledged record is lost, even by a kill afterwards.
 import assert from "node:assert/strict";
 import { databaseBusyTimeoutMs } from "../../../domain/limits.ts";
-import { type HeldLock, holdLock } from "../../support/held_lock.ts";
-import { Ledger } from "../../support/ledger.ts";
-import { repeatAll, sendRequest, signUpForLoad, startLoad } from "../../support/load.ts";
-import { poll } from "../../support/poll.ts";
-import { httpThreads, isReady, killProgram, startProgram, withThreadCounts } from "../../support/program.ts";
-import { faultRandom } from "../../support/random.ts";
-import { untilReadiness } from "../../support/threads.ts";
-import { checkAllUsage, storedInFile } from "../../support/stored_usage.ts";
+import { type HeldLock, holdLock } from "../../support/database/held_lock.ts";
+import { Ledger } from "../../support/meter/ledger.ts";
+import { repeatAll, sendRequest, signUpForLoad, startLoad } from "../../support/meter/load.ts";
+import { poll } from "../../support/runner/poll.ts";
+import {
+  httpThreads,
+  isReady,
+  killProgram,
+  startProgram,
+  withThreadCounts,
+} from "../../support/process/program.ts";
+import { faultRandom } from "../../support/runner/random.ts";
+import { untilReadiness } from "../../support/process/threads.ts";
+import { checkAllUsage, storedInFile } from "../../support/meter/stored_usage.ts";
 
 /** A server with some acknowledged usage, and the ledger of it. */
 interface Situation {

@@ -2,14 +2,25 @@
 // once, and every rollup is the sum of its records.
 import assert from "node:assert/strict";
 import { openRemote } from "../../../db/engine/remote.ts";
-import { Ledger } from "../../support/ledger.ts";
-import { type Load, repeatAll, signUpForLoad, startLoad } from "../../support/load.ts";
-import { grantVoids } from "../../support/operators.ts";
-import { poll } from "../../support/poll.ts";
-import { httpThreads, isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
-import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../../support/random.ts";
-import { sqldMissing, startSqld } from "../../support/sqld.ts";
-import { checkAllUsage, checkNewRecords, type Progress, storedAtServer } from "../../support/stored_usage.ts";
+import { Ledger } from "../../support/meter/ledger.ts";
+import { type Load, repeatAll, signUpForLoad, startLoad } from "../../support/meter/load.ts";
+import { grantVoids } from "../../support/operators/operators.ts";
+import { poll } from "../../support/runner/poll.ts";
+import {
+  httpThreads,
+  isReady,
+  killProgram,
+  type Program,
+  startProgram,
+} from "../../support/process/program.ts";
+import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../../support/runner/random.ts";
+import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
+import {
+  checkAllUsage,
+  checkNewRecords,
+  type Progress,
+  storedAtServer,
+} from "../../support/meter/stored_usage.ts";
 
 /** Time from the start of the process to its first response, beside another instance under full load on the same cores. */
 const startMsMax = 30_000;

@@ -1,13 +1,24 @@
 // Kills the program at random moments under load: every acknowledged record is stored exactly once, and every rollup is
 // the sum of its records.
 import assert from "node:assert/strict";
-import { Ledger } from "../../support/ledger.ts";
-import { repeatAll, signUpForLoad, startLoad } from "../../support/load.ts";
-import { allowVoids } from "../../support/operators.ts";
-import { poll } from "../../support/poll.ts";
-import { httpThreads, isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
-import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../../support/random.ts";
-import { checkAllUsage, checkNewRecords, type Progress, storedInFile } from "../../support/stored_usage.ts";
+import { Ledger } from "../../support/meter/ledger.ts";
+import { repeatAll, signUpForLoad, startLoad } from "../../support/meter/load.ts";
+import { allowVoids } from "../../support/operators/operators.ts";
+import { poll } from "../../support/runner/poll.ts";
+import {
+  httpThreads,
+  isReady,
+  killProgram,
+  type Program,
+  startProgram,
+} from "../../support/process/program.ts";
+import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../../support/runner/random.ts";
+import {
+  checkAllUsage,
+  checkNewRecords,
+  type Progress,
+  storedInFile,
+} from "../../support/meter/stored_usage.ts";
 
 /** Time from the start of the process to its first response: much longer than usual, because a machine may be slow. */
 const startMsMax = 30_000;

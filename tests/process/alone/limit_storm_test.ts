@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../db/engine/database.ts";
 import { openRemote } from "../../../db/engine/remote.ts";
-import { sendJson } from "../../support/journey.ts";
-import { signUpForLoad } from "../../support/load.ts";
-import { changeDataFile } from "../../support/operators.ts";
-import { isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
-import { sqldMissing, startSqld } from "../../support/sqld.ts";
+import { sendJson } from "../../support/process/journey.ts";
+import { signUpForLoad } from "../../support/meter/load.ts";
+import { changeDataFile } from "../../support/operators/operators.ts";
+import { isReady, killProgram, type Program, startProgram } from "../../support/process/program.ts";
+import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
 
 const connections = 200;
 const unitsMax = 10_000;

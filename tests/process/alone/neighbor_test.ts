@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { generateApiKey } from "../../../domain/api_key.ts";
 import { usageBatchRecordsMax } from "../../../domain/limits.ts";
-import { cookieOf, testPassword } from "../../support/app.ts";
-import { sendJson } from "../../support/journey.ts";
-import { type Answer, post } from "../../support/load.ts";
-import { poll } from "../../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
+import { cookieOf, testPassword } from "../../support/app/app.ts";
+import { sendJson } from "../../support/process/journey.ts";
+import { type Answer, post } from "../../support/meter/load.ts";
+import { poll } from "../../support/runner/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../../support/process/program.ts";
 
 const floodConnections = 120;
 const neighborClients = 8;

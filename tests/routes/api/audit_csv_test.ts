@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { insertAuditEvent } from "../../../db/audit.ts";
 import { sql } from "../../../db/engine/database.ts";
 import { auditStepEventsMax } from "../../../domain/limits.ts";
-import { cookieOf, createTestKey, testApp, testPassword } from "../../support/app.ts";
-import { auditPath } from "../../support/audit.ts";
-import { joinedPerson, mailedToken } from "../../support/people.ts";
+import { cookieOf, createTestKey, testApp, testPassword } from "../../support/app/app.ts";
+import { auditPath } from "../../support/app/audit.ts";
+import { joinedPerson, mailedToken } from "../../support/people/people.ts";
 
 const path = `${auditPath}.csv`;
 const keysPath = "/api/portal/api-keys";

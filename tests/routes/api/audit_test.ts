@@ -17,11 +17,11 @@ import {
   testApp,
   testPassword,
   type TestPerson,
-} from "../../support/app.ts";
+} from "../../support/app/app.ts";
 import { deleteOldAuditEvents } from "../../../services/audit.ts";
-import { auditPath as path, listAudit, waitForAudit } from "../../support/audit.ts";
-import { joinedPerson, mailedToken, signInAgain } from "../../support/people.ts";
-import { firstStep, twoStepPerson } from "../../support/second_step.ts";
+import { auditPath as path, listAudit, waitForAudit } from "../../support/app/audit.ts";
+import { joinedPerson, mailedToken, signInAgain } from "../../support/people/people.ts";
+import { firstStep, twoStepPerson } from "../../support/people/second_step.ts";
 
 const keysPath = "/api/portal/api-keys";
 

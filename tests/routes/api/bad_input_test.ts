@@ -1,7 +1,7 @@
 // Invalid input gets a clear error without internal details, and changes nothing.
 import assert from "node:assert/strict";
 import { errorDetailsMax } from "../../../domain/limits.ts";
-import { assertError, createTestKey, testApp } from "../../support/app.ts";
+import { assertError, createTestKey, testApp } from "../../support/app/app.ts";
 import { mustBe, required } from "../../../routes/schemas/messages.ts";
 
 const json = { "content-type": "application/json" };

@@ -1,13 +1,13 @@
 // Budgets of API keys: who sets them, what they may be, and what becomes of them when a key is rotated.
 import assert from "node:assert/strict";
 import type { UsageLimit } from "../../../domain/meter/usage_limit.ts";
-import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
-import { listAudit } from "../../support/audit.ts";
-import { asOperator } from "../../support/operator_api.ts";
-import { newOperatorToken } from "../../support/operators.ts";
-import { joinedPerson } from "../../support/people.ts";
-import { onEveryDatabase } from "../../support/usage.ts";
-import { run } from "../../support/world.ts";
+import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
+import { listAudit } from "../../support/app/audit.ts";
+import { asOperator } from "../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../support/operators/operators.ts";
+import { joinedPerson } from "../../support/people/people.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { run } from "../../support/people/world.ts";
 
 const path = "/api/portal/api-keys";
 const perDay = { productSlug: "tiles", metric: "requests", per: "day", quantity: 160_000.5, mode: "hard" };

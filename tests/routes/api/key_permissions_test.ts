@@ -1,9 +1,9 @@
 // Permissions of API keys: choosing and changing them, and what keys may do with them.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
-import { listAudit } from "../../support/audit.ts";
-import { onEveryDatabase, recordOne } from "../../support/usage.ts";
-import { newWorld, run } from "../../support/world.ts";
+import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
+import { listAudit } from "../../support/app/audit.ts";
+import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
+import { newWorld, run } from "../../support/people/world.ts";
 
 const path = "/api/portal/api-keys";
 const event = { specversion: "1.0", id: "1", source: "/tiles", type: "requests", data: { quantity: 1 } };

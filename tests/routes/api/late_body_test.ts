@@ -1,9 +1,9 @@
 // A client has ten seconds to send its body after its session was checked. If the session ends in between, the request must
 // not take effect, so that a signed-out intruder can't leave anything behind.
 import assert from "node:assert/strict";
-import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../support/app.ts";
-import { joinedPerson, mailedToken, me, signInAgain, verifiedPerson } from "../../support/people.ts";
-import { codeOf, passkeyOptions, TestPasskey } from "../../support/second_step.ts";
+import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../support/app/app.ts";
+import { joinedPerson, mailedToken, me, signInAgain, verifiedPerson } from "../../support/people/people.ts";
+import { codeOf, passkeyOptions, TestPasskey } from "../../support/people/second_step.ts";
 
 const account = "/api/portal/account";
 const newPassword = "an entirely different 7 phrase";

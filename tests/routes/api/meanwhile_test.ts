@@ -1,12 +1,12 @@
 // Concurrent changes between a verb's read of the database and its write, by this server or another.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
-import { assertError, type TestApp, type TestPerson } from "../../support/app.ts";
-import { listAudit } from "../../support/audit.ts";
-import { linkToken } from "../../support/links.ts";
-import { testMeanwhile } from "../../support/meanwhile.ts";
-import { joinedPerson, mailedToken, signInAgain, verifiedPerson } from "../../support/people.ts";
-import { firstStep, secondStep, twoStepPerson } from "../../support/second_step.ts";
+import { assertError, type TestApp, type TestPerson } from "../../support/app/app.ts";
+import { listAudit } from "../../support/app/audit.ts";
+import { linkToken } from "../../support/people/links.ts";
+import { testMeanwhile } from "../../support/app/meanwhile.ts";
+import { joinedPerson, mailedToken, signInAgain, verifiedPerson } from "../../support/people/people.ts";
+import { firstStep, secondStep, twoStepPerson } from "../../support/people/second_step.ts";
 
 const newPassword = "an entirely different 7 phrase";
 

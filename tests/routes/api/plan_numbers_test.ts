@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import type { OperatorActor } from "../../../domain/actor.ts";
 import { createUser } from "../../../services/operator/new_user.ts";
-import { assertError, type TestApp, testPassword, type TestPerson } from "../../support/app.ts";
-import { asOperator } from "../../support/operator_api.ts";
-import { newOperatorToken } from "../../support/operators.ts";
-import { mailedToken, verifiedPerson } from "../../support/people.ts";
-import { changePlan, overridePlan } from "../../support/plans.ts";
-import { onEveryDatabase } from "../../support/usage.ts";
+import { assertError, type TestApp, testPassword, type TestPerson } from "../../support/app/app.ts";
+import { asOperator } from "../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../support/operators/operators.ts";
+import { mailedToken, verifiedPerson } from "../../support/people/people.ts";
+import { changePlan, overridePlan } from "../../support/operators/plans.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
 
 const keys = "/api/portal/api-keys";
 

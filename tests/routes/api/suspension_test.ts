@@ -1,9 +1,9 @@
 // Suspended organizations: their keys are refused, members can read and change their own accounts, and no one joins.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp, testPassword } from "../../support/app.ts";
-import { testMeanwhile } from "../../support/meanwhile.ts";
-import { onEveryDatabase, recordOne } from "../../support/usage.ts";
-import { newPerson, newWorld, run } from "../../support/world.ts";
+import { assertError, createTestKey, type TestApp, testApp, testPassword } from "../../support/app/app.ts";
+import { testMeanwhile } from "../../support/app/meanwhile.ts";
+import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
+import { newPerson, newWorld, run } from "../../support/people/world.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 

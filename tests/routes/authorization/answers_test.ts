@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { type Database, DatabaseError } from "../../../db/engine/database.ts";
 import { unavailableError } from "../../../domain/errors.ts";
-import { startTestApp, type TestApp } from "../../support/app.ts";
-import { embeddedTestDatabase } from "../../support/database.ts";
-import { makeOperator, newOperatorToken } from "../../support/operators.ts";
-import { type Caller, newWorld, type World } from "../../support/world.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.ts";
+import { embeddedTestDatabase } from "../../support/database/database.ts";
+import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
+import { type Caller, newWorld, type World } from "../../support/people/world.ts";
 import { type Attempt, type Entry, operatorsOf } from "./entry.ts";
 import { send, table } from "./tries.ts";
 

@@ -1,5 +1,5 @@
 // Who is allowed to use each route of the API. authorization_test.ts fails if a route is missing.
-import { testPassword } from "../../support/app.ts";
+import { testPassword } from "../../support/app/app.ts";
 import {
   type Attempt,
   byKey,
@@ -18,8 +18,8 @@ import {
   signedIn,
   withKey,
 } from "./entry.ts";
-import { grantVoids } from "../../support/operators.ts";
-import type { World } from "../../support/world.ts";
+import { grantVoids } from "../../support/operators/operators.ts";
+import type { World } from "../../support/people/world.ts";
 import {
   belowOwner,
   joining,

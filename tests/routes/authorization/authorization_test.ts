@@ -2,10 +2,10 @@
 // an admin, an owner, a client with an API key, operators with and without each precondition, and operator tokens with and without the
 // scope.
 import assert from "node:assert/strict";
-import { startTestApp, type TestApp, testApp } from "../../support/app.ts";
+import { startTestApp, type TestApp, testApp } from "../../support/app/app.ts";
 import { type OperatorScope, operatorScopes } from "../../../domain/operator/operator_scope.ts";
-import { makeOperator, newOperatorToken } from "../../support/operators.ts";
-import { type Caller, customers, newWorld, type World } from "../../support/world.ts";
+import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
+import { type Caller, customers, newWorld, type World } from "../../support/people/world.ts";
 import { type Entry, expectedOutcome, operatorsOf } from "./entry.ts";
 import { outcomeOf, send, table } from "./tries.ts";
 

@@ -1,7 +1,7 @@
 // The pages of the operator console. They don't exist for anyone else.
-import { newOperatorToken } from "../../support/operators.ts";
+import { newOperatorToken } from "../../support/operators/operators.ts";
 import { newId } from "../../../domain/id.ts";
-import type { World } from "../../support/world.ts";
+import type { World } from "../../support/people/world.ts";
 import { type Attempt, type Entry, onlyOperators, recordOf } from "./entry.ts";
 import {
   ofOrganization,

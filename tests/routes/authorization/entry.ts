@@ -1,8 +1,8 @@
 // Who is allowed to use a route, in terms that all tables share.
 import type { IdPrefix } from "../../../domain/id.ts";
 import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
-import { newPasskey } from "../../support/operators.ts";
-import { type Caller, type Customer, customers, type World } from "../../support/world.ts";
+import { newPasskey } from "../../support/operators/operators.ts";
+import { type Caller, type Customer, customers, type World } from "../../support/people/world.ts";
 
 /**
  * What a route does: it allows the request, asks to sign in, denies the role, finds nothing, or rejects the API key. Of operators: it

@@ -1,8 +1,8 @@
 // Which scope each route of the operators' API requires. authorization_test.ts fails if a route is missing.
 import { newId } from "../../../domain/id.ts";
-import { newOperatorToken } from "../../support/operators.ts";
+import { newOperatorToken } from "../../support/operators/operators.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
-import { newPerson, run, type World } from "../../support/world.ts";
+import { newPerson, run, type World } from "../../support/people/world.ts";
 import { type Attempt, byOperator, byOperatorToken, type Entry, recordOf, withKey } from "./entry.ts";
 
 /** @returns An attempt on a product that exists. */

@@ -1,5 +1,5 @@
 // Who is allowed to use each page of the portal. authorization_test.ts fails if a page is missing.
-import { testPassword } from "../../support/app.ts";
+import { testPassword } from "../../support/app/app.ts";
 import {
   type Attempt,
   type Entry,
@@ -16,7 +16,7 @@ import {
   signedIn,
 } from "./entry.ts";
 import { portalMeterEntries } from "./portal_meter.ts";
-import type { World } from "../../support/world.ts";
+import type { World } from "../../support/people/world.ts";
 import {
   belowOwner,
   joining,

@@ -1,5 +1,5 @@
 // Who is allowed to use each page of API keys and usage. portal.ts has the others.
-import { run, type World } from "../../support/world.ts";
+import { run, type World } from "../../support/people/world.ts";
 import {
   type Attempt,
   type Entry,

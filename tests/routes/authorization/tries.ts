@@ -1,6 +1,6 @@
 // The table of all routes, and how to send an attempt and read its response.
 import assert from "node:assert/strict";
-import type { Caller, World } from "../../support/world.ts";
+import type { Caller, World } from "../../support/people/world.ts";
 import { apiTable } from "./api.ts";
 import type { Attempt, Entry, Outcome } from "./entry.ts";
 import { consoleTable } from "./console.ts";

@@ -1,8 +1,14 @@
 // Owners' requests that write for their session, for routes whose plain attempt does not.
 import { randomBytes } from "node:crypto";
-import { testPassword } from "../../support/app.ts";
-import { addPasskey, codeOf, passkeyOptions, proofOptions, TestPasskey } from "../../support/second_step.ts";
-import { newOrganization, run, type World } from "../../support/world.ts";
+import { testPassword } from "../../support/app/app.ts";
+import {
+  addPasskey,
+  codeOf,
+  passkeyOptions,
+  proofOptions,
+  TestPasskey,
+} from "../../support/people/second_step.ts";
+import { newOrganization, run, type World } from "../../support/people/world.ts";
 import { type Attempt, type Lost, passkeyOf, type Write } from "./entry.ts";
 
 /** The route writes nothing for a session. */

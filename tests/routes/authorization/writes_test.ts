@@ -2,10 +2,10 @@
 // organization is suspended, or an operator's credential stops working.
 import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../db/engine/database.ts";
-import { startTestApp, type TestApp } from "../../support/app.ts";
-import { openWatched } from "../../support/meanwhile.ts";
-import { makeOperator, newOperatorToken } from "../../support/operators.ts";
-import { newWorld, run, type World } from "../../support/world.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.ts";
+import { openWatched } from "../../support/app/meanwhile.ts";
+import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
+import { newWorld, run, type World } from "../../support/people/world.ts";
 import { type Attempt, type Entry, operatorsOf, type Outcome, type Write } from "./entry.ts";
 import { outcomeOf, send, table } from "./tries.ts";
 

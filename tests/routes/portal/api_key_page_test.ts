@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { findGenerations } from "../../../db/api_keys.ts";
 import { sql } from "../../../db/engine/database.ts";
 import { AppError } from "../../../domain/errors.ts";
-import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
-import { addLimit } from "../../support/limits.ts";
-import { openPage } from "../../support/pages.ts";
-import { joinedPerson } from "../../support/people.ts";
-import { onEveryDatabase, recordAll } from "../../support/usage.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
+import { addLimit } from "../../support/meter/limits.ts";
+import { openPage } from "../../support/portal/pages.ts";
+import { joinedPerson } from "../../support/people/people.ts";
+import { onEveryDatabase, recordAll } from "../../support/meter/usage.ts";
 
 const path = "/portal/api-keys";
 const tiles = { productSlug: "tiles", metric: "requests" };

@@ -1,9 +1,9 @@
 // The forms that choose and change what an API key may do.
 import assert from "node:assert/strict";
-import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
-import { listAudit } from "../../support/audit.ts";
-import { openPage } from "../../support/pages.ts";
-import { run } from "../../support/world.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
+import { listAudit } from "../../support/app/audit.ts";
+import { openPage } from "../../support/portal/pages.ts";
+import { run } from "../../support/people/world.ts";
 
 const path = "/portal/api-keys";
 

@@ -1,11 +1,11 @@
 // The page of the audit log over HTTP. Admins and owners can read it, and any address shows a page.
 import assert from "node:assert/strict";
 import { errorTitles } from "../../../routes/portal/errors.ts";
-import { createTestKey, type TestApp, testApp } from "../../support/app.ts";
-import { waitForAudit } from "../../support/audit.ts";
-import { joinedPerson } from "../../support/people.ts";
-import { auditWords } from "../../support/words/audit.ts";
-import { inPage } from "../../support/words/sign_in.ts";
+import { createTestKey, type TestApp, testApp } from "../../support/app/app.ts";
+import { waitForAudit } from "../../support/app/audit.ts";
+import { joinedPerson } from "../../support/people/people.ts";
+import { auditWords } from "../../support/portal/words/audit.ts";
+import { inPage } from "../../support/portal/words/sign_in.ts";
 
 const userAgent =
   "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/129.0.0.0 Safari/537.36";

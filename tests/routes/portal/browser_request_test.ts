@@ -2,10 +2,10 @@
 // what it says about proxies.
 import assert from "node:assert/strict";
 import { errorTitles } from "../../../routes/portal/errors.ts";
-import { type SendOptions, type TestApp, testApp } from "../../support/app.ts";
-import { makeOperator } from "../../support/operators.ts";
-import { joinedPerson } from "../../support/people.ts";
-import { inPage } from "../../support/words/sign_in.ts";
+import { type SendOptions, type TestApp, testApp } from "../../support/app/app.ts";
+import { makeOperator } from "../../support/operators/operators.ts";
+import { joinedPerson } from "../../support/people/people.ts";
+import { inPage } from "../../support/portal/words/sign_in.ts";
 import { verdictLabels } from "../../../views/browser_request.tsx";
 
 const { ok, wrong } = verdictLabels;

@@ -1,9 +1,9 @@
 // The pages that show emails in development, on this machine only.
 import assert from "node:assert/strict";
-import type { SendOptions, TestApp } from "../../support/app.ts";
-import { testApp } from "../../support/app.ts";
-import { putMails, verifyMail } from "../../support/mails.ts";
-import { subjectOf } from "../../support/words/mail.ts";
+import type { SendOptions, TestApp } from "../../support/app/app.ts";
+import { testApp } from "../../support/app/app.ts";
+import { putMails, verifyMail } from "../../support/people/mails.ts";
+import { subjectOf } from "../../support/portal/words/mail.ts";
 
 async function withoutAddress(response: Response): Promise<string> {
   const id = response.headers.get("x-request-id") ?? "";

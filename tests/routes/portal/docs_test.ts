@@ -8,11 +8,11 @@ import type { OpenApiDocument, Operation } from "../../../routes/api/openapi/ope
 import { Documentation } from "../../../routes/portal/docs/documentation.ts";
 import { referenceGroups } from "../../../routes/portal/docs/reference.ts";
 import { publicWord } from "../../../views/docs/reference.tsx";
-import { createTestKey, startTestApp, type TestApp, testApp } from "../../support/app.ts";
-import { documentOf } from "../../support/documented.ts";
-import { pythonPackageMissing } from "../../support/missing.ts";
-import { openPage } from "../../support/pages.ts";
-import { freePort } from "../../support/sqld.ts";
+import { createTestKey, startTestApp, type TestApp, testApp } from "../../support/app/app.ts";
+import { documentOf } from "../../support/app/documented.ts";
+import { pythonPackageMissing } from "../../support/runner/missing.ts";
+import { openPage } from "../../support/portal/pages.ts";
+import { freePort } from "../../support/database/sqld.ts";
 
 const origin = "http://localhost:8000";
 

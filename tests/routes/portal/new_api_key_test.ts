@@ -1,8 +1,8 @@
 // Creating and rotating keys by forms: each form creates one key, however often it is sent, and the new key waits for a request.
 import assert from "node:assert/strict";
-import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
-import { openPage } from "../../support/pages.ts";
-import { onEveryDatabase } from "../../support/usage.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
+import { openPage } from "../../support/portal/pages.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
 
 const path = "/portal/api-keys";
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };

@@ -1,12 +1,12 @@
 // The portal's first page: the first steps, then the overview.
 import assert from "node:assert/strict";
 import { AppError } from "../../../domain/errors.ts";
-import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
-import { addLimit } from "../../support/limits.ts";
-import { openPage } from "../../support/pages.ts";
-import { joinedPerson, verifiedPerson } from "../../support/people.ts";
-import { poll } from "../../support/poll.ts";
-import { onEveryDatabase, recordOne } from "../../support/usage.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
+import { addLimit } from "../../support/meter/limits.ts";
+import { openPage } from "../../support/portal/pages.ts";
+import { joinedPerson, verifiedPerson } from "../../support/people/people.ts";
+import { poll } from "../../support/runner/poll.ts";
+import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
 
 /** @returns The marks of the steps on the page, such as `done`. */
 async function stepsOf(test: TestApp, person: TestPerson): Promise<string[]> {

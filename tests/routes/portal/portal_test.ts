@@ -1,6 +1,6 @@
 // The pages over plain forms, as a browser without scripts sends them.
 import assert from "node:assert/strict";
-import { accountWords } from "../../support/words/account.ts";
+import { accountWords } from "../../support/portal/words/account.ts";
 import {
   cookieOf,
   createTestKey,
@@ -9,11 +9,11 @@ import {
   testApp,
   testPassword,
   type TestPerson,
-} from "../../support/app.ts";
-import { activeOrganization, noticesOf } from "../../support/portal_people.ts";
+} from "../../support/app/app.ts";
+import { activeOrganization, noticesOf } from "../../support/people/portal_people.ts";
 import { enterName } from "../../../routes/schemas/messages.ts";
-import { apiKeyWords } from "../../support/words/api_keys.ts";
-import { inPage, signInWords } from "../../support/words/sign_in.ts";
+import { apiKeyWords } from "../../support/portal/words/api_keys.ts";
+import { inPage, signInWords } from "../../support/portal/words/sign_in.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const page = async (test: TestApp, path: string, person?: TestPerson) => {

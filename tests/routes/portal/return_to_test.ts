@@ -1,10 +1,10 @@
 // `return_to` on every page that accepts it, with every trick: no response leads elsewhere, in its Location or its page.
 import assert from "node:assert/strict";
 import { recentAuthenticationMs } from "../../../domain/limits.ts";
-import { cookieOf, type SendOptions, type TestApp, testApp, testPassword } from "../../support/app.ts";
-import { signInAgain } from "../../support/people.ts";
-import { badReturns, goodReturns, returnToSettings } from "../../support/return_to.ts";
-import { addPasskey, codeOf, signInOptions, twoStepPerson } from "../../support/second_step.ts";
+import { cookieOf, type SendOptions, type TestApp, testApp, testPassword } from "../../support/app/app.ts";
+import { signInAgain } from "../../support/people/people.ts";
+import { badReturns, goodReturns, returnToSettings } from "../../support/people/return_to.ts";
+import { addPasskey, codeOf, signInOptions, twoStepPerson } from "../../support/people/second_step.ts";
 
 const home = "/portal";
 const proof = "/portal/confirm-password";

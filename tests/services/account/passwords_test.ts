@@ -3,17 +3,17 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { totpWrongCodesMax } from "../../../domain/limits.ts";
 import { resetUserPassword } from "../../../services/operator/passwords.ts";
-import { assertError, type TestApp, testApp, testPassword } from "../../support/app.ts";
-import { linkToken } from "../../support/links.ts";
-import { me } from "../../support/people.ts";
+import { assertError, type TestApp, testApp, testPassword } from "../../support/app/app.ts";
+import { linkToken } from "../../support/people/links.ts";
+import { me } from "../../support/people/people.ts";
 import {
   codeOf,
   firstStep,
   secondStep,
   type TwoStepPerson,
   twoStepPerson,
-} from "../../support/second_step.ts";
-import { subjectOf } from "../../support/words/mail.ts";
+} from "../../support/people/second_step.ts";
+import { subjectOf } from "../../support/portal/words/mail.ts";
 
 const newPassword = "another 7 fine battery";
 

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { mailLimitNotices } from "../../../services/mail/limit_mails.ts";
-import { createTestKey, type TestApp, type TestPerson } from "../../support/app.ts";
-import { addLimit, softCountersAreKnown } from "../../support/limits.ts";
-import { makeOperator } from "../../support/operators.ts";
-import { page, submit } from "../../support/portal_people.ts";
-import { joinedPerson, verifiedPerson } from "../../support/people.ts";
-import { onEveryDatabase } from "../../support/usage.ts";
-import { run } from "../../support/world.ts";
+import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
+import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
+import { makeOperator } from "../../support/operators/operators.ts";
+import { page, submit } from "../../support/people/portal_people.ts";
+import { joinedPerson, verifiedPerson } from "../../support/people/people.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { run } from "../../support/people/world.ts";
 
 type Level = "near" | "reached" | "refused";
 

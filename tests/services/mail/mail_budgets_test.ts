@@ -11,10 +11,10 @@ import {
   unverifiedInvitationMailsToRecipientPerDayMax,
   verificationMailsToRecipientPerDayMax,
 } from "../../../domain/mail/recipient_limits.ts";
-import { cookieOf, startTestApp, type TestApp, testPassword } from "../../support/app.ts";
-import { databaseKinds } from "../../support/database.ts";
-import { headerOf, linksOf, type Smtp, startSmtp } from "../../support/smtp.ts";
-import { subjectOf } from "../../support/words/mail.ts";
+import { cookieOf, startTestApp, type TestApp, testPassword } from "../../support/app/app.ts";
+import { databaseKinds } from "../../support/database/database.ts";
+import { headerOf, linksOf, type Smtp, startSmtp } from "../../support/network/smtp.ts";
+import { subjectOf } from "../../support/portal/words/mail.ts";
 
 const victim = "victim@example.com";
 

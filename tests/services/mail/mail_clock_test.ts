@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { mailRetryMaxMs } from "../../../domain/limits.ts";
-import { testApp } from "../../support/app.ts";
-import { poll } from "../../support/poll.ts";
+import { testApp } from "../../support/app/app.ts";
+import { poll } from "../../support/runner/poll.ts";
 
 testApp("doesn't delay an email by a day when the clock is set back by a day", async (test) => {
   const { mailWorker } = test.parts;

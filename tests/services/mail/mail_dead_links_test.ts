@@ -4,12 +4,12 @@ import { sql } from "../../../db/engine/database.ts";
 import { mailLeaseMs } from "../../../domain/limits.ts";
 import { linkLifetimesMs, type NewMail } from "../../../domain/mail/mail.ts";
 import type { Role } from "../../../domain/sign_in/session.ts";
-import { startTestApp, type TestApp, testApp, testPassword, type TestPerson } from "../../support/app.ts";
-import { databaseKinds } from "../../support/database.ts";
-import { linkToken } from "../../support/links.ts";
-import { putMails, waitingMails } from "../../support/mails.ts";
-import { mailLog } from "../../support/words/mail.ts";
-import { joinedPerson, mailedToken } from "../../support/people.ts";
+import { startTestApp, type TestApp, testApp, testPassword, type TestPerson } from "../../support/app/app.ts";
+import { databaseKinds } from "../../support/database/database.ts";
+import { linkToken } from "../../support/people/links.ts";
+import { putMails, waitingMails } from "../../support/people/mails.ts";
+import { mailLog } from "../../support/portal/words/mail.ts";
+import { joinedPerson, mailedToken } from "../../support/people/people.ts";
 
 const fields = { name: "Ada" };
 

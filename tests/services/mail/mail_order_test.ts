@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { mailsAtOnceMax, mailsLookedAtMax } from "../../../domain/limits.ts";
 import type { NewMail } from "../../../domain/mail/mail.ts";
-import { startTestApp, type TestApp } from "../../support/app.ts";
-import { databaseKinds } from "../../support/database.ts";
-import { putMails } from "../../support/mails.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.ts";
+import { databaseKinds } from "../../support/database/database.ts";
+import { putMails } from "../../support/people/mails.ts";
 
 const settings = {
   BASE_URL: "https://auth.example.com",

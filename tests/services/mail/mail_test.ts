@@ -15,11 +15,11 @@ import { linkLifetimesMs } from "../../../domain/mail/mail.ts";
 import { MailWorker } from "../../../services/mail/mail_worker.ts";
 import { MailError, type MailMessage } from "../../../services/mail/mail_transport.ts";
 import { emailTexts } from "../../../views/mail/mails.tsx";
-import { startTestApp, type TestApp, testApp } from "../../support/app.ts";
-import { databaseKinds, type TestDatabase } from "../../support/database.ts";
-import { putMails, verifyMail, waitingMails } from "../../support/mails.ts";
-import { mailLog } from "../../support/words/mail.ts";
-import { poll } from "../../support/poll.ts";
+import { startTestApp, type TestApp, testApp } from "../../support/app/app.ts";
+import { databaseKinds, type TestDatabase } from "../../support/database/database.ts";
+import { putMails, verifyMail, waitingMails } from "../../support/people/mails.ts";
+import { mailLog } from "../../support/portal/words/mail.ts";
+import { poll } from "../../support/runner/poll.ts";
 
 const smtpSettings = {
   BASE_URL: "https://auth.example.com",

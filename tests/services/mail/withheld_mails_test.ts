@@ -1,14 +1,20 @@
 // Emails about limits that no one gets: the pages of the customer and of operators say why, and /metrics counts them.
 import assert from "node:assert/strict";
 import { mailLimitNotices } from "../../../services/mail/limit_mails.ts";
-import { createTestKey, startTestApp, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
-import { newOperator } from "../../support/console.ts";
-import { addLimit } from "../../support/limits.ts";
-import { asOperator } from "../../support/operator_api.ts";
-import { newOperatorToken } from "../../support/operators.ts";
-import { openPage } from "../../support/pages.ts";
-import { onEveryDatabase, recordOne } from "../../support/usage.ts";
-import { newWorld, run } from "../../support/world.ts";
+import {
+  createTestKey,
+  startTestApp,
+  type TestApp,
+  testApp,
+  type TestPerson,
+} from "../../support/app/app.ts";
+import { newOperator } from "../../support/operators/console.ts";
+import { addLimit } from "../../support/meter/limits.ts";
+import { asOperator } from "../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../support/operators/operators.ts";
+import { openPage } from "../../support/portal/pages.ts";
+import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
+import { newWorld, run } from "../../support/people/world.ts";
 
 const missed = "No one gets emails about these limits";
 const unconfirmed = `${missed}: no owner or admin has confirmed their email address.`;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { FairQueue, type QueueLimits } from "../../../services/meter/fair_queue.ts";
 import { holds } from "../../domain/properties.ts";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 
 interface TestRequest {
   readonly organizationId: string;

@@ -4,7 +4,7 @@ import { parseConfig } from "../../../config.ts";
 import { type Database, sql } from "../../../db/engine/database.ts";
 import { rememberedApiKeysMax } from "../../../domain/limits.ts";
 import { KnownKeys } from "../../../services/meter/known_keys.ts";
-import { embeddedTestDatabase } from "../../support/database.ts";
+import { embeddedTestDatabase } from "../../support/database/database.ts";
 
 const hashOf = (n: number) => String(n).padStart(64, "0");
 

@@ -1,7 +1,7 @@
 // The last request with each key: what is noted, how often it is written, and when it is deleted.
 import assert from "node:assert/strict";
-import { createTestKey, type TestApp } from "../../support/app.ts";
-import { onEveryDatabase } from "../../support/usage.ts";
+import { createTestKey, type TestApp } from "../../support/app/app.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
 import { type Database, DatabaseError } from "../../../db/engine/database.ts";
 import { hashApiKey } from "../../../domain/api_key.ts";
 import { LastRequests, readLastRequest } from "../../../services/meter/last_requests.ts";

@@ -9,8 +9,8 @@ import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
 import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
 import { prepareLimitCounters } from "../../../services/meter/limit_counters.ts";
-import { createTestKey, startTestApp, type TestApp } from "../../support/app.ts";
-import { addLimit, softCountersAreKnown } from "../../support/limits.ts";
+import { createTestKey, startTestApp, type TestApp } from "../../support/app/app.ts";
+import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
 import {
   listAll,
   onEveryDatabase,
@@ -18,7 +18,7 @@ import {
   type SentRecord,
   unlimited,
   voidOne,
-} from "../../support/usage.ts";
+} from "../../support/meter/usage.ts";
 
 const dayMs = 24 * 3_600_000;
 

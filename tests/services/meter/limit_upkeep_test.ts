@@ -9,9 +9,9 @@ import {
   deleteOldCounters,
   refreshTimezones,
 } from "../../../services/meter/limit_upkeep.ts";
-import type { TestApp } from "../../support/app.ts";
-import { addLimit } from "../../support/limits.ts";
-import { onEveryDatabase } from "../../support/usage.ts";
+import type { TestApp } from "../../support/app/app.ts";
+import { addLimit } from "../../support/meter/limits.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

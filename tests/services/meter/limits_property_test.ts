@@ -17,13 +17,20 @@ import {
 } from "../../../services/meter/limit_upkeep.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
 import { voidUsageRecord } from "../../../services/meter/usage_records.ts";
-import { startTestApp, type TestApp } from "../../support/app.ts";
-import { databaseKinds } from "../../support/database.ts";
-import { runHistories } from "../../support/histories.ts";
-import { hourMs, microsOf, type Request, runArbitrary, Scene, type Step } from "../../support/limit_model.ts";
-import { unlimited } from "../../support/usage.ts";
-import { newKeys, newOrganization } from "../../support/world.ts";
-import { testReader } from "../../support/reports.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.ts";
+import { databaseKinds } from "../../support/database/database.ts";
+import { runHistories } from "../../support/meter/histories.ts";
+import {
+  hourMs,
+  microsOf,
+  type Request,
+  runArbitrary,
+  Scene,
+  type Step,
+} from "../../support/meter/limit_model.ts";
+import { unlimited } from "../../support/meter/usage.ts";
+import { newKeys, newOrganization } from "../../support/people/world.ts";
+import { testReader } from "../../support/app/reports.ts";
 
 const standingsOf = (limits: readonly LimitStanding[]) =>
   limits.map(({ limitId, used }) => `${limitId} ${microsOf(used)}`).sort();

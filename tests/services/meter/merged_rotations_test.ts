@@ -1,8 +1,8 @@
 // A key and those that replaced it are one in sums, under the name of the current key.
 import assert from "node:assert/strict";
-import { createTestKey, type TestApp, type TestPerson } from "../../support/app.ts";
-import { onEveryDatabase, recordOne } from "../../support/usage.ts";
-import { testReader } from "../../support/reports.ts";
+import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
+import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
+import { testReader } from "../../support/app/reports.ts";
 
 async function rotate(test: TestApp, person: TestPerson, id: string) {
   const response = await test.send(`/api/portal/api-keys/${id}/rotate`, {

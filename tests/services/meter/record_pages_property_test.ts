@@ -1,9 +1,9 @@
 // Pages of records, forward and back, against the whole list: equal timestamps, voided records, rotated keys and filters.
 import assert from "node:assert/strict";
-import { createTestKey } from "../../support/app.ts";
-import fc from "../../support/fast_check.ts";
-import { listAll, onEveryDatabase, recordAll, voidOne } from "../../support/usage.ts";
-import { testReader } from "../../support/reports.ts";
+import { createTestKey } from "../../support/app/app.ts";
+import fc from "../../support/runner/fast_check.ts";
+import { listAll, onEveryDatabase, recordAll, voidOne } from "../../support/meter/usage.ts";
+import { testReader } from "../../support/app/reports.ts";
 
 const products = ["tiles", "routes"];
 const metrics = ["requests", "bytes"];

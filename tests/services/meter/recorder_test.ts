@@ -14,11 +14,11 @@ import { hashApiKey } from "../../../domain/api_key.ts";
 import { unavailableError } from "../../../domain/errors.ts";
 import { queueLimits } from "../../../services/meter/recorder.ts";
 import type { Reports } from "../../../services/reports/reports.ts";
-import { createTestKey, type TestApp } from "../../support/app.ts";
-import { addLimit } from "../../support/limits.ts";
-import { poll } from "../../support/poll.ts";
-import { onEveryDatabase } from "../../support/usage.ts";
-import { testReader } from "../../support/reports.ts";
+import { createTestKey, type TestApp } from "../../support/app/app.ts";
+import { addLimit } from "../../support/meter/limits.ts";
+import { poll } from "../../support/runner/poll.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { testReader } from "../../support/app/reports.ts";
 
 const record = (test: TestApp, apiKey: string, idempotencyKey: string) =>
   test.send("/api/v1/usage", {

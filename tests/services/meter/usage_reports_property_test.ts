@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import { parsePeriodQuery, type PeriodQuery } from "../../../domain/meter/usage_period.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
-import { createTestKey, type TestApp, type TestPerson } from "../../support/app.ts";
-import fc from "../../support/fast_check.ts";
+import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
+import fc from "../../support/runner/fast_check.ts";
 import {
   listAll,
   type ListedRecord,
@@ -13,9 +13,9 @@ import {
   onEveryDatabase,
   recordAll,
   voidOne,
-} from "../../support/usage.ts";
-import { hrefOf, usagePage } from "../../support/usage_page.ts";
-import { testReader } from "../../support/reports.ts";
+} from "../../support/meter/usage.ts";
+import { hrefOf, usagePage } from "../../support/portal/usage_page.ts";
+import { testReader } from "../../support/app/reports.ts";
 
 const pastMs = 34 * 86_400_000;
 const products = ["tiles", "routes", "search", "places", "matrix", "static", "traffic", "weather"];

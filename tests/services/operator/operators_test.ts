@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import type { OperatorActor } from "../../../domain/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { addOperator } from "../../../services/operator/operators.ts";
-import { testApp } from "../../support/app.ts";
-import { run } from "../../support/world.ts";
+import { testApp } from "../../support/app/app.ts";
+import { run } from "../../support/people/world.ts";
 
 const client = { address: "", userAgent: "gatehouse operator test", requestId: null };
 const actor: OperatorActor = { type: "operator", client, credential: { kind: "commandLine" } };

@@ -10,13 +10,13 @@ import { quantityMicros, splitQuantity, sumMicros } from "../../../domain/meter/
 import type { Context, SessionContext } from "../../../services/context.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { closeDueStatement, closeStatement } from "../../../services/operator/statements.ts";
-import { startTestApp, type TestApp } from "../../support/app.ts";
-import { databaseKinds } from "../../support/database.ts";
-import fc from "../../support/fast_check.ts";
-import { runHistories } from "../../support/histories.ts";
-import { newOperatorToken } from "../../support/operators.ts";
-import { unlimited } from "../../support/usage.ts";
-import { newKeys, newOrganization, run } from "../../support/world.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.ts";
+import { databaseKinds } from "../../support/database/database.ts";
+import fc from "../../support/runner/fast_check.ts";
+import { runHistories } from "../../support/meter/histories.ts";
+import { newOperatorToken } from "../../support/operators/operators.ts";
+import { unlimited } from "../../support/meter/usage.ts";
+import { newKeys, newOrganization, run } from "../../support/people/world.ts";
 
 const operator: OperatorActor = {
   type: "operator",

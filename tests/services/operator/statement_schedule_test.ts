@@ -5,9 +5,9 @@ import { deletedUsageKeptMs } from "../../../domain/limits.ts";
 import type { Context } from "../../../services/context.ts";
 import { closeDueStatement } from "../../../services/operator/statements.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
-import { createTestKey, type TestApp } from "../../support/app.ts";
-import { asBilling, short } from "../../support/statements.ts";
-import { onEveryDatabase, recordOne } from "../../support/usage.ts";
+import { createTestKey, type TestApp } from "../../support/app/app.ts";
+import { asBilling, short } from "../../support/meter/statements.ts";
+import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
 
 const day = 24 * 3_600_000;
 

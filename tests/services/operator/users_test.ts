@@ -9,8 +9,8 @@ import { resetUserPassword } from "../../../services/operator/passwords.ts";
 import { disableUser, enableUser } from "../../../services/operator/users.ts";
 import { allUsers } from "../../../services/operator/user_list.ts";
 import { hashToken } from "../../../services/sign_in/session_tokens.ts";
-import { createTestKey, type TestApp, testPassword, type TestPerson } from "../../support/app.ts";
-import { onEveryDatabase } from "../../support/usage.ts";
+import { createTestKey, type TestApp, testPassword, type TestPerson } from "../../support/app/app.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
 
 const client = { address: "", userAgent: "gatehouse user test", requestId: null };
 const actor: OperatorActor = { type: "operator", client, credential: { kind: "commandLine" } };

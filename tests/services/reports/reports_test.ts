@@ -7,8 +7,8 @@ import { makeBackup } from "../../../services/backups.ts";
 import { Reports } from "../../../services/reports/reports.ts";
 import { newReportsWorker, ReportsThread } from "../../../services/reports/reports_thread.ts";
 import { connectCalls } from "../../../services/thread_calls.ts";
-import { embeddedTestDatabase } from "../../support/database.ts";
-import { testReader } from "../../support/reports.ts";
+import { embeddedTestDatabase } from "../../support/database/database.ts";
+import { testReader } from "../../support/app/reports.ts";
 
 const input = { organizationId: "org_none", now: Date.UTC(2026, 10, 21), limit: 10 };
 

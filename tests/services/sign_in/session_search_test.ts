@@ -4,11 +4,11 @@ import { type Database, DatabaseError, sql, type Statement } from "../../../db/e
 import { sessionTokensPerReadMax } from "../../../domain/limits.ts";
 import { SessionSearch } from "../../../services/sign_in/session_search.ts";
 import { newToken } from "../../../services/sign_in/session_tokens.ts";
-import { startTestApp, type TestApp } from "../../support/app.ts";
-import { databaseKinds } from "../../support/database.ts";
-import fc from "../../support/fast_check.ts";
-import { joinedPerson, signInAgain } from "../../support/people.ts";
-import { poll } from "../../support/poll.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.ts";
+import { databaseKinds } from "../../support/database/database.ts";
+import fc from "../../support/runner/fast_check.ts";
+import { joinedPerson, signInAgain } from "../../support/people/people.ts";
+import { poll } from "../../support/runner/poll.ts";
 
 const tokenOf = (cookie: string) => cookie.slice(cookie.indexOf("=") + 1);
 

@@ -6,8 +6,8 @@ import { AppError } from "../../../domain/errors.ts";
 import { sessionWritesWaitingMax } from "../../../domain/limits.ts";
 import type { Permission } from "../../../domain/permissions.ts";
 import { requireMembership } from "../../../services/organization/membership.ts";
-import { startTestApp, type TestApp } from "../../support/app.ts";
-import { databaseKinds } from "../../support/database.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.ts";
+import { databaseKinds } from "../../support/database/database.ts";
 
 const dayMs = 24 * 3_600_000;
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { apiKeysPage } from "../../../views/api_keys/api_keys.tsx";
 import { createdKeyPage } from "../../../views/api_keys/new_api_key.tsx";
-import { apiKeyWords } from "../../support/words/api_keys.ts";
-import { inPage } from "../../support/words/sign_in.ts";
+import { apiKeyWords } from "../../support/portal/words/api_keys.ts";
+import { inPage } from "../../support/portal/words/sign_in.ts";
 import { apiKeysProps, createdKeyProps } from "../api_keys_sample.ts";
 import { portalFrame } from "../sample.ts";
 

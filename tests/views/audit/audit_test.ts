@@ -11,7 +11,7 @@ import { limitsText } from "../../../domain/meter/usage_limit.ts";
 import { auditPage, type AuditPageProps } from "../../../views/audit/audit.tsx";
 import { auditHref, wholeAuditLog } from "../../../views/audit/audit_filters.tsx";
 import { auditActorName, auditDenial, auditSentence } from "../../../views/audit/audit_text.ts";
-import { auditWords } from "../../support/words/audit.ts";
+import { auditWords } from "../../support/portal/words/audit.ts";
 import { auditProps } from "../sample.ts";
 
 const event = auditProps("x").events[0] as AuditEvent;

@@ -1,7 +1,7 @@
 // The chart's geometry: bars stay inside the drawing, heights are proportional, and labels fit.
 import assert from "node:assert/strict";
 import { holds } from "../../domain/properties.ts";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import { chartGeometry, type ChartWindow, sum } from "../../../views/components/chart_geometry.ts";
 import type { Measure } from "../../../views/text/quantity.ts";
 import type { WindowUnit } from "../../../domain/meter/usage_window.ts";

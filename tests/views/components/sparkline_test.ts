@@ -1,7 +1,7 @@
 // The sparkline stays inside its box for any numbers.
 import assert from "node:assert/strict";
 import { holds } from "../../domain/properties.ts";
-import fc from "../../support/fast_check.ts";
+import fc from "../../support/runner/fast_check.ts";
 import { Sparkline, sparklinePoints } from "../../../views/components/sparkline.tsx";
 
 Deno.test("sparklinePoints() go from zero at the bottom to the highest value at the top", () => {

@@ -5,7 +5,7 @@ import { secondStepPage } from "../../../views/sign_in/second_step.tsx";
 import { twoStepPage } from "../../../views/sign_in/two_step.tsx";
 import { twoStepPages } from "../two_step_sample.ts";
 import { gateFrame, portalFrame } from "../sample.ts";
-import { inPage, signInWords } from "../../support/words/sign_in.ts";
+import { inPage, signInWords } from "../../support/portal/words/sign_in.ts";
 
 const page = async (name: string, text = "Ada") =>
   String(await twoStepPages(text, { frame: portalFrame(text), gateFrame })[name]);

@@ -8,11 +8,17 @@ import {
   testApp,
   testPassword,
   type TestPerson,
-} from "../../../support/app.ts";
-import { listAudit } from "../../../support/audit.ts";
-import { databaseKinds } from "../../../support/database.ts";
-import { joinedPerson, mailedToken, me, signInAgain, verifiedPerson } from "../../../support/people.ts";
-import { subjectOf } from "../../../support/words/mail.ts";
+} from "../../../support/app/app.ts";
+import { listAudit } from "../../../support/app/audit.ts";
+import { databaseKinds } from "../../../support/database/database.ts";
+import {
+  joinedPerson,
+  mailedToken,
+  me,
+  signInAgain,
+  verifiedPerson,
+} from "../../../support/people/people.ts";
+import { subjectOf } from "../../../support/portal/words/mail.ts";
 
 const newPassword = "an entirely different 7 phrase";
 const record = { productSlug: "p", metric: "m", quantity: 1 };

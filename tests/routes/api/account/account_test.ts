@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { sessionsPerUserMax } from "../../../../domain/limits.ts";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
-import { listAudit } from "../../../support/audit.ts";
-import { joinedPerson, lastMail, me, signInAgain } from "../../../support/people.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { listAudit } from "../../../support/app/audit.ts";
+import { joinedPerson, lastMail, me, signInAgain } from "../../../support/people/people.ts";
 import { cleanUpSignIns } from "../../../../services/sign_in/sign_in.ts";
 
 const sessions = "/api/auth/sessions";

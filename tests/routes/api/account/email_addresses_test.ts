@@ -1,7 +1,7 @@
 // The API for confirming and changing an email address.
 import assert from "node:assert/strict";
-import { assertError, type TestApp, testApp, testPassword } from "../../../support/app.ts";
-import { lastMail, mailedToken, me, signInAgain, verifiedPerson } from "../../../support/people.ts";
+import { assertError, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { lastMail, mailedToken, me, signInAgain, verifiedPerson } from "../../../support/people/people.ts";
 
 const verify = (test: TestApp, cookie: string, token: string) =>
   test.send("/api/auth/email/verify", { cookie, json: { token } });

@@ -7,9 +7,9 @@ import {
   type TestApp,
   testApp,
   testPassword,
-} from "../../../support/app.ts";
-import { lastMail, mailedToken, me, signInAgain, verifiedPerson } from "../../../support/people.ts";
-import { addPasskey, signInOptions } from "../../../support/second_step.ts";
+} from "../../../support/app/app.ts";
+import { lastMail, mailedToken, me, signInAgain, verifiedPerson } from "../../../support/people/people.ts";
+import { addPasskey, signInOptions } from "../../../support/people/second_step.ts";
 
 const newPassword = "another 7 fine battery";
 const forgot = (test: TestApp, email: string, peerAddress = "10.5.0.1") =>

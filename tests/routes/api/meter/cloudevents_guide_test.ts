@@ -1,11 +1,11 @@
 // docs/cloudevents.md: its commands and programs run unchanged, except for the address.
 import assert from "node:assert/strict";
-import { createTestKey, testApp } from "../../../support/app.ts";
+import { createTestKey, testApp } from "../../../support/app/app.ts";
 // The guide's programs import these by their bare names.
 // deno-lint-ignore no-import-prefix
 import "npm:@openmeter/sdk@1.0.0-beta.232";
-import "../../../support/cloud_events.ts";
-import { listAll, unlimited } from "../../../support/usage.ts";
+import "../../../support/meter/cloud_events.ts";
+import { listAll, unlimited } from "../../../support/meter/usage.ts";
 
 const packages = { cloudevents: "10.0.0", "@openmeter/sdk": "1.0.0-beta.232" };
 

@@ -1,9 +1,15 @@
 // CloudEvents over HTTP: content types, headers, sizes, plain records, and arbitrary input.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
-import { batchType, eventType, sendBatch, sendBinary, sendEvent } from "../../../support/cloud_events.ts";
-import fc from "../../../support/fast_check.ts";
-import { listAll, unlimited } from "../../../support/usage.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import {
+  batchType,
+  eventType,
+  sendBatch,
+  sendBinary,
+  sendEvent,
+} from "../../../support/meter/cloud_events.ts";
+import fc from "../../../support/runner/fast_check.ts";
+import { listAll, unlimited } from "../../../support/meter/usage.ts";
 
 const event = { specversion: "1.0", id: "1", source: "/products/tiles", type: "requests" };
 const plain = { productSlug: "tiles", metric: "requests", quantity: 1 };

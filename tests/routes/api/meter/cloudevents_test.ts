@@ -1,7 +1,7 @@
 // CloudEvents to POST /api/v1/usage: sent with the CloudEvents SDK in every mode, counted once across all modes, and
 // rejected if ignoring a part of them could lose usage.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
 import {
   CloudEvent,
   HTTP,
@@ -9,8 +9,8 @@ import {
   sendBinary,
   sendEvent,
   sendMessage,
-} from "../../../support/cloud_events.ts";
-import { listAll, onEveryDatabase, readSums, unlimited } from "../../../support/usage.ts";
+} from "../../../support/meter/cloud_events.ts";
+import { listAll, onEveryDatabase, readSums, unlimited } from "../../../support/meter/usage.ts";
 
 const event = { specversion: "1.0", id: "1", source: "/products/tiles", type: "requests" };
 const newKey = async (test: TestApp) => (await createTestKey(test, await test.signUp())).fullKey;

@@ -7,16 +7,16 @@ import {
   type TestApp,
   testApp,
   type TestPerson,
-} from "../../../support/app.ts";
-import { databaseKinds } from "../../../support/database.ts";
+} from "../../../support/app/app.ts";
+import { databaseKinds } from "../../../support/database/database.ts";
 import {
   ask,
   identityNames,
   pageLoad,
   statusAndIdentity,
   watchedDatabase,
-} from "../../../support/forward.ts";
-import { addLimit } from "../../../support/limits.ts";
+} from "../../../support/network/forward.ts";
+import { addLimit } from "../../../support/meter/limits.ts";
 
 const metered = "?accept=key&meter=tiles/requests";
 

@@ -1,8 +1,8 @@
 // Forward authentication with a session: which page loads are redirected to the sign-in page, and where they return to.
 import assert from "node:assert/strict";
-import { assertError, testApp } from "../../../support/app.ts";
-import { ask, identityNames, pageLoad } from "../../../support/forward.ts";
-import { inPage, signInWords } from "../../../support/words/sign_in.ts";
+import { assertError, testApp } from "../../../support/app/app.ts";
+import { ask, identityNames, pageLoad } from "../../../support/network/forward.ts";
+import { inPage, signInWords } from "../../../support/portal/words/sign_in.ts";
 
 const real = {
   BASE_URL: "https://auth.example.com",

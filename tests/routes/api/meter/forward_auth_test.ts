@@ -1,8 +1,8 @@
 // Forward authentication with a session: identity headers, conditions and denied requests.
 import assert from "node:assert/strict";
 import { newId } from "../../../../domain/id.ts";
-import { assertError, startTestApp, testApp } from "../../../support/app.ts";
-import { waitForAudit } from "../../../support/audit.ts";
+import { assertError, startTestApp, testApp } from "../../../support/app/app.ts";
+import { waitForAudit } from "../../../support/app/audit.ts";
 import {
   ask,
   forwardPath,
@@ -10,9 +10,9 @@ import {
   pageLoad,
   statusAndIdentity,
   watchedDatabase,
-} from "../../../support/forward.ts";
-import { joinedPerson, verifiedPerson } from "../../../support/people.ts";
-import { newOrganization, newPerson, run } from "../../../support/world.ts";
+} from "../../../support/network/forward.ts";
+import { joinedPerson, verifiedPerson } from "../../../support/people/people.ts";
+import { newOrganization, newPerson, run } from "../../../support/people/world.ts";
 
 const real = {
   BASE_URL: "https://auth.example.com",

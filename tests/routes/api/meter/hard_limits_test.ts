@@ -1,11 +1,11 @@
 // Hard limits: what is recorded is exactly what fits.
 import assert from "node:assert/strict";
-import { createTestKey, type TestApp } from "../../../support/app.ts";
-import { addLimit } from "../../../support/limits.ts";
-import { grantVoids, newOperatorToken } from "../../../support/operators.ts";
+import { createTestKey, type TestApp } from "../../../support/app/app.ts";
+import { addLimit } from "../../../support/meter/limits.ts";
+import { grantVoids, newOperatorToken } from "../../../support/operators/operators.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { errorDetailsMax } from "../../../../domain/limits.ts";
-import { onEveryDatabase } from "../../../support/usage.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 
 const record = (test: TestApp, apiKey: string, more: object = {}) =>
   test.send("/api/v1/usage", {

@@ -3,11 +3,17 @@ import assert from "node:assert/strict";
 import { noteKeyUses } from "../../../../db/meter/last_requests.ts";
 import { hashApiKey } from "../../../../domain/api_key.ts";
 import { rejectedApiKeysPerMinuteMax } from "../../../../domain/limits.ts";
-import { assertError, createTestKey, type SendOptions, type TestApp, testApp } from "../../../support/app.ts";
-import { addLimit } from "../../../support/limits.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { onEveryDatabase, recordOne, voidOne } from "../../../support/usage.ts";
-import { run } from "../../../support/world.ts";
+import {
+  assertError,
+  createTestKey,
+  type SendOptions,
+  type TestApp,
+  testApp,
+} from "../../../support/app/app.ts";
+import { addLimit } from "../../../support/meter/limits.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase, recordOne, voidOne } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const minuteMs = 60_000;

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../../db/engine/database.ts";
 import { generateApiKey } from "../../../../domain/api_key.ts";
-import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app.ts";
-import { embeddedTestDatabase } from "../../../support/database.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { onEveryDatabase } from "../../../support/usage.ts";
-import { run } from "../../../support/world.ts";
+import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app/app.ts";
+import { embeddedTestDatabase } from "../../../support/database/database.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
 
 const dayMs = 24 * 3_600_000;
 

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { restartLimits } from "../../../../db/meter/usage_limits.ts";
 import { timezoneRows } from "../../../../db/meter/limit_windows.ts";
-import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app.ts";
-import { addLimit } from "../../../support/limits.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { listPage, onEveryDatabase, recordAll, recordOne, voidOne } from "../../../support/usage.ts";
+import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app/app.ts";
+import { addLimit } from "../../../support/meter/limits.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { listPage, onEveryDatabase, recordAll, recordOne, voidOne } from "../../../support/meter/usage.ts";
 
 async function limitsOf(test: TestApp, credentials: { apiKey: string } | { cookie: string }) {
   const path = "apiKey" in credentials ? "/api/v1/limits" : "/api/portal/limits";

@@ -1,7 +1,7 @@
 // Ids reveal when something happened, but not how much the service is used. All servers of a database use the same ids.
 import assert from "node:assert/strict";
-import { createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app.ts";
-import { databaseKinds } from "../../../support/database.ts";
+import { createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app/app.ts";
+import { databaseKinds } from "../../../support/database/database.ts";
 
 async function record(test: TestApp, apiKey: string): Promise<{ id: string; requestId: string }> {
   const response = await test.send("/api/v1/usage", {

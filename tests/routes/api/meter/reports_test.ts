@@ -1,13 +1,13 @@
 // Reports of one organization don't block others, and a report ends when its client disconnects.
 import assert from "node:assert/strict";
 import { reportsOpenPerReaderMax } from "../../../../domain/limits.ts";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
-import { manySums } from "../../../support/many_sums.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { withOtherThread } from "../../../support/other_thread.ts";
-import { poll } from "../../../support/poll.ts";
-import { recordOne, unlimited } from "../../../support/usage.ts";
-import { run } from "../../../support/world.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { manySums } from "../../../support/meter/many_sums.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { withOtherThread } from "../../../support/app/other_thread.ts";
+import { poll } from "../../../support/runner/poll.ts";
+import { recordOne, unlimited } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
 
 const from = Date.UTC(2026, 10, 1);
 const month = "?window=month&groupBy=productSlug,metric,apiKey";

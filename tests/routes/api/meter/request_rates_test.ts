@@ -1,9 +1,9 @@
 // A key's requests per second come from the organization or its plan, and every change takes effect on the next request.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, startTestApp, type TestApp } from "../../../support/app.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { changePlan, overridePlan } from "../../../support/plans.ts";
-import { onEveryDatabase, readSums, unlimited } from "../../../support/usage.ts";
+import { assertError, createTestKey, startTestApp, type TestApp } from "../../../support/app/app.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { changePlan, overridePlan } from "../../../support/operators/plans.ts";
+import { onEveryDatabase, readSums, unlimited } from "../../../support/meter/usage.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { openRemote } from "../../../../db/engine/remote.ts";
 import { usageSeriesMax } from "../../../../domain/limits.ts";
-import { assertError, createTestKey, startTestApp, type TestApp } from "../../../support/app.ts";
-import { remoteTestDatabase } from "../../../support/database.ts";
-import { changePlan, overridePlan } from "../../../support/plans.ts";
-import { sqldMissing } from "../../../support/sqld.ts";
-import { onEveryDatabase, readSums, recordOne, unlimited } from "../../../support/usage.ts";
+import { assertError, createTestKey, startTestApp, type TestApp } from "../../../support/app/app.ts";
+import { remoteTestDatabase } from "../../../support/database/database.ts";
+import { changePlan, overridePlan } from "../../../support/operators/plans.ts";
+import { sqldMissing } from "../../../support/database/sqld.ts";
+import { onEveryDatabase, readSums, recordOne, unlimited } from "../../../support/meter/usage.ts";
 
 /** An organization with room for a number of further series. */
 async function nearlyFull(test: TestApp, room: number) {

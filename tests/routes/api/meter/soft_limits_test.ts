@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { unavailableError } from "../../../../domain/errors.ts";
 import type { Reports } from "../../../../services/reports/reports.ts";
-import { createTestKey, type TestApp } from "../../../support/app.ts";
-import { addLimit, softCountersAreKnown } from "../../../support/limits.ts";
-import { grantVoids } from "../../../support/operators.ts";
-import { poll } from "../../../support/poll.ts";
-import { listPage, onEveryDatabase, voidOne } from "../../../support/usage.ts";
+import { createTestKey, type TestApp } from "../../../support/app/app.ts";
+import { addLimit, softCountersAreKnown } from "../../../support/meter/limits.ts";
+import { grantVoids } from "../../../support/operators/operators.ts";
+import { poll } from "../../../support/runner/poll.ts";
+import { listPage, onEveryDatabase, voidOne } from "../../../support/meter/usage.ts";
 
 const usage = { productSlug: "tiles", metric: "requests" };
 

@@ -1,10 +1,10 @@
 // USAGE_CATALOG=required: only products and metrics of the catalogue are recorded.
 import assert from "node:assert/strict";
-import { createTestKey, startTestApp } from "../../../support/app.ts";
-import { databaseKinds } from "../../../support/database.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { listAll, unlimited } from "../../../support/usage.ts";
-import { run } from "../../../support/world.ts";
+import { createTestKey, startTestApp } from "../../../support/app/app.ts";
+import { databaseKinds } from "../../../support/database/database.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { listAll, unlimited } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { Connection } from "../../../../db/engine/connection.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { usageSumRowsMax } from "../../../../domain/limits.ts";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
-import { sendJson, signUpAndRecord } from "../../../support/journey.ts";
-import { manySums } from "../../../support/many_sums.ts";
-import { isReady, startProgram } from "../../../support/program.ts";
-import { recordOne, unlimited, voidOne } from "../../../support/usage.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { sendJson, signUpAndRecord } from "../../../support/process/journey.ts";
+import { manySums } from "../../../support/meter/many_sums.ts";
+import { isReady, startProgram } from "../../../support/process/program.ts";
+import { recordOne, unlimited, voidOne } from "../../../support/meter/usage.ts";
 
 const maxQuantity = Number.MAX_SAFE_INTEGER;
 

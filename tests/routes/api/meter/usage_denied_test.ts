@@ -1,8 +1,8 @@
 // Keys that may not record: without the permission, or of a suspended organization.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { assertError, createTestKey, type TestApp } from "../../../support/app.ts";
-import { onEveryDatabase, readSums } from "../../../support/usage.ts";
+import { assertError, createTestKey, type TestApp } from "../../../support/app/app.ts";
+import { onEveryDatabase, readSums } from "../../../support/meter/usage.ts";
 
 /** An organization with a key that has recorded, so that the next requests join a commit without a lookup. */
 async function recording(test: TestApp) {

@@ -4,12 +4,12 @@ import type { Database, Statement } from "../../../../db/engine/database.ts";
 import { openRemote } from "../../../../db/engine/remote.ts";
 import { generateApiKey } from "../../../../domain/api_key.ts";
 import { readUsageSums } from "../../../../services/meter/usage_sums.ts";
-import { assertError, createTestKey, startTestApp, testApp } from "../../../support/app.ts";
-import { remoteTestDatabase } from "../../../support/database.ts";
-import { noReportContext } from "../../../support/reports.ts";
-import { sqldMissing } from "../../../support/sqld.ts";
+import { assertError, createTestKey, startTestApp, testApp } from "../../../support/app/app.ts";
+import { remoteTestDatabase } from "../../../support/database/database.ts";
+import { noReportContext } from "../../../support/app/reports.ts";
+import { sqldMissing } from "../../../support/database/sqld.ts";
 import { reservedName } from "../../../../routes/schemas/messages.ts";
-import { voidOne } from "../../../support/usage.ts";
+import { voidOne } from "../../../support/meter/usage.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const cursor = { sql: "SELECT seq FROM usage_cursor", args: [] };

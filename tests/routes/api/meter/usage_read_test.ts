@@ -1,8 +1,8 @@
 // Reading usage as JSON: windows in any time zone, groups and filters, with a key and with a session.
 import assert from "node:assert/strict";
 import { usageFilterValuesMax } from "../../../../domain/limits.ts";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
-import type { ReadSum } from "../../../support/usage.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import type { ReadSum } from "../../../support/meter/usage.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const batch = (test: TestApp, apiKey: string, records: unknown[]) =>

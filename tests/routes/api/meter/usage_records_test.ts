@@ -6,8 +6,8 @@ import { insertUsageRecords } from "../../../../db/meter/recorder.ts";
 import { generateApiKey, hashApiKey } from "../../../../domain/api_key.ts";
 import { usageRecordScanMax } from "../../../../domain/limits.ts";
 import { readUsageRecordPage } from "../../../../services/meter/usage_record_list.ts";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
-import { noReportContext } from "../../../support/reports.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { noReportContext } from "../../../support/app/reports.ts";
 import {
   listAll,
   type ListedRecord,
@@ -18,7 +18,7 @@ import {
   type SentRecord,
   unlimited,
   voidOne,
-} from "../../../support/usage.ts";
+} from "../../../support/meter/usage.ts";
 
 const usage = { productSlug: "tiles", metric: "requests" };
 const minuteMs = 60_000;

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { retentionStepRecordsMax } from "../../../../domain/limits.ts";
 import { deleteOldUsageRecords } from "../../../../services/meter/usage_records.ts";
-import { createTestKey, startTestApp, type TestApp } from "../../../support/app.ts";
-import { embeddedTestDatabase } from "../../../support/database.ts";
+import { createTestKey, startTestApp, type TestApp } from "../../../support/app/app.ts";
+import { embeddedTestDatabase } from "../../../support/database/database.ts";
 import {
   listAll,
   listPage,
@@ -15,7 +15,7 @@ import {
   type SentRecord,
   unlimited,
   voidOne,
-} from "../../../support/usage.ts";
+} from "../../../support/meter/usage.ts";
 
 const dayMs = 24 * 3_600_000;
 const retentionMs = 400 * dayMs;

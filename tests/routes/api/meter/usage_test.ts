@@ -1,8 +1,8 @@
 // Recording and reading usage on both kinds of database: exact, once, durable, and only with an active key.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app.ts";
-import { databaseKinds } from "../../../support/database.ts";
-import { checkRollups, rowsOf } from "../../../support/rollups.ts";
+import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app/app.ts";
+import { databaseKinds } from "../../../support/database/database.ts";
+import { checkRollups, rowsOf } from "../../../support/meter/rollups.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const record = (

@@ -1,8 +1,8 @@
 // Voiding a record: all sums are updated immediately and once, and only by the own organization.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
-import { grantVoids } from "../../../support/operators.ts";
-import fc from "../../../support/fast_check.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { grantVoids } from "../../../support/operators/operators.ts";
+import fc from "../../../support/runner/fast_check.ts";
 import {
   addUpNaively,
   listAll,
@@ -13,7 +13,7 @@ import {
   recordOne,
   unlimited,
   voidOne,
-} from "../../../support/usage.ts";
+} from "../../../support/meter/usage.ts";
 
 const maxQuantity = Number.MAX_SAFE_INTEGER;
 const month = "?window=month";

@@ -1,8 +1,8 @@
 // Sums by calendar windows match sums computed from the list of records, in all kinds of time zones.
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { createTestKey, type TestApp, testApp, testStart } from "../../../support/app.ts";
-import fc from "../../../support/fast_check.ts";
+import { createTestKey, type TestApp, testApp, testStart } from "../../../support/app/app.ts";
+import fc from "../../../support/runner/fast_check.ts";
 import {
   addUpNaively,
   listAll,
@@ -14,7 +14,7 @@ import {
   type SentRecord,
   unlimited,
   voidOne,
-} from "../../../support/usage.ts";
+} from "../../../support/meter/usage.ts";
 
 const seed = 20261121;
 const quarterMs = 15 * 60_000;

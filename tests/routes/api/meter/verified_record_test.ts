@@ -1,13 +1,13 @@
 // Verifying keys and recording their usage in one transaction.
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../../../db/engine/database.ts";
-import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app.ts";
-import { embeddedTestDatabase } from "../../../support/database.ts";
-import { addLimit } from "../../../support/limits.ts";
-import { testMeanwhile } from "../../../support/meanwhile.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { onEveryDatabase, recordOne, unlimited } from "../../../support/usage.ts";
-import { run } from "../../../support/world.ts";
+import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app/app.ts";
+import { embeddedTestDatabase } from "../../../support/database/database.ts";
+import { addLimit } from "../../../support/meter/limits.ts";
+import { testMeanwhile } from "../../../support/app/meanwhile.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase, recordOne, unlimited } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
 
 const tiles = { productSlug: "tiles", metric: "requests" };
 

@@ -1,9 +1,9 @@
 // Verifying keys with usage: whether it would fit into the hard limits, without recording it.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp } from "../../../support/app.ts";
-import { addLimit } from "../../../support/limits.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { onEveryDatabase, recordAll, recordOne } from "../../../support/usage.ts";
+import { assertError, createTestKey, type TestApp } from "../../../support/app/app.ts";
+import { addLimit } from "../../../support/meter/limits.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase, recordAll, recordOne } from "../../../support/meter/usage.ts";
 
 const tiles = { productSlug: "tiles", metric: "requests" };
 

@@ -1,4 +1,4 @@
-// The OpenAPI document is complete and valid, and its examples match their schemas. tests/support/documented.ts checks the
+// The OpenAPI document is complete and valid, and its examples match their schemas. tests/support/app/documented.ts checks the
 // responses of all other tests against it.
 import assert from "node:assert/strict";
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
@@ -25,8 +25,8 @@ import {
   type TestApp,
   testApp,
   testPassword,
-} from "../../../support/app.ts";
-import { assertDocumented, newAjv, strict } from "../../../support/documented.ts";
+} from "../../../support/app/app.ts";
+import { assertDocumented, newAjv, strict } from "../../../support/app/documented.ts";
 
 async function served(test: TestApp): Promise<OpenApiDocument> {
   return await (await test.send("/api/openapi.json")).json();

@@ -1,10 +1,10 @@
 // API keys of customers over the operators' API.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
-import { listAudit } from "../../../support/audit.ts";
-import { asOperator, type OperatorResponse } from "../../../support/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { onEveryDatabase, recordOne } from "../../../support/usage.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { listAudit } from "../../../support/app/audit.ts";
+import { asOperator, type OperatorResponse } from "../../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase, recordOne } from "../../../support/meter/usage.ts";
 
 const keysOf = (organizationId: string) => `/organizations/${organizationId}/api-keys`;
 

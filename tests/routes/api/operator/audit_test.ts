@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { externalIdCharactersMax } from "../../../../domain/limits.ts";
 import type { AuditEvent } from "../../../../domain/audit.ts";
 import type { OperatorAuditEvent } from "../../../../services/audit_csv.ts";
-import { type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
-import { listAudit } from "../../../support/audit.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { makeOperator, newOperatorToken } from "../../../support/operators.ts";
-import { onEveryDatabase } from "../../../support/usage.ts";
-import { newPerson, run } from "../../../support/world.ts";
+import { type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { listAudit } from "../../../support/app/audit.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { makeOperator, newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { newPerson, run } from "../../../support/people/world.ts";
 
 const headers = { "user-agent": "Operator browser" };
 const peerAddress = "203.0.113.99";

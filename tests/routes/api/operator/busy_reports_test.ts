@@ -1,11 +1,11 @@
 // Reading never blocks operating: with all reports of a token or of a customer's keys taken, operators still see and act.
 import assert from "node:assert/strict";
 import { reportsOpenPerReaderMax } from "../../../../domain/limits.ts";
-import { createTestKey, type TestApp, testApp } from "../../../support/app.ts";
-import { manySums } from "../../../support/many_sums.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { makeOperator, newOperatorToken } from "../../../support/operators.ts";
-import { recordOne, unlimited } from "../../../support/usage.ts";
+import { createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { manySums } from "../../../support/meter/many_sums.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { makeOperator, newOperatorToken } from "../../../support/operators/operators.ts";
+import { recordOne, unlimited } from "../../../support/meter/usage.ts";
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 

@@ -1,9 +1,9 @@
 // The plan, overrides and time zone of an organization over the operators' API, on both kinds of database.
 import assert from "node:assert/strict";
-import type { TestApp } from "../../../support/app.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { onEveryDatabase } from "../../../support/usage.ts";
+import type { TestApp } from "../../../support/app/app.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 
 const scope = { productSlug: "tiles", metric: "requests", per: "month" };
 const numbers = { apiKeysMax: null, membersMax: null, requestsPerSecond: null, usageSeriesMax: null };

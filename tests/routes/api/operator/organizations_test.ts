@@ -1,12 +1,12 @@
 // Organizations over the operators' API: list, search, create, change, suspend, delete, on both kinds of database.
 import assert from "node:assert/strict";
 import { metadataKeysMax } from "../../../../domain/limits.ts";
-import { type TestApp, testApp } from "../../../support/app.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { lastMail, me } from "../../../support/people.ts";
-import { onEveryDatabase } from "../../../support/usage.ts";
-import { newOrganization, newPerson, run } from "../../../support/world.ts";
+import { type TestApp, testApp } from "../../../support/app/app.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { lastMail, me } from "../../../support/people/people.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { newOrganization, newPerson, run } from "../../../support/people/world.ts";
 
 async function operatorOf(test: TestApp) {
   const { fullToken } = await newOperatorToken(test, ["organizations:read", "organizations:write"]);

@@ -1,11 +1,11 @@
 // Plans over the operators' API, on both kinds of database.
 import assert from "node:assert/strict";
 import { planLimitsMax, plansMax } from "../../../../domain/limits.ts";
-import { assertError, type TestApp } from "../../../support/app.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { onEveryDatabase } from "../../../support/usage.ts";
-import { newOrganization, run } from "../../../support/world.ts";
+import { assertError, type TestApp } from "../../../support/app/app.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { newOrganization, run } from "../../../support/people/world.ts";
 
 const scope = { productSlug: "tiles", metric: "requests", per: "month" };
 const limit = { ...scope, quantity: 10_000.5, mode: "hard" };

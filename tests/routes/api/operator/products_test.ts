@@ -1,11 +1,11 @@
 // The catalogue of products, over the operators' API, on both kinds of database.
 import assert from "node:assert/strict";
 import { productMetricsMax, productsMax } from "../../../../domain/limits.ts";
-import { assertError } from "../../../support/app.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { onEveryDatabase } from "../../../support/usage.ts";
-import { run } from "../../../support/world.ts";
+import { assertError } from "../../../support/app/app.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
 
 const tiles = {
   slug: "tiles",

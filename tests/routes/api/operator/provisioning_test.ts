@@ -1,10 +1,10 @@
 // What a company's own sign-up does with one operator token: from the customer's organization to its deletion.
 import assert from "node:assert/strict";
-import { startTestApp, testPassword } from "../../../support/app.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { me, signInAgain } from "../../../support/people.ts";
-import { linksOf, startSmtp } from "../../../support/smtp.ts";
+import { startTestApp, testPassword } from "../../../support/app/app.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { me, signInAgain } from "../../../support/people/people.ts";
+import { linksOf, startSmtp } from "../../../support/network/smtp.ts";
 
 const customer = "/organizations/external:customer-4711";
 const record = { productSlug: "tiles", metric: "requests", quantity: 2.5 };

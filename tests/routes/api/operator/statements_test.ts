@@ -2,12 +2,18 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { statementStepLinesMax, statementTotalsMax } from "../../../../domain/limits.ts";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { makeOperator, newOperatorToken } from "../../../support/operators.ts";
-import { asBilling, short } from "../../../support/statements.ts";
-import { onEveryDatabase, recordAll, recordOne, type SentRecord, voidOne } from "../../../support/usage.ts";
-import { run } from "../../../support/world.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { makeOperator, newOperatorToken } from "../../../support/operators/operators.ts";
+import { asBilling, short } from "../../../support/meter/statements.ts";
+import {
+  onEveryDatabase,
+  recordAll,
+  recordOne,
+  type SentRecord,
+  voidOne,
+} from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
 
 const day = 24 * 3_600_000;
 

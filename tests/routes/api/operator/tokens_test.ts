@@ -12,14 +12,14 @@ import {
   type TestApp,
   testApp,
   testPassword,
-} from "../../../support/app.ts";
-import { newOperator } from "../../../support/console.ts";
-import { embeddedTestDatabase } from "../../../support/database.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { mailedToken } from "../../../support/people.ts";
-import { poll } from "../../../support/poll.ts";
-import { onEveryDatabase } from "../../../support/usage.ts";
-import { run } from "../../../support/world.ts";
+} from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { embeddedTestDatabase } from "../../../support/database/database.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { mailedToken } from "../../../support/people/people.ts";
+import { poll } from "../../../support/runner/poll.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
 
 const path = "/api/operator/tokens";
 /** A route with the scope `users:read`. */

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { usageSeriesMax } from "../../../../domain/limits.ts";
-import { createTestKey, type TestApp } from "../../../support/app.ts";
-import fc from "../../../support/fast_check.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { checkRollups, rowsOf } from "../../../support/rollups.ts";
-import { listAll, onEveryDatabase, readSums, recordOne } from "../../../support/usage.ts";
-import { run } from "../../../support/world.ts";
+import { createTestKey, type TestApp } from "../../../support/app/app.ts";
+import fc from "../../../support/runner/fast_check.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { checkRollups, rowsOf } from "../../../support/meter/rollups.ts";
+import { listAll, onEveryDatabase, readSums, recordOne } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const day = 24 * 3_600_000;

@@ -1,12 +1,18 @@
 // Usage records for operators: lists across organizations, and voids with their audit entries.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { assertError, createTestKey, type TestApp } from "../../../support/app.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { grantVoids, newOperatorToken } from "../../../support/operators.ts";
-import { checkRollups, rowsOf } from "../../../support/rollups.ts";
-import { listAll, type ListedRecord, onEveryDatabase, readSums, recordOne } from "../../../support/usage.ts";
-import { run } from "../../../support/world.ts";
+import { assertError, createTestKey, type TestApp } from "../../../support/app/app.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { grantVoids, newOperatorToken } from "../../../support/operators/operators.ts";
+import { checkRollups, rowsOf } from "../../../support/meter/rollups.ts";
+import {
+  listAll,
+  type ListedRecord,
+  onEveryDatabase,
+  readSums,
+  recordOne,
+} from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
 
 /** An organization with a key. */
 async function newCustomer(test: TestApp) {

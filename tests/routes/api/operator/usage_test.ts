@@ -1,10 +1,10 @@
 // Usage across organizations: sums that equal those of each organization, by token.
 import assert from "node:assert/strict";
-import { createTestKey, type TestApp } from "../../../support/app.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { onEveryDatabase, type ReadSum, readSums, recordAll } from "../../../support/usage.ts";
-import { run } from "../../../support/world.ts";
+import { createTestKey, type TestApp } from "../../../support/app/app.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase, type ReadSum, readSums, recordAll } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
 
 /** Two organizations, the second with an external id, and their keys. */
 async function customers(test: TestApp) {

@@ -1,10 +1,10 @@
 // Users over the operators' API, on both kinds of database.
 import assert from "node:assert/strict";
-import { assertError, startTestApp, type TestApp, testPassword } from "../../../support/app.ts";
-import { asOperator } from "../../../support/operator_api.ts";
-import { makeOperator, newOperatorToken } from "../../../support/operators.ts";
-import { onEveryDatabase, unlimited } from "../../../support/usage.ts";
-import { newPerson, run } from "../../../support/world.ts";
+import { assertError, startTestApp, type TestApp, testPassword } from "../../../support/app/app.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { makeOperator, newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase, unlimited } from "../../../support/meter/usage.ts";
+import { newPerson, run } from "../../../support/people/world.ts";
 
 type Send = ReturnType<typeof asOperator>;
 

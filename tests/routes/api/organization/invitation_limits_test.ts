@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { newId } from "../../../../domain/id.ts";
 import { invitationMailsToAddressPerHourMax, openInvitationsMax } from "../../../../domain/limits.ts";
-import { assertError, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
-import { mailedToken, verifiedPerson } from "../../../support/people.ts";
+import { assertError, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { mailedToken, verifiedPerson } from "../../../support/people/people.ts";
 
 async function statusOfInvitation(test: TestApp, owner: TestPerson, email: string): Promise<number> {
   const path = `/api/portal/organizations/${owner.organizationId}/invitations`;

@@ -1,7 +1,7 @@
 // Invitations: for one address, valid once and for seven days, unless they are revoked or replaced.
 import assert from "node:assert/strict";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
-import { listAudit } from "../../../support/audit.ts";
+import { listAudit } from "../../../support/app/audit.ts";
 import {
   assertError,
   cookieOf,
@@ -9,7 +9,7 @@ import {
   testApp,
   testPassword,
   type TestPerson,
-} from "../../../support/app.ts";
+} from "../../../support/app/app.ts";
 import {
   joinedPerson,
   lastMail,
@@ -18,7 +18,7 @@ import {
   reauthenticate,
   signInAgain,
   verifiedPerson,
-} from "../../../support/people.ts";
+} from "../../../support/people/people.ts";
 
 const accept = "/api/portal/invitations/accept";
 const sevenDays = 7 * 24 * 3_600_000;

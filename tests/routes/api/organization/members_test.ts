@@ -7,11 +7,11 @@ import {
   type TestApp,
   testApp,
   type TestPerson,
-} from "../../../support/app.ts";
+} from "../../../support/app/app.ts";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
-import { remoteTestDatabase } from "../../../support/database.ts";
-import { joinedPerson, me, reauthenticate } from "../../../support/people.ts";
-import { sqldMissing } from "../../../support/sqld.ts";
+import { remoteTestDatabase } from "../../../support/database/database.ts";
+import { joinedPerson, me, reauthenticate } from "../../../support/people/people.ts";
+import { sqldMissing } from "../../../support/database/sqld.ts";
 
 const at = (owner: TestPerson, userId = "") =>
   `/api/portal/organizations/${owner.organizationId}/members${userId === "" ? "" : `/${userId}`}`;

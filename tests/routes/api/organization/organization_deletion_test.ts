@@ -6,8 +6,8 @@ import { AppError } from "../../../../domain/errors.ts";
 import { deletedUsageKeptMs, organizationEndRecordsMax } from "../../../../domain/limits.ts";
 import { createApiKey } from "../../../../services/new_api_keys.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
-import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app.ts";
-import { addLimit } from "../../../support/limits.ts";
+import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app/app.ts";
+import { addLimit } from "../../../support/meter/limits.ts";
 import {
   listPage,
   onEveryDatabase,
@@ -15,7 +15,7 @@ import {
   recordAll,
   recordOne,
   voidOne,
-} from "../../../support/usage.ts";
+} from "../../../support/meter/usage.ts";
 import { cleanUpSignIns } from "../../../../services/sign_in/sign_in.ts";
 
 const range = "?from=2026-10-20&to=2026-12-01&groupBy=metric";

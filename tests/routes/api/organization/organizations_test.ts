@@ -1,8 +1,8 @@
 // Organizations: create, rename, transfer, switch and delete, and who can do it.
 import assert from "node:assert/strict";
 import { notFoundError } from "../../../../domain/errors.ts";
-import { assertError, createTestKey, testApp } from "../../../support/app.ts";
-import { joinedPerson, me, signInAgain } from "../../../support/people.ts";
+import { assertError, createTestKey, testApp } from "../../../support/app/app.ts";
+import { joinedPerson, me, signInAgain } from "../../../support/people/people.ts";
 
 const path = "/api/portal/organizations";
 const tenMinutes = 10 * 60_000;

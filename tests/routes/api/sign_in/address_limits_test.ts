@@ -7,8 +7,8 @@ import {
   passwordHashesWaitingMax,
   signInFailuresFree,
 } from "../../../../domain/limits.ts";
-import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app.ts";
-import { me } from "../../../support/people.ts";
+import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { me } from "../../../support/people/people.ts";
 
 const office = "10.40.0.1";
 const wrong = "a wrong but long one";

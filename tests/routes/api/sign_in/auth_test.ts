@@ -1,6 +1,6 @@
 // The sign-in API: signing up, in and out, the signed-in user, and what strangers can't do.
 import assert from "node:assert/strict";
-import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 
 const nobody = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
 const signUp = (more: Record<string, unknown> = {}) => ({

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { recentAuthenticationMs, totpPeriodMs } from "../../../../domain/limits.ts";
-import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app.ts";
-import { makeOperator } from "../../../support/operators.ts";
-import { signInAgain } from "../../../support/pages.ts";
-import { run } from "../../../support/world.ts";
+import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { makeOperator } from "../../../support/operators/operators.ts";
+import { signInAgain } from "../../../support/portal/pages.ts";
+import { run } from "../../../support/people/world.ts";
 import {
   addPasskey,
   codeOf,
@@ -16,7 +16,7 @@ import {
   secondStep,
   signInOptions,
   turnOnTwoStep,
-} from "../../../support/second_step.ts";
+} from "../../../support/people/second_step.ts";
 
 const proof = "/api/portal/account/proof";
 const options = `${proof}/passkey/options`;

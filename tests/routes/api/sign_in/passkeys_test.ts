@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { sql } from "../../../../db/engine/database.ts";
 import { passkeyChallengesMax, passkeysPerUserMax } from "../../../../domain/limits.ts";
-import { assertError, cookieOf, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
-import { lastMail, me } from "../../../support/people.ts";
+import { assertError, cookieOf, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { lastMail, me } from "../../../support/people/people.ts";
 import {
   addPasskey,
   codeOf,
@@ -15,7 +15,7 @@ import {
   signInOptions,
   TestPasskey,
   twoStepPerson,
-} from "../../../support/second_step.ts";
+} from "../../../support/people/second_step.ts";
 
 const minuteMs = 60_000;
 const account = "/api/portal/account";

@@ -1,9 +1,9 @@
 // The second step and passkeys on each kind of database: the SQL conditions work on both.
 import assert from "node:assert/strict";
 import { totpPeriodMs } from "../../../../domain/limits.ts";
-import { assertError, cookieOf, startTestApp } from "../../../support/app.ts";
-import { databaseKinds } from "../../../support/database.ts";
-import { me } from "../../../support/people.ts";
+import { assertError, cookieOf, startTestApp } from "../../../support/app/app.ts";
+import { databaseKinds } from "../../../support/database/database.ts";
+import { me } from "../../../support/people/people.ts";
 import {
   addPasskey,
   codeOf,
@@ -12,7 +12,7 @@ import {
   secondStep,
   signInOptions,
   twoStepPerson,
-} from "../../../support/second_step.ts";
+} from "../../../support/people/second_step.ts";
 
 for (const { name, ignore, open } of databaseKinds) {
   Deno.test({

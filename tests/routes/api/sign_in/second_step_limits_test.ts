@@ -1,8 +1,8 @@
 // A second step can't be guessed, is not accepted late, and ends when the account changes.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { assertError, testApp } from "../../../support/app.ts";
-import { lastMail, me } from "../../../support/people.ts";
+import { assertError, testApp } from "../../../support/app/app.ts";
+import { lastMail, me } from "../../../support/people/people.ts";
 import {
   codeOf,
   firstStep,
@@ -11,7 +11,7 @@ import {
   turnOnTwoStep,
   twoStepPerson,
   wrongCode,
-} from "../../../support/second_step.ts";
+} from "../../../support/people/second_step.ts";
 
 const minuteMs = 60_000;
 const account = "/api/portal/account";

@@ -6,10 +6,10 @@ import { countSecondStepAttempt } from "../../../../db/sign_in/pending_sign_ins.
 import { countTotpGuess } from "../../../../db/sign_in/totp.ts";
 import { totpWrongCodesMax } from "../../../../domain/limits.ts";
 import { hashToken } from "../../../../services/sign_in/session_tokens.ts";
-import { listAudit } from "../../../support/audit.ts";
-import { assertError, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app.ts";
-import { databaseKinds } from "../../../support/database.ts";
-import { me } from "../../../support/people.ts";
+import { listAudit } from "../../../support/app/audit.ts";
+import { assertError, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { databaseKinds } from "../../../support/database/database.ts";
+import { me } from "../../../support/people/people.ts";
 import {
   addPasskey,
   codeOf,
@@ -19,9 +19,9 @@ import {
   type TwoStepPerson,
   twoStepPerson,
   wrongCode,
-} from "../../../support/second_step.ts";
-import { inPage, signInWords } from "../../../support/words/sign_in.ts";
-import { subjectOf } from "../../../support/words/mail.ts";
+} from "../../../support/people/second_step.ts";
+import { inPage, signInWords } from "../../../support/portal/words/sign_in.ts";
+import { subjectOf } from "../../../support/portal/words/mail.ts";
 
 const dayMs = 24 * 3_600_000;
 let address = 0;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { unavailableError } from "../../../../domain/errors.ts";
 import { Credentials } from "../../../../services/sign_in/credentials.ts";
 import { PasswordHasher } from "../../../../services/sign_in/password_hasher.ts";
-import { assertError, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+import { assertError, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 
 const email = "ada@example.com";
 let addresses = 0;

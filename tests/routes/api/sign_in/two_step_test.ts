@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { totpPeriodMs } from "../../../../domain/limits.ts";
 import { sql } from "../../../../db/engine/database.ts";
-import { assertError, cookieOf, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
-import { lastMail, me } from "../../../support/people.ts";
+import { assertError, cookieOf, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { lastMail, me } from "../../../support/people/people.ts";
 import {
   codeOf,
   firstStep,
@@ -11,7 +11,7 @@ import {
   secondStep,
   twoStepPerson,
   wrongCode,
-} from "../../../support/second_step.ts";
+} from "../../../support/people/second_step.ts";
 
 const minuteMs = 60_000;
 const account = "/api/portal/account";

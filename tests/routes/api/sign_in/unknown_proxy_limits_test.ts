@@ -10,7 +10,7 @@ import {
   unknownProxyClientsMax,
 } from "../../../../domain/limits.ts";
 import { generateApiKey } from "../../../../domain/api_key.ts";
-import { assertError, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+import { assertError, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 
 const stranger = "203.0.113.66";
 const wrong = "a wrong but long one";

@@ -11,12 +11,12 @@ import {
   testApp,
   testPassword,
   type TestPerson,
-} from "../../../support/app.ts";
-import { linkToken } from "../../../support/links.ts";
-import { openPage, signInAgain } from "../../../support/pages.ts";
-import { accountWords, doneNotice, rejectedNotice } from "../../../support/words/account.ts";
+} from "../../../support/app/app.ts";
+import { linkToken } from "../../../support/people/links.ts";
+import { openPage, signInAgain } from "../../../support/portal/pages.ts";
+import { accountWords, doneNotice, rejectedNotice } from "../../../support/portal/words/account.ts";
 import { enterName } from "../../../../routes/schemas/messages.ts";
-import { inPage, signInWords } from "../../../support/words/sign_in.ts";
+import { inPage, signInWords } from "../../../support/portal/words/sign_in.ts";
 
 const newPassword = "nine purple otters sing";
 const confirmHref = (page: string) => `/portal/confirm-password?return_to=${encodeURIComponent(page)}`;

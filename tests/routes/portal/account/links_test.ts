@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { mailUnavailableError } from "../../../../domain/errors.ts";
 import { addressLinkRequestsMax } from "../../../../domain/limits.ts";
 import { linkLifetimesMs } from "../../../../domain/mail/mail.ts";
-import { createTestKey, type TestApp, testApp, testPassword } from "../../../support/app.ts";
-import { linkToken } from "../../../support/links.ts";
-import { accountWords, doneNotice, rejectedNotice } from "../../../support/words/account.ts";
-import { openPage, signInAgain } from "../../../support/pages.ts";
-import { inPage, signInWords } from "../../../support/words/sign_in.ts";
+import { createTestKey, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { linkToken } from "../../../support/people/links.ts";
+import { accountWords, doneNotice, rejectedNotice } from "../../../support/portal/words/account.ts";
+import { openPage, signInAgain } from "../../../support/portal/pages.ts";
+import { inPage, signInWords } from "../../../support/portal/words/sign_in.ts";
 
 const newPassword = "nine purple otters sing";
 const isSignedIn = async (test: TestApp, cookie: string) =>

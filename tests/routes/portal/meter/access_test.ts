@@ -9,13 +9,13 @@ import {
   testApp,
   testPassword,
   type TestPerson,
-} from "../../../support/app.ts";
-import { waitForAudit } from "../../../support/audit.ts";
-import { ask, forwardPath, pageLoad } from "../../../support/forward.ts";
-import { openPage } from "../../../support/pages.ts";
-import { joinedPerson, lastMail, mailedToken, verifiedPerson } from "../../../support/people.ts";
-import { badReturns, goodReturns, returnToSettings } from "../../../support/return_to.ts";
-import { newOrganization, newPerson, run } from "../../../support/world.ts";
+} from "../../../support/app/app.ts";
+import { waitForAudit } from "../../../support/app/audit.ts";
+import { ask, forwardPath, pageLoad } from "../../../support/network/forward.ts";
+import { openPage } from "../../../support/portal/pages.ts";
+import { joinedPerson, lastMail, mailedToken, verifiedPerson } from "../../../support/people/people.ts";
+import { badReturns, goodReturns, returnToSettings } from "../../../support/people/return_to.ts";
+import { newOrganization, newPerson, run } from "../../../support/people/world.ts";
 
 const real = {
   BASE_URL: "http://auth.example.com",

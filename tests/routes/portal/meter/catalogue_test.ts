@@ -1,8 +1,8 @@
 // The operator's catalogue gives the usage page its names and units, and each product a color that stays the same.
 import assert from "node:assert/strict";
-import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
-import { newOperator } from "../../../support/console.ts";
-import { openPage } from "../../../support/pages.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { openPage } from "../../../support/portal/pages.ts";
 
 async function record(
   test: TestApp,

@@ -1,10 +1,10 @@
 // The portal's pages of usage records.
 import assert from "node:assert/strict";
 import { pageItemsDefault } from "../../../../domain/limits.ts";
-import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
-import { openPage } from "../../../support/pages.ts";
-import { joinedPerson, verifiedPerson } from "../../../support/people.ts";
-import { onEveryDatabase, recordAll, recordOne, voidOne } from "../../../support/usage.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { openPage } from "../../../support/portal/pages.ts";
+import { joinedPerson, verifiedPerson } from "../../../support/people/people.ts";
+import { onEveryDatabase, recordAll, recordOne, voidOne } from "../../../support/meter/usage.ts";
 
 const path = "/portal/usage/records";
 

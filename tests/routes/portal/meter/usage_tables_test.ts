@@ -1,9 +1,9 @@
 // The tables of the usage page, and what it remembers for a person.
 import assert from "node:assert/strict";
-import { createTestKey, testApp } from "../../../support/app.ts";
-import { joinedPerson, verifiedPerson } from "../../../support/people.ts";
-import { poll } from "../../../support/poll.ts";
-import { hrefOf, recordUsage as record, usagePage } from "../../../support/usage_page.ts";
+import { createTestKey, testApp } from "../../../support/app/app.ts";
+import { joinedPerson, verifiedPerson } from "../../../support/people/people.ts";
+import { poll } from "../../../support/runner/poll.ts";
+import { hrefOf, recordUsage as record, usagePage } from "../../../support/portal/usage_page.ts";
 
 testApp("lists all products and keys, with links, share and change, and pages of them", async (test) => {
   const person = await test.signUp();

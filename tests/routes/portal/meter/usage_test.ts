@@ -1,10 +1,10 @@
 // The usage page over HTTP: its address determines what it shows, links and the form keep the address, and no address causes
 // an error.
 import assert from "node:assert/strict";
-import { createTestKey, testApp } from "../../../support/app.ts";
-import { usageWords } from "../../../support/words/usage.ts";
-import { voidOne } from "../../../support/usage.ts";
-import { hrefOf, recordUsage as record, usagePage } from "../../../support/usage_page.ts";
+import { createTestKey, testApp } from "../../../support/app/app.ts";
+import { usageWords } from "../../../support/portal/words/usage.ts";
+import { voidOne } from "../../../support/meter/usage.ts";
+import { hrefOf, recordUsage as record, usagePage } from "../../../support/portal/usage_page.ts";
 
 testApp("windows and dates are in the chosen time zone", async (test) => {
   const person = await test.signUp();

@@ -1,8 +1,8 @@
 // The plan and the limits of an organization in the console.
 import assert from "node:assert/strict";
-import { type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
-import { newOperator } from "../../../support/console.ts";
-import { openPage } from "../../../support/pages.ts";
+import { type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { openPage } from "../../../support/portal/pages.ts";
 
 /** The operator's client, a plan, and an organization with a key that recorded 40 requests today. */
 async function newCustomer(test: TestApp) {

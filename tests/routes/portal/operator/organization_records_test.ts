@@ -1,9 +1,9 @@
 // The console's pages of an organization's usage records.
 import assert from "node:assert/strict";
-import { createTestKey, testApp } from "../../../support/app.ts";
-import { newOperator } from "../../../support/console.ts";
-import { openPage } from "../../../support/pages.ts";
-import { recordOne } from "../../../support/usage.ts";
+import { createTestKey, testApp } from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { openPage } from "../../../support/portal/pages.ts";
+import { recordOne } from "../../../support/meter/usage.ts";
 
 testApp("operators find a record and void it with a reason", async (test) => {
   const mara = await newOperator(test);

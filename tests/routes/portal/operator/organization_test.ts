@@ -1,11 +1,11 @@
 // The console's pages of one organization.
 import assert from "node:assert/strict";
-import { createTestKey, testApp } from "../../../support/app.ts";
-import { newOperator } from "../../../support/console.ts";
-import { lastMail } from "../../../support/people.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { openPage } from "../../../support/pages.ts";
-import { recordOne } from "../../../support/usage.ts";
+import { createTestKey, testApp } from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { lastMail } from "../../../support/people/people.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { openPage } from "../../../support/portal/pages.ts";
+import { recordOne } from "../../../support/meter/usage.ts";
 
 testApp("shows an organization's usage, members, keys, notes and metadata", async (test) => {
   const mara = await newOperator(test, "Mara");

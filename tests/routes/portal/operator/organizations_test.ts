@@ -1,10 +1,10 @@
 // The console's list of organizations, and the form that creates one.
 import assert from "node:assert/strict";
 import { consolePageItemsMax } from "../../../../domain/limits.ts";
-import { testApp, type TestPerson } from "../../../support/app.ts";
-import { newOperator } from "../../../support/console.ts";
-import { openPage } from "../../../support/pages.ts";
-import { newOrganization } from "../../../support/world.ts";
+import { testApp, type TestPerson } from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { openPage } from "../../../support/portal/pages.ts";
+import { newOrganization } from "../../../support/people/world.ts";
 
 const list = "/operator/organizations";
 const names = (html: string) =>

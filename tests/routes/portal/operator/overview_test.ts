@@ -1,10 +1,16 @@
 // The console's overview and the page about the running service.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
-import { addLimit } from "../../../support/limits.ts";
-import { makeOperator, newOperator } from "../../../support/console.ts";
-import { openPage } from "../../../support/pages.ts";
+import {
+  assertError,
+  createTestKey,
+  type TestApp,
+  testApp,
+  type TestPerson,
+} from "../../../support/app/app.ts";
+import { addLimit } from "../../../support/meter/limits.ts";
+import { makeOperator, newOperator } from "../../../support/operators/console.ts";
+import { openPage } from "../../../support/portal/pages.ts";
 
 const dayMs = 24 * 3_600_000;
 

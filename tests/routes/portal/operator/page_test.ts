@@ -1,11 +1,11 @@
 // Who may open the operator console: operators with a recent second factor, nobody else.
 import assert from "node:assert/strict";
 import { operatorSignInMs, recentAuthenticationMs } from "../../../../domain/limits.ts";
-import { type TestApp, testApp } from "../../../support/app.ts";
-import { makeOperator, newOperator } from "../../../support/console.ts";
-import { openPage } from "../../../support/pages.ts";
-import { turnOnTwoStep } from "../../../support/second_step.ts";
-import { run } from "../../../support/world.ts";
+import { type TestApp, testApp } from "../../../support/app/app.ts";
+import { makeOperator, newOperator } from "../../../support/operators/console.ts";
+import { openPage } from "../../../support/portal/pages.ts";
+import { turnOnTwoStep } from "../../../support/people/second_step.ts";
+import { run } from "../../../support/people/world.ts";
 
 const page = (test: TestApp, path: string, cookie?: string) =>
   openPage(test, path, cookie === undefined ? {} : { cookie });

@@ -1,8 +1,8 @@
 // The console's pages of plans.
 import assert from "node:assert/strict";
-import { type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
-import { newOperator } from "../../../support/console.ts";
-import { openPage } from "../../../support/pages.ts";
+import { type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { openPage } from "../../../support/portal/pages.ts";
 
 const path = "/operator/plans";
 const growth = {

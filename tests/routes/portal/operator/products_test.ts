@@ -1,9 +1,9 @@
 // The console's pages of the catalogue of products.
 import assert from "node:assert/strict";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
-import { type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
-import { confirmPassword, newOperator } from "../../../support/console.ts";
-import { openPage } from "../../../support/pages.ts";
+import { type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { confirmPassword, newOperator } from "../../../support/operators/console.ts";
+import { openPage } from "../../../support/portal/pages.ts";
 
 const path = "/operator/products";
 const tiles = {

@@ -1,8 +1,8 @@
 // The console's pages of operator tokens.
 import assert from "node:assert/strict";
-import { testApp } from "../../../support/app.ts";
-import { newOperator } from "../../../support/console.ts";
-import { openPage } from "../../../support/pages.ts";
+import { testApp } from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { openPage } from "../../../support/portal/pages.ts";
 
 const list = "/operator/tokens";
 

@@ -1,10 +1,10 @@
 // The console's usage page.
 import assert from "node:assert/strict";
-import { testApp } from "../../../support/app.ts";
-import { newOperator } from "../../../support/console.ts";
-import { newOperatorToken } from "../../../support/operators.ts";
-import { openPage } from "../../../support/pages.ts";
-import { newOrganization } from "../../../support/world.ts";
+import { testApp } from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { openPage } from "../../../support/portal/pages.ts";
+import { newOrganization } from "../../../support/people/world.ts";
 
 const path = "/operator/usage";
 const textOf = (html: string) =>

@@ -1,8 +1,14 @@
 // The console's pages of users.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
-import { newOperator } from "../../../support/console.ts";
-import { openPage } from "../../../support/pages.ts";
+import {
+  assertError,
+  createTestKey,
+  type TestApp,
+  testApp,
+  type TestPerson,
+} from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { openPage } from "../../../support/portal/pages.ts";
 
 const list = "/operator/users";
 

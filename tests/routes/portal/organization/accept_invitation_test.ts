@@ -1,9 +1,9 @@
 // The page of an invitation's link, for everyone who can open it.
 import assert from "node:assert/strict";
 import { membershipsPerUserMax } from "../../../../domain/limits.ts";
-import { cookieOf, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app.ts";
-import { embeddedTestDatabase } from "../../../support/database.ts";
-import { accountWords } from "../../../support/words/account.ts";
+import { cookieOf, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { embeddedTestDatabase } from "../../../support/database/database.ts";
+import { accountWords } from "../../../support/portal/words/account.ts";
 import {
   activeOrganization,
   invite,
@@ -11,9 +11,9 @@ import {
   noticesOf,
   page,
   submit,
-} from "../../../support/portal_people.ts";
-import { organizationWords as words } from "../../../support/words/organization.ts";
-import { inPage } from "../../../support/words/sign_in.ts";
+} from "../../../support/people/portal_people.ts";
+import { organizationWords as words } from "../../../support/portal/words/organization.ts";
+import { inPage } from "../../../support/portal/words/sign_in.ts";
 
 const accept = "/invitations/accept";
 

@@ -1,9 +1,9 @@
 // Inviting with the form, and resending and revoking invitations.
 import assert from "node:assert/strict";
-import { verifiedPerson } from "../../../support/people.ts";
+import { verifiedPerson } from "../../../support/people/people.ts";
 import { invitationMailsPerHourMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { sql } from "../../../../db/engine/database.ts";
-import { cookieOf, testApp, testPassword } from "../../../support/app.ts";
+import { cookieOf, testApp, testPassword } from "../../../support/app/app.ts";
 import {
   actionsOf,
   invite,
@@ -12,9 +12,9 @@ import {
   noticesOf,
   page,
   submit,
-} from "../../../support/portal_people.ts";
-import { organizationWords as words } from "../../../support/words/organization.ts";
-import { inPage } from "../../../support/words/sign_in.ts";
+} from "../../../support/people/portal_people.ts";
+import { organizationWords as words } from "../../../support/portal/words/organization.ts";
+import { inPage } from "../../../support/portal/words/sign_in.ts";
 
 const path = "/portal/members";
 const dayMs = 24 * 3_600_000;

@@ -3,11 +3,17 @@ import assert from "node:assert/strict";
 import { forbiddenError } from "../../../../domain/errors.ts";
 import { errorTitles } from "../../../../routes/portal/errors.ts";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
-import { createTestKey, type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app.ts";
+import {
+  createTestKey,
+  type TestApp,
+  testApp,
+  testPassword,
+  type TestPerson,
+} from "../../../support/app/app.ts";
 import { sql } from "../../../../db/engine/database.ts";
-import { actionsOf, joinBy, noticesOf, page, submit } from "../../../support/portal_people.ts";
-import { organizationWords as words } from "../../../support/words/organization.ts";
-import { inPage } from "../../../support/words/sign_in.ts";
+import { actionsOf, joinBy, noticesOf, page, submit } from "../../../support/people/portal_people.ts";
+import { organizationWords as words } from "../../../support/portal/words/organization.ts";
+import { inPage } from "../../../support/portal/words/sign_in.ts";
 import { roleSentences } from "../../../../views/text/role.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };

@@ -1,10 +1,16 @@
 // The pages of organizations over plain forms: create, switch, rename, delete.
 import assert from "node:assert/strict";
 import { membershipsPerUserMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
-import { createTestKey, testApp } from "../../../support/app.ts";
-import { activeOrganization, joinBy, noticesOf, page, submit } from "../../../support/portal_people.ts";
-import { organizationWords as words } from "../../../support/words/organization.ts";
-import { inPage } from "../../../support/words/sign_in.ts";
+import { createTestKey, testApp } from "../../../support/app/app.ts";
+import {
+  activeOrganization,
+  joinBy,
+  noticesOf,
+  page,
+  submit,
+} from "../../../support/people/portal_people.ts";
+import { organizationWords as words } from "../../../support/portal/words/organization.ts";
+import { inPage } from "../../../support/portal/words/sign_in.ts";
 import { enterName } from "../../../../routes/schemas/messages.ts";
 
 const all = "/portal/organizations";

@@ -8,9 +8,9 @@ import {
   testApp,
   testPassword,
   type TestPerson,
-} from "../../../support/app.ts";
-import { databaseKinds } from "../../../support/database.ts";
-import { me, signInAgain } from "../../../support/people.ts";
+} from "../../../support/app/app.ts";
+import { databaseKinds } from "../../../support/database/database.ts";
+import { me, signInAgain } from "../../../support/people/people.ts";
 import {
   addPasskey,
   codeOf,
@@ -18,7 +18,7 @@ import {
   secondStep,
   signInOptions,
   twoStepPerson,
-} from "../../../support/second_step.ts";
+} from "../../../support/people/second_step.ts";
 
 const path = "/api/auth/sign-in";
 

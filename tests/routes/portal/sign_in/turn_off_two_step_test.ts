@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { recentAuthenticationMs, totpPeriodMs } from "../../../../domain/limits.ts";
-import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app.ts";
-import { lastMail, mailedToken } from "../../../support/people.ts";
+import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { lastMail, mailedToken } from "../../../support/people/people.ts";
 import {
   addPasskey,
   codeOf,
@@ -11,8 +11,8 @@ import {
   secondStep,
   signInOptions,
   twoStepPerson,
-} from "../../../support/second_step.ts";
-import { run } from "../../../support/world.ts";
+} from "../../../support/people/second_step.ts";
+import { run } from "../../../support/people/world.ts";
 
 const account = "/api/portal/account";
 const off = (test: TestApp, cookie: string) =>

@@ -1,7 +1,7 @@
 // The pages of the second step and of passkeys, as a browser without scripts requests them.
 import assert from "node:assert/strict";
-import { cookieOf, type SendOptions, type TestApp, testApp, testPassword } from "../../../support/app.ts";
-import { me } from "../../../support/people.ts";
+import { cookieOf, type SendOptions, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { me } from "../../../support/people/people.ts";
 import {
   addPasskey,
   codeOf,
@@ -10,8 +10,8 @@ import {
   TestPasskey,
   twoStepPerson,
   wrongCode,
-} from "../../../support/second_step.ts";
-import { inPage, signInWords } from "../../../support/words/sign_in.ts";
+} from "../../../support/people/second_step.ts";
+import { inPage, signInWords } from "../../../support/portal/words/sign_in.ts";
 
 const minuteMs = 60_000;
 const account = "/portal/account";

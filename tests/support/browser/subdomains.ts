@@ -1,0 +1,104 @@
+// Serves Gatehouse at auth.example.test and the example product at sibling domains, over TLS on one port.
+import { respond as answerOfProduct } from "../../../examples/product/server.ts";
+import { Gatehouse } from "../../../packages/client/src/index.ts";
+import { startTestApp, type TestApp } from "../app/app.ts";
+import { type BrowserContext, withBrowser } from "./browser.ts";
+import { testAuthority } from "../network/smtp_tls.ts";
+import { freePort } from "../database/sqld.ts";
+
+/** A response from Gatehouse. */
+export interface SeenAnswer {
+  readonly origin: string | null;
+  readonly request: string;
+  readonly status: number;
+  readonly headers: Headers;
+}
+
+/** The hosts, and a browser that resolves them. */
+export interface Subdomains {
+  readonly test: TestApp;
+  readonly auth: string;
+  readonly app: string;
+  readonly docs: string;
+  /** A sibling domain that is not allowed, and an unrelated domain. */
+  readonly other: string;
+  readonly evil: string;
+  /** Responses from Gatehouse, oldest first. */
+  readonly seen: SeenAnswer[];
+  /** @returns A browser profile that accepts the test certificate. */
+  profile(options?: { javaScriptEnabled?: boolean }): Promise<BrowserContext>;
+  /** Restarts Gatehouse on the same data with other settings. */
+  restart(settings: Record<string, string>): Promise<TestApp>;
+}
+
+/**
+ * Runs a test with the hosts.
+ *
+ * @param settings In addition to `BASE_URL` and the allowed origins `app` and, by a pattern, `docs`.
+ */
+export async function withSubdomains(
+  settings: Record<string, string>,
+  run: (subdomains: Subdomains) => Promise<void>,
+): Promise<void> {
+  const port = freePort();
+  const origin = (host: string) => `https://${host}:${port}`;
+  const auth = origin("auth.example.test");
+  const own = {
+    BASE_URL: auth,
+    ALLOWED_ORIGINS: `${origin("app.example.test")},${origin("docs.example.test")}`,
+  };
+  const authority = await testAuthority();
+  const test = await startTestApp({ ...own, ...settings });
+  const started = [test];
+  let current = test;
+  const seen: SeenAnswer[] = [];
+
+  async function answer(request: Request): Promise<Response> {
+    const { host, pathname } = new URL(request.url);
+    if (host.startsWith("auth.")) {
+      const response = await current.app.fetch(request);
+      const { status, headers } = response;
+      seen.push({
+        origin: request.headers.get("Origin"),
+        request: `${request.method} ${pathname}`,
+        status,
+        headers,
+      });
+      return response;
+    }
+    // A product that redirects to another one.
+    if (pathname === "/moved") return Response.redirect(`${origin("docs.example.test")}/?moved=1`, 302);
+    const ask = (...given: Parameters<typeof fetch>) =>
+      Promise.resolve(current.app.fetch(new Request(...given)));
+    return await answerOfProduct(request, new Gatehouse({ url: auth, fetch: ask }));
+  }
+
+  const server = Deno.serve(
+    { port, hostname: "127.0.0.1", onListen() {}, ...await authority.certify("*.example.test") },
+    answer,
+  );
+  try {
+    await withBrowser((browser) =>
+      run({
+        test,
+        auth,
+        app: origin("app.example.test"),
+        docs: origin("docs.example.test"),
+        other: origin("other.example.test"),
+        evil: origin("evil.test"),
+        seen,
+        profile: (options = {}) => browser.newContext({ ...options, ignoreHTTPSErrors: true }),
+        async restart(more) {
+          const opened = { ...test.opened, dispose: () => Promise.resolve() };
+          current = await startTestApp({ ...own, ...more }, { open: () => Promise.resolve(opened) });
+          started.unshift(current);
+          return current;
+        },
+      })
+    );
+  } finally {
+    await server.shutdown();
+    for (const one of started) await one.dispose();
+    await authority.dispose();
+  }
+}

@@ -1,0 +1,96 @@
+// A connection between meters and an app that a test disturbs, and what arrives on it.
+import assert from "node:assert/strict";
+import { testStart } from "../app/app.ts";
+import type { TestApp } from "../app/app.ts";
+
+/** A record as it arrived. */
+export interface ArrivedRecord {
+  readonly metric: string;
+  readonly quantity: number;
+  readonly timestamp: string;
+  readonly idempotencyKey: string;
+}
+
+/** A request with records. */
+export interface ArrivedBatch {
+  readonly records: readonly ArrivedRecord[];
+  /** Of the response. */
+  readonly status: number;
+  /** In milliseconds since 1970. */
+  readonly at: number;
+}
+
+/**
+ * What happens to a request: null forwards it. `lost` forwards it and loses the response.
+ *
+ * @param body The request's. @param count How many requests arrived before.
+ */
+export type Disturb = (body: string, count: number) => Response | Promise<Response> | "lost" | null;
+
+/** A running line. */
+export interface MeterLine {
+  readonly url: string;
+  readonly batches: ArrivedBatch[];
+  /** Replaces what happens to requests. */
+  disturb: Disturb;
+  /** Refuses connections until `open()`. */
+  cut(): Promise<void>;
+  open(): void;
+  close(): Promise<void>;
+}
+
+/** Starts a line to an app, and sets the app's clock to the real time. */
+export function startMeterLine(test: TestApp, disturb: Disturb = () => null): MeterLine {
+  test.advance(Math.max(Date.now() - test.now(), testStart - test.now()));
+  let server: Deno.HttpServer<Deno.NetAddr>;
+  let ending = new AbortController();
+  let port = 0;
+  const serve = async (request: Request): Promise<Response> => {
+    const body = await request.text();
+    const { pathname } = new URL(request.url);
+    const disturbed = await line.disturb(body, line.batches.length);
+    if (disturbed instanceof Response) return arrived(body, disturbed);
+    const response = await test.app.fetch(
+      new Request(`http://localhost:3000${pathname}`, { method: "POST", headers: request.headers, body }),
+      { remoteAddr: { hostname: "127.0.0.1" } },
+    );
+    arrived(body, response);
+    return disturbed === "lost" ? new Response("<html>Bad gateway</html>", { status: 502 }) : response;
+  };
+  const arrived = (body: string, response: Response): Response => {
+    line.batches.push({ records: JSON.parse(body).records, status: response.status, at: Date.now() });
+    return response;
+  };
+  // A shutdown would wait for requests that meters have aborted.
+  const cut = async (): Promise<void> => {
+    ending.abort();
+    await server.finished;
+  };
+  const line: MeterLine = {
+    get url() {
+      return `http://127.0.0.1:${port}`;
+    },
+    batches: [],
+    disturb,
+    cut,
+    open() {
+      ending = new AbortController();
+      server = Deno.serve({ port, hostname: "127.0.0.1", signal: ending.signal, onListen() {} }, serve);
+      port = server.addr.port;
+    },
+    close: cut,
+  };
+  line.open();
+  return line;
+}
+
+/** @returns An organization's sums and counts of all time, by metric. */
+export async function usageOf(
+  test: TestApp,
+  apiKey: string,
+): Promise<Record<string, [sum: number, count: number]>> {
+  const response = await test.send("/api/v1/usage?window=total", { apiKey });
+  assert.equal(response.status, 200);
+  const { data } = await response.json() as { data: { metric: string; sum: number; count: number }[] };
+  return Object.fromEntries(data.map(({ metric, sum, count }) => [metric, [sum, count]]));
+}

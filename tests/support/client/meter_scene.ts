@@ -1,0 +1,98 @@
+// What the tests of the meter share: an app, and for each step an organization, a line and meters with short intervals.
+import assert from "node:assert/strict";
+import { Meter, type MeterOptions, type MeterProblem } from "../../../packages/client/src/meter/meter.ts";
+import { createTestKey, startTestApp, type TestApp, type TestPerson } from "../app/app.ts";
+import { type MeterLine, startMeterLine } from "./meter_line.ts";
+
+const hourMs = 3_600_000;
+const parallel = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
+
+/** Where a step runs. */
+export interface Scene {
+  readonly test: TestApp;
+  readonly person: TestPerson;
+  readonly line: MeterLine;
+  readonly key: string;
+  readonly keyId: string;
+  /** What the meters reported. The hook always throws. */
+  readonly problems: MeterProblem[];
+  /** A folder that is removed in the end. */
+  readonly folder: string;
+  /** Creates a meter with the key, which sends only full batches until it is flushed. */
+  newMeter(options?: MeterOptions): Meter;
+}
+
+/** Defines a test with an app, and a step for each scene. */
+export function metered(
+  name: string,
+  steps: Readonly<Record<string, (scene: Scene) => Promise<void>>>,
+): void {
+  // Timers of the app may outlive it. meter_process_test.ts shows that a meter leaves none.
+  Deno.test({ name, ...parallel, fn: (t) => inParallel(t, steps) });
+}
+
+async function inParallel(
+  t: Deno.TestContext,
+  steps: Readonly<Record<string, (scene: Scene) => Promise<void>>>,
+): Promise<void> {
+  const test = await startTestApp();
+  const { random } = Math;
+  // The shortest pauses between attempts.
+  Math.random = () => 0.005;
+  try {
+    await Promise.all(
+      Object.entries(steps).map(([step, act]) =>
+        t.step({ name: step, ...parallel, fn: () => inScene(test, act) })
+      ),
+    );
+  } finally {
+    Math.random = random;
+    await test.dispose();
+  }
+}
+
+async function inScene(test: TestApp, act: (scene: Scene) => Promise<void>): Promise<void> {
+  const person = await test.signUp();
+  const { id: keyId, fullKey: key } = await createTestKey(test, person);
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-meter-" });
+  const line = startMeterLine(test);
+  const problems: MeterProblem[] = [];
+  const meters: Meter[] = [];
+  const newMeter = (options: MeterOptions = {}): Meter => {
+    const meter = new Meter({
+      url: line.url,
+      ...(options.operatorToken === undefined && { apiKey: key }),
+      flushIntervalMs: hourMs,
+      onProblem(problem) {
+        problems.push(problem);
+        throw new Error("a broken log");
+      },
+      ...options,
+    });
+    meters.push(meter);
+    return meter;
+  };
+  try {
+    await act({ test, person, line, key, keyId, problems, folder, newMeter });
+  } finally {
+    await Promise.all(meters.map((meter) => meter.close({ timeoutMs: 0 })));
+    await line.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Forgets the requests so far. @returns Their numbers of records and statuses. */
+export function sizesOf(line: MeterLine): [records: number, status: number][] {
+  return line.batches.splice(0).map(({ records, status }) => [records.length, status]);
+}
+
+/** @returns An error as Gatehouse responds with. */
+export function gatehouseError(
+  status: number,
+  code: string,
+  { details, headers = {} }: { details?: unknown; headers?: Record<string, string> } = {},
+): Response {
+  assert.ok(status >= 400);
+  const error = { code, message: "No.", ...(details === undefined ? {} : { details }) };
+  return Response.json({ error, requestId: "req_1" }, { status, headers });
+}

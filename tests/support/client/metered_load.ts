@@ -1,0 +1,222 @@
+// Products that meter their requests in processes of their own, the load on them, and what it must have recorded.
+import assert from "node:assert/strict";
+// deno-lint-ignore no-import-prefix
+import ts from "npm:typescript@5.9.3";
+import { post } from "../meter/load.ts";
+import { poll } from "../runner/poll.ts";
+import { letOthersRun, type Random } from "../runner/random.ts";
+import { freePort } from "../database/sqld.ts";
+import type { StoredUsage } from "../meter/stored_usage.ts";
+
+const productScript = new URL("metered_product.js", import.meta.url).pathname;
+
+/** What runs a product. */
+export type Runtime = "deno" | "node";
+
+/** Options of a product. */
+export interface ProductOptions {
+  /** Its product slug. */
+  readonly name: string;
+  /** URL of the meter's module. */
+  readonly modules: Readonly<Record<Runtime, string>>;
+  /** Options of the meter. */
+  readonly meter: Readonly<Record<string, unknown>>;
+}
+
+/** One process of a product. */
+export interface ProductProcess {
+  readonly baseUrl: string;
+  readonly output: () => string;
+  /** @returns The meter's numbers. */
+  stats(): Promise<Record<string, number>>;
+  /** Ends it with a signal, and waits for its end. */
+  end(signal: Deno.Signal): Promise<void>;
+}
+
+const commands: Readonly<Record<Runtime, readonly string[]>> = {
+  deno: [Deno.execPath(), "run", "--no-check", "--allow-all"],
+  node: ["node"],
+};
+
+/** Compiles the client for Node.js. @param to A new folder. @returns URLs of the meter's module. */
+export async function compileMeter(to: string): Promise<Record<Runtime, string>> {
+  const source = new URL("../../../packages/client/src/", import.meta.url);
+  const compilerOptions = {
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.ESNext,
+    rewriteRelativeImportExtensions: true,
+  };
+  for (const folder of ["", "meter/"]) {
+    await Deno.mkdir(`${to}/${folder}`);
+    for await (const { name } of Deno.readDir(new URL(`./${folder}`, source))) {
+      if (!/(?<!\.d)\.ts$/.test(name)) continue;
+      const text = await Deno.readTextFile(new URL(folder + name, source));
+      const { outputText } = ts.transpileModule(text, { compilerOptions });
+      await Deno.writeTextFile(`${to}/${folder}${name.replace(/ts$/, "js")}`, outputText);
+    }
+  }
+  await Deno.writeTextFile(`${to}/package.json`, '{"type":"module"}');
+  return { deno: new URL("meter/meter.ts", source).href, node: `file://${to}/meter/meter.js` };
+}
+
+/** Starts a process, and waits until it accepts connections. */
+export async function startProduct(
+  { modules, meter }: ProductOptions,
+  runtime: Runtime,
+): Promise<ProductProcess> {
+  const port = freePort();
+  const [command = "", ...flags] = commands[runtime];
+  const child = new Deno.Command(command, {
+    args: [...flags, productScript, modules[runtime], String(port), JSON.stringify(meter)],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let output = "";
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) output += text;
+  };
+  const collected = Promise.all([collect(child.stdout), collect(child.stderr)]);
+  let hasEnded = false;
+  const ended = child.status.then(() => hasEnded = true);
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const stats = async () => await (await fetch(`${baseUrl}/stats`)).json();
+  await poll(async () => {
+    assert(!hasEnded, `the product ended: ${output}`);
+    return await stats().then(() => true, () => false);
+  });
+  return {
+    baseUrl,
+    output: () => output,
+    stats,
+    async end(signal) {
+      if (!hasEnded) child.kill(signal);
+      await ended;
+      await collected;
+    },
+  };
+}
+
+/** A record that a product was asked to make. */
+interface AskedRecord {
+  readonly product: string;
+  readonly metric: string;
+  readonly micros: number;
+  readonly askedAt: number;
+  /** Time of the product's response to the request, if there was one. */
+  answeredAt: number | undefined;
+}
+
+/** Everything that the products were asked to record, by the id that each record has. */
+export class AskedUsage {
+  readonly #random: Random;
+  readonly #asked = new Map<string, AskedRecord>();
+  /** Unexpected responses of products. */
+  readonly surprises: string[] = [];
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** @returns The number of records of a product whose requests got a response. */
+  answered(product: string): number {
+    return this.#of(product).filter(([, { answeredAt }]) => answeredAt !== undefined).length;
+  }
+
+  /** Sends a request that a product meters with one or two records. */
+  async send(target: string, product: string): Promise<void> {
+    const random = this.#random;
+    const records = Array.from({ length: random.chance(0.2) ? 2 : 1 }, () => this.#next(product));
+    const json = records.map(({ id, record, quantity }) => ({
+      product,
+      metric: record.metric,
+      quantity,
+      ...random.chance(0.5) ? { idempotencyKey: id } : { properties: { id } },
+    }));
+    const response = await post(target, { path: "/", apiKey: "", json });
+    if (response === null) return;
+    if (response.status !== 200) this.surprises.push(`${product}: ${response.status} ${response.text}`);
+    for (const { record } of records) record.answeredAt = Date.now();
+  }
+
+  #next(product: string): { id: string; record: AskedRecord; quantity: number } {
+    const random = this.#random;
+    const id = `${product}-${this.#asked.size}-${random.between(0, 0xffffffff).toString(16)}`;
+    // Sums such as 0.1 + 0.2 have floating-point noise.
+    const tenths = random.between(0, 50);
+    const record: AskedRecord = {
+      product,
+      metric: random.pick(["requests", "bytes"]),
+      micros: tenths * 100_000 + 200_000,
+      askedAt: Date.now(),
+      answeredAt: undefined,
+    };
+    this.#asked.set(id, record);
+    return { id, record, quantity: tenths / 10 + 0.2 };
+  }
+
+  #of(product: string): [string, AskedRecord][] {
+    return [...this.#asked].filter(([, record]) => record.product === product);
+  }
+
+  /**
+   * Compares stored usage with what a product was asked to record: nothing else is stored, and nothing twice.
+   *
+   * @returns The ids of records whose requests got a response but which are not stored.
+   */
+  async missing(stored: StoredUsage, product: string): Promise<string[]> {
+    const rows = await stored.read(
+      `SELECT s.metric, r.timestamp, r.quantity_whole * 1000000 + r.quantity_micro AS micros, r.idempotency_key AS key,
+         r.properties
+       FROM usage_records r JOIN usage_series s ON s.id = r.series WHERE s.product_slug = '${product}'`,
+    );
+    const seen = new Set<string>();
+    for (const { metric, timestamp, micros, key, properties } of rows) {
+      const id = properties === null ? String(key) : JSON.parse(String(properties)).id;
+      const asked = this.#asked.get(id);
+      assert(asked?.product === product, `recorded, but not asked for: ${id}`);
+      assert(!seen.has(id), `recorded twice: ${id}`);
+      seen.add(id);
+      assert.deepEqual({ metric, micros }, { metric: asked.metric, micros: asked.micros }, id);
+      const { askedAt, answeredAt = Infinity } = asked;
+      assert(askedAt <= Number(timestamp) && Number(timestamp) <= answeredAt, `${id} has another time`);
+    }
+    return this.#of(product).filter(([id, { answeredAt }]) => answeredAt !== undefined && !seen.has(id))
+      .map(([id]) => id);
+  }
+}
+
+/** A load on the processes of one product. */
+export interface ProductLoad {
+  /** The processes that get the requests. While there are none, clients wait. */
+  readonly targets: Set<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts clients that send one request after the other, with short pauses. */
+export function startProductLoad(
+  { product, asked, random, clients = 10, pauseMsMax = 60 }: {
+    product: string;
+    asked: AskedUsage;
+    random: Random;
+    clients?: number;
+    pauseMsMax?: number;
+  },
+): ProductLoad {
+  const targets = new Set<string>();
+  let isRunning = true;
+  const client = async () => {
+    while (isRunning) {
+      if (targets.size > 0) await asked.send(random.pick([...targets]), product);
+      await letOthersRun(random.between(1, pauseMsMax));
+    }
+  };
+  const running = Promise.all(Array.from({ length: clients }, client));
+  return {
+    targets,
+    async stop() {
+      isRunning = false;
+      await running;
+    },
+  };
+}

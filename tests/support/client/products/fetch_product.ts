@@ -1,0 +1,71 @@
+// A product without a framework.
+import { requireKey, requireSession } from "../../../../packages/client/src/fetch.ts";
+import { Gatehouse } from "../../../../packages/client/src/gatehouse.ts";
+import { type Product, type ProductSettings, Work } from "./settings.ts";
+
+type Handler = (request: Request) => Response | Promise<Response>;
+
+/** Starts the product. */
+export function startFetchProduct(settings: ProductSettings): Promise<Product> {
+  const { operatorToken, gatehouseUrl: url } = settings;
+  const gatehouse = new Gatehouse({ url, operatorToken });
+  const down = new Gatehouse({ url: settings.downUrl, operatorToken });
+  const slow = new Gatehouse({ url: settings.slowUrl, operatorToken, timeoutMs: 50 });
+  const misconfigured = new Gatehouse({ url, operatorToken: "invalid" });
+  const work = new Work();
+  const member = (options: Omit<Parameters<typeof requireSession>[0], "gatehouse"> = {}, asked = gatehouse) =>
+    requireSession({ gatehouse: asked, ...options }, (_request, { session }) => Response.json(session));
+  const key = (options: Omit<Parameters<typeof requireKey>[0], "gatehouse"> = {}, asked = gatehouse) =>
+    requireKey({ gatehouse: asked, ...options }, (request, { apiKey }) => work.respond(request, apiKey));
+  const runs = { product: "jobs", metric: "runs" };
+  const quantity = (request: Request) => Number(new URL(request.url).searchParams.get("runs"));
+  const askedRuns = { ...runs, quantity };
+  const routes: Record<string, Handler> = {
+    board: member(),
+    admin: member({ role: "ADMIN", organization: true }),
+    orgs: member({ organization: (request) => new URL(request.url).pathname.split("/")[2], role: "ADMIN" }),
+    team: member({ organization: settings.organizationId }),
+    public: member({ publicUrl: "https://app.example.com/base/" }),
+    secure: member({ signInUrl: "https://auth.example.com/sign-in" }),
+    render: key({ permission: ["maps:render", "maps:edit"] }),
+    query: key({ keyFrom: (request) => new URL(request.url).searchParams.get("key") }),
+    tiles: key({
+      meter: {
+        product: "tiles",
+        metric: "requests",
+        quantity: (_request, response) => Number(response?.headers.get("x-tiles")),
+      },
+    }),
+    jobs: key({ meter: runs, limit: true }),
+    fits: key({ limit: askedRuns }),
+    work: key({ meter: askedRuns }),
+    free: key({ meter: askedRuns, limit: false }),
+    down: member({}, down),
+    "down-key": key({}, down),
+    slow: member({}, slow),
+    "slow-key": key({ meter: runs, limit: true }, slow),
+    misconfigured: key({}, misconfigured),
+    release: () => work.release(),
+    state: () => work.state(),
+    flush: async () =>
+      Response.json({ isFlushed: await gatehouse.meter.flush(), ...gatehouse.meter.stats() }),
+  };
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {}, onError },
+    async (request) => {
+      const [, name = ""] = new URL(request.url).pathname.split("/");
+      return await routes[name]?.(request) ?? new Response(null, { status: 404 });
+    },
+  );
+  return Promise.resolve({
+    url: `http://127.0.0.1:${server.addr.port}`,
+    async stop() {
+      await gatehouse.close();
+      await server.shutdown();
+    },
+  });
+}
+
+function onError(): Response {
+  return new Response("broken", { status: 500 });
+}

@@ -1,0 +1,105 @@
+// Opens a new, migrated database for each test, embedded or remote.
+import { type Database, type MainDatabase, sql } from "../../../db/engine/database.ts";
+import { openEmbedded } from "../../../db/engine/embedded.ts";
+import { migrate } from "../../../db/engine/migrate.ts";
+import { openRemote } from "../../../db/engine/remote.ts";
+import { makeMemoryFolder } from "./memory_folder.ts";
+import { newWriter } from "../app/reused_threads.ts";
+import { sqldMissing, startSqld } from "./sqld.ts";
+
+/** A database for one test. */
+export interface TestDatabase<Kind extends Database = Database> {
+  readonly database: Kind;
+  /** The path of the data file, or the server's URL. */
+  readonly place: string;
+  dispose(): Promise<void>;
+}
+
+/** Copied for every test: migrating takes longer than many tests. */
+let migratedFile: Promise<Uint8Array> | undefined;
+let migratedServer: Promise<string> | undefined;
+/** Databases that were closed. */
+let closed = 0;
+const globals = globalThis as { gc?: (() => void) | undefined };
+const { gc } = globals;
+
+/** Each database has its own, made by a migration. */
+const newRecordIdKey = sql`UPDATE record_id_key SET key = lower(hex(randomblob(12)))`;
+
+/** @returns A new data file in its own folder. */
+export async function embeddedTestDatabase(): Promise<TestDatabase<MainDatabase>> {
+  const folder = await makeMemoryFolder("gatehouse-test-");
+  const place = `${folder}/gatehouse.db`;
+  await Deno.writeFile(place, await (migratedFile ??= migrateFile()), { mode: 0o600 });
+  const database = await openFile(place);
+  await database.write([newRecordIdKey]);
+  return {
+    database,
+    place,
+    async dispose() {
+      // Closing collects garbage to release the files, which takes longer than many tests. Do so for a few together.
+      if (++closed % 20 !== 0) globals.gc = undefined;
+      try {
+        await database.close();
+      } finally {
+        globals.gc = gc;
+      }
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+async function migrateFile(): Promise<Uint8Array> {
+  const folder = await makeMemoryFolder("gatehouse-test-");
+  const place = `${folder}/gatehouse.db`;
+  const database = await openFile(place);
+  await migrate(database, { now: 0 });
+  await database.close();
+  const bytes = await Deno.readFile(place);
+  await Deno.remove(folder, { recursive: true });
+  return bytes;
+}
+
+function openFile(path: string): Promise<MainDatabase> {
+  return openEmbedded({
+    path,
+    create: "file",
+    onFatal: (error) => {
+      throw error;
+    },
+    newWorker: newWriter,
+  });
+}
+
+/** @returns A database on its own server. */
+export async function remoteTestDatabase(): Promise<TestDatabase<MainDatabase>> {
+  const server = await startSqld(await (migratedServer ??= migrateServer()));
+  const database = openRemote({ url: server.url, authToken: undefined });
+  await database.write([newRecordIdKey]);
+  return {
+    database,
+    place: server.url,
+    async dispose() {
+      await database.close();
+      await server.stop();
+    },
+  };
+}
+
+async function migrateServer(): Promise<string> {
+  const server = await startSqld();
+  const database = openRemote({ url: server.url, authToken: undefined });
+  await migrate(database, { now: 0 });
+  await database.close();
+  return await server.killAndKeep();
+}
+
+/** The kinds of database to test with. The remote one is ignored where its server can't run. */
+export const databaseKinds: readonly {
+  name: string;
+  ignore: boolean;
+  open: () => Promise<TestDatabase<MainDatabase>>;
+}[] = [
+  { name: "embedded", ignore: false, open: embeddedTestDatabase },
+  { name: "remote", ignore: sqldMissing() !== null, open: remoteTestDatabase },
+];

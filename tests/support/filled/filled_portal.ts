@@ -1,0 +1,362 @@
+// Fills an app with two months of a company's data, as its people and programs would have, for looking at pages.
+//
+//   ./denow run --no-prompt --v8-flags=--expose-gc -A tests/support/filled/filled_portal.ts [PORT] [DAYS]
+//
+// Then serves it on the loopback address, and prints the cookies of an owner, a member, an operator and someone new,
+// the owner's authenticator secret, and the keys.
+import { startTestApp, type TestApp, type TestPerson } from "../app/app.ts";
+import {
+  as,
+  createKey,
+  invite,
+  join,
+  type Key,
+  keyOf,
+  moveTo,
+  ok,
+  operator,
+  personOf,
+  rotateKey,
+  signedIn,
+  signUp,
+  type Story,
+  useOnce,
+} from "./filled_story.ts";
+import { catalogue, metrics, recordsOfHour, traffic } from "./filled_usage.ts";
+import { newOperatorToken } from "../operators/operators.ts";
+import { type Random, seededRandom } from "../runner/random.ts";
+import { turnOnTwoStep } from "../people/second_step.ts";
+import { listPage, recordAll, unlimited } from "../meter/usage.ts";
+import { run } from "../people/world.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Friday, November 20, 2026, 15:12:20 UTC: what people see is of this moment. */
+const now = Date.UTC(2026, 10, 20, 15, 12, 20);
+const at = (text: string) => Date.parse(`${text}Z`);
+
+/** What a filled app has, with sessions that began just now. */
+export interface FilledPortal {
+  readonly organizationId: string;
+  /** Owner of the company, with two more organizations. */
+  readonly owner: TestPerson & { readonly secret: string };
+  readonly member: TestPerson;
+  readonly operator: TestPerson;
+  /** Owner of an organization without keys and usage. */
+  readonly newcomer: TestPerson;
+  /** The company's keys by name; those that were rotated are the newest. */
+  readonly keys: ReadonlyMap<string, Key>;
+}
+
+/**
+ * Fills an app whose clock is at or before its start, and moves its clock to November 20, 2026.
+ *
+ * @param test With {@linkcode unlimited}.
+ * @param options `days`: for how many days there is usage, 61 by default; a test needs fewer.
+ */
+export async function fillPortal(
+  test: TestApp,
+  { days = 61 }: { days?: number } = {},
+): Promise<FilledPortal> {
+  moveTo(test, at("2025-11-24T09:12:00"));
+  const { fullToken } = await newOperatorToken(test);
+  const story: Story = {
+    test,
+    operatorToken: fullToken,
+    people: new Map(),
+    keys: new Map(),
+    organizationId: "",
+    secret: "",
+  };
+  const usageFrom = Math.floor(now / dayMs) * dayMs - (days - 1) * dayMs;
+  const random = seededRandom(20);
+  let usedTo = usageFrom;
+  for (const [time, act] of events) {
+    usedTo = await recordUntil(story, { from: usedTo, to: at(time), random });
+    moveTo(test, at(time));
+    await act(story);
+  }
+  await recordUntil(story, { from: usedTo, to: now - 140_000, random });
+  moveTo(test, now - 125_000);
+  await reachLimits(story);
+  moveTo(test, now - 60_000);
+  await addCustomers(story);
+  moveTo(test, now);
+  return {
+    organizationId: story.organizationId,
+    keys: story.keys,
+    owner: { ...await signedIn(story, "Ada Lovelace"), secret: story.secret },
+    member: await signedIn(story, "Jonas Weber"),
+    operator: await operator(story),
+    newcomer: await signUp(story, "Emmy Noether", { email: "emmy@example.com" }),
+  };
+}
+
+/** What happened before now, in order. */
+const events: readonly (readonly [time: string, act: (story: Story) => Promise<unknown>])[] = [
+  ["2025-11-24T09:12:00", addCatalogue],
+  ["2025-11-24T09:40:00", foundCompany],
+  [
+    "2025-11-24T10:02:00",
+    (story) => createKey(story, "Partner: Kartverket", { expiresAt: "2026-11-24T10:00:00Z" }),
+  ],
+  ["2025-12-01T08:00:00", (story) => join(story, "Grace Hopper", "ADMIN")],
+  [
+    "2025-12-02T08:00:00",
+    (story) => createKey(story, "Legacy import 2025", { expiresAt: "2026-10-31T00:00:00Z" }),
+  ],
+  ["2026-01-12T08:00:00", (story) => join(story, "Jonas Weber", "MEMBER")],
+  ["2026-02-02T08:00:00", (story) => join(story, "Maryam Mirzakhani", "ADMIN")],
+  [
+    "2026-02-10T13:10:00",
+    (story) => createKey(story, "CI pipeline", { by: "Jonas Weber", expiresAt: "2027-02-10T00:00:00Z" }),
+  ],
+  ["2026-02-11T08:00:00", (story) => createKey(story, "Old website", { permissions: ["usage:write"] })],
+  ["2026-03-14T10:20:00", (story) => createKey(story, "Production EU")],
+  ["2026-03-14T10:24:00", (story) => createKey(story, "Production US")],
+  ["2026-04-02T12:00:00", (story) => createKey(story, "Mobile app – iOS", app)],
+  ["2026-04-02T12:01:00", (story) => createKey(story, "Mobile app – Android", app)],
+  ["2026-04-20T12:00:00", (story) => join(story, "Tomasz Brzęczyszczykiewicz-Kowalski", "MEMBER")],
+  [
+    "2026-05-19T12:00:00",
+    (story) => createKey(story, "Import job (nightly)", { by: "Jonas Weber", permissions: ["usage:write"] }),
+  ],
+  ["2026-06-02T09:30:00", (story) => rotateKey(story, "Production EU")],
+  [
+    "2026-06-04T11:00:00",
+    (story) =>
+      createKey(story, "Jonas: local tests", {
+        by: "Jonas Weber",
+        permissions: ["usage:read", "usage:write"],
+      }),
+  ],
+  ["2026-06-08T06:30:00", (story) => createKey(story, "Production APAC")],
+  ["2026-07-11T12:00:00", (story) => createKey(story, "Data warehouse export", { by: "Maryam Mirzakhani" })],
+  ["2026-08-18T13:45:00", (story) => useOnce(story, "Jonas: local tests")],
+  ["2026-08-26T14:00:00", createStagingKey],
+  ["2026-09-01T09:00:00", (story) => join(story, "Linus Pauling", "MEMBER")],
+  [
+    "2026-09-14T09:00:00",
+    (story) => invite(story, "contractor.with.a.long.address@consulting.example.com", "MEMBER"),
+  ],
+  ["2026-10-06T09:30:00", (story) => rotateKey(story, "Production EU")],
+  ["2026-11-03T10:00:00", (story) => rotateKey(story, "Import job (nightly)")],
+  [
+    "2026-11-06T17:20:00",
+    (story) =>
+      voidNewest(story, [
+        "Sent twice by the nightly import.",
+        "Sent twice by the nightly import.",
+        "Test data.",
+      ]),
+  ],
+  ["2026-11-07T14:18:00", (story) => join(story, "Katherine Johnson", "MEMBER")],
+  ["2026-11-09T11:20:00", setBudgets],
+  ["2026-11-11T10:31:00", (story) => invite(story, "li@northwind.example", "MEMBER")],
+  [
+    "2026-11-12T17:02:00",
+    (story) =>
+      as(story, "Ada Lovelace", `/api/portal/api-keys/${keyOf(story, "Old website").id}`, {
+        method: "DELETE",
+      }),
+  ],
+  [
+    "2026-11-16T09:14:00",
+    (story) =>
+      createKey(story, "Hackathon 2026 – temporary key for the geocoding team, do not use in production", {
+        by: "Katherine Johnson",
+        expiresAt: "2026-11-30T12:00:00Z",
+      }),
+  ],
+  ["2026-11-17T10:31:00", (story) => invite(story, "ingrid@northwind.example", "ADMIN")],
+  ["2026-11-18T16:40:00", (story) => voidNewest(story, ["Wrong unit: kilobytes instead of bytes."])],
+];
+
+const app = { by: "Grace Hopper", permissions: ["usage:write"] };
+
+async function addCatalogue({ test, operatorToken }: Story): Promise<void> {
+  for (const { slug, name, metrics: names } of catalogue) {
+    const json = { slug, name, metrics: names.map((metric) => metrics[metric]) };
+    await ok(test, "/api/operator/products", { apiKey: operatorToken, json });
+    // Their order decides their colors.
+    test.advance(1_000);
+  }
+}
+
+async function foundCompany(story: Story): Promise<void> {
+  const { test, operatorToken } = story;
+  const ada = await signUp(story, "Ada Lovelace", { email: "ada@northwind.example" });
+  story.organizationId = ada.organizationId;
+  story.secret = (await turnOnTwoStep(test, ada.cookie)).secret;
+  await as(story, "Ada Lovelace", `/api/portal/organizations/${ada.organizationId}`, {
+    method: "PATCH",
+    json: { name: "Northwind Maps" },
+  });
+  const { plan } = await ok(test, "/api/operator/plans", {
+    apiKey: operatorToken,
+    json: { name: "Growth", limits },
+  });
+  await ok(test, `/api/operator/organizations/${ada.organizationId}`, {
+    method: "PATCH",
+    apiKey: operatorToken,
+    json: { planId: plan.id, externalId: "cus_8841" },
+  });
+  await as(story, "Ada Lovelace", "/api/portal/organizations", { json: { name: "Ada’s experiments" } });
+}
+
+const limits = [
+  { metric: "requests", per: "month", quantity: 12_000_000, mode: "soft" },
+  { metric: "data_transfer", per: "month", quantity: 5e12, mode: "soft" },
+];
+
+async function createStagingKey(story: Story): Promise<void> {
+  const key = await createKey(story, "Staging (EU)", { expiresAt: "2026-11-26T12:00:00Z" });
+  await ok(story.test, `/api/operator/api-keys/${key.id}`, {
+    method: "PATCH",
+    apiKey: story.operatorToken,
+    json: { permissions: ["usage:read", "usage:write", "usage:void"] },
+  });
+}
+
+async function setBudgets(story: Story): Promise<void> {
+  const set = (name: string, budget: unknown) =>
+    as(story, "Ada Lovelace", `/api/portal/api-keys/${keyOf(story, name).id}`, {
+      method: "PATCH",
+      json: { budget },
+    });
+  await set("Production EU", [{ metric: "requests", per: "month", quantity: 6_000_000, mode: "soft" }]);
+  await set("Partner: Kartverket", [
+    { metric: "requests", per: "day", quantity: 25_000 },
+    { productSlug: "geocoding", metric: "requests", per: "month", quantity: 100_000 },
+  ]);
+}
+
+/** Voids the newest records, as the key of the staging system may. */
+async function voidNewest(story: Story, reasons: readonly string[]): Promise<void> {
+  const apiKey = keyOf(story, "Staging (EU)").fullKey;
+  const { usageRecords } = await listPage(story.test, apiKey, `limit=${reasons.length}`);
+  for (const [index, reason] of reasons.entries()) {
+    const record = usageRecords[index];
+    const path = `/api/v1/usage/records/${record?.id}/void`;
+    if (record !== undefined) await ok(story.test, path, { apiKey, json: { reason } });
+  }
+}
+
+/** Lets all programs record until a time, with the clock at the end of each hour. */
+async function recordUntil(
+  story: Story,
+  { from, to, random }: { from: number; to: number; random: Random },
+): Promise<number> {
+  let start = from;
+  while (start < to) {
+    const end = Math.min(Math.floor(start / hourMs) * hourMs + hourMs, to);
+    moveTo(story.test, end);
+    await Promise.all(
+      [...story.keys].filter(([name]) => isUsed(name, end)).map(async ([name, { fullKey }]) => {
+        const of = traffic[name];
+        const records = of === undefined ? [] : recordsOfHour(of, { start, end, epoch: now, random });
+        if (records.length > 0) await recordAll(story.test, { apiKey: fullKey, records });
+      }),
+    );
+    start = end;
+  }
+  return start;
+}
+
+/** Keys that no longer work are no longer used. */
+function isUsed(name: string, time: number): boolean {
+  const last = { "Old website": "2026-11-12T17:02:00", "Legacy import 2025": "2026-10-31T00:00:00" }[name];
+  if (name === "Jonas: local tests") return time < at("2026-08-18T14:00:00");
+  return last === undefined || time < at(last);
+}
+
+/** Adds a hard limit of geocoding that is used up today, and uses keys in the last two minutes. */
+async function reachLimits(story: Story): Promise<void> {
+  const { test, operatorToken } = story;
+  const { fullKey } = keyOf(story, "Production EU");
+  const today = new Date(now).toISOString().slice(0, 10);
+  const sums = await test.send(
+    `/api/v1/usage?from=${today}&to=2026-11-21&window=total&productSlug=geocoding&metric=requests`,
+    { apiKey: fullKey },
+  );
+  const used = (await sums.json()).data[0]?.sum ?? 0;
+  const quantity = Math.ceil((used + 1) / 5_000) * 5_000;
+  const limit = { productSlug: "geocoding", metric: "requests", per: "day", quantity, mode: "hard" };
+  await ok(test, `/api/operator/organizations/${story.organizationId}`, {
+    method: "PATCH",
+    apiKey: operatorToken,
+    json: { overrides: { limits: [limit] } },
+  });
+  const last = { productSlug: "geocoding", metric: "requests", quantity: quantity - used };
+  await recordAll(test, { apiKey: fullKey, records: [last] });
+  for (const name of ["Production US", "Mobile app – iOS", "Mobile app – Android", "Production APAC"]) {
+    test.advance(15_000);
+    await useOnce(story, name);
+  }
+}
+
+/** Adds other customers of the operator, one of them suspended, and one that Ada administers too. */
+async function addCustomers({ test, operatorToken: apiKey, people }: Story): Promise<void> {
+  for (const [index, name] of customers.entries()) {
+    const json = { name, externalId: `cus_${9001 + index}` };
+    const { organization: { id } } = await ok(test, "/api/operator/organizations", { apiKey, json });
+    const records = catalogue.slice(0, 1 + index % 5).flatMap(({ slug }, product) =>
+      Array.from({ length: 40 }, (_, day) => ({
+        organizationId: id,
+        productSlug: slug,
+        metric: "requests",
+        quantity: Math.round(2e5 / (index + 1) / (product + 1) * (1 - day / 90)),
+        timestamp: new Date(test.now() - day * dayMs).toISOString(),
+      }))
+    );
+    await ok(test, "/api/operator/usage", { apiKey, json: { records } });
+    if (index === 0) {
+      await run(
+        test,
+        "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'ADMIN', ?)",
+        personOf({ people }, "Ada Lovelace").userId,
+        id,
+        test.now() - 30 * dayMs,
+      );
+    }
+    if (index === 2) {
+      await ok(test, `/api/operator/organizations/${id}`, {
+        method: "PATCH",
+        apiKey,
+        json: { status: "suspended" },
+      });
+    }
+  }
+}
+
+const customers = [
+  "Halden Logistics",
+  "Åkerman & Söner",
+  "Ridgeline Forecasting of the Northern Counties",
+  "Pinecrest Dental",
+  "Kvam Kommune",
+  "Blue Harbor Sailing",
+  "Tessellate",
+  "Meridian Freight",
+];
+
+if (import.meta.main) {
+  const [port = "8460", days = "61"] = Deno.args;
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const test = await startTestApp({ ...unlimited, PORT: port, BASE_URL: baseUrl });
+  const filled = await fillPortal(test, { days: Number(days) });
+  // From here on, time passes.
+  setInterval(() => test.advance(1_000), 1_000);
+  Deno.serve(
+    { port: Number(port), hostname: "127.0.0.1", onListen() {} },
+    (request, { remoteAddr }) => test.app.fetch(request, { remoteAddr }),
+  );
+  const { owner, member, operator, newcomer } = filled;
+  const lines = Object.entries({ owner, member, operator, newcomer }).map(([name, { cookie }]) =>
+    `${name} ${cookie}`
+  );
+  const keys = [...filled.keys].map(([name, { id, fullKey }]) => `${id} ${fullKey} ${name}`);
+  await Deno.stdout.write(
+    new TextEncoder().encode([baseUrl, ...lines, `secret ${owner.secret}`, ...keys, ""].join("\n")),
+  );
+}

@@ -1,0 +1,50 @@
+// Limits of usage in the database of a test.
+import { sql } from "../../../db/engine/database.ts";
+import { restartLimits } from "../../../db/meter/usage_limits.ts";
+import { newId } from "../../../domain/id.ts";
+import type { LimitMode, LimitPeriod } from "../../../domain/meter/usage_limit.ts";
+import type { TestApp } from "../app/app.ts";
+import { poll } from "../runner/poll.ts";
+
+/** A limit; by default of all products and metrics, and soft. */
+export interface AddedLimit {
+  readonly per: LimitPeriod;
+  readonly productSlug?: string;
+  readonly metric?: string;
+  /** A whole number; null for an organization that has no such limit although its plan has. */
+  readonly quantity?: number | null;
+  readonly mode?: LimitMode;
+}
+
+/**
+ * Adds a limit to the default plan, to an organization, or to a key with those that replace it.
+ *
+ * @returns Its id and number.
+ */
+export async function addLimit(
+  { opened: { database }, now }: Pick<TestApp, "opened" | "now">,
+  { organizationId = null, apiKeyId = null }: { organizationId?: string | null; apiKeyId?: string | null },
+  { per, productSlug = "", metric = "", quantity = 1, mode = "soft" }: AddedLimit,
+): Promise<{ id: string; number: number; per: LimitPeriod }> {
+  const id = newId("lim");
+  const isOfPlan = organizationId === null && apiKeyId === null;
+  const [inserted] = await database.write([
+    sql`INSERT INTO usage_limits (id, plan, organization, lineage, product_slug, metric, per, quantity_whole,
+        quantity_micro, mode, created_seq, created_at)
+      SELECT ${id}, iif(${isOfPlan ? 1 : 0}, (SELECT number FROM plans WHERE is_default = 1), NULL),
+        (SELECT number FROM organizations WHERE id = ${organizationId}),
+        (SELECT lineage FROM api_keys WHERE id = ${apiKeyId}), ${productSlug}, ${metric}, ${per}, ${quantity},
+        0, ${mode}, (SELECT seq FROM usage_cursor), ${now()}
+      RETURNING number`,
+    sql`UPDATE organizations SET ${restartLimits(now())} WHERE id = ${organizationId}`,
+  ]);
+  return { id, number: Number(inserted?.rows[0]?.["number"]), per };
+}
+
+/** Waits until the counters of soft limits have what was recorded before they were opened. */
+export async function softCountersAreKnown({ opened: { database } }: Pick<TestApp, "opened">): Promise<void> {
+  await poll(async () =>
+    await database.readFirst(sql`SELECT 1 FROM usage_limit_counters c
+      JOIN usage_limits l ON l.number = c.usage_limit AND l.mode = 'soft' WHERE c.is_known = 0`) === undefined
+  );
+}

@@ -1,0 +1,82 @@
+// Opens the portal's usage page and reads what it shows.
+import assert from "node:assert/strict";
+import type { TestApp, TestPerson } from "../app/app.ts";
+
+const nothing = { productSlug: "tiles", metric: "requests", quantity: 1 };
+
+/** Records usage of `requests`. @returns The id of the record. */
+export async function recordUsage(
+  test: TestApp,
+  apiKey: string,
+  record: Partial<typeof nothing> & { timestamp?: string },
+): Promise<string> {
+  const response = await test.send("/api/v1/usage", { apiKey, json: { ...nothing, ...record } });
+  const body = await response.json();
+  assert.equal(response.status, 201, JSON.stringify(body));
+  return body.usageRecord.id;
+}
+
+/** Opens the usage page. @returns Its HTML and what it shows. */
+export async function usagePage(
+  test: TestApp,
+  person: TestPerson,
+  query: Record<string, string> | string = {},
+) {
+  const path = typeof query === "string" ? query : `/portal/usage?${new URLSearchParams(query)}`;
+  const response = await test.send(path, { cookie: person.cookie });
+  const html = await response.text();
+  assert.equal(response.status, 200, `${path}: ${html.slice(0, 300)} ${test.logged()}`);
+  return { html, ...shownOn(html) };
+}
+
+function text(html: string): string {
+  return html.replaceAll(/<[^>]*>/g, "").replaceAll("&amp;", "&").replaceAll("\u2060", "").trim();
+}
+
+function shownOn(html: string) {
+  const tableOf = (pattern: RegExp): string[][] => {
+    const [table = ""] = pattern.exec(html) ?? [];
+    return [...table.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].slice(1).map(([, row = ""]) =>
+      [...row.matchAll(/<t[hd]\b[^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = ""]) => text(cell))
+    );
+  };
+  return {
+    ...stripOf(html),
+    label: text(/<h1>Usage<\/h1><p class="muted">(.*?)<\/p>/s.exec(html)?.[1] ?? ""),
+    // The page has the newest first.
+    numbers: tableOf(/<details class="numbers">.*?<\/details>/s).toReversed(),
+    records: tableOf(/<table[^>]*aria-label="Latest records">.*?<\/table>/s),
+    products: tableOf(/<table[^>]*aria-label="Products">.*?<\/table>/s),
+    keys: tableOf(/<table[^>]*aria-label="API keys">.*?<\/table>/s),
+    chosen: Object.fromEntries(
+      [...html.matchAll(/<select id="(?:folded|menu)-([^"]+)".*?<\/select>/gs)].map(([select, name = ""]) => [
+        name,
+        /<option value="([^"]*)" selected/.exec(select)?.[1],
+      ]),
+    ),
+    faults: [...html.matchAll(/<p class="refusal" id="([^"]+)-error">(.*?)<\/p>/gs)].map((
+      [, field, words = ""],
+    ) => `${field}: ${text(words)}`),
+  };
+}
+
+/** @returns The metrics above the chart with their totals and changes, and those of the chosen one. */
+function stripOf(html: string) {
+  const strip = [...html.matchAll(/<a class="figure"[^>]*>.*?<\/a>/gs)].map(([figure]) => {
+    const [metric = "", sum = "", change = ""] = ["label", "value", "change-line"].map((name) =>
+      text(
+        new RegExp(`<span class="${name}[^"]*">(.*?)</span>(?=<span class="(?:value|change-line)|</a>)`, "s")
+          .exec(figure)?.[1] ?? "",
+      )
+    );
+    return { metric, sum, change, isChosen: figure.includes("aria-current") };
+  });
+  const { metric = null, sum = "", change = "" } = strip.find(({ isChosen }) => isChosen) ?? {};
+  return { strip: strip.map(({ metric, sum }) => [metric, sum]), metric, sum, change };
+}
+
+/** @returns The address of a link. */
+export function hrefOf(html: string, words: string): string {
+  const href = new RegExp(`<a [^>]*href="([^"]+)"[^>]*>(?:<bdi>)?${words}<`).exec(html)?.[1];
+  return (href ?? assert.fail(`no link “${words}”`)).replaceAll("&amp;", "&");
+}

@@ -1,0 +1,32 @@
+// The program's Deno permissions, as narrow as they can be before DATABASE_URL is known. The binary and the tests of the
+// real program run with exactly these. They don't restrict the native database driver (docs/decisions/0026).
+import { settings } from "../../../config.ts";
+
+/**
+ * Patterns of readable environment variables. They match the prefixes of all settings, so that misspelled ones are noticed.
+ * Other variables, such as another program's credentials, read as unset.
+ */
+function environmentNames(): string[] {
+  // HTTP_* would match HTTP_PROXY, which may have a password.
+  const whole = ["PORT", "HOST", "API_KEY_REQUESTS_*", "HTTP_THREAD*"];
+  const first = Object.keys(settings).filter((name) => name.includes("_") && !/^(API|HTTP)_/.test(name))
+    .map((name) => `${name.split("_")[0]}*`);
+  return [...new Set([...whole, ...first, "GATEHOUSE_*"])];
+}
+
+/** System information that packages need: host name and addresses for email, user and free space for `gatehouse check`. */
+const systemCalls = ["hostname", "networkInterfaces", "cpus", "uid", "statfs"];
+
+/** Flags of `deno run` and `deno compile`. */
+export const permissionFlags: readonly string[] = [
+  "--no-prompt",
+  "--allow-net",
+  "--allow-read",
+  "--allow-write",
+  `--allow-env=${environmentNames().join(",")}`,
+  "--ignore-env",
+  "--allow-ffi",
+  `--allow-sys=${systemCalls.join(",")}`,
+  // See Connection.close() in db/engine/connection.ts.
+  "--v8-flags=--expose-gc",
+];
