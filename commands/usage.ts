@@ -2,7 +2,7 @@
 import type { Settings } from "../config.ts";
 import { AppError } from "../domain/errors.ts";
 import { operatorUsageQuerySchema } from "../routes/schemas/operator_usage.ts";
-import { usageCsv } from "../services/meter/usage_export.ts";
+import { usageCsv } from "../services/reports/jobs/usage_export.ts";
 import { operatorUsageInput } from "../services/operator/usage.ts";
 import { administer } from "./administration.ts";
 import { usageHelp } from "./help.ts";

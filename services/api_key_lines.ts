@@ -11,7 +11,7 @@ import {
 } from "../domain/key_list.ts";
 import type { Session } from "../domain/sign_in/session.ts";
 import { isoTime } from "../domain/time.ts";
-import type { KeyList, KeyListQuery, StoredLine } from "./api_key_list.ts";
+import type { KeyList, KeyListQuery, StoredLine } from "./reports/jobs/api_key_list.ts";
 import { listApiKeys, manageScope, readScope, toApiKey } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
 import { membersOf } from "./reports/report_reader.ts";

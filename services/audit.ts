@@ -19,7 +19,7 @@ import { validationError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { auditPageActorsMax, auditRetentionMs, retentionStepRecordsMax } from "../domain/limits.ts";
 import type { Session } from "../domain/sign_in/session.ts";
-import { toAuditEvent } from "./audit_csv.ts";
+import { toAuditEvent } from "./reports/jobs/audit_csv.ts";
 import type { Context, SessionContext } from "./context.ts";
 import { requireActiveOrganization } from "./organization/membership.ts";
 import { invalidCursorError, type PageInput, readPage } from "./pages.ts";

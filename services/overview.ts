@@ -6,7 +6,7 @@ import { readScope } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
 import { requireActiveOrganization } from "./organization/membership.ts";
 import { membersOf } from "./reports/report_reader.ts";
-import type { OverviewQuery, PortalOverview } from "./overview_report.ts";
+import type { OverviewQuery, PortalOverview } from "./reports/jobs/portal_overview.ts";
 
 /** What is done of the first steps. */
 export interface FirstSteps {

@@ -8,7 +8,7 @@ import { searchCharactersMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
-import type { KeyListQuery } from "../../services/api_key_list.ts";
+import type { KeyListQuery } from "../../services/reports/jobs/api_key_list.ts";
 import {
   listKeyLines,
   listNewestKeys,
@@ -16,7 +16,7 @@ import {
   revokeUnusedKeys,
 } from "../../services/api_key_lines.ts";
 import { getApiKey } from "../../services/api_keys.ts";
-import type { KeyUsageQuery } from "../../services/meter/key_usage.ts";
+import type { KeyUsageQuery } from "../../services/reports/jobs/key_usage.ts";
 import { readKeyUsage } from "../../services/meter/usage.ts";
 import { readUsagePreferences } from "../../services/meter/usage_preferences.ts";
 import { apiKeysPage } from "../../views/api_keys/api_keys.tsx";

@@ -9,8 +9,8 @@ import {
   FormSentError,
   rotateApiKey,
 } from "../../services/new_api_keys.ts";
-import type { KeyReportQuery } from "../../services/meter/key_report.ts";
-import { readExampleUsage } from "../../services/meter/catalogue.ts";
+import type { KeyReportQuery } from "../../services/reports/jobs/key_report.ts";
+import { readExampleUsage } from "../../services/reports/jobs/catalogue.ts";
 import { readLastRequest, wasAccepted } from "../../services/meter/last_requests.ts";
 import { readKeyReport } from "../../services/meter/usage.ts";
 import { rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";

@@ -5,12 +5,12 @@ import type { KeyUsage } from "../../domain/meter/key_usage.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
 import type { ReportBytes } from "../reports/reports.ts";
-import type { KeyReportQuery } from "./key_report.ts";
-import type { KeyUsageQuery } from "./key_usage.ts";
+import type { KeyReportQuery } from "../reports/jobs/key_report.ts";
+import type { KeyUsageQuery } from "../reports/jobs/key_usage.ts";
 import { type UsageReader, usageScope } from "./usage_access.ts";
-import type { MetricTotal, MetricTotalsQuery } from "./metric_totals.ts";
-import type { UsageOverview, UsageOverviewQuery } from "./usage_overview.ts";
-import type { UsageQuery } from "./usage_sums.ts";
+import type { MetricTotal, MetricTotalsQuery } from "../reports/jobs/metric_totals.ts";
+import type { UsageOverview, UsageOverviewQuery } from "../reports/jobs/usage_overview.ts";
+import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
 
 /** @returns What to group a query's sums by, so that different metrics are never added up. */
 export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: {

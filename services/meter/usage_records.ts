@@ -14,8 +14,12 @@ import type { Context } from "../context.ts";
 import type { RecordedUsage } from "./commit_group.ts";
 import { recordAtRate, type RecountedCall } from "./key_calls.ts";
 import { requireApiKey, type UsageReader, usageScope } from "./usage_access.ts";
-import { type NamedUsageRecord, toNamedUsageRecord, type UsageRecordQuery } from "./usage_record_list.ts";
-import type { UsageRecordView, UsageRecordViewQuery } from "./usage_record_view.ts";
+import {
+  type NamedUsageRecord,
+  toNamedUsageRecord,
+  type UsageRecordQuery,
+} from "../reports/jobs/usage_record_list.ts";
+import type { UsageRecordView, UsageRecordViewQuery } from "../reports/jobs/usage_record_view.ts";
 import { type VoidInput, voidRecordAs } from "./usage_voids.ts";
 
 const dayMs = 24 * 3_600_000;

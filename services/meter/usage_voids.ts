@@ -11,7 +11,7 @@ import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
 import { voidsBy } from "../reports/report_reader.ts";
-import type { VoidedRecord } from "./remaining_extremes.ts";
+import type { VoidedRecord } from "../reports/jobs/remaining_extremes.ts";
 
 /** Who voids. */
 export interface Voider {

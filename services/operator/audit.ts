@@ -2,7 +2,7 @@
 import type { OperatorActor } from "../../domain/actor.ts";
 import type { SessionContext } from "../context.ts";
 import { type AuditFilter, rangeOf, readAuditPage } from "../audit.ts";
-import { type OperatorAuditEvent, toOperatorAuditEvent } from "../audit_csv.ts";
+import { type OperatorAuditEvent, toOperatorAuditEvent } from "../reports/jobs/audit_csv.ts";
 import type { PageInput } from "../pages.ts";
 import { operatorReader } from "../reports/report_reader.ts";
 import type { ReportBytes } from "../reports/reports.ts";

@@ -33,7 +33,7 @@ import type { SessionContext } from "../context.ts";
 import { inviteToOrganization } from "../organization/invitations.ts";
 import type { PageInput } from "../pages.ts";
 import { operatorReader } from "../reports/report_reader.ts";
-import { type OrganizationFilter, toOrganization } from "./organization_list.ts";
+import { type OrganizationFilter, toOrganization } from "../reports/jobs/organization_list.ts";
 import { type OrganizationPlanChange, planChangesOf, requirePlan } from "./organization_plan.ts";
 
 /**

@@ -35,7 +35,7 @@ import type { Context, SessionContext } from "../context.ts";
 import { invalidCursorError, type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { operatorReader, statementReader } from "../reports/report_reader.ts";
 import type { ReportBytes } from "../reports/reports.ts";
-import { parseLineCursor } from "./statement_lines.ts";
+import { parseLineCursor } from "../reports/jobs/statement_lines.ts";
 
 /** Lists statements, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function listStatements(

@@ -3,7 +3,7 @@ import type { OperatorActor } from "../../domain/actor.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { readLimits } from "../meter/limits.ts";
 import { groupsOf } from "../meter/usage.ts";
-import type { UsageQuery } from "../meter/usage_sums.ts";
+import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
 import type { SessionContext } from "../context.ts";
 import { operatorReader } from "../reports/report_reader.ts";
 import type { ReportBytes } from "../reports/reports.ts";

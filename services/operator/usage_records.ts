@@ -9,7 +9,7 @@ import {
   type OperatorRecordQuery,
   type OperatorUsageRecord,
   toOperatorUsageRecord,
-} from "./usage_record_page.ts";
+} from "../reports/jobs/operator_usage_records.ts";
 
 /**
  * Lists records; see `readOperatorRecordPage`.

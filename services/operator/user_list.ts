@@ -11,7 +11,7 @@ import type { SessionContext } from "../context.ts";
 import type { PageInput } from "../pages.ts";
 import { operatorReader } from "../reports/report_reader.ts";
 import { sessionBounds } from "../sign_in/session_tokens.ts";
-import { toOperatorUser, type UserFilter } from "./user_page.ts";
+import { toOperatorUser, type UserFilter } from "../reports/jobs/user_list.ts";
 
 /** Lists every user by email address. @returns One page at a time. @throws {DatabaseError} */
 export async function* allUsers({ database }: SessionContext): AsyncGenerator<readonly OperatorUser[]> {

@@ -1,26 +1,26 @@
 // The reports that the reports thread runs, by name.
-import { auditCsv, operatorAuditCsv } from "../audit_csv.ts";
-import { readKeyList, readUnusedKeys } from "../api_key_list.ts";
+import { auditCsv, operatorAuditCsv } from "./jobs/audit_csv.ts";
+import { readKeyList, readUnusedKeys } from "./jobs/api_key_list.ts";
 import type { ReportContext } from "./report_context.ts";
-import { readKeyUsage } from "../meter/key_usage.ts";
-import { sumLimitCells, sumLimits } from "../meter/limit_sums.ts";
-import { findRemainingExtremes } from "../meter/remaining_extremes.ts";
-import { readOrganizationPage } from "../operator/organization_list.ts";
-import { searchLimitsBelowUse } from "../operator/limit_use.ts";
-import { readCatalogue } from "../meter/catalogue.ts";
-import { usageCsv, usageJson } from "../meter/usage_export.ts";
-import { readKeyReport } from "../meter/key_report.ts";
-import { readMetricTotals } from "../meter/metric_totals.ts";
-import { readUsageNames, readUsageOverview } from "../meter/usage_overview.ts";
-import { readUsageRecordPage } from "../meter/usage_record_list.ts";
-import { readUsageRecordView } from "../meter/usage_record_view.ts";
-import { readStatementLines, readStatementStep, statementCsv } from "../operator/statement_lines.ts";
-import { readUsageSums } from "../meter/usage_sums.ts";
-import { readOperatorRecordPage } from "../operator/usage_record_page.ts";
-import { readUserPage } from "../operator/user_page.ts";
-import { readOperatorUsage } from "../operator/usage_overview.ts";
-import { readOverview } from "../operator/overview.ts";
-import { readPortalOverview } from "../overview_report.ts";
+import { readKeyUsage } from "./jobs/key_usage.ts";
+import { sumLimitCells, sumLimits } from "./jobs/limit_sums.ts";
+import { findRemainingExtremes } from "./jobs/remaining_extremes.ts";
+import { readOrganizationPage } from "./jobs/organization_list.ts";
+import { searchLimitsBelowUse } from "./jobs/limits_below_use.ts";
+import { readCatalogue } from "./jobs/catalogue.ts";
+import { usageCsv, usageJson } from "./jobs/usage_export.ts";
+import { readKeyReport } from "./jobs/key_report.ts";
+import { readMetricTotals } from "./jobs/metric_totals.ts";
+import { readUsageNames, readUsageOverview } from "./jobs/usage_overview.ts";
+import { readUsageRecordPage } from "./jobs/usage_record_list.ts";
+import { readUsageRecordView } from "./jobs/usage_record_view.ts";
+import { readStatementLines, readStatementStep, statementCsv } from "./jobs/statement_lines.ts";
+import { readUsageSums } from "./jobs/usage_sums.ts";
+import { readOperatorRecordPage } from "./jobs/operator_usage_records.ts";
+import { readUserPage } from "./jobs/user_list.ts";
+import { readOperatorUsage } from "./jobs/operator_usage.ts";
+import { readOverview } from "./jobs/operator_overview.ts";
+import { readPortalOverview } from "./jobs/portal_overview.ts";
 
 const reports = {
   readPortalOverview,

@@ -33,6 +33,12 @@ export const codeRules: Rules = {
       ? `acts for a session, but ${node.getText()} writes without checking it: use SessionContext`
       : null;
   }),
+  "jobs of the reports thread only read": nodeRule(/^services\/reports\/jobs\//, (node) => {
+    const called = ts.isCallExpression(node) ? /\w+$/.exec(node.expression.getText())?.[0] ?? "" : "";
+    return /^(write(As|Change|AndRead)?|(insert|update|delete)[A-Z]\w*)$/.test(called)
+      ? `calls ${called}()`
+      : null;
+  }),
   "every exported function has a docstring": nodeRule(
     /^(?!(tests|smoke|bench|docs|examples)\/).*\.ts$/,
     (node) => {

@@ -88,6 +88,10 @@ const cases = `
 0 services/a.ts: function f(a: SessionActor, b: SessionContext, c: DatabaseReader) {} function g(a: Context) {}
 0 services/a.ts: function f(a: Actor, b: BaseContext, c: Database, d: Context) {} // SessionActor
 0 routes/a.ts: function f(a: SessionActor, b: Context) {}
+# jobs of the reports thread only read
+0 services/reports/jobs/a.ts: await database.read(findSums()); sums.add(1); const written = 1;
+3 services/reports/jobs/a.ts: await database.write([]); insertAuditEvent(a); await writeAndRead(b);
+0 services/a.ts: await database.write([insertAuditEvent(a)]);
 # every exported function has a docstring
 3 db/a.ts: export function a() {}⏎export async function* b() {}⏎export default function () {}
 3 db/a.ts: export const a = async (): Promise<void> => {};⏎export const b: B = b => b;⏎export const c = function () {};

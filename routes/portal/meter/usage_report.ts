@@ -6,7 +6,7 @@ import type { ReportPeriod } from "../../../domain/meter/usage_period.ts";
 import { percentChange } from "../../../domain/meter/usage_report.ts";
 import type { UsageWindow, WindowUnit } from "../../../domain/meter/usage_window.ts";
 import { isoTime, isoTimeIn } from "../../../domain/time.ts";
-import type { ReportNumbers } from "../../../services/meter/usage_report.ts";
+import type { ReportNumbers } from "../../../services/reports/jobs/usage_report.ts";
 import { chartOf } from "../../../views/components/chart_props.ts";
 import type { MetricTotal } from "../../../views/components/metric_strip.tsx";
 import { operatorRecordsName } from "../../../views/meter/record_table.tsx";

@@ -2,7 +2,7 @@
 import { metricOf, productOf } from "../../../domain/meter/catalogue.ts";
 import { percentChange } from "../../../domain/meter/usage_report.ts";
 import { countOf, groupDigits } from "../../../domain/number_text.ts";
-import type { OperatorOverview } from "../../../services/operator/overview.ts";
+import type { OperatorOverview } from "../../../services/reports/jobs/operator_overview.ts";
 import { listStatements } from "../../../services/operator/statements.ts";
 import { operatorReader } from "../../../services/reports/report_reader.ts";
 import { Change } from "../../../views/components/change.tsx";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../../db/engine/database.ts";
 import { openRemote } from "../../../../db/engine/remote.ts";
 import { generateApiKey } from "../../../../domain/api_key.ts";
-import { readUsageSums } from "../../../../services/meter/usage_sums.ts";
+import { readUsageSums } from "../../../../services/reports/jobs/usage_sums.ts";
 import { assertError, createTestKey, startTestApp, testApp } from "../../../support/app/app.ts";
 import { remoteTestDatabase } from "../../../support/database/database.ts";
 import { noReportContext } from "../../../support/app/reports.ts";

@@ -5,7 +5,7 @@ import { RecordEncoder } from "../../../../db/meter/record_text.ts";
 import { insertUsageRecords } from "../../../../db/meter/recorder.ts";
 import { generateApiKey, hashApiKey } from "../../../../domain/api_key.ts";
 import { usageRecordScanMax } from "../../../../domain/limits.ts";
-import { readUsageRecordPage } from "../../../../services/meter/usage_record_list.ts";
+import { readUsageRecordPage } from "../../../../services/reports/jobs/usage_record_list.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
 import { noReportContext } from "../../../support/app/reports.ts";
 import {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { externalIdCharactersMax } from "../../../../domain/limits.ts";
 import type { AuditEvent } from "../../../../domain/audit.ts";
-import type { OperatorAuditEvent } from "../../../../services/audit_csv.ts";
+import type { OperatorAuditEvent } from "../../../../services/reports/jobs/audit_csv.ts";
 import { type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";

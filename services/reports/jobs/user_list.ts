@@ -4,11 +4,11 @@ import {
   type ListedUserRow,
   searchUsers,
   type UserQuery,
-} from "../../db/operator/users.ts";
-import type { OperatorUser } from "../../domain/operator/user.ts";
-import { isoTime } from "../../domain/time.ts";
-import { invalidCursorError, type PageInput, readPage } from "../pages.ts";
-import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
+} from "../../../db/operator/users.ts";
+import type { OperatorUser } from "../../../domain/operator/user.ts";
+import { isoTime } from "../../../domain/time.ts";
+import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
+import type { OperatorReportScope, ReportContext } from "../report_context.ts";
 
 /** Which users to list. */
 export type UserFilter = Pick<UserQuery, "search" | "status">;

@@ -1,28 +1,28 @@
 // Searches for organizations that already use more than new limits allow, on the reports thread.
-import type { Database } from "../../db/engine/database.ts";
-import { parseLimits } from "../../db/meter/limit_rows.ts";
+import type { Database } from "../../../db/engine/database.ts";
+import { parseLimits } from "../../../db/meter/limit_rows.ts";
 import {
   findLimitedOrganizations,
   type LimitedOrganizationRow,
   type LimitedOrganizations,
   sumUse,
-} from "../../db/operator/limit_use.ts";
+} from "../../../db/operator/limit_use.ts";
 import {
   limitsBelowUseSearchMs,
   limitsBelowUseShownMax,
   limitsBelowUseStepMax,
   usageStepSeriesMax,
-} from "../../domain/limits.ts";
-import { limitWindow } from "../../domain/meter/limit_window.ts";
-import { microsToNumber, splitQuantity, sumMicros } from "../../domain/meter/quantity.ts";
-import { hasScopeOf } from "../../domain/meter/usage_limit.ts";
+} from "../../../domain/limits.ts";
+import { limitWindow } from "../../../domain/meter/limit_window.ts";
+import { microsToNumber, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
+import { hasScopeOf } from "../../../domain/meter/usage_limit.ts";
 import type {
   CountedNumber,
   LimitBelowUse,
   LimitsBelowUse,
   LoweredLimits,
-} from "../../domain/operator/lowered_limits.ts";
-import { type OperatorReportScope, pauseAfterSlices, type ReportContext } from "../reports/report_context.ts";
+} from "../../../domain/operator/lowered_limits.ts";
+import { type OperatorReportScope, pauseAfterSlices, type ReportContext } from "../report_context.ts";
 
 /** Organizations, and what they would be limited to. Overrides of organizations of a plan are respected. */
 export interface LimitUseQuery extends OperatorReportScope {

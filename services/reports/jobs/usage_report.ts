@@ -1,12 +1,12 @@
 // A report of a period: the totals of every metric, and of the chosen one a chart and tables of products and of keys or
 // organizations. Read by the reports thread.
-import type { UsageFilter } from "../../db/meter/usage_sums.ts";
-import { AppError } from "../../domain/errors.ts";
-import { type Catalogue, coloredProducts } from "../../domain/meter/catalogue.ts";
-import { reportLines, stackOf } from "../../domain/meter/report_lines.ts";
-import { type UsageWindow, type WindowUnit, windowUnits } from "../../domain/meter/usage_window.ts";
-import { isoTime } from "../../domain/time.ts";
-import type { ReportContext } from "../reports/report_context.ts";
+import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
+import { AppError } from "../../../domain/errors.ts";
+import { type Catalogue, coloredProducts } from "../../../domain/meter/catalogue.ts";
+import { reportLines, stackOf } from "../../../domain/meter/report_lines.ts";
+import { type UsageWindow, type WindowUnit, windowUnits } from "../../../domain/meter/usage_window.ts";
+import { isoTime } from "../../../domain/time.ts";
+import type { ReportContext } from "../report_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { metricTotals } from "./metric_totals.ts";
 import { readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "./usage_sums.ts";

@@ -1,11 +1,11 @@
 // The usage of one key with its rotations, as its page shows it, read by the reports thread.
-import { type Catalogue, coloredProducts, metricOf, productOf } from "../../domain/meter/catalogue.ts";
-import type { KeyReport } from "../../domain/meter/key_report.ts";
-import { keyUsagePeriod } from "../../domain/meter/key_usage.ts";
-import { microsToDecimal } from "../../domain/meter/quantity.ts";
-import { percentChange, percentOf, reportStack } from "../../domain/meter/usage_report.ts";
-import { isoTime } from "../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+import { type Catalogue, coloredProducts, metricOf, productOf } from "../../../domain/meter/catalogue.ts";
+import type { KeyReport } from "../../../domain/meter/key_report.ts";
+import { keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
+import { microsToDecimal } from "../../../domain/meter/quantity.ts";
+import { percentChange, percentOf, reportStack } from "../../../domain/meter/usage_report.ts";
+import { isoTime } from "../../../domain/time.ts";
+import type { ReportContext, ReportScope } from "../report_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { readMetricTotals } from "./metric_totals.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";

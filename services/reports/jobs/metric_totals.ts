@@ -1,7 +1,7 @@
 // The totals of every metric of an organization, with those of the period before, read by the reports thread.
-import type { UsageWindow } from "../../domain/meter/usage_window.ts";
-import { isoTime } from "../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
+import { isoTime } from "../../../domain/time.ts";
+import type { ReportContext, ReportScope } from "../report_context.ts";
 import { readUsageSums } from "./usage_sums.ts";
 
 const metricsMax = 100;

@@ -1,11 +1,11 @@
 // What the reports thread does for statements: finding out what to charge, and writing lines as CSV.
-import { sumWindow } from "../../db/meter/window_totals.ts";
+import { sumWindow } from "../../../db/meter/window_totals.ts";
 import {
   type BilledRow,
   findBilledOrganizations,
   findBilledSums,
   findChangedMonths,
-} from "../../db/operator/statement_sums.ts";
+} from "../../../db/operator/statement_sums.ts";
 import {
   encodeStatementLines,
   findPartEnd,
@@ -18,17 +18,17 @@ import {
   type StatementLineRow,
   type StatementProgress,
   type StatementTotalRow,
-} from "../../db/operator/statements.ts";
-import { csvLine } from "../../domain/csv.ts";
+} from "../../../db/operator/statements.ts";
+import { csvLine } from "../../../domain/csv.ts";
 import {
   statementBatchLinesMax,
   statementStepLinesMax,
   statementStepSeriesMax,
   statementTotalsMax,
-} from "../../domain/limits.ts";
-import { microsToDecimal, sumMicros, sumParts } from "../../domain/meter/quantity.ts";
-import { invalidCursorError, readPage } from "../pages.ts";
-import { type OperatorReportScope, type ReportContext, ReportText } from "../reports/report_context.ts";
+} from "../../../domain/limits.ts";
+import { microsToDecimal, sumMicros, sumParts } from "../../../domain/meter/quantity.ts";
+import { invalidCursorError, readPage } from "../../pages.ts";
+import { type OperatorReportScope, type ReportContext, ReportText } from "../report_context.ts";
 
 /** The next lines of a statement. */
 export interface StatementStep {

@@ -4,11 +4,11 @@ import {
   findUnknownCells,
   type LimitCell,
   type MissingSums,
-} from "../../db/meter/limit_counters.ts";
-import { type LimitScopeRow, sumLimit } from "../../db/meter/limit_sums.ts";
-import { limitWindow } from "../../domain/meter/limit_window.ts";
-import type { SumParts } from "../../domain/meter/quantity.ts";
-import { pauseAfterSlices, type ReportContext, type ReportScope } from "../reports/report_context.ts";
+} from "../../../db/meter/limit_counters.ts";
+import { type LimitScopeRow, sumLimit } from "../../../db/meter/limit_sums.ts";
+import { limitWindow } from "../../../domain/meter/limit_window.ts";
+import type { SumParts } from "../../../domain/meter/quantity.ts";
+import { pauseAfterSlices, type ReportContext, type ReportScope } from "../report_context.ts";
 
 /** Counters of one organization. */
 export interface LimitCells {

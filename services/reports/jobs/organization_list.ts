@@ -1,17 +1,17 @@
 // A page of organizations, read by the reports thread: there may be 100,000.
 import { Buffer } from "node:buffer";
-import { parseLimits } from "../../db/meter/limit_rows.ts";
+import { parseLimits } from "../../../db/meter/limit_rows.ts";
 import {
   findOperatedOrganizations,
   type OperatedOrganizationRow,
   type OrganizationPosition,
   type OrganizationQuery,
-} from "../../db/operator/organizations.ts";
-import type { OperatedOrganization } from "../../domain/operator/organization.ts";
-import { eachNumber } from "../../domain/operator/plan.ts";
-import { isoTime } from "../../domain/time.ts";
-import { invalidCursorError, type PageInput, readPage } from "../pages.ts";
-import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
+} from "../../../db/operator/organizations.ts";
+import type { OperatedOrganization } from "../../../domain/operator/organization.ts";
+import { eachNumber } from "../../../domain/operator/plan.ts";
+import { isoTime } from "../../../domain/time.ts";
+import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
+import type { OperatorReportScope, ReportContext } from "../report_context.ts";
 
 /** Which organizations, and in which order. */
 export type OrganizationFilter = Omit<OrganizationQuery, "limit" | "after">;

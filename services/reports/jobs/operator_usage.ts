@@ -1,9 +1,9 @@
 // The numbers of the console's usage page, read by the reports thread: the report of all organizations.
-import { usagePageChoicesMax } from "../../domain/limits.ts";
-import { listUsedProducts } from "../../db/meter/catalogue.ts";
-import { readCatalogue } from "../meter/catalogue.ts";
-import { readUsageReport, type UsageReportQuery } from "../meter/usage_report.ts";
-import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
+import { usagePageChoicesMax } from "../../../domain/limits.ts";
+import { listUsedProducts } from "../../../db/meter/catalogue.ts";
+import { readCatalogue } from "./catalogue.ts";
+import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
+import type { OperatorReportScope, ReportContext } from "../report_context.ts";
 
 /** What the page requests. */
 export type OperatorUsageQuery = Pick<UsageReportQuery, "unit" | "timezone" | "pages"> & {

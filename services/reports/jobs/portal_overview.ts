@@ -1,9 +1,9 @@
 // The numbers of the portal's overview, read by the reports thread.
-import { findMembersWithoutTwoStep } from "../db/overview.ts";
-import type { ApiKeyScope } from "../db/api_keys.ts";
+import { findMembersWithoutTwoStep } from "../../../db/overview.ts";
+import type { ApiKeyScope } from "../../../db/api_keys.ts";
 import { readKeyList } from "./api_key_list.ts";
-import { readUsageReport, type UsageReportQuery } from "./meter/usage_report.ts";
-import type { ReportContext, ReportScope } from "./reports/report_context.ts";
+import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
+import type { ReportContext, ReportScope } from "../report_context.ts";
 
 const namedMax = 3;
 

@@ -1,7 +1,7 @@
 // The list of keys, read by the reports thread: an organization may have 10,000 active keys, and any number of others.
-import { findApiKeysById, findListedKeys } from "../db/api_key_list.ts";
-import type { ApiKeyRow, ApiKeyScope } from "../db/api_keys.ts";
-import { findEffectiveNumber } from "../db/organization/plan_numbers.ts";
+import { findApiKeysById, findListedKeys } from "../../../db/api_key_list.ts";
+import type { ApiKeyRow, ApiKeyScope } from "../../../db/api_keys.ts";
+import { findEffectiveNumber } from "../../../db/organization/plan_numbers.ts";
 import {
   isInState,
   isUnused,
@@ -17,10 +17,10 @@ import {
   sortLines,
   toLines,
   unusedKeysRevokedMax,
-} from "../domain/key_list.ts";
-import type { KeyUsage } from "../domain/meter/key_usage.ts";
-import { readKeyUsage } from "./meter/key_usage.ts";
-import type { ReportContext, ReportScope } from "./reports/report_context.ts";
+} from "../../../domain/key_list.ts";
+import type { KeyUsage } from "../../../domain/meter/key_usage.ts";
+import { readKeyUsage } from "./key_usage.ts";
+import type { ReportContext, ReportScope } from "../report_context.ts";
 
 /** Which keys. */
 export interface KeyListQuery {

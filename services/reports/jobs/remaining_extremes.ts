@@ -1,6 +1,6 @@
 // Finds the minimum and maximum that remain when a record is voided. The reports thread does it, because 15 minutes may have
 // any number of records.
-import { endOfScan, type UsageRecordPosition } from "../../db/meter/usage_records.ts";
+import { endOfScan, type UsageRecordPosition } from "../../../db/meter/usage_records.ts";
 import {
   type CountedExtremes,
   type Extreme,
@@ -11,9 +11,9 @@ import {
   type RemainingExtremes,
   unknownMaximum,
   unknownMinimum,
-} from "../../db/meter/usage_voids.ts";
-import { rollupQuarterMs, usageRecordScanMax } from "../../domain/limits.ts";
-import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+} from "../../../db/meter/usage_voids.ts";
+import { rollupQuarterMs, usageRecordScanMax } from "../../../domain/limits.ts";
+import type { ReportContext, ReportScope } from "../report_context.ts";
 
 /** The record to be voided. */
 export type VoidedRecord = ReportScope & { readonly seq: number };

@@ -3,14 +3,18 @@ import assert from "node:assert/strict";
 import {
   organizationLimitsBelowUse,
   planLimitsBelowUse,
-} from "../../../services/operator/limits_below_use.ts";
-import type { LimitMode, LimitPeriod } from "../../../domain/meter/usage_limit.ts";
-import { limitsBelowUseShownMax, limitsBelowUseStepMax, usageStepSeriesMax } from "../../../domain/limits.ts";
-import type { TestApp } from "../../support/app/app.ts";
-import { asOperator } from "../../support/operators/operator_api.ts";
-import { commandLineActor, newOperatorToken } from "../../support/operators/operators.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
-import { newPerson, run } from "../../support/people/world.ts";
+} from "../../../../services/operator/limits_below_use.ts";
+import type { LimitMode, LimitPeriod } from "../../../../domain/meter/usage_limit.ts";
+import {
+  limitsBelowUseShownMax,
+  limitsBelowUseStepMax,
+  usageStepSeriesMax,
+} from "../../../../domain/limits.ts";
+import type { TestApp } from "../../../support/app/app.ts";
+import { asOperator } from "../../../support/operators/operator_api.ts";
+import { commandLineActor, newOperatorToken } from "../../../support/operators/operators.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { newPerson, run } from "../../../support/people/world.ts";
 
 const hourMs = 3_600_000;
 const limit = (

@@ -1,15 +1,15 @@
 // Writes the audit log as CSV, on the reports thread.
-import { type AuditEventRow, type AuditQuery, findAuditEvents } from "../db/audit.ts";
-import type { AuditEvent } from "../domain/audit.ts";
-import { csvLine } from "../domain/csv.ts";
-import { auditStepEventsMax } from "../domain/limits.ts";
-import { isoTime } from "../domain/time.ts";
+import { type AuditEventRow, type AuditQuery, findAuditEvents } from "../../../db/audit.ts";
+import type { AuditEvent } from "../../../domain/audit.ts";
+import { csvLine } from "../../../domain/csv.ts";
+import { auditStepEventsMax } from "../../../domain/limits.ts";
+import { isoTime } from "../../../domain/time.ts";
 import {
   type OperatorReportScope,
   type ReportContext,
   type ReportScope,
   ReportText,
-} from "./reports/report_context.ts";
+} from "../report_context.ts";
 
 const columns = [
   "at",

@@ -1,10 +1,10 @@
 // The numbers of the usage page, read by the reports thread: the report, choices for the filters and the latest records.
-import { listUsageKeys, listUsageNames, type UsageFilter } from "../../db/meter/usage_sums.ts";
-import { usagePageChoicesMax } from "../../domain/limits.ts";
-import { keyUsagePeriod } from "../../domain/meter/key_usage.ts";
-import { microsToNumber } from "../../domain/meter/quantity.ts";
-import { isoTime } from "../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+import { listUsageKeys, listUsageNames, type UsageFilter } from "../../../db/meter/usage_sums.ts";
+import { usagePageChoicesMax } from "../../../domain/limits.ts";
+import { keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
+import { microsToNumber } from "../../../domain/meter/quantity.ts";
+import { isoTime } from "../../../domain/time.ts";
+import type { ReportContext, ReportScope } from "../report_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageReport, type ReportStack, type UsageReportQuery } from "./usage_report.ts";

@@ -1,5 +1,5 @@
 // Sums of usage by window and group, added up from rollups by the reports thread.
-import { findCurrentKeys } from "../../db/api_keys.ts";
+import { findCurrentKeys } from "../../../db/api_keys.ts";
 import {
   countSeries,
   findMeteredOrganizations,
@@ -12,14 +12,14 @@ import {
   sumRollups,
   type UsageFilter,
   type UsageGroup,
-} from "../../db/meter/usage_sums.ts";
-import { unknownMaximum, unknownMinimum } from "../../db/meter/usage_voids.ts";
-import { AppError } from "../../domain/errors.ts";
-import { usageOrganizationsPerReadMax, usageSumRowsMax } from "../../domain/limits.ts";
-import { rollupUnits } from "../../domain/meter/rollup_unit.ts";
-import { type UsageRange, usageRange, type UsageRangeInput } from "../../domain/meter/usage_window.ts";
-import { isoTimeIn } from "../../domain/time.ts";
-import type { OperatorReportScope, ReportContext, ReportScope } from "../reports/report_context.ts";
+} from "../../../db/meter/usage_sums.ts";
+import { unknownMaximum, unknownMinimum } from "../../../db/meter/usage_voids.ts";
+import { AppError } from "../../../domain/errors.ts";
+import { usageOrganizationsPerReadMax, usageSumRowsMax } from "../../../domain/limits.ts";
+import { rollupUnits } from "../../../domain/meter/rollup_unit.ts";
+import { type UsageRange, usageRange, type UsageRangeInput } from "../../../domain/meter/usage_window.ts";
+import { isoTimeIn } from "../../../domain/time.ts";
+import type { OperatorReportScope, ReportContext, ReportScope } from "../report_context.ts";
 import { type UsageStep, usageSteps } from "./usage_steps.ts";
 
 /** Lineages of keys whose current key one step looks up. */

@@ -1,15 +1,15 @@
 // The names, units and colors of what an organization uses, read by the reports thread.
-import type { DatabaseReader } from "../../db/engine/database.ts";
-import { findOldestProduct, findProductsByAge, listUsedProducts } from "../../db/meter/catalogue.ts";
-import { productsMax } from "../../domain/limits.ts";
+import type { DatabaseReader } from "../../../db/engine/database.ts";
+import { findOldestProduct, findProductsByAge, listUsedProducts } from "../../../db/meter/catalogue.ts";
+import { productsMax } from "../../../domain/limits.ts";
 import {
   type Catalogue,
   catalogueOf,
   type ExampleUsage,
   seriesColors,
-} from "../../domain/meter/catalogue.ts";
-import { productMetrics } from "../../db/operator/products.ts";
-import type { ReportContext } from "../reports/report_context.ts";
+} from "../../../domain/meter/catalogue.ts";
+import { productMetrics } from "../../../db/operator/products.ts";
+import type { ReportContext } from "../report_context.ts";
 
 /** @returns The first metric of the operator's oldest product, because others may be rejected; made-up names without products. */
 export async function readExampleUsage(

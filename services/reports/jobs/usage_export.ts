@@ -1,10 +1,10 @@
 // Usage sums as JSON and as CSV, written by the reports thread while they are added up.
-import type { UsageGroup } from "../../db/meter/usage_sums.ts";
-import { csvLine } from "../../domain/csv.ts";
-import { usageSumRowsMax } from "../../domain/limits.ts";
-import { microsToDecimal, microsToNumber } from "../../domain/meter/quantity.ts";
-import { isoTimeIn } from "../../domain/time.ts";
-import { type ReportContext, ReportText } from "../reports/report_context.ts";
+import type { UsageGroup } from "../../../db/meter/usage_sums.ts";
+import { csvLine } from "../../../domain/csv.ts";
+import { usageSumRowsMax } from "../../../domain/limits.ts";
+import { microsToDecimal, microsToNumber } from "../../../domain/meter/quantity.ts";
+import { isoTimeIn } from "../../../domain/time.ts";
+import { type ReportContext, ReportText } from "../report_context.ts";
 import {
   streamUsageSums,
   tooManySumsError,

@@ -1,8 +1,8 @@
 // Divides a usage report into steps of some milliseconds, between which other reports run.
-import type { MeteredOrganization, PositionedPiece, UsageGroup } from "../../db/meter/usage_sums.ts";
-import { usageStepRollupsMax, usageStepRowsMax, usageStepSeriesMax } from "../../domain/limits.ts";
-import { rollupNumber, rollupPieces, rollupStart } from "../../domain/meter/rollup_unit.ts";
-import type { UsageWindow } from "../../domain/meter/usage_window.ts";
+import type { MeteredOrganization, PositionedPiece, UsageGroup } from "../../../db/meter/usage_sums.ts";
+import { usageStepRollupsMax, usageStepRowsMax, usageStepSeriesMax } from "../../../domain/limits.ts";
+import { rollupNumber, rollupPieces, rollupStart } from "../../../domain/meter/rollup_unit.ts";
+import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 
 /** What one step adds up. */
 export interface UsageStep {

@@ -1,5 +1,5 @@
 // A page of operators' list of usage records, read on the reports thread.
-import type { UsageFilter } from "../../db/meter/usage_sums.ts";
+import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
 import {
   findLastUsageRecord,
   findOrganizationsWith,
@@ -9,17 +9,12 @@ import {
   type OrganizationUsageRecord,
   scanAllUsageRecords,
   type UsageRecordPosition,
-} from "../../db/meter/usage_records.ts";
-import { usageRecordScanMax } from "../../domain/limits.ts";
-import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
-import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
-import {
-  findUsageRecordRows,
-  newestPosition,
-  startOf,
-  type UsageRecordQuery,
-} from "../meter/usage_record_list.ts";
-import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
+} from "../../../db/meter/usage_records.ts";
+import { usageRecordScanMax } from "../../../domain/limits.ts";
+import { toUsageRecord, type UsageRecord } from "../../../domain/meter/usage_record.ts";
+import { createUsageRecordIds, type UsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
+import { findUsageRecordRows, newestPosition, startOf, type UsageRecordQuery } from "./usage_record_list.ts";
+import type { OperatorReportScope, ReportContext } from "../report_context.ts";
 
 /** A record as operators see it. */
 export interface OperatorUsageRecord extends UsageRecord {

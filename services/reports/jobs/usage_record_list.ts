@@ -1,7 +1,7 @@
 // A page of usage records, read by the reports thread: of very many records few may match a filter.
-import { idempotencyKeyHash, toUsageRecord } from "../../domain/meter/usage_record.ts";
-import type { DatabaseReader } from "../../db/engine/database.ts";
-import type { UsageFilter } from "../../db/meter/usage_sums.ts";
+import { idempotencyKeyHash, toUsageRecord } from "../../../domain/meter/usage_record.ts";
+import type { DatabaseReader } from "../../../db/engine/database.ts";
+import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
 import {
   endOfScan,
   findRecordIdKey,
@@ -14,11 +14,11 @@ import {
   type UsageRecordPosition,
   type UsageRecordScan,
   type UsageRecordStatus,
-} from "../../db/meter/usage_records.ts";
-import { validationError } from "../../domain/errors.ts";
-import { usageRecordScanMax } from "../../domain/limits.ts";
-import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
-import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+} from "../../../db/meter/usage_records.ts";
+import { validationError } from "../../../domain/errors.ts";
+import { usageRecordScanMax } from "../../../domain/limits.ts";
+import { createUsageRecordIds, type UsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
+import type { ReportContext, ReportScope } from "../report_context.ts";
 
 /** Which records to list. Times in milliseconds since 1970: `from` is included, `to` is not. */
 export interface UsageRecordQuery extends UsageFilter {

@@ -1,8 +1,8 @@
 // The portal's list of records with the choices of its filters, read by the reports thread.
-import { listUsageKeys, listUsageNames } from "../../db/meter/usage_sums.ts";
-import { AppError } from "../../domain/errors.ts";
-import { usagePageChoicesMax } from "../../domain/limits.ts";
-import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+import { listUsageKeys, listUsageNames } from "../../../db/meter/usage_sums.ts";
+import { AppError } from "../../../domain/errors.ts";
+import { usagePageChoicesMax } from "../../../domain/limits.ts";
+import type { ReportContext, ReportScope } from "../report_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { withDistinctNames } from "./usage_overview.ts";
 import { readUsageRecordPage, type UsageRecordQuery } from "./usage_record_list.ts";

@@ -1,8 +1,8 @@
 // The usage of keys in the last 30 days, read by the reports thread: each by its main metric.
-import { type KeyUsage, keyUsagePeriod } from "../../domain/meter/key_usage.ts";
-import { metricOf } from "../../domain/meter/catalogue.ts";
-import { isoTime } from "../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+import { type KeyUsage, keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
+import { metricOf } from "../../../domain/meter/catalogue.ts";
+import { isoTime } from "../../../domain/time.ts";
+import type { ReportContext, ReportScope } from "../report_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { streamUsageSums } from "./usage_sums.ts";
 

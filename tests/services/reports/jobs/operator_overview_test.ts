@@ -1,10 +1,10 @@
 // The operator's overview, on both kinds of database.
 import assert from "node:assert/strict";
-import { overviewKeptMs } from "../../../domain/limits.ts";
-import { createTestKey, type TestApp } from "../../support/app/app.ts";
-import { onEveryDatabase } from "../../support/meter/usage.ts";
-import { run } from "../../support/people/world.ts";
-import { testReader } from "../../support/app/reports.ts";
+import { overviewKeptMs } from "../../../../domain/limits.ts";
+import { createTestKey, type TestApp } from "../../../support/app/app.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
+import { testReader } from "../../../support/app/reports.ts";
 
 const hourMs = 3_600_000;
 

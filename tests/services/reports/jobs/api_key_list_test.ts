@@ -1,13 +1,18 @@
 // The list of an organization's keys, and revoking those that are not used any more.
 import assert from "node:assert/strict";
-import { sql } from "../../db/engine/database.ts";
-import { keyListPageItems, type KeyOrder, type KeyState, listedKeysMax } from "../../domain/key_list.ts";
-import type { KeyListQuery } from "../../services/api_key_list.ts";
-import { createTestKey, type TestApp, testApp, type TestPerson } from "../support/app/app.ts";
-import { membersOf } from "../../services/reports/report_reader.ts";
-import { onEveryDatabase, recordOne } from "../support/meter/usage.ts";
-import { run } from "../support/people/world.ts";
-import { testReader } from "../support/app/reports.ts";
+import { sql } from "../../../../db/engine/database.ts";
+import {
+  keyListPageItems,
+  type KeyOrder,
+  type KeyState,
+  listedKeysMax,
+} from "../../../../domain/key_list.ts";
+import type { KeyListQuery } from "../../../../services/reports/jobs/api_key_list.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { membersOf } from "../../../../services/reports/report_reader.ts";
+import { onEveryDatabase, recordOne } from "../../../support/meter/usage.ts";
+import { run } from "../../../support/people/world.ts";
+import { testReader } from "../../../support/app/reports.ts";
 
 const dayMs = 86_400_000;
 

@@ -10,22 +10,27 @@ import {
   type SeriesSumRow,
   type SignedWindow,
   sumSeries,
-} from "../../db/operator/overview.ts";
-import { findReachedLimits, type ReachedLimit } from "../../db/operator/reached_limits.ts";
-import type { DatabaseReader } from "../../db/engine/database.ts";
+} from "../../../db/operator/overview.ts";
+import { findReachedLimits, type ReachedLimit } from "../../../db/operator/reached_limits.ts";
+import type { DatabaseReader } from "../../../db/engine/database.ts";
 import {
   apiKeyUsedIntervalMs,
   overviewKeptMs,
   overviewSeriesMax,
   rollupQuarterMs,
-} from "../../domain/limits.ts";
-import { microsToDecimal, sumMicros } from "../../domain/meter/quantity.ts";
-import { rollupNumber, rollupStart } from "../../domain/meter/rollup_unit.ts";
-import { type Catalogue, coloredProducts } from "../../domain/meter/catalogue.ts";
-import { percentChange, percentOf, reportStack, type UsageStack } from "../../domain/meter/usage_report.ts";
-import type { UsageWindow } from "../../domain/meter/usage_window.ts";
-import { readCatalogue } from "../meter/catalogue.ts";
-import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
+} from "../../../domain/limits.ts";
+import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
+import { rollupNumber, rollupStart } from "../../../domain/meter/rollup_unit.ts";
+import { type Catalogue, coloredProducts } from "../../../domain/meter/catalogue.ts";
+import {
+  percentChange,
+  percentOf,
+  reportStack,
+  type UsageStack,
+} from "../../../domain/meter/usage_report.ts";
+import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
+import { readCatalogue } from "./catalogue.ts";
+import type { OperatorReportScope, ReportContext } from "../report_context.ts";
 
 const dayMs = 86_400_000;
 const topCustomersMax = 10;
