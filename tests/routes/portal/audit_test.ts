@@ -96,12 +96,16 @@ testApp("filters and pages are in the address, and the CSV file has the same ent
   const some = await auditPage(test, ada.cookie, query);
   assert.match(some.html, /<bdi>[^<]* · [^<]* · from 2026-11-21 · to 2026-11-21<\/bdi>/);
   assert.deepEqual(some.whats, Array.from({ length: 20 }, (_, n) => `Created the key Key ${39 - 2 * n}`));
+  assert.match(some.html, /<option value="api_key\.created" selected/);
+  assert.match(some.html, new RegExp(`<option value="${eve.userId}" selected`));
   const file = await (await test.send(some.link("Download CSV") ?? "", { cookie: ada.cookie })).text();
   assert.deepEqual(
     file.split("\r\n").slice(1, -1).map((line) => `Created the key ${line.split(",")[4]}`),
     some.whats,
   );
-  assert.deepEqual((await auditPage(test, ada.cookie, { ...query, from: "2026-11-22", to: "" })).whats, []);
+  const none = await auditPage(test, ada.cookie, { ...query, from: "2026-11-22", to: "" });
+  assert.deepEqual([none.whats, none.link(auditWords.clearFilters)], [[], "/portal/audit"]);
+  assert.match(none.html, inPage(auditWords.noMatches));
   assert.equal(some.link("Clear filters"), "/portal/audit");
   const day = await auditPage(test, ada.cookie, { from: "2026-11-22" });
   assert.deepEqual(day.whats, ["Created the key The day after"]);

@@ -52,16 +52,18 @@ export interface FilledPortal {
  * Fills an app whose clock is at or before its start, and moves its clock to November 20, 2026.
  *
  * @param test With {@linkcode unlimited}.
- * @param options `days`: for how many days there is usage, 61 by default; a test needs fewer.
+ * @param options `days`: for how many days there is usage, 61 by default; a test needs fewer. `named`: changes the names that people
+ *   see.
  */
 export async function fillPortal(
   test: TestApp,
-  { days = 61 }: { days?: number } = {},
+  { days = 61, named = (name) => name }: { days?: number; named?: (name: string) => string } = {},
 ): Promise<FilledPortal> {
   moveTo(test, at("2025-11-24T09:12:00"));
   const { fullToken } = await newOperatorToken(test);
   const story: Story = {
     test,
+    named,
     operatorToken: fullToken,
     people: new Map(),
     keys: new Map(),
@@ -174,9 +176,12 @@ const events: readonly (readonly [time: string, act: (story: Story) => Promise<u
 
 const app = { by: "Grace Hopper", permissions: ["usage:write"] };
 
-async function addCatalogue({ test, operatorToken }: Story): Promise<void> {
+async function addCatalogue({ test, operatorToken, named }: Story): Promise<void> {
+  const metricsNamed = Object.fromEntries(
+    Object.entries(metrics).map(([slug, metric]) => [slug, { ...metric, name: named(metric.name) }]),
+  );
   for (const { slug, name, metrics: names } of catalogue) {
-    const json = { slug, name, metrics: names.map((metric) => metrics[metric]) };
+    const json = { slug, name: named(name), metrics: names.map((metric) => metricsNamed[metric]) };
     await ok(test, "/api/operator/products", { apiKey: operatorToken, json });
     // Their order decides their colors.
     test.advance(1_000);
@@ -190,18 +195,20 @@ async function foundCompany(story: Story): Promise<void> {
   story.secret = (await turnOnTwoStep(test, ada.cookie)).secret;
   await as(story, "Ada Lovelace", `/api/portal/organizations/${ada.organizationId}`, {
     method: "PATCH",
-    json: { name: "Northwind Maps" },
+    json: { name: story.named("Northwind Maps") },
   });
   const { plan } = await ok(test, "/api/operator/plans", {
     apiKey: operatorToken,
-    json: { name: "Growth", limits },
+    json: { name: story.named("Growth"), limits },
   });
   await ok(test, `/api/operator/organizations/${ada.organizationId}`, {
     method: "PATCH",
     apiKey: operatorToken,
     json: { planId: plan.id, externalId: "cus_8841" },
   });
-  await as(story, "Ada Lovelace", "/api/portal/organizations", { json: { name: "Ada’s experiments" } });
+  await as(story, "Ada Lovelace", "/api/portal/organizations", {
+    json: { name: story.named("Ada’s experiments") },
+  });
 }
 
 const limits = [
@@ -296,9 +303,9 @@ async function reachLimits(story: Story): Promise<void> {
 }
 
 /** Adds other customers of the operator, one of them suspended, and one that Ada administers too. */
-async function addCustomers({ test, operatorToken: apiKey, people }: Story): Promise<void> {
+async function addCustomers({ test, operatorToken: apiKey, people, named }: Story): Promise<void> {
   for (const [index, name] of customers.entries()) {
-    const json = { name, externalId: `cus_${9001 + index}` };
+    const json = { name: named(name), externalId: `cus_${9001 + index}` };
     const { organization: { id } } = await ok(test, "/api/operator/organizations", { apiKey, json });
     const records = catalogue.slice(0, 1 + index % 5).flatMap(({ slug }, product) =>
       Array.from({ length: 40 }, (_, day) => ({

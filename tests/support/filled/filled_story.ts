@@ -21,6 +21,8 @@ type Person = Pick<TestPerson, "userId" | "organizationId">;
 /** An app at some time, and those who are in it by then. */
 export interface Story {
   readonly test: TestApp;
+  /** Changes the names that people see. */
+  readonly named: (name: string) => string;
   readonly operatorToken: string;
   readonly people: Map<string, Person>;
   readonly keys: Map<string, Key>;
@@ -35,7 +37,9 @@ export async function createKey(
   name: string,
   { by = "Ada Lovelace", ...more }: { by?: string; permissions?: readonly string[]; expiresAt?: string } = {},
 ): Promise<Key> {
-  const { apiKey, fullKey } = await as(story, by, "/api/portal/api-keys", { json: { name, ...more } });
+  const { apiKey, fullKey } = await as(story, by, "/api/portal/api-keys", {
+    json: { name: story.named(name), ...more },
+  });
   const key = { id: apiKey.id, fullKey };
   story.keys.set(name, key);
   return key;
@@ -71,12 +75,12 @@ export async function invite(story: Story, email: string, role: Role): Promise<v
 
 /** Creates an account with a confirmed address. */
 export async function signUp(
-  { test, people }: Story,
+  { test, people, named }: Story,
   name: string,
   by: { email: string } | { invitationToken: string },
 ): Promise<TestPerson> {
   const response = await test.send("/api/auth/sign-up", {
-    json: { name, password: testPassword, ...by },
+    json: { name: named(name), password: testPassword, ...by },
     peerAddress: `10.3.0.${people.size + 1}`,
   });
   const body = await response.json();

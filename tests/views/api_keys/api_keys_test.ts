@@ -1,89 +1,95 @@
-// The list of API keys with statuses and actions, and the page of a new key.
+// The list of API keys, with statuses, actions and addresses.
 import assert from "node:assert/strict";
-import { apiKeysPage } from "../../../views/api_keys/api_keys.tsx";
-import { createdKeyPage } from "../../../views/api_keys/new_api_key.tsx";
-import { apiKeyWords } from "../../support/portal/words/api_keys.ts";
-import { inPage } from "../../support/portal/words/sign_in.ts";
-import { apiKeysProps, createdKeyProps } from "../api_keys_sample.ts";
-import { portalFrame } from "../sample.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
+import { recordAll } from "../../support/meter/usage.ts";
+import { newOperatorToken } from "../../support/operators/operators.ts";
+import { joinedPerson } from "../../support/people/people.ts";
+import { newKeys } from "../../support/people/world.ts";
+import { openPage } from "../../support/portal/pages.ts";
 
-const props = apiKeysProps("Production", portalFrame("Production"));
+const path = "/portal/api-keys";
+const dayMs = 24 * 3_600_000;
 
-Deno.test("createdKeyPage() shows a new key with an example command, and says that it is shown only once", async () => {
-  const html = String(await createdKeyPage(createdKeyProps("Production", portalFrame("Production"))));
-  assert.match(html, /<code id="new-key" class="pick">service_live_1<\/code>/);
-  assert.match(html, /curl https:\/\/auth\.example\.com\/api\/v1\/usage/);
-  assert.match(html, /Authorization: Bearer service_live_1&quot;/);
-  assert.match(html, inPage(apiKeyWords.shownOnce));
-  assert.match(
-    html,
-    new RegExp(
-      `${apiKeyWords.oldKeyUntil} <time datetime="2026-11-22T14:05:11\\.000Z"[^>]*>in 24 hours</time>`,
-    ),
-  );
-});
+async function listOf(test: TestApp, person: TestPerson, query = ""): Promise<string> {
+  return (await openPage(test, path + query, { person })).html.replaceAll("&amp;", "&");
+}
 
-Deno.test("apiKeysPage() says when keys were used, expire and ended, in the table and on cards", async () => {
-  const html = String(await apiKeysPage(props));
+const send = (test: TestApp, { cookie }: TestPerson, route: string, json: unknown = {}) => {
+  const [method = "", rest = ""] = route.split(" ");
+  return test.send(`/api/portal/api-keys/${rest}`, { method, cookie, json });
+};
+
+testApp("the list says when keys were used, expire and ended, in the table and on cards", async (test) => {
+  const ada = await test.signUp();
+  const used = await createTestKey(test, ada, { name: "Used" });
+  await recordAll(test, {
+    apiKey: used.fullKey,
+    records: [{ productSlug: "tiles", metric: "requests", quantity: 1 }],
+  });
+  const expiresAt = new Date(test.now() + 6 * dayMs).toISOString();
+  await createTestKey(test, ada, { name: "Expiring", expiresAt });
+  const revoked = await createTestKey(test, ada, { name: "Revoked" });
+  await createTestKey(test, ada, { name: "Expired", expiresAt: new Date(test.now() + 60_000).toISOString() });
+  await send(test, ada, `DELETE ${revoked.id}`);
+  const expireOldAt = new Date(test.now() + dayMs).toISOString();
+  await send(test, ada, `POST ${used.id}/rotate`, { expireOldAt });
+  test.advance(120_000);
+  const html = await listOf(test, ada);
   assert.match(html, /title="Nov 21, 2026, 14:03:11 UTC"><span class="on-card">Used 2 minutes ago</);
-  assert.match(html, /<span class="badge soon"><span class="on-card">Expires <\/span><time[^>]*>in 6 days</);
-  assert.match(html, /Old key stops <time[^>]*>in 24 hours</);
+  assert.match(html, /<span class="badge soon"><span class="on-card">Expires <\/span><time[^>]*>in 5 days</);
+  assert.match(html, /Old key stops <time[^>]*>in 23 hours</);
   assert.match(html, /<span class="on-card">Never used<\/span>/);
-  const [line] = props.lines;
-  if (line === undefined || props.list === null) throw new Error("There is no list.");
-  const ended = String(
-    await apiKeysPage({
-      ...props,
-      lines: [
-        { ...line, status: "revoked", revokedAt: "2026-08-24T00:00:00.000Z" },
-        { ...line, status: "expired", expiresAt: "2026-10-04T00:00:00.000Z" },
-      ],
-      list: { ...props.list, state: "inactive" },
-    }),
-  );
-  assert.match(ended, /Revoked <time[^>]*>Aug 24</);
-  assert.match(ended, /Expired <time[^>]*>Oct 4</);
+  const ended = await listOf(test, ada, "?status=inactive");
+  assert.match(ended, /Revoked <time[^>]*>/);
+  assert.match(ended, /Expired <time[^>]*>/);
   assert.doesNotMatch(ended, /row-menu/);
 });
 
-Deno.test("apiKeysPage() has one menu of actions for each line, and escapes their ids", async () => {
-  const html = String(await apiKeysPage({ ...props, seesAll: false }));
-  assert.equal(html.match(/<details class="menu row-menu end" name="menu">/g)?.length, props.lines.length);
-  const ids = [...html.matchAll(/href="\/portal\/api-keys\/(key_[^"]+)"/g)].map(([, path]) => path);
-  assert.deepEqual(ids.slice(0, 5), ["key_1", "key_1", "key_1/edit", "key_1/rotate", "key_1/revoke"]);
-  assert.ok(ids.includes("key_2%2FProduction/revoke"));
-  assert.ok(!ids.includes("key_1/budget"));
-  assert.match(String(await apiKeysPage(props)), /key_1\/budget/);
+testApp("each line has one menu of actions, and only managers may set budgets", async (test) => {
+  const ada = await test.signUp();
+  const member = await joinedPerson(test, ada, "MEMBER");
+  const { id } = await createTestKey(test, member);
+  await createTestKey(test, ada);
+  const html = await listOf(test, ada);
+  assert.equal(html.match(/<details class="menu row-menu end" name="menu">/g)?.length, 2);
+  const actionsOf = (list: string) =>
+    [...list.matchAll(new RegExp(`href="${path}/${id}/(\\w+)"`, "g"))].map(([, action]) => action);
+  assert.deepEqual(actionsOf(html), ["edit", "budget", "rotate", "revoke"]);
+  assert.deepEqual(actionsOf(await listOf(test, member)), ["edit", "rotate", "revoke"]);
 });
 
-Deno.test("apiKeysPage() keeps the other choices in its links", async () => {
-  const html = String(await apiKeysPage(props)).replaceAll("&amp;", "&");
+testApp("the links of the list keep its other choices", async (test) => {
+  const ada = await test.signUp();
+  await newKeys(test, ada.organizationId, 120);
+  const html = await listOf(test, ada, "?search=Key&sort=usage&page=2");
   for (
     const address of [
-      "?status=expiring&search=Production",
-      "?search=Production&sort=name",
-      "?search=Production&sort=usage",
-      "?search=Production&sort=usage&page=3",
+      "?status=expiring&search=Key",
+      "?search=Key&sort=name",
+      "?search=Key&sort=usage",
+      "?search=Key&sort=usage&page=3",
       "?sort=usage",
     ]
-  ) assert.ok(html.includes(`href="/portal/api-keys${address}"`), address);
+  ) assert.ok(html.includes(`href="${path}${address}"`), address);
   assert.match(html, /<th[^>]* aria-sort="descending"><a href="[^"]*sort=usage">/);
   assert.match(html, /<input type="hidden" name="sort" value="usage"/);
   assert.match(html, /51–100 of 120 active keys/);
 });
 
-Deno.test("apiKeysPage() names the metric in the heading if all keys have the same", async () => {
-  const [line] = props.lines;
-  const usage = line?.usage;
-  if (!usage || usage === "unavailable") throw new Error("There is no usage.");
-  const bytes = {
-    ...usage,
-    metric: { slug: "bytes", name: "Transfer", unit: "bytes" },
-    micros: 2_000_000_000n,
+testApp("the heading names the metric if all keys have the same", async (test) => {
+  const ada = await test.signUp();
+  const { fullToken: apiKey } = await newOperatorToken(test);
+  const metrics = [{ slug: "bytes", name: "Transfer", unit: "bytes" }];
+  const product = { slug: "tiles", name: "Tiles", metrics };
+  assert.equal((await test.send("/api/operator/products", { apiKey, json: product })).status, 201);
+  const record = async (metric: string) => {
+    const { fullKey } = await createTestKey(test, ada);
+    await recordAll(test, { apiKey: fullKey, records: [{ productSlug: "tiles", metric, quantity: 2_000 }] });
   };
-  const headingOf = async (lines: typeof props.lines) =>
-    /aria-sort="descending"><a[^>]*>([^<]*), 30 days</.exec(String(await apiKeysPage({ ...props, lines })))
-      ?.[1];
-  assert.equal(await headingOf([{ ...line, usage: bytes }]), "Transfer");
-  assert.equal(await headingOf([{ ...line, usage: bytes }, line]), "Usage");
+  const heading = async () =>
+    /<th[^>]*><a[^>]*>([^<]*), 30 days</.exec(await listOf(test, ada, "?sort=usage"))?.[1];
+  await record("bytes");
+  assert.equal(await heading(), "Transfer");
+  await record("requests");
+  assert.equal(await heading(), "Usage");
 });

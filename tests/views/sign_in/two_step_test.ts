@@ -1,23 +1,22 @@
-// The pages of two-step sign-in and passkeys: secrets shown once, a readable QR code, forms with the right keyboards.
+// The pages of two-step sign-in: a readable QR code, secrets shown once, and the right keyboards.
 import assert from "node:assert/strict";
 import { qrCodeSvg } from "../../../views/sign_in/qr_code.ts";
-import { secondStepPage } from "../../../views/sign_in/second_step.tsx";
-import { twoStepPage } from "../../../views/sign_in/two_step.tsx";
-import { twoStepPages } from "../two_step_sample.ts";
-import { gateFrame, portalFrame } from "../sample.ts";
+import { cookieOf, type SendOptions, type TestApp, testApp, testPassword } from "../../support/app/app.ts";
+import { run } from "../../support/people/world.ts";
+import { addPasskey, twoStepPerson } from "../../support/people/second_step.ts";
 import { inPage, signInWords } from "../../support/portal/words/sign_in.ts";
 
-const page = async (name: string, text = "Ada") =>
-  String(await twoStepPages(text, { frame: portalFrame(text), gateFrame })[name]);
-const on = {
-  frame: portalFrame("Ada"),
-  confirmedAt: "2026-11-20T14:03:11.000Z",
-  lockedAt: null,
-  recoveryCodesLeft: 10,
-  recoveryCodes: null,
-  flash: null,
-  error: null,
-};
+const twoStep = "/portal/account/two-step";
+const htmlOf = async (test: TestApp, path: string, options: SendOptions) =>
+  await (await test.send(path, options)).text();
+
+/** Enters the password. @returns The page of the second step. */
+async function secondStepPage(test: TestApp, email: string, path = "/sign-in/second-step"): Promise<string> {
+  const response = await test.send("/sign-in", {
+    form: { email, password: testPassword, return_to: "/portal/usage" },
+  });
+  return await htmlOf(test, path, { cookie: cookieOf(response) });
+}
 
 Deno.test("qrCodeSvg() is black on white, depends on the text, and has no text in its markup", () => {
   const svg = qrCodeSvg(`otpauth://totp/<script>"'&`);
@@ -32,50 +31,63 @@ Deno.test("qrCodeSvg() is black on white, depends on the text, and has no text i
   assert.ok(Math.min(...places) === 4 && Math.max(...places) === size - 5, "a white border of four modules");
 });
 
-Deno.test("secondStepPage() asks for digits, or for a recovery code with a text keyboard", async () => {
-  const code = await page("second step");
+testApp("the second step asks for digits, or for a recovery code with a text keyboard", async (test) => {
+  const { email } = await twoStepPerson(test);
+  const code = await secondStepPage(test, email, "/sign-in/second-step?return_to=/portal/usage");
   assert.match(code, /<input type="text" id="code"[^>]*autocomplete="one-time-code" inputmode="numeric"/);
-  assert.match(code, /href="\/sign-in\/second-step\?recovery=1&amp;return_to=Ada"/);
-  const recovery = await page("second step, recovery code");
+  assert.match(code, /href="\/sign-in\/second-step\?recovery=1&amp;return_to=%2Fportal%2Fusage"/);
+  const recovery = await secondStepPage(test, email, "/sign-in/second-step?recovery=1");
   assert.match(recovery, /autocomplete="off" inputmode="text"/);
   assert.match(recovery, /<input type="hidden" name="recovery" value="1"/);
 });
 
-Deno.test("secondStepPage() offers a passkey only to people who have one, hidden until the script runs", async () => {
-  const html = await page("second step");
-  assert.match(html, /<form class="passkey"[^>]* hidden[^>]*>/);
-  assert.match(html, inPage(signInWords.passkeysNeedScripts));
-  const props = {
-    frame: gateFrame,
-    email: "a@b.c",
-    hasPasskeys: false,
-    isRecovery: false,
-    values: { code: "", returnTo: null },
-  };
-  assert.doesNotMatch(String(await secondStepPage(props)), /passkey/i);
-});
+testApp(
+  "the second step offers a passkey only to people who have one, hidden until the script runs",
+  async (test) => {
+    const { email, cookie } = await twoStepPerson(test);
+    assert.doesNotMatch(await secondStepPage(test, email), /passkey/i);
+    await addPasskey(test, cookie);
+    const html = await secondStepPage(test, email);
+    assert.match(html, /<form class="passkey"[^>]* hidden[^>]*>/);
+    assert.match(html, inPage(signInWords.passkeysNeedScripts));
+  },
+);
 
-Deno.test("twoStepPage() shows recovery codes once, to copy and as a file without scripts", async () => {
-  const html = String(await twoStepPage({ ...on, recoveryCodes: ["7KQ2-MXFB-0D9T-HE4W"] }));
-  assert.match(html, inPage(signInWords.codesShownOnce));
-  assert.match(html, /data-copy="recovery-codes"/);
-  const link = /href="(data:text\/plain[^"]+)" download="gatehouse-recovery-codes.txt" hx-boost="false"/.exec(
-    html,
-  );
-  assert.match(decodeURIComponent(link?.[1] ?? ""), /\n7KQ2-MXFB-0D9T-HE4W\n$/);
-  assert.doesNotMatch(String(await twoStepPage(on)), /7KQ2|data:/);
-});
+testApp(
+  "recovery codes are shown once, to copy and as a file without scripts, with a warning when few are left",
+  async (test) => {
+    const { cookie } = await twoStepPerson(test);
+    const html = await htmlOf(test, `${twoStep}/recovery-codes`, { cookie, form: {} });
+    const [code = ""] = /[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/.exec(html) ?? [];
+    assert.match(html, inPage(signInWords.codesShownOnce));
+    assert.match(html, /data-copy="recovery-codes"/);
+    const link = /href="(data:text\/plain[^"]+)" download="gatehouse-recovery-codes.txt" hx-boost="false"/
+      .exec(html);
+    assert.ok(decodeURIComponent(link?.[1] ?? "").includes(`\n${code}\n`));
+    const few = inPage(signInWords.fewCodes);
+    for (const [left, isFew] of [[4, false], [3, true], [1, true]] as const) {
+      await run(
+        test,
+        "DELETE FROM recovery_codes WHERE code_hash NOT IN (SELECT code_hash FROM recovery_codes LIMIT ?)",
+        left,
+      );
+      const page = await htmlOf(test, twoStep, { cookie });
+      assert.equal(few.test(page), isFew, String(left));
+      assert.doesNotMatch(page, new RegExp(`${code}|data:`));
+      if (left === 1) assert.match(page, />1 code left</);
+    }
+  },
+);
 
-Deno.test("twoStepPage() warns when few recovery codes are left", async () => {
-  const few = inPage(signInWords.fewCodes);
-  assert.match(String(await twoStepPage({ ...on, recoveryCodesLeft: 3 })), few);
-  assert.doesNotMatch(String(await twoStepPage({ ...on, recoveryCodesLeft: 4 })), few);
-  assert.match(String(await twoStepPage({ ...on, recoveryCodesLeft: 1 })), />1 code left</);
-});
-
-Deno.test("the setup page has the secret as a QR code, as text and as a link", async () => {
-  const html = await page("two-step sign-in, set up");
+testApp("the setup page has the secret as a QR code, as text and as a link", async (test) => {
+  const { cookie } = await test.signUp();
+  await test.send(`${twoStep}/begin`, { cookie, form: {} });
+  const html = await htmlOf(test, `${twoStep}/set-up`, { cookie });
   assert.match(html, /<div class="qr"><svg /);
-  assert.match(html, />JBSW Y3DP EHPK 3PXP</);
-  assert.match(html, /<a href="otpauth:\/\/totp\/Ada" hx-boost="false">/);
+  const secret = /id="totp-secret"[^>]*>([A-Z2-7 ]+)</.exec(html)?.[1] ?? "";
+  assert.match(secret, /^[A-Z2-7]{4}( [A-Z2-7]{4})+$/);
+  assert.match(
+    html,
+    new RegExp(`<a href="otpauth://totp/[^"]*${secret.replaceAll(" ", "")}[^"]*" hx-boost="false">`),
+  );
 });

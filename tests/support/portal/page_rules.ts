@@ -1,0 +1,59 @@
+// Rules for every page: user text never becomes markup, nothing violates the content security policy, and screen readers can
+// use it. A page that isn't well-formed breaks the first of them while it is read.
+import assert from "node:assert/strict";
+import type { CrawledPage } from "./crawl.ts";
+import type { Element } from "./markup.ts";
+
+/** Addresses of links and files: of this app, in emails, and files without scripts. */
+const safeAddress = /^([/#?]|https?:\/\/|mailto:|otpauth:|data:text\/plain)/;
+
+/** The rules by what they promise. */
+export const pageRules: Readonly<Record<string, (page: CrawledPage) => void>> = {
+  "has no inline style, no inline script and no other images than its own": ({ html, elements }) => {
+    for (const { name, attributes } of elements) {
+      assert.ok(name !== "style" && name !== "img", name);
+      for (const key of attributes.keys()) assert.doesNotMatch(key, /^(style|on.*|hx-on.*|hx-vals)$/);
+      for (const key of ["href", "src", "action", "formaction", "hx-get"]) {
+        const address = attributes.get(key);
+        if (address !== undefined) assert.match(address, safeAddress);
+      }
+    }
+    for (const script of html.match(/<script\b[^>]*>[\s\S]*?<\/script>/g) ?? []) {
+      assert.match(script, /^<script defer(="")? src="\/static\/[^"]+"><\/script>$/);
+    }
+  },
+  "has a language, a title, one main heading and a skip link": ({ html, elements }) => {
+    assert.match(html, /^<!doctype html><html lang="en"><head>/);
+    assert.match(html, /<meta name="viewport" content="width=device-width, initial-scale=1"\/?>/);
+    assert.match(html, /<title>[^<]+ · Gatehouse<\/title>/);
+    assert.equal(elements.filter(({ name }) => name === "h1").length, 1);
+    assert.match(html, /<a class="skip" href="#main">/);
+    assert.equal(
+      elements.filter(({ name, attributes }) => name === "main" && idOf({ attributes }) === "main").length,
+      1,
+    );
+  },
+  "has unique ids, and the ids that it refers to": ({ elements }) => {
+    const ids = elements.map(idOf).filter((id) => id !== undefined);
+    assert.deepEqual(ids, [...new Set(ids)]);
+    const references = elements.flatMap(({ attributes }) =>
+      ["for", "aria-describedby", "aria-labelledby", "data-copy"].flatMap((key) =>
+        attributes.get(key)?.split(" ") ?? []
+      )
+    );
+    for (const id of references) assert.ok(ids.includes(id), `no element has the id ${id}`);
+  },
+  "has a label for every field, and never sends a password back": ({ html, elements }) => {
+    for (const { name, attributes } of elements) {
+      if (!["input", "select", "textarea"].includes(name)) continue;
+      const type = attributes.get("type") ?? "";
+      if (/hidden|radio|checkbox/.test(type) || attributes.get("aria-label")) continue;
+      assert.ok(html.includes(`<label for="${attributes.get("id")}">`), attributes.get("name") ?? name);
+      if (type === "password") assert.ok(!attributes.has("value"));
+    }
+  },
+};
+
+function idOf({ attributes }: Pick<Element, "attributes">): string | undefined {
+  return attributes.get("id");
+}
