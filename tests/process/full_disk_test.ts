@@ -99,12 +99,14 @@ async function inSituation(
     await situation.recordUntilAnswered(50);
     await test(situation);
     for (const again of [false, true]) {
-      if (again) await repeatAll(program.baseUrl, ledger);
+      if (again) {
+        await situation.killAndStart();
+        await repeatAll(program.baseUrl, ledger);
+      }
       await killProgram(program);
       const stored = await storedInFile(path);
       await checkAllUsage(stored, ledger);
       await stored.close();
-      await situation.killAndStart();
     }
   } finally {
     await killProgram(program);
@@ -281,7 +283,7 @@ limitTest(
       const request = ledger.takeUnanswered() ??
         (random.chance(0.5) ? ledger.newSingle() : ledger.newBatch(20));
       await sendRequest(baseUrl, { request, ledger });
-      if (random.chance(0.08)) await situation.killAndStart();
+      if (random.chance(0.04)) await situation.killAndStart();
       else limitFileSize(pid, "unlimited");
     }
     assert.deepEqual(ledger.surprises, []);

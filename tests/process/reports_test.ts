@@ -1,9 +1,9 @@
 // Tests that neither queued reports nor a client that doesn't read one keeps the program from stopping.
 import assert from "node:assert/strict";
-import { Connection } from "../../../db/engine/connection.ts";
-import { sendJson, signUpAndRecord } from "../../support/process/journey.ts";
-import { manySums } from "../../support/meter/many_sums.ts";
-import { isReady, startProgram } from "../../support/process/program.ts";
+import { Connection } from "../../db/engine/connection.ts";
+import { sendJson, signUpAndRecord } from "../support/process/journey.ts";
+import { manySums } from "../support/meter/many_sums.ts";
+import { isReady, startProgram } from "../support/process/program.ts";
 
 Deno.test("stops cleanly with running, queued and unread reports", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-reports-" });

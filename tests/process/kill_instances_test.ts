@@ -1,29 +1,24 @@
 // Kills two instances on one libSQL server at random moments under load: every acknowledged record is stored exactly
 // once, and every rollup is the sum of its records.
 import assert from "node:assert/strict";
-import { openRemote } from "../../../db/engine/remote.ts";
-import { Ledger } from "../../support/meter/ledger.ts";
-import { type Load, repeatAll, signUpForLoad, startLoad } from "../../support/meter/load.ts";
-import { grantVoids } from "../../support/operators/operators.ts";
-import { poll } from "../../support/runner/poll.ts";
-import {
-  httpThreads,
-  isReady,
-  killProgram,
-  type Program,
-  startProgram,
-} from "../../support/process/program.ts";
-import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../../support/runner/random.ts";
-import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
+import { openRemote } from "../../db/engine/remote.ts";
+import { Ledger } from "../support/meter/ledger.ts";
+import { type Load, repeatAll, signUpForLoad, startLoad } from "../support/meter/load.ts";
+import { grantVoids } from "../support/operators/operators.ts";
+import { poll } from "../support/runner/poll.ts";
+import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
+import { sqldMissing, startSqld } from "../support/database/sqld.ts";
 import {
   checkAllUsage,
   checkNewRecords,
   type Progress,
   storedAtServer,
-} from "../../support/meter/stored_usage.ts";
+} from "../support/meter/stored_usage.ts";
 
 /** Time from the start of the process to its first response, beside another instance under full load on the same cores. */
 const startMsMax = 30_000;
+const rounds = faultRounds(4);
 /**
  * `FAULT_SQLD=1` also kills the libSQL server. It writes before it responds, so a kill loses nothing, but calls fsync
  * only at checkpoints. Power loss isn't tested.
@@ -67,7 +62,7 @@ Deno.test({
       const ledger = new Ledger({ random, apiKeys });
       const progress: Progress = { seq: 0, seen: new Set() };
       const stored = storedAtServer(server.url);
-      for (let round = 0; round < faultRounds(6); round++) {
+      for (let round = 0; round < rounds; round++) {
         const load = startLoad({
           ledger,
           random,
@@ -89,7 +84,7 @@ Deno.test({
         await checkNewRecords(stored, { ledger, progress });
         assert.deepEqual(ledger.surprises, []);
       }
-      assert(ledger.acknowledged > faultRounds(6) * 50, "too few records were acknowledged");
+      assert(ledger.acknowledged > rounds * 50, "too few records were acknowledged");
       await checkAllUsage(stored, ledger);
       await repeatAll((programs[0] as Program).baseUrl, ledger);
       await checkAllUsage(stored, ledger);

@@ -1,27 +1,21 @@
 // Tests the end of the writer under load: nothing is acknowledged that may not be stored, the program ends with status 70 and one
 // line, and the next start finds every acknowledged record exactly once.
 import assert from "node:assert/strict";
-import { replaceModule, writeConfig } from "../../support/process/config.ts";
-import type { WriterOrder } from "../../support/process/dying_writer.ts";
-import { Ledger } from "../../support/meter/ledger.ts";
-import { repeatAll, signUpForLoad, startLoad } from "../../support/meter/load.ts";
-import { orderFile } from "../../support/process/orders.ts";
-import { allowVoids } from "../../support/operators/operators.ts";
-import { poll } from "../../support/runner/poll.ts";
-import {
-  httpThreads,
-  isReady,
-  killProgram,
-  type Program,
-  startProgram,
-} from "../../support/process/program.ts";
-import { faultRandom } from "../../support/runner/random.ts";
+import { replaceModule, writeConfig } from "../support/process/config.ts";
+import type { WriterOrder } from "../support/process/dying_writer.ts";
+import { Ledger } from "../support/meter/ledger.ts";
+import { repeatAll, signUpForLoad, startLoad } from "../support/meter/load.ts";
+import { orderFile } from "../support/process/orders.ts";
+import { allowVoids } from "../support/operators/operators.ts";
+import { poll } from "../support/runner/poll.ts";
+import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { faultRandom } from "../support/runner/random.ts";
 import {
   checkAllUsage,
   checkNewRecords,
   type Progress,
   storedInFile,
-} from "../../support/meter/stored_usage.ts";
+} from "../support/meter/stored_usage.ts";
 
 const dyingWriter = replaceModule({
   importer: "db/engine/writer_worker.ts",

@@ -1,10 +1,10 @@
 // The threads for passwords and reports start when they are first needed. Deno aborts the process when a thread starts without
 // free file descriptors.
 import assert from "node:assert/strict";
-import { type Connection, connectTo, requestText } from "../../support/network/connection.ts";
-import { sendJson, signUpAndRecord } from "../../support/process/journey.ts";
-import { poll } from "../../support/runner/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../../support/process/program.ts";
+import { type Connection, connectTo, requestText } from "../support/network/connection.ts";
+import { sendJson, signUpAndRecord } from "../support/process/journey.ts";
+import { poll } from "../support/runner/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
 
 /** Descriptors available to the program, and more connections than that. */
 const descriptors = 200;

@@ -1,10 +1,10 @@
 // Runs out of file descriptors: all threads accept connections again, even if clients keep theirs open.
 import assert from "node:assert/strict";
-import { type Connection, connectTo, requestText } from "../../support/network/connection.ts";
-import { sendJson } from "../../support/process/journey.ts";
-import { poll } from "../../support/runner/poll.ts";
-import { isReady, killProgram, startProgram } from "../../support/process/program.ts";
-import { sendToAll } from "../../support/process/threads.ts";
+import { type Connection, connectTo, requestText } from "../support/network/connection.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { poll } from "../support/runner/poll.ts";
+import { isReady, killProgram, startProgram } from "../support/process/program.ts";
+import { sendToAll } from "../support/process/threads.ts";
 
 /** Descriptors available to the program, and connections that clients open. */
 const descriptors = 256;

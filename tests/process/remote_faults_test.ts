@@ -1,19 +1,19 @@
 // The remote database is unreachable, slow, or loses responses: requests get a 503 in time, concurrency stays bounded,
 // no record is stored twice, and the service recovers quickly.
 import assert from "node:assert/strict";
-import { databaseWritesWaitingMax, remoteRequestTimeoutMs } from "../../../domain/limits.ts";
-import { type Answer, post, signUpForLoad } from "../../support/meter/load.ts";
-import { poll } from "../../support/runner/poll.ts";
+import { databaseWritesWaitingMax, remoteRequestTimeoutMs } from "../../domain/limits.ts";
+import { type Answer, post, signUpForLoad } from "../support/meter/load.ts";
+import { poll } from "../support/runner/poll.ts";
 import {
   httpThreads,
   isReady,
   killProgram,
   startProgram,
   withThreadCounts,
-} from "../../support/process/program.ts";
-import { sqldMissing, startSqld } from "../../support/database/sqld.ts";
-import { storedAtServer, type StoredUsage } from "../../support/meter/stored_usage.ts";
-import { startTcpProxy, type TcpProxy } from "../../support/network/tcp_proxy.ts";
+} from "../support/process/program.ts";
+import { sqldMissing, startSqld } from "../support/database/sqld.ts";
+import { storedAtServer, type StoredUsage } from "../support/meter/stored_usage.ts";
+import { startTcpProxy, type TcpProxy } from "../support/network/tcp_proxy.ts";
 
 /** Limit of connections of each thread, for reads and writes together. */
 const connectionsMax = 2 * 64;
