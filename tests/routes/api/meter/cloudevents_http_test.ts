@@ -1,9 +1,12 @@
-// CloudEvents over HTTP: content types, headers, sizes, plain records, and arbitrary input.
+// CloudEvents over HTTP as tables of requests: content types, headers, sizes, faults, and arbitrary input.
 import assert from "node:assert/strict";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { assertError, createTestKey, type TestApp, testApp, testStart } from "../../../support/app/app.ts";
 import {
   batchType,
+  checkScenarios,
+  type EventScenario,
   eventType,
+  inHeaders,
   sendBatch,
   sendBinary,
   sendEvent,
@@ -13,163 +16,228 @@ import { listAll, unlimited } from "../../../support/meter/usage.ts";
 
 const event = { specversion: "1.0", id: "1", source: "/products/tiles", type: "requests" };
 const plain = { productSlug: "tiles", metric: "requests", quantity: 1 };
+const json = "application/json";
+const headers = inHeaders(event);
+const unread = [415, "unsupported_media_type"] as const;
+const invalid = [422, "validation_failed"] as const;
 const newKey = async (test: TestApp) => (await createTestKey(test, await test.signUp())).fullKey;
-const post = (test: TestApp, apiKey: string, more: { json?: unknown; headers: Record<string, string> }) =>
-  test.send("/api/v1/usage", { method: "POST", apiKey, ...more });
 
-testApp("the content type alone determines how a body is read", async (test) => {
-  const apiKey = await newKey(test);
-  const send = (type: string, json: unknown, path = "/api/v1/usage") =>
-    test.send(path, { apiKey, json, headers: { "content-type": type } });
-  assert.equal((await send("application/json", plain)).status, 201);
-  assert.equal((await send("Application/JSON; charset=utf-8", plain)).status, 201);
-  assert.equal((await send("Application/CloudEvents+JSON; charset=UTF-8", event)).status, 201);
-  assert.equal((await send(`${batchType};charset="utf-8"`, [{ ...event, id: "2" }])).status, 201);
-  // An event is not a plain record, and vice versa.
-  const wrong: [string, unknown][] = [["application/json", event], [eventType, plain], [batchType, event]];
-  for (const [type, json] of [...wrong, [eventType, [event]], ["application/json", [event]]] as const) {
-    await assertError(await send(type, json), 422, "validation_failed");
-  }
-  const others = [
-    "text/plain",
-    "application/xml",
-    "",
-    "application/jsonx",
-    "application/json; charset=latin1",
-  ];
-  for (
-    const type of [
-      ...others,
-      "application/cloudevents",
-      "application/cloudevents+xml",
-      "application/cloudevents+jsonx",
-      "application/cloudevents-batch+xml",
-      `${eventType}; charset=latin1`,
-    ]
-  ) {
-    await assertError(await send(type, event), 415, "unsupported_media_type");
-  }
-  for (const [type, json] of [[eventType, event], [batchType, [event]]] as const) {
-    await assertError(await send(type, json, "/api/v1/usage/batch"), 415, "unsupported_media_type");
-    await assertError(await send(type, json, "/api/portal/api-keys"), 401, "unauthenticated");
-  }
-  const gzip = { "content-type": eventType, "content-encoding": "gzip" };
-  await assertError(await post(test, apiKey, { json: event, headers: gzip }), 415, "unsupported_media_type");
-  assert.equal((await listAll(test, apiKey)).length, 4);
-}, unlimited);
+/** Makes a scenario of each value, which its name ends with. */
+function each<Value>(
+  name: string,
+  values: readonly Value[],
+  scenario: (value: Value) => EventScenario,
+): Record<string, EventScenario> {
+  return Object.fromEntries(values.map((value) => [`${name} ${JSON.stringify(value)}`, scenario(value)]));
+}
+
+testApp("the content type alone determines how a body is read", (test) =>
+  checkScenarios(test, {
+    "a plain record": { type: json, body: plain, gives: 201 },
+    "a plain record with parameters": { type: "Application/JSON; charset=utf-8", body: plain, gives: 201 },
+    "an event": { type: "Application/CloudEvents+JSON; charset=UTF-8", body: event, gives: 201 },
+    "a batch": { type: `${batchType};charset="utf-8"`, body: [event], gives: 201 },
+    "an event as a plain record": { type: json, body: event, gives: invalid },
+    "a plain record as an event": { body: plain, gives: invalid },
+    "an event as a batch": { type: batchType, body: event, gives: invalid },
+    "a batch as an event": { body: [event], gives: invalid },
+    "a batch as a plain record": { type: json, body: [event], gives: invalid },
+    ...each(
+      "content type",
+      [
+        ...["text/plain", "application/xml", "", "application/jsonx", "application/json; charset=latin1"],
+        ...["application/cloudevents", "application/cloudevents+xml", "application/cloudevents+jsonx"],
+        ...["application/cloudevents-batch+xml", `${eventType}; charset=latin1`],
+      ],
+      (type) => ({ type, body: event, gives: unread }),
+    ),
+    ...each("plain batches take no", [eventType, batchType], (type) => ({
+      path: "/api/v1/usage/batch",
+      type,
+      body: [event],
+      gives: unread,
+    })),
+    "other routes take none": { path: "/api/portal/api-keys", body: event, gives: [401, "unauthenticated"] },
+    "compressed": { headers: { "content-encoding": "gzip" }, body: event, gives: unread },
+  }), unlimited);
+
+testApp("the body of a binary event is JSON or empty", (test) =>
+  checkScenarios(test, {
+    "a form": { type: "application/x-www-form-urlencoded", headers, body: "quantity=1", gives: unread },
+    "XML": { type: "application/xml", headers, body: "<a/>", gives: unread },
+    "broken JSON": { type: json, headers, body: "{", gives: [400, "malformed_request"] },
+    ...each("not an object:", ["[]", "5", '"x"'], (body) => ({
+      type: json,
+      headers,
+      body,
+      gives: [...invalid, "data"],
+    })),
+    // The Python SDK sends no content type by default. Others send their own JSON content type.
+    ...each(
+      "data as",
+      [null, "application/json; charset=utf-8", "application/vnd.acme.v1+json", "Text/JSON; charset=UTF-8"],
+      (type) => ({ type, headers, body: { quantity: 3 }, gives: 201, records: [{ quantity: 3 }] }),
+    ),
+    "no type, and no JSON": { type: null, headers, body: "quantity=3", gives: [400, "malformed_request"] },
+    ...each(
+      "content type",
+      ["application/json; charset=utf-16", "application/json-seq", "text/plain", ""],
+      (type) => ({ type, headers, body: "{}", gives: unread }),
+    ),
+    "a plain record without ce-specversion": {
+      type: json,
+      headers: { "ce-id": "1", "ce-source": "/products/tiles", "ce-type": "requests" },
+      body: plain,
+      gives: 201,
+      records: [{ idempotencyKey: null }],
+    },
+  }));
 
 testApp("an attribute in a header is unquoted and percent-decoded, once", async (test) => {
   const apiKey = await newKey(test);
-  const { idempotencyKey } = await (await sendEvent(test, apiKey, { ...event, id: 'é "x" 50%25' })).json()
-    .then(({ usageRecord }) => usageRecord);
-  const same = ["%C3%A9%20%22x%22%2050%2525", '"%c3%a9 \\"x\\" 50%2525"'];
-  for (const id of same) {
-    const response = await sendBinary(test, apiKey, { attributes: { ...event, id } });
-    assert.equal(response.status, 200, await response.clone().text());
-    assert.equal((await response.json()).usageRecord.idempotencyKey, idempotencyKey);
-  }
+  await sendEvent(test, apiKey, { ...event, id: 'é "x" 50%25' });
   // The JavaScript SDK does not encode, so a percent sign may stand for itself.
   await sendEvent(test, apiKey, { ...event, id: "100%" });
-  assert.equal((await sendBinary(test, apiKey, { attributes: { ...event, id: "100%" } })).status, 200);
-  for (
-    const [value, name] of [["\u00e9", "id"], ["%00", "id"], ["a%0Ab", "subject"], ["%7F", "type"]] as const
-  ) {
-    const { error } = await assertError(
-      await sendBinary(test, apiKey, { attributes: { ...event, [name]: value } }),
-      422,
-      "validation_failed",
-    );
-    assert.deepEqual(error.details?.map(({ path }) => path), [`ce-${name}`]);
+  for (const id of ["%C3%A9%20%22x%22%2050%2525", '"%c3%a9 \\"x\\" 50%2525"', "100%"]) {
+    const response = await sendBinary(test, apiKey, { attributes: { ...event, id } });
+    assert.equal(response.status, 200, `${id} ${await response.clone().text()}`);
+    assert.equal((await response.json()).duplicate, true);
   }
-  // Extension attributes and unrelated headers are ignored.
-  const traced = { ...event, id: "traced", traceparent: "00-1", partitionkey: "\u00e9" };
-  assert.equal((await sendBinary(test, apiKey, { attributes: traced, data: { quantity: 1 } })).status, 201);
+  const withHeader = (name: string, value: string, gives: EventScenario["gives"]) => ({
+    type: json,
+    headers: { ...headers, [`ce-${name}`]: value },
+    body: { quantity: 1 },
+    gives,
+  });
+  await checkScenarios(test, {
+    "not encoded": withHeader("id", "\u00e9", [...invalid, "ce-id"]),
+    "a null character": withHeader("id", "%00", [...invalid, "ce-id"]),
+    "a line break": withHeader("subject", "a%0Ab", [...invalid, "ce-subject"]),
+    "a delete character": withHeader("type", "%7F", [...invalid, "ce-type"]),
+    "an extension": withHeader("partitionkey", "\u00e9", 201),
+    "a trace": withHeader("traceparent", "00-1", 201),
+  });
 });
 
-testApp("the body of a binary event is JSON or empty", async (test) => {
-  const apiKey = await newKey(test);
-  const headers = Object.fromEntries(Object.entries(event).map(([name, value]) => [`ce-${name}`, value]));
-  const send = (body: string, type: string | null) =>
-    test.send("/api/v1/usage", {
-      apiKey,
-      // Plain text would need its own content type.
-      body: new TextEncoder().encode(body),
-      headers: { ...headers, ...(type === null ? {} : { "content-type": type }) },
-    });
-  await assertError(
-    await send("quantity=1", "application/x-www-form-urlencoded"),
-    415,
-    "unsupported_media_type",
-  );
-  await assertError(await send("<a/>", "application/xml"), 415, "unsupported_media_type");
-  await assertError(await send("{", "application/json"), 400, "malformed_request");
-  for (const body of ["[]", "5", '"x"']) {
-    const { error } = await assertError(await send(body, "application/json"), 422, "validation_failed");
-    assert.equal(error.details?.[0]?.path, "data");
-  }
-  // A plain record is data here, and its quantity counts.
-  const response = await send(JSON.stringify({ quantity: 3 }), "application/json; charset=utf-8");
-  assert.equal((await response.json()).usageRecord.quantity, 3);
-  // The Python SDK sends no content type by default. Others send their own JSON content type.
-  for (const type of [null, "application/vnd.acme.v1+json", "Text/JSON; charset=UTF-8"]) {
-    const repeat = await send(JSON.stringify({ quantity: 3 }), type);
-    assert.equal((await repeat.json()).duplicate, true, String(type));
-  }
-  await assertError(await send("quantity=3", null), 400, "malformed_request");
-  for (const type of ["application/json; charset=utf-16", "application/json-seq", "text/plain", ""]) {
-    await assertError(await send("{}", type), 415, "unsupported_media_type");
-  }
-  // Without ce-specversion it is a plain record, regardless of other headers.
-  const { "ce-specversion": _version, ...rest } = headers;
-  const asPlain = await post(test, apiKey, { json: plain, headers: rest });
-  assert.equal((await asPlain.json()).usageRecord.idempotencyKey, null);
-});
-
-testApp("rejects the header Idempotency-Key with an event", async (test) => {
-  const apiKey = await newKey(test);
+testApp("rejects the header Idempotency-Key with an event", (test) => {
   const key = { "idempotency-key": "a" };
-  const ce = Object.fromEntries(Object.entries(event).map(([name, value]) => [`ce-${name}`, value]));
-  for (
-    const more of [
-      { json: event, headers: { ...key, "content-type": eventType } },
-      { json: [event], headers: { ...key, "content-type": batchType } },
-      { json: {}, headers: { ...key, ...ce } },
-    ]
-  ) {
-    const { error } = await assertError(await post(test, apiKey, more), 422, "validation_failed");
-    assert.deepEqual(error.details?.map(({ path }) => path), ["Idempotency-Key"]);
-  }
-  assert.deepEqual(await listAll(test, apiKey), []);
+  const gives = [...invalid, "Idempotency-Key"] as const;
+  return checkScenarios(test, {
+    "an event": { headers: key, body: event, gives },
+    "a batch": { type: batchType, headers: key, body: [event], gives },
+    "a binary event": { type: json, headers: { ...key, ...headers }, body: {}, gives },
+  });
 });
 
-testApp(
-  "without an active key, an event gets no validation errors; bodies are limited to 1 MiB",
-  async (test) => {
-    const apiKey = await newKey(test);
-    const stranger = `${apiKey.slice(0, -1)}${apiKey.endsWith("a") ? "b" : "a"}`;
-    for (const send of [sendEvent, sendBatch]) {
-      await assertError(await send(test, stranger, { nonsense: 1 }), 401, "invalid_api_key");
-      await assertError(await send(test, apiKey, { x: "a".repeat(1024 * 1024) }), 413, "body_too_large");
-    }
-    await assertError(
-      await sendBinary(test, stranger, { attributes: { specversion: "9" } }),
-      401,
-      "invalid_api_key",
-    );
-    const large = { attributes: event, data: { x: "a".repeat(1024 * 1024) } };
-    await assertError(await sendBinary(test, apiKey, large), 413, "body_too_large");
-    const many = Array.from(
-      { length: 1000 },
-      (_, n) => ({ ...event, id: `e${n}`, data: { quantity: 1, region: "eu" } }),
-    );
-    for (const accepted of [1000, 0]) {
-      assert.deepEqual(await (await sendBatch(test, apiKey, many)).json(), {
-        accepted,
-        duplicates: 1000 - accepted,
-      });
-    }
-  },
-);
+testApp("without an active key, an event gets no validation errors", async (test) => {
+  const apiKey = await newKey(test);
+  const stranger = `${apiKey.slice(0, -1)}${apiKey.endsWith("a") ? "b" : "a"}`;
+  const attributes = { specversion: "9" };
+  for (
+    const response of [
+      await sendEvent(test, stranger, { nonsense: 1 }),
+      await sendBatch(test, stranger, { nonsense: 1 }),
+      await sendBinary(test, stranger, { attributes }),
+    ]
+  ) await assertError(response, 401, "invalid_api_key");
+});
+
+testApp("a body has at most 1 MiB, and a batch 1,000 events", async (test) => {
+  const large = { x: "a".repeat(1024 * 1024) };
+  await checkScenarios(test, {
+    "an event": { body: large, gives: [413, "body_too_large"] },
+    "a batch": { type: batchType, body: large, gives: [413, "body_too_large"] },
+    "a binary event": { type: json, headers, body: large, gives: [413, "body_too_large"] },
+    "too many events": { type: batchType, body: Array(1001).fill(event), gives: [...invalid, ""] },
+  });
+  const apiKey = await newKey(test);
+  const data = { quantity: 1, region: "eu" };
+  const many = Array.from({ length: 1000 }, (_, n) => ({ ...event, id: `e${n}`, data }));
+  for (const accepted of [1000, 0]) {
+    const response = await sendBatch(test, apiKey, many);
+    assert.deepEqual(await response.json(), { accepted, duplicates: 1000 - accepted });
+  }
+}, unlimited);
+
+const properties = Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`k${n}`, n]));
+const { k16: _one, ...sixteen } = properties;
+const ago = (ms: number) => new Date(testStart - ms).toISOString();
+const nothing = ["", 1, null, undefined, {}];
+
+/** Wrong values by the path of their fault. */
+const wrongValues: Readonly<Record<string, readonly unknown[]>> = {
+  specversion: ["0.3", "1", 1, null, undefined],
+  id: nothing,
+  source: nothing,
+  type: [...nothing, "a b", "-a", "é", "a/b", "a".repeat(65)],
+  time: ["now", "2026-11-21", "2026-11-21T14:00:00", 1, ago(35 * 24 * 3_600_000 + 1), ago(-300_001)],
+  subject: ["", 1, "x".repeat(256)],
+  datacontenttype: ["", "text/plain", "application/xml", 1],
+  data: [1, "x", [], true, properties],
+  data_base64: ["AA=="],
+  // Of plain records.
+  quantity: [5],
+  timestamp: ["2026-11-21T14:00:00Z"],
+  idempotencyKey: ["a"],
+  Time: ["2026-11-21T14:00:00Z"],
+};
+const wrongData: Readonly<Record<string, readonly unknown[]>> = {
+  quantity: [
+    ...[-1, 0.0000001, 2 ** 53, "", " 1", "1e3", "-1", "0x1", "1.2345678", ".5", "9007199254740991.5", "NaN"],
+    ...[null, true, {}],
+  ],
+  nested: [{ a: 1 }],
+  list: [[]],
+  long: ["x".repeat(256)],
+  account: [12345678901234567890],
+  ["n".repeat(65)]: [""],
+};
+const faults: [path: string, more: Record<string, unknown>][] = [
+  ...Object.entries(wrongValues).flatMap(([path, values]) =>
+    values.map((value) => [path, { [path]: value }] as [string, Record<string, unknown>])
+  ),
+  ...Object.entries(wrongData).flatMap(([name, values]) =>
+    values.map((value) => [`data.${name}`, { data: { [name]: value } }] as [string, Record<string, unknown>])
+  ),
+  ["data", { data: sixteen, subject: "customer-1" }],
+  ["data.subject", { data: { subject: "a" }, subject: "b" }],
+];
+
+testApp("each fault of an event is reported, in every mode, and nothing is recorded", async (test) => {
+  for (const [path, more] of faults) {
+    const { data, ...attributes } = { ...event, ...more } as Record<string, unknown>;
+    const isHeader = Object.values(attributes).every((value) => typeof value === "string") &&
+      !/^(data_|datac|idem|Time)/.test(path);
+    const told = JSON.stringify(more);
+    const batch = [event, { ...event, id: "2" }, { ...event, ...more }];
+    await checkScenarios(test, {
+      [`an event with ${told}`]: { body: { ...event, ...more }, gives: [...invalid, path] },
+      [`a batch with ${told}`]: { type: batchType, body: batch, gives: [...invalid, `[2].${path}`] },
+      ...(isHeader
+        ? {
+          [`a binary event with ${told}`]: {
+            type: data === undefined ? null : json,
+            headers: inHeaders(attributes as Record<string, string>),
+            body: data === undefined ? "" : JSON.stringify(data),
+            gives: [...invalid, path.startsWith("data") ? path : `ce-${path}`],
+          },
+        }
+        : {}),
+    });
+  }
+  await checkScenarios(test, {
+    ...each("a batch of", [[], {}, event, null, "x"], (body) => ({
+      type: batchType,
+      body: JSON.stringify(body),
+      gives: [...invalid, ""],
+    })),
+    "a batch with others": { type: batchType, body: [event, null, 1], gives: [...invalid, "[1]", "[2]"] },
+    ...each("an event that is", [[], [event], null, "x", 1], (body) => ({
+      body: JSON.stringify(body),
+      gives: invalid,
+    })),
+  });
+}, unlimited);
 
 testApp("the OpenAPI document describes events by content type", async (test) => {
   const document = await (await test.send("/api/openapi.json")).json();

@@ -4,7 +4,14 @@ import assert from "node:assert/strict";
 // deno-lint-ignore no-import-prefix
 import { type Event, HTTPError, OpenMeter } from "npm:@openmeter/sdk@1.0.0-beta.232";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
-import { batchType, eventType } from "../../../support/meter/cloud_events.ts";
+import {
+  batchType,
+  checkScenarios,
+  type EventScenario,
+  eventType,
+  inHeaders,
+  sendEvent,
+} from "../../../support/meter/cloud_events.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import { listAll, onEveryDatabase, readSums, unlimited } from "../../../support/meter/usage.ts";
 
@@ -140,138 +147,151 @@ sdkTest("the errors of OpenMeter's SDK tell its user what to do", async (test, c
   assert.deepEqual(await quantitiesOf(test, apiKey), [1250]);
 });
 
+const json = "application/json";
+const invalid = [422, "validation_failed"] as const;
+
+/** Makes a scenario of an event whose quantity the query names. */
+const named = (query: string, body: unknown, gives: EventScenario["gives"] = 204) => ({
+  path: `/api/v1/events${query}`,
+  type: json,
+  body,
+  gives,
+});
+
 testApp(
   "the query names a field of the data, also within objects, or counts each event as 1",
   async (test) => {
-    const apiKey = await newKey(test);
-    const nested = { usage: { tokens: "7.25", model: "a" }, quantity: 2, tokens: 5, "in.a": { "b.c": 9 } };
-    const values = [["", 2], ["?value=tokens", 5], ["?value=$.tokens", 5], [
-      "?value=%24.usage.tokens",
-      7.25,
-    ]] as const;
-    const more = [["?value=usage.tokens", 7.25], ["?value=in.a.b.c", 9], ["?value=1", 1]] as const;
-    const wanted = [...values, ...more];
-    for (const [n, [query]] of wanted.entries()) {
-      const response = await send(test, apiKey, { ...event, id: `e${n}`, data: nested }, { query });
-      assert.equal(response.status, 204, await response.text());
-      assert.equal(response.body, null);
+    const data = { usage: { tokens: "7.25", model: "a" }, quantity: 2, tokens: 5, "in.a": { "b.c": 9 } };
+    const properties = {
+      "usage.tokens": "7.25",
+      "usage.model": "a",
+      quantity: "2",
+      tokens: "5",
+      "in.a.b.c": "9",
+    };
+    const quantities: Readonly<Record<string, number>> = {
+      "": 2,
+      "?value=tokens": 5,
+      "?value=$.tokens": 5,
+      "?value=%24.usage.tokens": 7.25,
+      "?value=usage.tokens": 7.25,
+      "?value=in.a.b.c": 9,
+      "?value=1": 1,
+    };
+    const { "in.a.b.c": _value, ...others } = properties;
+    const propertiesOf: Readonly<Record<string, object>> = {
+      "?value=1": properties,
+      "?value=in.a.b.c": others,
+    };
+    for (const [query, quantity] of Object.entries(quantities)) {
+      const record = { quantity, ...propertiesOf[query] && { properties: propertiesOf[query] } };
+      await checkScenarios(test, { [query]: { ...named(query, { ...event, data }), records: [record] } });
     }
-    assert.deepEqual(await quantitiesOf(test, apiKey), wanted.map(([, quantity]) => quantity));
-    const [counted, deep] = await listAll(test, apiKey) as { properties?: unknown }[];
-    const all = { "usage.tokens": "7.25", "usage.model": "a", quantity: "2", tokens: "5", "in.a.b.c": "9" };
-    assert.deepEqual(counted?.properties, all);
-    const { "in.a.b.c": _value, ...others } = all;
-    assert.deepEqual(deep?.properties, others);
-    // Without data too, if each event counts as 1.
-    assert.equal((await send(test, apiKey, { ...event, id: "bare" }, { query: "?value=1" })).status, 204);
-    const invalid = [
-      "",
-      "2",
-      "0",
-      "1.5",
-      "$",
-      "$.",
-      "$.1",
-      "tokens.",
-      ".tokens",
-      "a..b",
-      "$.a[0]",
-      "$['a']",
-      "a b",
-      "*",
+    const values = [
+      ...[
+        "",
+        "2",
+        "0",
+        "1.5",
+        "$",
+        "$.",
+        "$.1",
+        "tokens.",
+        ".tokens",
+        "a..b",
+        "$.a[0]",
+        "$['a']",
+        "a b",
+        "*",
+      ],
+      "x".repeat(67),
     ];
-    for (const value of [...invalid, "x".repeat(67)]) {
-      const query = `?value=${encodeURIComponent(value)}`;
-      const { error } = await assertError(
-        await send(test, apiKey, event, { query }),
-        422,
-        "validation_failed",
-      );
-      assert.deepEqual(error.details?.map(({ path }) => path), ["value"], value);
+    for (const value of values) {
+      const scenario = named(`?value=${encodeURIComponent(value)}`, event, [...invalid, "value"]);
+      await checkScenarios(test, { [`the value ${value}`]: scenario });
     }
-    for (const query of ["?value=tokens&value=1", "?Value=1", "?count=true", "?value=1&x=1"]) {
-      await assertError(await send(test, apiKey, event, { query }), 422, "validation_failed");
-    }
-    assert.equal((await listAll(test, apiKey)).length, wanted.length + 1);
+    await checkScenarios(test, {
+      "no data, counted as 1": named("?value=1", event),
+      "two values": named("?value=tokens&value=1", event, invalid),
+      "an unknown parameter": named("?value=1&x=1", event, invalid),
+      "a parameter in capitals": named("?Value=1", event, invalid),
+      "a former parameter": named("?count=true", event, invalid),
+    });
   },
-  unlimited,
 );
 
-testApp(
-  "an event without a valid quantity or product is rejected in words, and nothing is recorded",
-  async (test) => {
-    const apiKey = await newKey(test);
-    const anyNumber = 'must be a number, such as 12.5, or a string of digits, such as "12.5".';
-    const negative = "must not be negative. To take usage back, void its record.";
-    const precise = "must have at most 6 decimal places. Round it before you send it.";
-    const large = "must be at most 9007199254740991.";
-    const missing =
-      "is required. The quantity is taken from this field, because the query parameter value is “tokens”.";
-    const wrong: [data: unknown, message: string][] = [
-      ...[undefined, null, {}, { tokens: null }, { quantity: 5 }, { a: { tokens: 5 } }].map((data) =>
-        [data, missing] as [unknown, string]
-      ),
-      ...["", " ", "12 ", "1e3", "NaN", "twelve", true, [], [1], {}, { a: 1 }, "0x1"].map((tokens) =>
-        [{ tokens }, anyNumber] as [unknown, string]
-      ),
-      ...[-1, "-1", -0.5, "-0.5"].map((tokens) => [{ tokens }, negative] as [unknown, string]),
-      ...[0.1 + 0.2, 1e-7, "1.2345678"].map((tokens) => [{ tokens }, precise] as [unknown, string]),
-      ...[2 ** 53, 1e300, "9007199254740992"].map((tokens) => [{ tokens }, large] as [unknown, string]),
-    ];
-    const query = "?value=tokens";
-    const good = { ...event, data: { tokens: 1 } };
-    for (const [data, message] of wrong) {
+/** Data without a valid quantity in its field `tokens`, by what the error says. */
+const wrongQuantities: Readonly<Record<string, readonly unknown[]>> = {
+  "is required. The quantity is taken from this field, because the query parameter value is “tokens”.": [
+    ...[undefined, null, {}, { tokens: null }, { quantity: 5 }, { a: { tokens: 5 } }],
+  ],
+  'must be a number, such as 12.5, or a string of digits, such as "12.5".': [
+    ...["", " ", "12 ", "1e3", "NaN", "twelve", true, [], [1], {}, { a: 1 }, "0x1"].map((tokens) => ({
+      tokens,
+    })),
+  ],
+  "must not be negative. To take usage back, void its record.": [
+    ...[-1, "-1", -0.5, "-0.5"].map((tokens) => ({ tokens })),
+  ],
+  "must have at most 6 decimal places. Round it before you send it.": [
+    ...[0.1 + 0.2, 1e-7, "1.2345678"].map((tokens) => ({ tokens })),
+  ],
+  "must be at most 9007199254740991.": [
+    ...[2 ** 53, 1e300, "9007199254740992"].map((tokens) => ({ tokens })),
+  ],
+};
+
+testApp("an event without a valid quantity is rejected in words, and nothing is recorded", async (test) => {
+  const apiKey = await newKey(test);
+  const query = "?value=tokens";
+  const good = { ...event, data: { tokens: 1 } };
+  for (const [message, wrong] of Object.entries(wrongQuantities)) {
+    for (const data of wrong) {
       const bad = { ...event, id: "bad", data };
-      const one = await assertError(await send(test, apiKey, bad, { query }), 422, "validation_failed");
+      const one = await assertError(await send(test, apiKey, bad, { query }), ...invalid);
       assert.deepEqual(one.error.details, [{ path: "data.tokens", message }], JSON.stringify(data));
-      const batch = await assertError(
-        await send(test, apiKey, [good, good, good, bad], { query, type: batchType }),
-        422,
-        "validation_failed",
-      );
+      const sent = await send(test, apiKey, [good, good, good, bad], { query, type: batchType });
+      const batch = await assertError(sent, ...invalid);
       assert.deepEqual(batch.error.details, [{ path: "[3].data.tokens", message }], JSON.stringify(data));
     }
-    const others: [path: string, event: Record<string, unknown>][] = [
-      ["source", { ...good, source: undefined }],
-      ["source", { ...good, source: "@openmeter/sdk" }],
-      ["source", { ...good, source: "https://app.example.com" }],
-      ["quantity", { ...good, quantity: 5 }],
-      ["data", { ...good, data: [] }],
-      ["data.list", { ...good, data: { tokens: 1, list: [1] } }],
-      ["data.a.b", { ...good, data: { tokens: 1, "a.b": 1, a: { b: 2 } } }],
-      ["data.long.text", { ...good, data: { tokens: 1, long: { text: "x".repeat(256) } } }],
-      [`data.${"n".repeat(60)}.nested`, { ...good, data: { tokens: 1, ["n".repeat(60)]: { nested: 1 } } }],
-      [`data.${"n".repeat(65)}`, { ...good, data: { tokens: 1, ["n".repeat(65)]: { a: {} } } }],
-    ];
-    for (const [path, bad] of others) {
-      const { error } = await assertError(await send(test, apiKey, bad, { query }), 422, "validation_failed");
-      assert.deepEqual(error.details?.map((one) => one.path), [path]);
-      if (path === "source") assert.match(error.message, /such as \/products\/tiles/);
-    }
-    // On the other address too.
-    const type = { "content-type": eventType };
-    const usage = await test.send("/api/v1/usage", {
-      apiKey,
-      json: { ...event, source: undefined },
-      headers: type,
-    });
-    assert.match(
-      (await assertError(usage, 422, "validation_failed")).error.message,
-      /such as \/products\/tiles/,
-    );
-    assert.deepEqual(await listAll(test, apiKey), []);
-  },
-  unlimited,
-);
+  }
+  assert.deepEqual(await listAll(test, apiKey), []);
+}, unlimited);
+
+testApp("other faults of an event are named, and one without a product says how to name it", async (test) => {
+  const rejected = (path: string, more: object) =>
+    named("?value=tokens", { ...event, data: { tokens: 1 }, ...more }, [...invalid, path]);
+  const ofData = (path: string, data: object) => rejected(`data.${path}`, { data: { tokens: 1, ...data } });
+  const [long, name, tooLong] = ["x".repeat(256), "n".repeat(60), "n".repeat(65)];
+  await checkScenarios(test, {
+    "no source": rejected("source", { source: undefined }),
+    "the default source": rejected("source", { source: "@openmeter/sdk" }),
+    "a source without a path": rejected("source", { source: "https://app.example.com" }),
+    "a quantity outside of the data": rejected("quantity", { quantity: 5 }),
+    "a list as data": rejected("data", { data: [] }),
+    "a list in the data": ofData("list", { list: [1] }),
+    "one path twice": ofData("a.b", { "a.b": 1, a: { b: 2 } }),
+    "a long text": ofData("long.text", { long: { text: long } }),
+    "a long path": ofData(`${name}.nested`, { [name]: { nested: 1 } }),
+    "a long name": ofData(tooLong, { [tooLong]: { a: {} } }),
+  });
+  const apiKey = await newKey(test);
+  const unnamed = { ...event, source: undefined };
+  for (
+    const response of [
+      await send(test, apiKey, unnamed),
+      // On the other address too.
+      await sendEvent(test, apiKey, unnamed),
+    ]
+  ) assert.match((await assertError(response, ...invalid)).error.message, /such as \/products\/tiles/);
+});
 
 onEveryDatabase("an event counts once in every form, at both addresses", async (test) => {
   const apiKey = await newKey(test);
   const sent = { ...event, data: { tokens: 4, region: "eu" } };
   const query = "?value=tokens";
   const { data, ...attributes } = sent;
-  const headers = Object.fromEntries(
-    Object.entries(attributes).map(([name, value]) => [`ce-${name}`, value]),
-  );
+  const headers = inHeaders(attributes);
   for (
     const response of [
       await send(test, apiKey, sent, { query }),
@@ -282,12 +302,7 @@ onEveryDatabase("an event counts once in every form, at both addresses", async (
     ]
   ) assert.equal(response.status, 204, await response.clone().text());
   const same = { ...event, data: { quantity: 4, region: "eu" } };
-  const usage = await test.send("/api/v1/usage", {
-    apiKey,
-    json: same,
-    headers: { "content-type": eventType },
-  });
-  assert.equal(usage.status, 200);
+  assert.equal((await sendEvent(test, apiKey, same)).status, 200);
   assert.deepEqual((await readSums(test, apiKey)).map(({ sum, count }) => [sum, count]), [[4, 1]]);
 
   const other = { ...sent, data: { tokens: 5 } };
@@ -297,21 +312,16 @@ onEveryDatabase("an event counts once in every form, at both addresses", async (
     "idempotency_conflict",
   );
   assert.deepEqual(conflict.error.details?.map(({ path }) => path), ["[0].id"]);
-  for (
-    const [body, type] of [[[sent], eventType], [sent, batchType], [[], batchType], [
-      [],
-      "application/json",
-    ]] as const
-  ) {
-    await assertError(await send(test, apiKey, body, { query, type }), 422, "validation_failed");
-  }
-  const key = { "idempotency-key": "a" };
-  await assertError(await send(test, apiKey, sent, { query, headers: key }), 422, "validation_failed");
-  await assertError(
-    await send(test, apiKey, sent, { query, type: "text/plain" }),
-    415,
-    "unsupported_media_type",
-  );
+  const unread = [415, "unsupported_media_type"] as const;
+  const scenario = { path: `/api/v1/events${query}`, type: json, body: sent, gives: invalid };
+  await checkScenarios(test, {
+    "a list as one event": { ...scenario, body: [sent], type: eventType },
+    "one event as a list": { ...scenario, type: batchType },
+    "no events": { ...scenario, body: [] },
+    "an empty batch": { ...scenario, body: [], type: batchType },
+    "an idempotency key": { ...scenario, headers: { "idempotency-key": "a" } },
+    "another content type": { ...scenario, type: "text/plain", gives: unread },
+  });
 });
 
 testApp("events have the limits of usage", async (test) => {
