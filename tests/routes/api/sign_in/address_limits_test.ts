@@ -1,116 +1,236 @@
-// Limits by client address: they count failures, not successes, and don't affect people who are signed in.
+// Limits by client address: they count failures, not successes, don't affect people who are signed in, and are wider for a
+// proxy that is missing from TRUSTED_PROXIES, so that one client doesn't use up what others have.
 import assert from "node:assert/strict";
 import {
   addressFailuresMax,
+  addressLinkRequestsMax,
   addressSignUpsMax,
   addressSignUpWindowMs,
+  passkeyChallengesMax,
   passwordHashesWaitingMax,
+  rejectedApiKeysPerMinuteMax,
   signInFailuresFree,
+  unknownProxyClientsMax,
 } from "../../../../domain/limits.ts";
+import { generateApiKey } from "../../../../domain/api_key.ts";
 import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 import { me } from "../../../support/people/people.ts";
 
-const office = "10.40.0.1";
+/** Where a request comes from: its peer, and the client that the peer names. */
+interface Sender {
+  readonly peerAddress: string;
+  readonly client?: string;
+}
+
+/** A request. Its number is unique within a scenario. */
+type Act = (test: TestApp, from: Sender, number: number) => Promise<Response>;
+/** How often a request is sent, by whom, and the status of each; or how many milliseconds pass. */
+type Step = readonly [times: number, from: Sender, act: Act, gives: number] | number;
+
+const office = { peerAddress: "10.40.0.1" };
+const stranger = "203.0.113.66";
 const wrong = "a wrong but long one";
-const signIn = (test: TestApp, email: string, password = testPassword, peerAddress = office) =>
-  test.send("/api/auth/sign-in", { json: { email, password }, peerAddress });
-const signUp = (test: TestApp, email: string) =>
-  test.send("/api/auth/sign-up", {
-    json: { name: "Ada", email, password: testPassword },
-    peerAddress: office,
+/** Everyone's account, created before each scenario. */
+const ada = "person1@example.com";
+const codes: Readonly<Record<number, RegExp>> = {
+  401: /^invalid_credentials$|^invalid_api_key$/,
+  409: /^email_taken$/,
+  429: /^rate_limited$/,
+};
+
+const post =
+  (path: string, json: (number: number) => unknown): Act => (test, { peerAddress, client }, number) =>
+    test.send(path, {
+      json: json(number),
+      peerAddress,
+      headers: client === undefined ? {} : { "x-forwarded-for": client },
+    });
+const signIn = (email: string, password = testPassword) =>
+  post("/api/auth/sign-in", () => ({ email, password }));
+const failure = post("/api/auth/sign-in", (n) => ({ email: `nobody${n}@example.com`, password: wrong }));
+const signUp = (email?: string) =>
+  post(
+    "/api/auth/sign-up",
+    (n) => ({ name: "Ada", email: email ?? `new${n}@example.com`, password: testPassword }),
+  );
+const resetLink = post("/api/auth/password/forgot", (n) => ({ email: `nobody${n}@example.com` }));
+const challenge = post("/api/auth/sign-in/passkey/options", () => ({}));
+const invalidKey: Act = (test, { peerAddress, client }) =>
+  test.send("/api/v1/usage", {
+    apiKey: generateApiKey().fullKey,
+    json: { productSlug: "p", metric: "m", quantity: 1 },
+    peerAddress,
+    headers: client === undefined ? {} : { "x-forwarded-for": client },
   });
 
-testApp(
-  "many colleagues behind one address sign up and sign in, one by one and simultaneously",
-  async (test) => {
-    const emails = Array.from({ length: 15 }, (_, n) => `colleague${n}@example.com`);
-    for (const email of emails) assert.equal((await signUp(test, email)).status, 201);
-    for (const email of emails) assert.equal((await signIn(test, email)).status, 200);
-    const together = await Promise.all(emails.map((email) => signIn(test, email)));
-    assert.deepEqual(together.map(({ status }) => status), emails.map(() => 200));
-  },
-);
-
-testApp("successes with another account don't reset failures", async (test) => {
-  const people = [];
-  for (let n = 0; n <= addressFailuresMax; n++) people.push(await test.signUp());
-  const [own, ...others] = people as [typeof people[number], ...typeof people];
-  for (const { email } of others) {
-    assert.equal((await signIn(test, email, wrong)).status, 401);
-    const mine = await signIn(test, own.email);
-    assert.equal(mine.status, email === others.at(-1)?.email ? 429 : 200);
-  }
-  await assertError(await signIn(test, "another@example.com", wrong), 429, "rate_limited");
+/** Two clients of a proxy, and requests without a client, which may be the proxy's own. */
+const through = (peerAddress: string) => ({
+  bad: { peerAddress, client: stranger },
+  good: { peerAddress, client: "203.0.113.9" },
+  own: { peerAddress },
 });
+const { bad, good, own } = through("10.0.0.7");
 
-testApp("of many simultaneous wrong guesses from one address, ten are checked", async (test) => {
-  const responses = await Promise.all(
-    Array.from({ length: 30 }, (_, n) => signIn(test, `person${n}@example.com`, wrong)),
-  );
-  const statuses = responses.map(({ status }) => status);
-  assert.equal(statuses.filter((status) => status === 401).length, addressFailuresMax);
-  assert.equal(statuses.filter((status) => status === 429).length, 30 - addressFailuresMax);
-});
+const scenarios: Readonly<Record<string, readonly Step[]>> = {
+  "many colleagues behind one address sign up and sign in": [
+    [15, office, signUp(), 201],
+    [15, office, signIn(ada), 200],
+  ],
+  "probing for accounts by sign-up counts as failures": [
+    [addressFailuresMax, office, signUp(ada), 409],
+    [1, office, signUp(ada), 429],
+    [1, office, signUp(), 429],
+  ],
+  "successes don't reset failures": [
+    ...Array.from({ length: addressFailuresMax }, (_, n): Step[] => [
+      [1, office, failure, 401],
+      [1, office, signIn(ada), n === addressFailuresMax - 1 ? 429 : 200],
+    ]).flat(),
+    [1, office, failure, 429],
+  ],
+  "one address creates a number of accounts per hour, and can still sign in": [
+    [addressSignUpsMax, office, signUp(), 201],
+    [1, office, signUp(), 429],
+    [1, office, signIn(ada), 200],
+    addressSignUpWindowMs,
+    [1, office, signUp(), 201],
+  ],
+  ...Object.fromEntries(
+    ["127.0.0.1", "10.0.0.7", "192.168.1.2", "100.64.0.9", "::1", "fd12::7", "fe80::7"].map((address) => {
+      const { bad, good, own } = through(address);
+      return [`a stranger's wrong passwords through an unknown proxy at ${address} lock no one out`, [
+        [addressFailuresMax, bad, failure, 401],
+        [1, good, signIn(ada), 200],
+        [1, bad, signIn(ada), 200],
+        [addressFailuresMax, own, failure, 401],
+        [1, own, signIn(ada), 429],
+        [1, good, signIn(ada), 200],
+      ]];
+    }),
+  ),
+  ...Object.fromEntries(
+    ["203.0.113.66", "8.8.8.8", "2001:db8::7", "2a00:1450:4001::8a"].map((address) => {
+      const { bad, good } = through(address);
+      return [`the public address ${address} can't switch off its limit with a header`, [
+        [addressFailuresMax, bad, failure, 401],
+        [1, good, signIn(ada), 429],
+        [1, { ...good, client: "10.0.0.1" }, signIn(ada), 429],
+      ]];
+    }),
+  ),
+  "limits by account stay behind an unknown proxy": [
+    [signInFailuresFree, bad, signIn(ada, wrong), 401],
+    [1, good, signIn(ada), 429],
+  ],
+  ...Object.fromEntries(
+    ([
+      ["sign-ups", addressSignUpsMax, signUp(), 201],
+      ["reset links", addressLinkRequestsMax, resetLink, 202],
+      ["passkey challenges", passkeyChallengesMax, challenge, 200],
+    ] as const).map(([name, times, act, gives]) => [
+      `the limit of ${name} by client address is wider for an unknown proxy`,
+      [[times, bad, act, gives], [1, good, act, gives], [times, office, act, gives], [1, office, act, 429]],
+    ]),
+  ),
+  "an unknown proxy may request as many reset links as several clients, and no more": [
+    [addressLinkRequestsMax * unknownProxyClientsMax, bad, resetLink, 202],
+    [1, good, resetLink, 429],
+  ],
+  "an unknown proxy's invalid API keys are rejected as such, however many there were": [
+    [rejectedApiKeysPerMinuteMax + 1, bad, invalidKey, 401],
+    [rejectedApiKeysPerMinuteMax, own, invalidKey, 401],
+    [1, own, invalidKey, 429],
+  ],
+};
 
-testApp("probing for accounts by sign-up counts as failures", async (test) => {
-  const ada = await test.signUp();
-  for (let n = 0; n < addressFailuresMax; n++) {
-    await assertError(await signUp(test, ada.email), 409, "email_taken");
-  }
-  await assertError(await signUp(test, ada.email), 429, "rate_limited");
-  await assertError(await signUp(test, "new@example.com"), 429, "rate_limited");
-});
-
-testApp(
-  "limits accounts per hour from one IP address, where people can still sign in",
-  async (test) => {
-    for (let n = 0; n < addressSignUpsMax; n++) {
-      assert.equal((await signUp(test, `new${n}@example.com`)).status, 201);
+async function run(test: TestApp, steps: readonly Step[]): Promise<void> {
+  await test.signUp();
+  let number = 0;
+  for (const [index, step] of steps.entries()) {
+    if (typeof step === "number") {
+      test.advance(step);
+      continue;
     }
-    const limited = await signUp(test, "more@example.com");
-    assert(Number(limited.headers.get("retry-after")) > 0);
-    await assertError(limited, 429, "rate_limited");
-    assert.equal((await signIn(test, "new0@example.com")).status, 200);
-    test.advance(addressSignUpWindowMs);
-    assert.equal((await signUp(test, "more@example.com")).status, 201);
+    const [times, from, act, gives] = step;
+    for (let time = 1; time <= times; time++) {
+      const response = await act(test, from, ++number);
+      const text = await response.text();
+      assert.equal(response.status, gives, `step ${index + 1}, time ${time}: ${text}`);
+      if (gives >= 400) assert.match(JSON.parse(text).error.code, codes[gives] ?? /^$/);
+      if (gives === 429) assert.ok(Number(response.headers.get("retry-after")) > 0);
+    }
+  }
+}
+
+for (const [name, steps] of Object.entries(scenarios)) {
+  testApp(name, async (test) => {
+    await run(test, steps);
+    const isUnknownProxy = name.includes("lock no one out");
+    const warning = /ignoring X-Forwarded-For.*wrong passwords aren't limited by client address/;
+    if (isUnknownProxy) assert.match(test.logged(), warning);
+  });
+}
+
+testApp("through a trusted proxy, each client has its own limit", (test) =>
+  run(test, [
+    [addressFailuresMax, bad, failure, 401],
+    [1, bad, signIn(ada), 429],
+    [1, good, signIn(ada), 200],
+  ]), { TRUSTED_PROXIES: "10.0.0.7" });
+
+testApp(
+  "of simultaneous wrong guesses, ten of one address are checked, and all of a proxy's clients",
+  async (test) => {
+    const guesses = async (from: Sender) => {
+      const sent = Array.from({ length: 3 * addressFailuresMax }, (_, n) => failure(test, from, n));
+      return (await Promise.all(sent)).map(({ status }) => status).sort();
+    };
+    const [checked, rejected] = [
+      Array(addressFailuresMax).fill(401),
+      Array(2 * addressFailuresMax).fill(429),
+    ];
+    assert.deepEqual(await guesses(office), [...checked, ...rejected]);
+    assert.deepEqual(await guesses(bad), [...checked, ...checked, ...checked]);
   },
 );
+
+testApp("colleagues behind one address sign in simultaneously", async (test) => {
+  const emails = Array.from({ length: 15 }, (_, n) => `colleague${n}@example.com`);
+  for (const email of emails) assert.equal((await signUp(email)(test, office, 0)).status, 201);
+  const together = await Promise.all(emails.map((email) => signIn(email)(test, office, 0)));
+  assert.deepEqual(new Set(together.map(({ status }) => status)), new Set([200]));
+});
 
 testApp("concurrent password checks of one client's sessions leave room for others", async (test) => {
-  const [ada, bob] = [await test.signUp(), await test.signUp()];
+  const [{ email }, bob] = [await test.signUp(), await test.signUp()];
   const sessions: string[] = [];
-  for (let n = 0; n < 14; n++) sessions.push(cookieOf(await signIn(test, ada.email)));
+  for (let n = 0; n < 14; n++) sessions.push(cookieOf(await signIn(email)(test, office, n)));
+  const prove = (cookie: string) =>
+    test.send("/api/portal/account/proof", { cookie, json: { password: testPassword }, ...office });
   const confirmations = sessions.flatMap((cookie) =>
-    Array.from({ length: signInFailuresFree - 1 }, () =>
-      test.send("/api/portal/account/proof", {
-        cookie,
-        json: { password: testPassword },
-        peerAddress: office,
-      }))
+    Array.from({ length: signInFailuresFree - 1 }, () => prove(cookie))
   );
   assert(confirmations.length > passwordHashesWaitingMax);
-  const colleague = signIn(test, bob.email, testPassword, "10.40.0.2");
-  assert.equal((await colleague).status, 200);
+  assert.equal((await signIn(bob.email)(test, { peerAddress: "10.40.0.2" }, 0)).status, 200);
   for (const { status } of await Promise.all(confirmations)) assert.equal(status, 204);
 });
+
+const newPassword = { currentPassword: testPassword, newPassword: "another 7 fine battery" };
 
 testApp(
   "a stranger's failed sign-ins don't keep a signed-in person from confirming their password",
   async (test) => {
-    const ada = await test.signUp();
-    for (let n = 0; n < addressFailuresMax; n++) {
-      const password = n < signInFailuresFree ? wrong : testPassword;
-      await signIn(test, n < signInFailuresFree ? ada.email : `other${n}@example.com`, password);
-    }
-    assert.equal((await signIn(test, ada.email)).status, 429, "the account and the address are limited");
-    const prove = (password: string, peerAddress = office) =>
-      test.send("/api/portal/account/proof", { cookie: ada.cookie, json: { password }, peerAddress });
-    assert.equal((await prove(testPassword)).status, 204);
-    const changed = await test.send("/api/auth/password/change", {
-      cookie: ada.cookie,
-      json: { currentPassword: testPassword, newPassword: "another 7 fine battery" },
-      peerAddress: office,
-    });
+    const { cookie, email } = await test.signUp();
+    for (let n = 0; n < signInFailuresFree; n++) await signIn(email, wrong)(test, office, n);
+    for (let n = signInFailuresFree; n < addressFailuresMax; n++) await failure(test, office, n);
+    assert.equal(
+      (await signIn(email)(test, office, 0)).status,
+      429,
+      "the account and the address are limited",
+    );
+    const prove = { cookie, json: { password: testPassword }, ...office };
+    assert.equal((await test.send("/api/portal/account/proof", prove)).status, 204);
+    const changed = await test.send("/api/auth/password/change", { cookie, json: newPassword, ...office });
     assert.equal(changed.status, 204);
     assert.equal((await me(test, cookieOf(changed))).authenticated, true);
   },
@@ -119,17 +239,14 @@ testApp(
 testApp(
   "a session that guesses the password is delayed, and successes elsewhere don't reset that",
   async (test) => {
-    const ada = await test.signUp();
+    const { cookie, email } = await test.signUp();
     const prove = (password: string) =>
-      test.send("/api/portal/account/proof", { cookie: ada.cookie, json: { password } });
+      test.send("/api/portal/account/proof", { cookie, json: { password } });
     for (let n = 0; n < signInFailuresFree; n++) assert.equal((await prove(wrong)).status, 401);
     await assertError(await prove(testPassword), 429, "rate_limited");
-    const change = await test.send("/api/auth/password/change", {
-      cookie: ada.cookie,
-      json: { currentPassword: testPassword, newPassword: "another 7 fine battery" },
-    });
+    const change = await test.send("/api/auth/password/change", { cookie, json: newPassword });
     await assertError(change, 429, "rate_limited");
-    assert.equal((await signIn(test, ada.email)).status, 200, "signing in is not affected");
+    assert.equal((await signIn(email)(test, office, 0)).status, 200, "signing in is not affected");
     assert.equal((await prove(testPassword)).status, 429);
     test.advance(1_000);
     assert.equal((await prove(testPassword)).status, 204);
