@@ -99,74 +99,68 @@ const before: readonly { name: string; batch: Statement[]; isWritten: boolean }[
   { name: "an entry that was not written", batch: [update("i", "i"), entry()], isWritten: false },
 ];
 
-on(
-  "writes an entry only if the statement directly before it changed something",
-  async (database) => {
-    for (const { name, batch, isWritten } of before) {
-      const results = await database.write([...batch, entry()]);
-      assert.equal(results.at(-1)?.rows.length, isWritten ? 1 : 0, `after ${name}`);
-    }
-    // Changes by the previous batch don't count.
-    await database.write([update("j", "f")]);
-    const [, none] = await database.write([update("x", "x"), entry()]);
-    assert.equal(none?.rows.length, 0);
-    const [always] = await database.write([entry({ always: true })]);
-    assert.equal(always?.rows.length, 1);
-  },
-);
+on("writes an entry only if the statement directly before it changed something", async (database) => {
+  for (const { name, batch, isWritten } of before) {
+    const results = await database.write([...batch, entry()]);
+    assert.equal(results.at(-1)?.rows.length, isWritten ? 1 : 0, `after ${name}`);
+  }
+  // Changes by the previous batch don't count.
+  await database.write([update("j", "f")]);
+  const [, none] = await database.write([update("x", "x"), entry()]);
+  assert.equal(none?.rows.length, 0);
+  const [always] = await database.write([entry({ always: true })]);
+  assert.equal(always?.rows.length, 1);
+});
 
-on(
-  "lists one organization's entries newest first, with every combination of filters",
-  async (database) => {
-    const [a, b, c] = ["session.created", "api_key.created", "member.joined"] as const;
-    // Several share a time. Ids are in the order of writing.
-    const all = [
-      { action: a, user: "ada", now: 1_000 },
-      { action: b, user: "ada", now: 2_000 },
-      { action: b, user: "eve", now: 2_000 },
-      { action: c, user: "eve", now: 2_000 },
-      { action: a, user: "eve", now: 3_000 },
-      { action: c, user: "ada", now: 4_000 },
-    ] as const;
-    for (const one of all) {
-      await database.write([entry({ ...one, always: true })]);
-      await database.write([entry({ ...one, organizationId: "org_other", always: true })]);
-    }
-    const list = async (more: Partial<AuditQuery>) =>
-      (await findAuditEvents(database, { ...query, ...more })).map(({ action, actorId, at }) =>
-        `${action} ${actorId} ${at}`
-      );
-    const expected = (fits: (one: typeof all[number]) => boolean) =>
-      all.filter(fits).map(({ action, user, now }) => `${action} usr_${user} ${now}`).reverse();
-    assert.deepEqual(await list({}), expected(() => true));
-    for (const actions of [undefined, [a], [b, c], [a, b, c], ["account.deleted"]] as const) {
-      for (const actorId of [undefined, "usr_ada", "usr_eve", "usr_nobody"]) {
-        for (const [from, to] of [[0, 9_000], [2_000, 4_000], [2_001, 3_000]] as const) {
-          const fits = (one: typeof all[number]) =>
-            (actions === undefined || (actions as readonly string[]).includes(one.action)) &&
-            (actorId === undefined || actorId === `usr_${one.user}`) && one.now >= from && one.now < to;
-          const more = { actions, actorId, from, before: { at: to, id: "" } };
-          assert.deepEqual(await list(more), expected(fits), JSON.stringify(more));
-          assert.deepEqual(
-            await list({ ...more, limit: 2 }),
-            expected(fits).slice(0, 2),
-            JSON.stringify(more),
-          );
-        }
+on("lists one organization's entries newest first, with every combination of filters", async (database) => {
+  const [a, b, c] = ["session.created", "api_key.created", "member.joined"] as const;
+  // Several share a time. Ids are in the order of writing.
+  const all = [
+    { action: a, user: "ada", now: 1_000 },
+    { action: b, user: "ada", now: 2_000 },
+    { action: b, user: "eve", now: 2_000 },
+    { action: c, user: "eve", now: 2_000 },
+    { action: a, user: "eve", now: 3_000 },
+    { action: c, user: "ada", now: 4_000 },
+  ] as const;
+  for (const one of all) {
+    await database.write([entry({ ...one, always: true })]);
+    await database.write([entry({ ...one, organizationId: "org_other", always: true })]);
+  }
+  const list = async (more: Partial<AuditQuery>) =>
+    (await findAuditEvents(database, { ...query, ...more })).map(({ action, actorId, at }) =>
+      `${action} ${actorId} ${at}`
+    );
+  const expected = (fits: (one: typeof all[number]) => boolean) =>
+    all.filter(fits).map(({ action, user, now }) => `${action} usr_${user} ${now}`).reverse();
+  assert.deepEqual(await list({}), expected(() => true));
+  for (const actions of [undefined, [a], [b, c], [a, b, c], ["account.deleted"]] as const) {
+    for (const actorId of [undefined, "usr_ada", "usr_eve", "usr_nobody"]) {
+      for (const [from, to] of [[0, 9_000], [2_000, 4_000], [2_001, 3_000]] as const) {
+        const fits = (one: typeof all[number]) =>
+          (actions === undefined || (actions as readonly string[]).includes(one.action)) &&
+          (actorId === undefined || actorId === `usr_${one.user}`) && one.now >= from && one.now < to;
+        const more = { actions, actorId, from, before: { at: to, id: "" } };
+        assert.deepEqual(await list(more), expected(fits), JSON.stringify(more));
+        assert.deepEqual(
+          await list({ ...more, limit: 2 }),
+          expected(fits).slice(0, 2),
+          JSON.stringify(more),
+        );
       }
     }
-    const byKey = { type: "apiKey", id: "key_1", client } as const;
-    const limited = { action: "api_key.limited", organizationId } as const;
-    await database.write([insertAuditEvent(byKey, limited, { now: 5_000, always: true }).statement]);
-    const people = await findAuditActors(database, { organizationId, limit: 10 });
-    assert.deepEqual(people.map((one) => ({ ...one })), [
-      { id: "usr_ada", name: "ada", email: null },
-      { id: "usr_eve", name: "eve", email: null },
-    ]);
-    assert.equal((await findAuditActors(database, { organizationId, limit: 1 })).length, 1);
-    assert.deepEqual(await findAuditActors(database, { organizationId: "org_none", limit: 10 }), []);
-  },
-);
+  }
+  const byKey = { type: "apiKey", id: "key_1", client } as const;
+  const limited = { action: "api_key.limited", organizationId } as const;
+  await database.write([insertAuditEvent(byKey, limited, { now: 5_000, always: true }).statement]);
+  const people = await findAuditActors(database, { organizationId, limit: 10 });
+  assert.deepEqual(people.map((one) => ({ ...one })), [
+    { id: "usr_ada", name: "ada", email: null },
+    { id: "usr_eve", name: "eve", email: null },
+  ]);
+  assert.equal((await findAuditActors(database, { organizationId, limit: 1 })).length, 1);
+  assert.deepEqual(await findAuditActors(database, { organizationId: "org_none", limit: 10 }), []);
+});
 
 on("deletes old entries, oldest first, up to a limit", async (database) => {
   assert.equal(await findOldestAuditEventAt(database), undefined);

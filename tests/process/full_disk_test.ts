@@ -272,20 +272,17 @@ diskTest(
   },
 );
 
-limitTest(
-  "a failure at any byte of a commit loses, duplicates or splits nothing",
-  async (situation) => {
-    const { ledger, random } = situation;
-    for (let step = 0; step < 120; step++) {
-      const { pid, baseUrl } = situation.program;
-      // Fails at the start, within each part of a frame (24 bytes and a page of 4096), and so on to the end of a commit.
-      limitFileSize(pid, logBytes(situation) + step * 300);
-      const request = ledger.takeUnanswered() ??
-        (random.chance(0.5) ? ledger.newSingle() : ledger.newBatch(20));
-      await sendRequest(baseUrl, { request, ledger });
-      if (random.chance(0.04)) await situation.killAndStart();
-      else limitFileSize(pid, "unlimited");
-    }
-    assert.deepEqual(ledger.surprises, []);
-  },
-);
+limitTest("a failure at any byte of a commit loses, duplicates or splits nothing", async (situation) => {
+  const { ledger, random } = situation;
+  for (let step = 0; step < 120; step++) {
+    const { pid, baseUrl } = situation.program;
+    // Fails at the start, within each part of a frame (24 bytes and a page of 4096), and so on to the end of a commit.
+    limitFileSize(pid, logBytes(situation) + step * 300);
+    const request = ledger.takeUnanswered() ??
+      (random.chance(0.5) ? ledger.newSingle() : ledger.newBatch(20));
+    await sendRequest(baseUrl, { request, ledger });
+    if (random.chance(0.04)) await situation.killAndStart();
+    else limitFileSize(pid, "unlimited");
+  }
+  assert.deepEqual(ledger.surprises, []);
+});

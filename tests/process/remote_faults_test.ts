@@ -107,20 +107,17 @@ remoteTest(
   },
 );
 
-remoteTest(
-  "never resends a record without an idempotency key after a lost response",
-  async (service) => {
-    const { proxy } = service;
-    for (let n = 0; n < 5; n++) {
-      proxy.loseAnswers({ count: 1, toRequestsWith: "INSERT INTO usage_records" });
-      isUnavailable(await service.record({ metric: "keyless" }));
-      assert.equal(proxy.answersToLose, 0);
-      assert.equal(await service.storedOf("keyless"), n + 1);
-    }
-    assert.equal((await service.record({ metric: "keyless" })).status, 201);
-    assert.equal(await service.storedOf("keyless"), 6);
-  },
-);
+remoteTest("never resends a record without an idempotency key after a lost response", async (service) => {
+  const { proxy } = service;
+  for (let n = 0; n < 5; n++) {
+    proxy.loseAnswers({ count: 1, toRequestsWith: "INSERT INTO usage_records" });
+    isUnavailable(await service.record({ metric: "keyless" }));
+    assert.equal(proxy.answersToLose, 0);
+    assert.equal(await service.storedOf("keyless"), n + 1);
+  }
+  assert.equal((await service.record({ metric: "keyless" })).status, 201);
+  assert.equal(await service.storedOf("keyless"), 6);
+});
 
 /** Requests that read the database. */
 function reads(service: Service, count: number): Promise<Answer>[] {

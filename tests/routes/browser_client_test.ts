@@ -9,41 +9,38 @@ import { startTestApp, testApp } from "../support/app/app.ts";
 import { clientTest } from "../support/client/client_stage.ts";
 import { freePort } from "../support/database/sqld.ts";
 
-testApp(
-  "serves /gatehouse.js to every origin, cached for five minutes",
-  async (test) => {
-    const response = await test.send("/gatehouse.js", { headers: { origin: "https://anything.example" } });
-    assert.equal(response.status, 200);
-    const header = (name: string) => response.headers.get(name);
-    assert.equal(header("content-type"), "text/javascript; charset=utf-8");
-    assert.equal(header("access-control-allow-origin"), "*");
-    assert.equal(header("access-control-allow-credentials"), null);
-    assert.equal(header("cross-origin-resource-policy"), "cross-origin");
-    assert.equal(header("cache-control"), "public, max-age=300");
-    assert.equal(header("x-typescript-types"), "./gatehouse.d.ts");
-    assert.deepEqual(response.headers.getSetCookie(), []);
-    const etag = header("etag") ?? "";
-    assert.match(etag, /^"[0-9a-f]{16}"$/);
-    // The compression level that Deno uses.
-    const bytes = gzipSync(new Uint8Array(await response.arrayBuffer()), { level: 1 }).length;
-    assert(bytes < 3_000, `${bytes} bytes`);
-    // Unchanged, weakened by a proxy that compresses, and in a list.
-    for (const known of [etag, `W/${etag}`, `"other", W/${etag}`]) {
-      const again = await test.send("/gatehouse.js", { headers: { "if-none-match": known } });
-      assert.equal(again.status, 304, known);
-      assert.equal(await again.text(), "");
-      assert.equal(again.headers.get("etag"), etag);
-      assert.equal(again.headers.get("access-control-allow-origin"), "*");
-    }
-    const other = await test.send("/gatehouse.js", { headers: { "if-none-match": '"other"' } });
-    assert.equal(other.status, 200);
-    await other.body?.cancel();
-    const types = await test.send("/gatehouse.d.ts");
-    assert.equal(types.headers.get("content-type"), "application/typescript; charset=utf-8");
-    assert.equal(types.headers.get("access-control-allow-origin"), "*");
-    assert.match(await types.text(), /export function onChange/);
-  },
-);
+testApp("serves /gatehouse.js to every origin, cached for five minutes", async (test) => {
+  const response = await test.send("/gatehouse.js", { headers: { origin: "https://anything.example" } });
+  assert.equal(response.status, 200);
+  const header = (name: string) => response.headers.get(name);
+  assert.equal(header("content-type"), "text/javascript; charset=utf-8");
+  assert.equal(header("access-control-allow-origin"), "*");
+  assert.equal(header("access-control-allow-credentials"), null);
+  assert.equal(header("cross-origin-resource-policy"), "cross-origin");
+  assert.equal(header("cache-control"), "public, max-age=300");
+  assert.equal(header("x-typescript-types"), "./gatehouse.d.ts");
+  assert.deepEqual(response.headers.getSetCookie(), []);
+  const etag = header("etag") ?? "";
+  assert.match(etag, /^"[0-9a-f]{16}"$/);
+  // The compression level that Deno uses.
+  const bytes = gzipSync(new Uint8Array(await response.arrayBuffer()), { level: 1 }).length;
+  assert(bytes < 3_000, `${bytes} bytes`);
+  // Unchanged, weakened by a proxy that compresses, and in a list.
+  for (const known of [etag, `W/${etag}`, `"other", W/${etag}`]) {
+    const again = await test.send("/gatehouse.js", { headers: { "if-none-match": known } });
+    assert.equal(again.status, 304, known);
+    assert.equal(await again.text(), "");
+    assert.equal(again.headers.get("etag"), etag);
+    assert.equal(again.headers.get("access-control-allow-origin"), "*");
+  }
+  const other = await test.send("/gatehouse.js", { headers: { "if-none-match": '"other"' } });
+  assert.equal(other.status, 200);
+  await other.body?.cancel();
+  const types = await test.send("/gatehouse.d.ts");
+  assert.equal(types.headers.get("content-type"), "application/typescript; charset=utf-8");
+  assert.equal(types.headers.get("access-control-allow-origin"), "*");
+  assert.match(await types.text(), /export function onChange/);
+});
 
 Deno.test("the types of /gatehouse.js accept correct code and reject errors", async () => {
   const port = freePort();
@@ -230,32 +227,29 @@ clientTest("a response to a request from before signing out doesn't restore the 
   stop();
 });
 
-clientTest(
-  "throws errors with the API's code; a failed sign-out keeps the session",
-  async (stage) => {
-    const changes: unknown[] = [];
-    const stop = stage.client.onChange((user) => changes.push(user));
-    await stage.answer(ada);
-    const error = { code: "not_found", message: "There is nothing here." };
-    for (const act of [() => stage.client.switchOrganization("org_1"), () => stage.client.signOut()]) {
-      const rejected = assert.rejects(
-        act(),
-        (thrown) =>
-          thrown instanceof stage.client.GatehouseError && thrown.code === "not_found" &&
-          thrown.status === 404 && thrown.requestId === "req_1" && thrown.message === error.message,
-      );
-      await stage.answer({ error, requestId: "req_1" }, { status: 404 });
-      await rejected;
-    }
-    assert.deepEqual(changes, []);
-    const switched = { ...ada, organizationId: "org_1", role: "ADMIN" };
-    const done = stage.client.switchOrganization("org_1");
-    await stage.answer(switched);
-    assert.deepEqual(await done, switched);
-    assert.deepEqual(changes, [switched]);
-    stop();
-  },
-);
+clientTest("throws errors with the API's code; a failed sign-out keeps the session", async (stage) => {
+  const changes: unknown[] = [];
+  const stop = stage.client.onChange((user) => changes.push(user));
+  await stage.answer(ada);
+  const error = { code: "not_found", message: "There is nothing here." };
+  for (const act of [() => stage.client.switchOrganization("org_1"), () => stage.client.signOut()]) {
+    const rejected = assert.rejects(
+      act(),
+      (thrown) =>
+        thrown instanceof stage.client.GatehouseError && thrown.code === "not_found" &&
+        thrown.status === 404 && thrown.requestId === "req_1" && thrown.message === error.message,
+    );
+    await stage.answer({ error, requestId: "req_1" }, { status: 404 });
+    await rejected;
+  }
+  assert.deepEqual(changes, []);
+  const switched = { ...ada, organizationId: "org_1", role: "ADMIN" };
+  const done = stage.client.switchOrganization("org_1");
+  await stage.answer(switched);
+  assert.deepEqual(await done, switched);
+  assert.deepEqual(changes, [switched]);
+  stop();
+});
 
 const organization = "POST /api/auth/organization";
 const signOut = "POST /api/auth/sign-out";
@@ -332,36 +326,33 @@ clientTest("the response to a switch doesn't override newer information", async 
   assert.deepEqual(changes, [signedOut]);
   stop();
 });
-clientTest(
-  "signIn() returns to this page, without the query if the URL is long",
-  async (stage) => {
-    const globals = globalThis as unknown as Record<string, unknown>;
-    const gone: string[] = [];
-    const at = (href: string) => {
-      globals["location"] = { href, assign: (address: string) => gone.push(address) };
-    };
-    try {
-      at("https://app.example.com/a?b=c#d");
-      stage.client.signIn();
-      stage.client.signIn({ returnTo: "/here" });
-      at(`https://app.example.com/board?state=${"s".repeat(2_000)}#d`);
-      stage.client.signIn();
-      const targets = gone.map((address) =>
-        new URL(address, "https://auth.example.com").searchParams.get("return_to")
-      );
-      assert.deepEqual(targets, [
-        "https://app.example.com/a?b=c#d",
-        "https://app.example.com/here",
-        "https://app.example.com/board",
-      ]);
-      // The limit in the client matches the service's.
-      assert.equal(returnToCharactersMax, 2_000);
-    } finally {
-      delete globals["location"];
-    }
-    await Promise.resolve();
-  },
-);
+clientTest("signIn() returns to this page, without the query if the URL is long", async (stage) => {
+  const globals = globalThis as unknown as Record<string, unknown>;
+  const gone: string[] = [];
+  const at = (href: string) => {
+    globals["location"] = { href, assign: (address: string) => gone.push(address) };
+  };
+  try {
+    at("https://app.example.com/a?b=c#d");
+    stage.client.signIn();
+    stage.client.signIn({ returnTo: "/here" });
+    at(`https://app.example.com/board?state=${"s".repeat(2_000)}#d`);
+    stage.client.signIn();
+    const targets = gone.map((address) =>
+      new URL(address, "https://auth.example.com").searchParams.get("return_to")
+    );
+    assert.deepEqual(targets, [
+      "https://app.example.com/a?b=c#d",
+      "https://app.example.com/here",
+      "https://app.example.com/board",
+    ]);
+    // The limit in the client matches the service's.
+    assert.equal(returnToCharactersMax, 2_000);
+  } finally {
+    delete globals["location"];
+  }
+  await Promise.resolve();
+});
 
 clientTest("listeners are independent of each other", async (stage) => {
   const calls: string[] = [];

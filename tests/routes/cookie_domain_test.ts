@@ -77,39 +77,35 @@ testApp("leaves invalid host-only cookies alone", async (test) => {
   }
 }, shared);
 
-testApp(
-  "prefers the domain cookie, as products do, and clears the host-only one",
-  async (test) => {
-    const ada = await test.signUp();
-    const created = await test.send("/api/portal/organizations", {
-      cookie: ada.cookie,
-      json: { name: "Second" },
-    });
-    const { organization: { id: second } } = await created.json();
-    const young = tokenOf(await signInAgain(test, ada.email));
-    const old = tokenOf(ada.cookie);
-    await test.send("/api/auth/organization", { cookie: ofDomain(young), json: { organizationId: second } });
-    for (const cookie of [`${hostOnly(old)}; ${ofDomain(young)}`, `${ofDomain(young)}; ${hostOnly(old)}`]) {
-      assert.equal((await me(test, cookie)).organizationId, second);
-      assert.deepEqual(await set(test, "/api/auth/me", cookie), [cleared]);
-    }
-    // When the domain cookie is stale, the host-only one replaces it.
-    const stale = ofDomain("A".repeat(43));
-    const renewed = await set(test, "/api/auth/me", `${stale}; ${hostOnly(old)}`);
-    assert.equal(renewed.length, 2);
-    assert.match(renewed[1] ?? "", new RegExp(`^access_token=${old}\\.example\\.com; .*Domain=`));
-    // A stale host-only cookie is cleared.
-    assert.deepEqual(await set(test, "/api/auth/me", `${hostOnly("A".repeat(43))}; ${ofDomain(young)}`), [
-      cleared,
-    ]);
-    // Signing out ends both sessions.
-    const both = `${hostOnly(old)}; ${ofDomain(young)}`;
-    const out = await test.send("/api/auth/sign-out", { method: "POST", cookie: both });
-    assert.equal(out.headers.getSetCookie().length, 2);
-    for (const token of [old, young]) assert.equal((await me(test, hostOnly(token))).authenticated, false);
-  },
-  shared,
-);
+testApp("prefers the domain cookie, as products do, and clears the host-only one", async (test) => {
+  const ada = await test.signUp();
+  const created = await test.send("/api/portal/organizations", {
+    cookie: ada.cookie,
+    json: { name: "Second" },
+  });
+  const { organization: { id: second } } = await created.json();
+  const young = tokenOf(await signInAgain(test, ada.email));
+  const old = tokenOf(ada.cookie);
+  await test.send("/api/auth/organization", { cookie: ofDomain(young), json: { organizationId: second } });
+  for (const cookie of [`${hostOnly(old)}; ${ofDomain(young)}`, `${ofDomain(young)}; ${hostOnly(old)}`]) {
+    assert.equal((await me(test, cookie)).organizationId, second);
+    assert.deepEqual(await set(test, "/api/auth/me", cookie), [cleared]);
+  }
+  // When the domain cookie is stale, the host-only one replaces it.
+  const stale = ofDomain("A".repeat(43));
+  const renewed = await set(test, "/api/auth/me", `${stale}; ${hostOnly(old)}`);
+  assert.equal(renewed.length, 2);
+  assert.match(renewed[1] ?? "", new RegExp(`^access_token=${old}\\.example\\.com; .*Domain=`));
+  // A stale host-only cookie is cleared.
+  assert.deepEqual(await set(test, "/api/auth/me", `${hostOnly("A".repeat(43))}; ${ofDomain(young)}`), [
+    cleared,
+  ]);
+  // Signing out ends both sessions.
+  const both = `${hostOnly(old)}; ${ofDomain(young)}`;
+  const out = await test.send("/api/auth/sign-out", { method: "POST", cookie: both });
+  assert.equal(out.headers.getSetCookie().length, 2);
+  for (const token of [old, young]) assert.equal((await me(test, hostOnly(token))).authenticated, false);
+}, shared);
 
 testApp("replaces a cookie for a domain other than COOKIE_DOMAIN", async (test) => {
   const { cookie } = await test.signUp();
@@ -141,28 +137,24 @@ testApp(
   { BASE_URL: shared.BASE_URL },
 );
 
-testApp(
-  "clears cookies only for domains that browsers accept from this host",
-  async (test) => {
-    const { cookie } = await test.signUp();
-    for (
-      const name of [
-        ".com",
-        ".",
-        "..com",
-        ".evil.example",
-        ".app.example.com",
-        ".xample.com",
-        ".example.com.",
-        ".EXAMPLE.COM",
-        ".example.com, a=1",
-      ]
-    ) {
-      const own = await set(test, "/api/auth/me", `${cookie}; access_token=x${name}`);
-      assert.deepEqual(own, [], name);
-      const out = await test.send("/api/auth/sign-out", { method: "POST", cookie: `access_token=x${name}` });
-      assert.deepEqual(out.headers.getSetCookie(), [cleared], name);
-    }
-  },
-  { BASE_URL: shared.BASE_URL },
-);
+testApp("clears cookies only for domains that browsers accept from this host", async (test) => {
+  const { cookie } = await test.signUp();
+  for (
+    const name of [
+      ".com",
+      ".",
+      "..com",
+      ".evil.example",
+      ".app.example.com",
+      ".xample.com",
+      ".example.com.",
+      ".EXAMPLE.COM",
+      ".example.com, a=1",
+    ]
+  ) {
+    const own = await set(test, "/api/auth/me", `${cookie}; access_token=x${name}`);
+    assert.deepEqual(own, [], name);
+    const out = await test.send("/api/auth/sign-out", { method: "POST", cookie: `access_token=x${name}` });
+    assert.deepEqual(out.headers.getSetCookie(), [cleared], name);
+  }
+}, { BASE_URL: shared.BASE_URL });

@@ -50,33 +50,30 @@ testApp(
   },
 );
 
-testApp(
-  "records a cross-site request only if it came with one person's valid session",
-  async (test) => {
-    const ada = await test.signUp();
-    const attack = (cookie: string) =>
-      test.send(`${keysPath}?x=canary`, {
-        cookie,
-        json: { name: "x" },
-        headers: { origin: "https://evil.example.com" },
-      });
-    for (const cookie of ["", "access_token=planted", `access_token=${"A".repeat(43)}`]) await attack(cookie);
-    const eve = await test.signUp();
-    // With the cookies of two people, the attempt can't be attributed.
-    await attack(`${ada.cookie}; ${eve.cookie}`);
-    const response = await attack(ada.cookie);
-    await assertError(response.clone(), 403, "cross_site");
-    await attack(ada.cookie);
-    const [event] = await waitForAudit(test, ada.cookie, "?action=access.denied");
-    assert.equal(event?.actor.id, ada.userId);
-    assert.equal(event?.requestId, response.headers.get("x-request-id"));
-    assert.deepEqual(event?.details, { method: "POST", path: keysPath, reason: "cross_site" });
-    const all = await test.opened.database.read(
-      sql`SELECT id FROM audit_events WHERE action = 'access.denied'`,
-    );
-    assert.equal(all.length, 1);
-  },
-);
+testApp("records a cross-site request only if it came with one person's valid session", async (test) => {
+  const ada = await test.signUp();
+  const attack = (cookie: string) =>
+    test.send(`${keysPath}?x=canary`, {
+      cookie,
+      json: { name: "x" },
+      headers: { origin: "https://evil.example.com" },
+    });
+  for (const cookie of ["", "access_token=planted", `access_token=${"A".repeat(43)}`]) await attack(cookie);
+  const eve = await test.signUp();
+  // With the cookies of two people, the attempt can't be attributed.
+  await attack(`${ada.cookie}; ${eve.cookie}`);
+  const response = await attack(ada.cookie);
+  await assertError(response.clone(), 403, "cross_site");
+  await attack(ada.cookie);
+  const [event] = await waitForAudit(test, ada.cookie, "?action=access.denied");
+  assert.equal(event?.actor.id, ada.userId);
+  assert.equal(event?.requestId, response.headers.get("x-request-id"));
+  assert.deepEqual(event?.details, { method: "POST", path: keysPath, reason: "cross_site" });
+  const all = await test.opened.database.read(
+    sql`SELECT id FROM audit_events WHERE action = 'access.denied'`,
+  );
+  assert.equal(all.length, 1);
+});
 
 testApp("doesn't blame a key's denied request on the person whose cookie was sent along", async (test) => {
   const ada = await test.signUp();

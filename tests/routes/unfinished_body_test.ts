@@ -67,23 +67,20 @@ testApp(
     }),
 );
 
-testApp(
-  "also closes the connection of a late form",
-  (test) =>
-    onRealPort(test, async (baseUrl) => {
-      const headers = {
-        origin: test.config.baseUrl.origin,
-        "content-type": "application/x-www-form-urlencoded",
-        "content-length": "100",
-      };
-      const connection = await connectTo(
-        baseUrl,
-        requestText("POST", "/sign-in", { headers, body: "email=ada" }),
-      );
-      await pass(test, bodyReadTimeoutMs, () => connection.isClosed());
-      assert.match(connection.received(), /^HTTP\/1\.1 408 /);
-    }),
-);
+testApp("also closes the connection of a late form", (test) =>
+  onRealPort(test, async (baseUrl) => {
+    const headers = {
+      origin: test.config.baseUrl.origin,
+      "content-type": "application/x-www-form-urlencoded",
+      "content-length": "100",
+    };
+    const connection = await connectTo(
+      baseUrl,
+      requestText("POST", "/sign-in", { headers, body: "email=ada" }),
+    );
+    await pass(test, bodyReadTimeoutMs, () => connection.isClosed());
+    assert.match(connection.received(), /^HTTP\/1\.1 408 /);
+  }));
 
 testApp("looks up a key before reading more than 16 KiB of a body", async (test) => {
   const person = await test.signUp();

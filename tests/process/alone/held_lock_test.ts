@@ -89,10 +89,8 @@ async function inSituation(
 }
 
 function lockTest(name: string, test: (situation: Situation) => Promise<void>): void {
-  Deno.test(
-    `HTTP_THREADS=${httpThreads.join(", ")}: ${name}`,
-    () => withThreadCounts(httpThreads, (count) => inSituation(count, test)),
-  );
+  Deno.test(`HTTP_THREADS=${httpThreads.join(", ")}: ${name}`, () =>
+    withThreadCounts(httpThreads, (count) => inSituation(count, test)));
 }
 
 lockTest(

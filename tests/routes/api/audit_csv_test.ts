@@ -51,37 +51,34 @@ testApp("details are JSON, and an anonymous actor has no id", async (test) => {
   );
 });
 
-testApp(
-  "exports all matching entries, and stops when the client disconnects",
-  async (test) => {
-    const ada = await test.signUp();
-    const actor = { type: "system", client: { address: "", userAgent: "", requestId: null } } as const;
-    const many = 3 * auditStepEventsMax + 1;
-    await test.opened.database.write(
-      Array.from({ length: many }, (_, n) =>
-        insertAuditEvent(actor, {
-          action: n % 2 === 0 ? "account.disabled" : "account.enabled",
-          organizationId: ada.organizationId,
-          target: { id: null, name: `n${n}` },
-          // Many entries share a timestamp, so that a batch ends in the middle of them.
-        }, { now: test.now() + Math.floor(n / 150), always: true }).statement),
-    );
-    const named = async (query: string) => {
-      const text = await (await test.send(`${path}${query}`, { cookie: ada.cookie })).text();
-      return text.split("\r\n").map((line) => line.split(",")[4]).filter((name) => /^n\d/.test(name ?? ""));
-    };
-    const all = Array.from({ length: many }, (_, n) => `n${n}`).reverse();
-    assert.deepEqual(await named(""), all);
-    assert.deepEqual(await named("?action=accounts"), all);
-    assert.deepEqual(await named("?action=account.enabled"), all.filter((_, n) => n % 2 === 1));
-    const response = await test.send(path, { cookie: ada.cookie });
-    const reader = response.body?.getReader();
-    await reader?.read();
-    assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 1 });
-    await reader?.cancel();
-    assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 0 });
-  },
-);
+testApp("exports all matching entries, and stops when the client disconnects", async (test) => {
+  const ada = await test.signUp();
+  const actor = { type: "system", client: { address: "", userAgent: "", requestId: null } } as const;
+  const many = 3 * auditStepEventsMax + 1;
+  await test.opened.database.write(
+    Array.from({ length: many }, (_, n) =>
+      insertAuditEvent(actor, {
+        action: n % 2 === 0 ? "account.disabled" : "account.enabled",
+        organizationId: ada.organizationId,
+        target: { id: null, name: `n${n}` },
+        // Many entries share a timestamp, so that a batch ends in the middle of them.
+      }, { now: test.now() + Math.floor(n / 150), always: true }).statement),
+  );
+  const named = async (query: string) => {
+    const text = await (await test.send(`${path}${query}`, { cookie: ada.cookie })).text();
+    return text.split("\r\n").map((line) => line.split(",")[4]).filter((name) => /^n\d/.test(name ?? ""));
+  };
+  const all = Array.from({ length: many }, (_, n) => `n${n}`).reverse();
+  assert.deepEqual(await named(""), all);
+  assert.deepEqual(await named("?action=accounts"), all);
+  assert.deepEqual(await named("?action=account.enabled"), all.filter((_, n) => n % 2 === 1));
+  const response = await test.send(path, { cookie: ada.cookie });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 1 });
+  await reader?.cancel();
+  assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 0 });
+});
 
 testApp("no entry contains a password, token, cookie or key", async (test) => {
   const ada = await test.signUp();

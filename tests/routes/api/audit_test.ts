@@ -237,45 +237,41 @@ async function signInAgainLater(test: TestApp, email: string): Promise<string> {
   return await signInAgain(test, email);
 }
 
-testApp(
-  "records an exceeded rate limit in the organization of the account or the key",
-  async (test) => {
-    const ada = await test.signUp();
-    const json = { email: ada.email, password: "wrong" };
-    for (let n = 0; n < 5; n++) await sendRejected(test, "/api/auth/sign-in", { json });
-    for (let n = 0; n < 3; n++) {
-      const response = await sendRejected(test, "/api/auth/sign-in", {
-        json: { ...json, password: testPassword },
-      });
-      assert.equal(response.status, 429);
-    }
-    const [limited] = await waitForAudit(test, ada.cookie, "?action=session.limited");
-    assert.deepEqual(limited?.target, { id: ada.userId, name: ada.email });
-    assert.equal(limited?.actor.type, "anonymous");
+testApp("records an exceeded rate limit in the organization of the account or the key", async (test) => {
+  const ada = await test.signUp();
+  const json = { email: ada.email, password: "wrong" };
+  for (let n = 0; n < 5; n++) await sendRejected(test, "/api/auth/sign-in", { json });
+  for (let n = 0; n < 3; n++) {
+    const response = await sendRejected(test, "/api/auth/sign-in", {
+      json: { ...json, password: testPassword },
+    });
+    assert.equal(response.status, 429);
+  }
+  const [limited] = await waitForAudit(test, ada.cookie, "?action=session.limited");
+  assert.deepEqual(limited?.target, { id: ada.userId, name: ada.email });
+  assert.equal(limited?.actor.type, "anonymous");
 
-    const { id, fullKey: apiKey } = await createTestKey(test, ada);
-    const record = (peerAddress: string) =>
-      test.send("/api/v1/usage", {
-        apiKey,
-        peerAddress,
-        json: { productSlug: "p", metric: "m", quantity: 1 },
-      });
-    assert.equal((await record("192.0.2.1")).status, 201);
-    const first = await record("192.0.2.2");
-    assert.equal(first.status, 429);
-    for (let n = 0; n < 5; n++) assert.equal((await record("192.0.2.3")).status, 429);
-    const [event] = await waitForAudit(test, ada.cookie, "?action=api_key.limited");
-    assert.deepEqual(event?.actor, { type: "apiKey", id, name: null });
-    assert.deepEqual(event?.target, { id, name: "Production" });
-    assert.deepEqual([event?.address, event?.requestId], ["192.0.2.2", first.headers.get("x-request-id")]);
-    test.advance(60_000);
-    assert.equal((await record("192.0.2.1")).status, 201);
-    assert.equal((await record("192.0.2.1")).status, 429);
-    await waitForAudit(test, ada.cookie, "?action=api_key.limited", 2);
-    assert.equal((await listAudit(test, ada.cookie, `?actorId=${id}`)).events.length, 2);
-  },
-  { API_KEY_REQUESTS_PER_SECOND: "1" },
-);
+  const { id, fullKey: apiKey } = await createTestKey(test, ada);
+  const record = (peerAddress: string) =>
+    test.send("/api/v1/usage", {
+      apiKey,
+      peerAddress,
+      json: { productSlug: "p", metric: "m", quantity: 1 },
+    });
+  assert.equal((await record("192.0.2.1")).status, 201);
+  const first = await record("192.0.2.2");
+  assert.equal(first.status, 429);
+  for (let n = 0; n < 5; n++) assert.equal((await record("192.0.2.3")).status, 429);
+  const [event] = await waitForAudit(test, ada.cookie, "?action=api_key.limited");
+  assert.deepEqual(event?.actor, { type: "apiKey", id, name: null });
+  assert.deepEqual(event?.target, { id, name: "Production" });
+  assert.deepEqual([event?.address, event?.requestId], ["192.0.2.2", first.headers.get("x-request-id")]);
+  test.advance(60_000);
+  assert.equal((await record("192.0.2.1")).status, 201);
+  assert.equal((await record("192.0.2.1")).status, 429);
+  await waitForAudit(test, ada.cookie, "?action=api_key.limited", 2);
+  assert.equal((await listAudit(test, ada.cookie, `?actorId=${id}`)).events.length, 2);
+}, { API_KEY_REQUESTS_PER_SECOND: "1" });
 
 testApp("does not record actions that fail", async (test) => {
   const ada = await test.signUp();

@@ -18,44 +18,38 @@ async function changeAddress(test: TestApp, person: TestPerson, email: string): 
   assert.equal(changed.status, 200, await changed.text());
 }
 
-testMeanwhile(
-  "a reset link sent to a former email address doesn't work",
-  async (test, meanwhile) => {
-    const ada = await verifiedPerson(test);
-    meanwhile(/INSERT INTO outbox/, () => changeAddress(test, ada, "new@example.com"));
-    const requested = await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
-    assert.equal(requested.status, 202);
-    assert.ok(
-      !(await test.mails()).some(({ link }) => link?.includes("/reset-")),
-      "no email with a dead link",
-    );
-    // A link whose email was already on its way.
-    const token = await linkToken(test, ada, { purpose: "reset_password" });
-    const page = await test.send(`/reset-password?token=${token}`);
-    assert.equal(page.status, 404);
-    await page.body?.cancel();
-    await assertError(
-      await test.send("/api/auth/password/reset", { json: { token, password: newPassword } }),
-      404,
-      "invalid_token",
-    );
-    await signInAgain(test, "new@example.com");
-  },
-);
+testMeanwhile("a reset link sent to a former email address doesn't work", async (test, meanwhile) => {
+  const ada = await verifiedPerson(test);
+  meanwhile(/INSERT INTO outbox/, () => changeAddress(test, ada, "new@example.com"));
+  const requested = await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
+  assert.equal(requested.status, 202);
+  assert.ok(
+    !(await test.mails()).some(({ link }) => link?.includes("/reset-")),
+    "no email with a dead link",
+  );
+  // A link whose email was already on its way.
+  const token = await linkToken(test, ada, { purpose: "reset_password" });
+  const page = await test.send(`/reset-password?token=${token}`);
+  assert.equal(page.status, 404);
+  await page.body?.cancel();
+  await assertError(
+    await test.send("/api/auth/password/reset", { json: { token, password: newPassword } }),
+    404,
+    "invalid_token",
+  );
+  await signInAgain(test, "new@example.com");
+});
 
-testMeanwhile(
-  "setting the same role twice concurrently succeeds both times",
-  async (test, meanwhile) => {
-    const ada = await verifiedPerson(test);
-    const bob = await joinedPerson(test, ada, "MEMBER");
-    const path = `/api/portal/organizations/${ada.organizationId}/members/${bob.userId}`;
-    const set = (role: string) => test.send(path, { method: "PATCH", cookie: ada.cookie, json: { role } });
-    meanwhile(/UPDATE memberships SET role/, async () => assert.equal((await set("ADMIN")).status, 200));
-    const again = await set("ADMIN");
-    assert.equal(again.status, 200, await again.clone().text());
-    assert.equal((await again.json()).member.role, "ADMIN");
-  },
-);
+testMeanwhile("setting the same role twice concurrently succeeds both times", async (test, meanwhile) => {
+  const ada = await verifiedPerson(test);
+  const bob = await joinedPerson(test, ada, "MEMBER");
+  const path = `/api/portal/organizations/${ada.organizationId}/members/${bob.userId}`;
+  const set = (role: string) => test.send(path, { method: "PATCH", cookie: ada.cookie, json: { role } });
+  meanwhile(/UPDATE memberships SET role/, async () => assert.equal((await set("ADMIN")).status, 200));
+  const again = await set("ADMIN");
+  assert.equal(again.status, 200, await again.clone().text());
+  assert.equal((await again.json()).member.role, "ADMIN");
+});
 
 testMeanwhile(
   "changing a role that another owner has just changed returns a 503",

@@ -128,65 +128,58 @@ testApp("reports each mismatch by itself", async (test) => {
   assert.deepEqual(await misfits({ cookie: twice }), ["access_token cookies"]);
 }, settings);
 
-testApp(
-  "a test form shows the headers of forms, even when all other forms are rejected",
-  async (test) => {
-    const ada = await test.signUp();
-    const form = async (headers: Record<string, string>) => {
-      const found = await facts(test, { cookie: ada.cookie, form: {}, headers: { ...good, ...headers } });
-      return [found["Origin of the form"], found["Sec-Fetch-Site of the form"]];
-    };
-    const own = "https://auth.example.com";
-    assert.deepEqual(await form({ "sec-fetch-site": "same-origin" }), [[own, ok], [
-      "same-origin",
-      ok,
-    ]]);
-    assert.deepEqual(await form({}), [[own, ok], ["Nothing", ok]]);
-    assert.deepEqual(await form({ "origin": "https://app.example.com", "sec-fetch-site": "same-site" }), [
-      ["https://app.example.com", wrong],
-      ["same-site", wrong],
-    ]);
-    const response = await test.app.request("/portal/check", {
-      method: "POST",
-      headers: { cookie: ada.cookie, ...good },
-    });
-    assert.equal(response.status, 200);
-    const lost = await response.text();
-    assert.equal(lost.split(`>${wrong}<`).length - 1, 2);
-    // Only this exact path is exempt.
-    for (const path of ["/portal/check/", "/portal/organization", "/portal/switch"]) {
-      const headers = { origin: "https://app.example.com" };
-      const refused = await test.send(path, { cookie: ada.cookie, form: {}, headers });
-      assert(refused.status === 403 || refused.status === 404, `${path}: ${refused.status}`);
-    }
-  },
-  settings,
-);
+testApp("a test form shows the headers of forms, even when all other forms are rejected", async (test) => {
+  const ada = await test.signUp();
+  const form = async (headers: Record<string, string>) => {
+    const found = await facts(test, { cookie: ada.cookie, form: {}, headers: { ...good, ...headers } });
+    return [found["Origin of the form"], found["Sec-Fetch-Site of the form"]];
+  };
+  const own = "https://auth.example.com";
+  assert.deepEqual(await form({ "sec-fetch-site": "same-origin" }), [[own, ok], [
+    "same-origin",
+    ok,
+  ]]);
+  assert.deepEqual(await form({}), [[own, ok], ["Nothing", ok]]);
+  assert.deepEqual(await form({ "origin": "https://app.example.com", "sec-fetch-site": "same-site" }), [
+    ["https://app.example.com", wrong],
+    ["same-site", wrong],
+  ]);
+  const response = await test.app.request("/portal/check", {
+    method: "POST",
+    headers: { cookie: ada.cookie, ...good },
+  });
+  assert.equal(response.status, 200);
+  const lost = await response.text();
+  assert.equal(lost.split(`>${wrong}<`).length - 1, 2);
+  // Only this exact path is exempt.
+  for (const path of ["/portal/check/", "/portal/organization", "/portal/switch"]) {
+    const headers = { origin: "https://app.example.com" };
+    const refused = await test.send(path, { cookie: ada.cookie, form: {}, headers });
+    assert(refused.status === 403 || refused.status === 404, `${path}: ${refused.status}`);
+  }
+}, settings);
 
-testApp(
-  "rejects MEMBERs, ADMINs and strangers, shows them no link, and cuts long values",
-  async (test) => {
-    const ada = await test.signUp();
-    for (const role of ["MEMBER", "ADMIN"] as const) {
-      const { cookie } = await joinedPerson(test, ada, role);
-      for (const more of [{}, { form: {} }]) {
-        const refused = await test.send("/portal/check", { cookie, ...more });
-        assert.equal(refused.status, 403);
-        assert.match(await refused.text(), inPage(`<h1>${errorTitles.forbidden}</h1>`));
-      }
-      const page = await (await test.send("/portal/organization", { cookie })).text();
-      assert.doesNotMatch(page, /portal\/check/);
+testApp("rejects MEMBERs, ADMINs and strangers, shows them no link, and cuts long values", async (test) => {
+  const ada = await test.signUp();
+  for (const role of ["MEMBER", "ADMIN"] as const) {
+    const { cookie } = await joinedPerson(test, ada, role);
+    for (const more of [{}, { form: {} }]) {
+      const refused = await test.send("/portal/check", { cookie, ...more });
+      assert.equal(refused.status, 403);
+      assert.match(await refused.text(), inPage(`<h1>${errorTitles.forbidden}</h1>`));
     }
-    assert.match(
-      await (await test.send("/portal/organization", { cookie: ada.cookie })).text(),
-      /href="\/portal\/check"/,
-    );
-    const away = await test.send("/portal/check");
-    assert.equal(away.headers.get("location"), "/sign-in?return_to=%2Fportal%2Fcheck");
-    const found = await facts(test, {
-      cookie: ada.cookie,
-      headers: { "user-agent": `<b>${"x".repeat(500)}` },
-    });
-    assert.equal(found["User-Agent"]?.[0], `&lt;b&gt;${"x".repeat(197)}…`);
-  },
-);
+    const page = await (await test.send("/portal/organization", { cookie })).text();
+    assert.doesNotMatch(page, /portal\/check/);
+  }
+  assert.match(
+    await (await test.send("/portal/organization", { cookie: ada.cookie })).text(),
+    /href="\/portal\/check"/,
+  );
+  const away = await test.send("/portal/check");
+  assert.equal(away.headers.get("location"), "/sign-in?return_to=%2Fportal%2Fcheck");
+  const found = await facts(test, {
+    cookie: ada.cookie,
+    headers: { "user-agent": `<b>${"x".repeat(500)}` },
+  });
+  assert.equal(found["User-Agent"]?.[0], `&lt;b&gt;${"x".repeat(197)}…`);
+});

@@ -26,66 +26,55 @@ async function paths(test: TestApp): Promise<string[]> {
   return ["/dev/mail", `/dev/mail/${id}`, `/dev/mail/${id}/html`];
 }
 
-testApp(
-  "lists emails newest first, and shows each with its link",
-  async (test) => {
-    await putMails(test.opened.database, [verifyMail(1)], test.now());
-    test.advance(60_000);
-    await putMails(test.opened.database, [verifyMail(2)], test.now());
-    const [first, second] = await test.mails();
-    const list = await (await test.send("/dev/mail")).text();
-    assert(list.indexOf("person2@example.com") < list.indexOf("person1@example.com"));
-    assert(list.includes(`<a href="/dev/mail/${second?.id}">${subjectOf("verify_email")}</a>`));
-    assert(!list.includes("token="));
-    const page = await (await test.send(`/dev/mail/${first?.id}`)).text();
-    assert(page.includes(`<a href="${first?.link}">${first?.link}</a>`));
-    assert(page.includes(`src="/dev/mail/${first?.id}/html" sandbox="allow-popups"`));
-  },
-);
+testApp("lists emails newest first, and shows each with its link", async (test) => {
+  await putMails(test.opened.database, [verifyMail(1)], test.now());
+  test.advance(60_000);
+  await putMails(test.opened.database, [verifyMail(2)], test.now());
+  const [first, second] = await test.mails();
+  const list = await (await test.send("/dev/mail")).text();
+  assert(list.indexOf("person2@example.com") < list.indexOf("person1@example.com"));
+  assert(list.includes(`<a href="/dev/mail/${second?.id}">${subjectOf("verify_email")}</a>`));
+  assert(!list.includes("token="));
+  const page = await (await test.send(`/dev/mail/${first?.id}`)).text();
+  assert(page.includes(`<a href="${first?.link}">${first?.link}</a>`));
+  assert(page.includes(`src="/dev/mail/${first?.id}/html" sandbox="allow-popups"`));
+});
 
-testApp(
-  "shows an email's HTML without scripts, and only in a frame of its own page",
-  async (test) => {
-    const [, page = "", html = ""] = await paths(test);
-    const policy = async (path: string) =>
-      (await test.send(path)).headers.get("content-security-policy") ?? "";
-    const policies = { page: await policy(page), html: await policy(html), list: await policy("/dev/mail") };
-    assert.match(policies.page, /frame-src 'self'/);
-    assert.doesNotMatch(policies.page, /unsafe/);
-    assert.match(
-      policies.html,
-      /^default-src 'none'; style-src 'unsafe-inline';.*frame-ancestors 'self'; sandbox allow-popups$/,
-    );
-    assert.doesNotMatch(policies.html, /script/);
-    assert.doesNotMatch(policies.list, /frame-src|unsafe/);
-    const text = await (await test.send(html)).text();
-    assert.equal(text, (await test.services.mail.developmentMails())[0]?.html);
-  },
-);
+testApp("shows an email's HTML without scripts, and only in a frame of its own page", async (test) => {
+  const [, page = "", html = ""] = await paths(test);
+  const policy = async (path: string) => (await test.send(path)).headers.get("content-security-policy") ?? "";
+  const policies = { page: await policy(page), html: await policy(html), list: await policy("/dev/mail") };
+  assert.match(policies.page, /frame-src 'self'/);
+  assert.doesNotMatch(policies.page, /unsafe/);
+  assert.match(
+    policies.html,
+    /^default-src 'none'; style-src 'unsafe-inline';.*frame-ancestors 'self'; sandbox allow-popups$/,
+  );
+  assert.doesNotMatch(policies.html, /script/);
+  assert.doesNotMatch(policies.list, /frame-src|unsafe/);
+  const text = await (await test.send(html)).text();
+  assert.equal(text, (await test.services.mail.developmentMails())[0]?.html);
+});
 
-testApp(
-  "responds with 404 to other machines, through a proxy, and under another name",
-  async (test) => {
-    for (const path of await paths(test)) {
-      for (const peerAddress of ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"]) {
-        assert.equal((await test.send(path, { peerAddress })).status, 200, peerAddress);
-      }
-      for (const peerAddress of ["10.0.0.1", "203.0.113.9", "fe80::1", "::ffff:10.0.0.1"]) {
-        await assertUnknown(test, path, { peerAddress });
-        await assertUnknown(test, path, { peerAddress, headers: { "X-Forwarded-For": "127.0.0.1" } });
-      }
-      await assertUnknown(test, path, { headers: { "X-Forwarded-For": "127.0.0.1" } });
-      await assertUnknown(test, path, { headers: { Forwarded: "for=127.0.0.1" } });
-      const rebound = new Request(`http://rebound.example.net:8000${path}`);
-      const response = await test.app.fetch(rebound, { remoteAddr: { hostname: "127.0.0.1" } });
-      assert.equal(response.status, 404);
-      await response.body?.cancel();
+testApp("responds with 404 to other machines, through a proxy, and under another name", async (test) => {
+  for (const path of await paths(test)) {
+    for (const peerAddress of ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"]) {
+      assert.equal((await test.send(path, { peerAddress })).status, 200, peerAddress);
     }
-    await assertUnknown(test, "/dev/mail/mail_0");
-    await assertUnknown(test, "/dev/mail/mail_0/html");
-  },
-  { TRUSTED_PROXIES: "10.0.0.1" },
-);
+    for (const peerAddress of ["10.0.0.1", "203.0.113.9", "fe80::1", "::ffff:10.0.0.1"]) {
+      await assertUnknown(test, path, { peerAddress });
+      await assertUnknown(test, path, { peerAddress, headers: { "X-Forwarded-For": "127.0.0.1" } });
+    }
+    await assertUnknown(test, path, { headers: { "X-Forwarded-For": "127.0.0.1" } });
+    await assertUnknown(test, path, { headers: { Forwarded: "for=127.0.0.1" } });
+    const rebound = new Request(`http://rebound.example.net:8000${path}`);
+    const response = await test.app.fetch(rebound, { remoteAddr: { hostname: "127.0.0.1" } });
+    assert.equal(response.status, 404);
+    await response.body?.cancel();
+  }
+  await assertUnknown(test, "/dev/mail/mail_0");
+  await assertUnknown(test, "/dev/mail/mail_0/html");
+}, { TRUSTED_PROXIES: "10.0.0.1" });
 
 for (
   const [name, settings] of [

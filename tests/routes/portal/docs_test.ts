@@ -100,26 +100,23 @@ testApp("every link in the documentation leads to a page and to a place on it", 
   assert.ok(links.has("/docs/examples/gatehouse.py"));
 });
 
-testApp(
-  "pages of strangers can be cached; signed-in readers see their organization",
-  async (test) => {
-    const stranger = await openPage(test, "/docs");
-    assert.match(stranger.answer.headers.get("cache-control") ?? "", /^public/);
-    assert.equal(stranger.answer.headers.get("vary"), "Cookie");
-    assert.match(stranger.html, /href="\/sign-in\?/);
-    assert.ok(stranger.html.includes(test.config.baseUrl.origin));
-    assert.doesNotMatch(stranger.html, /auth\.example\.com/);
-    const person = await test.signUp();
-    for (const path of ["/docs", "/docs/record-usage", "/docs/search?q=void"]) {
-      const { html, answer } = await openPage(test, path, { person });
-      assert.match(answer.headers.get("cache-control") ?? "", /no-store/, path);
-      assert.match(html, /<a class="up-link" href="\/portal">/, path);
-      assert.equal(html.includes("You are signed in to"), path === "/docs", path);
-    }
-    const after = await openPage(test, "/docs");
-    assert.equal(after.html, stranger.html);
-  },
-);
+testApp("pages of strangers can be cached; signed-in readers see their organization", async (test) => {
+  const stranger = await openPage(test, "/docs");
+  assert.match(stranger.answer.headers.get("cache-control") ?? "", /^public/);
+  assert.equal(stranger.answer.headers.get("vary"), "Cookie");
+  assert.match(stranger.html, /href="\/sign-in\?/);
+  assert.ok(stranger.html.includes(test.config.baseUrl.origin));
+  assert.doesNotMatch(stranger.html, /auth\.example\.com/);
+  const person = await test.signUp();
+  for (const path of ["/docs", "/docs/record-usage", "/docs/search?q=void"]) {
+    const { html, answer } = await openPage(test, path, { person });
+    assert.match(answer.headers.get("cache-control") ?? "", /no-store/, path);
+    assert.match(html, /<a class="up-link" href="\/portal">/, path);
+    assert.equal(html.includes("You are signed in to"), path === "/docs", path);
+  }
+  const after = await openPage(test, "/docs");
+  assert.equal(after.html, stranger.html);
+});
 
 testApp("the search finds guides, operations, fields and errors, and bounds what it reads", async (test) => {
   const resultsOf = async (query: string) => {

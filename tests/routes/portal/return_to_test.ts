@@ -104,27 +104,23 @@ testApp(
   returnToSettings,
 );
 
-testApp(
-  "/sign-in/continue redirects signed-in people to allowed origins only",
-  async (test) => {
-    const { cookie } = await test.signUp();
-    for (const [text, target] of all) {
-      const label = JSON.stringify(text);
-      const page = await send(test, query("/sign-in/continue", text), { cookie });
-      const isOwn = target === null || target.startsWith("/");
-      assert.equal(page.location, isOwn ? target ?? home : null, label);
-      const refresh = /http-equiv="refresh" content="0; url=([^"]*)"/.exec(page.html)?.[1];
-      assert.equal(refresh, isOwn ? undefined : target?.replaceAll("&", "&amp;"), label);
-      const nobody = await send(test, query("/sign-in/continue", text));
-      assert.equal(nobody.location, target === null ? "/sign-in" : query("/sign-in", target), label);
-    }
-    const page = await send(test, query("/sign-in/continue", "https://app.example.com/a"), { cookie });
-    assert.match(page.html, /<a [^>]*href="https:\/\/app\.example\.com\/a"[^>]*>/);
-    // The page has the usual content security policy.
-    assert.match(page.answer.headers.get("content-security-policy") ?? "", /form-action 'self';/);
-  },
-  returnToSettings,
-);
+testApp("/sign-in/continue redirects signed-in people to allowed origins only", async (test) => {
+  const { cookie } = await test.signUp();
+  for (const [text, target] of all) {
+    const label = JSON.stringify(text);
+    const page = await send(test, query("/sign-in/continue", text), { cookie });
+    const isOwn = target === null || target.startsWith("/");
+    assert.equal(page.location, isOwn ? target ?? home : null, label);
+    const refresh = /http-equiv="refresh" content="0; url=([^"]*)"/.exec(page.html)?.[1];
+    assert.equal(refresh, isOwn ? undefined : target?.replaceAll("&", "&amp;"), label);
+    const nobody = await send(test, query("/sign-in/continue", text));
+    assert.equal(nobody.location, target === null ? "/sign-in" : query("/sign-in", target), label);
+  }
+  const page = await send(test, query("/sign-in/continue", "https://app.example.com/a"), { cookie });
+  assert.match(page.html, /<a [^>]*href="https:\/\/app\.example\.com\/a"[^>]*>/);
+  // The page has the usual content security policy.
+  assert.match(page.answer.headers.get("content-security-policy") ?? "", /form-action 'self';/);
+}, returnToSettings);
 
 testApp("the second step and passkeys redirect to allowed addresses only", async (test) => {
   const ada = await twoStepPerson(test);

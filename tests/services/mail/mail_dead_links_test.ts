@@ -69,20 +69,17 @@ for (const [what, end] of Object.entries(ends)) {
   });
 }
 
-testApp(
-  "drops an account's invitations when the owner of its address takes it over",
-  async (test) => {
-    const squatter = await test.signUp();
-    await test.mails();
-    await invite(test, squatter, { email: "accomplice@example.com", role: "OWNER" });
-    const token = await linkToken(test, squatter, { purpose: "reset_password" });
-    const reset = await test.send("/api/auth/password/reset", {
-      json: { token, password: `${testPassword} 2` },
-    });
-    assert.equal(reset.status, 204);
-    assert.deepEqual(await sentTo(test), [squatter.email]);
-  },
-);
+testApp("drops an account's invitations when the owner of its address takes it over", async (test) => {
+  const squatter = await test.signUp();
+  await test.mails();
+  await invite(test, squatter, { email: "accomplice@example.com", role: "OWNER" });
+  const token = await linkToken(test, squatter, { purpose: "reset_password" });
+  const reset = await test.send("/api/auth/password/reset", {
+    json: { token, password: `${testPassword} 2` },
+  });
+  assert.equal(reset.status, 204);
+  assert.deepEqual(await sentTo(test), [squatter.email]);
+});
 
 /** What a concurrent request writes. */
 type Late = (person: TestPerson) => NewMail;

@@ -355,41 +355,34 @@ Deno.test("never stores or logs a token with SMTP, for any response of the serve
   });
 });
 
-testApp(
-  "keeps and logs emails without SMTP_URL, newest last, with links under BASE_URL",
-  async (test) => {
-    const { database } = test.opened;
-    await putMails(database, [verifyMail(1)], test.now());
-    test.advance(1000);
-    const fields = { name: "Ada" };
-    await putMails(database, [{ kind: "password_changed", to: "a@example.com", fields }], test.now());
-    const [first, second, ...more] = await test.mails();
-    assert.deepEqual(more, []);
-    assert.equal(first?.to, "person1@example.com");
-    assert.match(first?.link ?? "", /^http:\/\/localhost:8000\/verify-email\?token=[\w-]{43}$/);
-    assert.equal(second?.link, null);
-    const link = first?.link ?? "none";
-    assert(first?.text.includes(link) && first.html.includes(link) && test.logged().includes(link));
-  },
-);
+testApp("keeps and logs emails without SMTP_URL, newest last, with links under BASE_URL", async (test) => {
+  const { database } = test.opened;
+  await putMails(database, [verifyMail(1)], test.now());
+  test.advance(1000);
+  const fields = { name: "Ada" };
+  await putMails(database, [{ kind: "password_changed", to: "a@example.com", fields }], test.now());
+  const [first, second, ...more] = await test.mails();
+  assert.deepEqual(more, []);
+  assert.equal(first?.to, "person1@example.com");
+  assert.match(first?.link ?? "", /^http:\/\/localhost:8000\/verify-email\?token=[\w-]{43}$/);
+  assert.equal(second?.link, null);
+  const link = first?.link ?? "none";
+  assert(first?.text.includes(link) && first.html.includes(link) && test.logged().includes(link));
+});
 
-testApp(
-  "sends no email with https and without SMTP_URL, and drops queued ones after a day",
-  async (test) => {
-    const { mail } = test.services;
-    assert.equal(mail.mode, "none");
-    assert.throws(() => mail.requireMail(), { code: "mail_unavailable" });
-    const { database } = test.opened;
-    await putMails(database, [verifyMail(1)], test.now() - mailGiveUpMs - 1);
-    await putMails(database, [verifyMail(2)], test.now());
-    assert.deepEqual(await test.parts.mailWorker.deliverDue(), { sent: 0, nextDueAt: null });
-    const ended = new AbortController();
-    const running = test.parts.mailWorker.run(ended.signal);
-    await poll(async () => (await waitingMails(database)).length === 1);
-    ended.abort();
-    await running;
-    const [left, ...more] = await waitingMails(database);
-    assert.deepEqual([left?.recipient, more], ["person2@example.com", []]);
-  },
-  { BASE_URL: "https://auth.example.com" },
-);
+testApp("sends no email with https and without SMTP_URL, and drops queued ones after a day", async (test) => {
+  const { mail } = test.services;
+  assert.equal(mail.mode, "none");
+  assert.throws(() => mail.requireMail(), { code: "mail_unavailable" });
+  const { database } = test.opened;
+  await putMails(database, [verifyMail(1)], test.now() - mailGiveUpMs - 1);
+  await putMails(database, [verifyMail(2)], test.now());
+  assert.deepEqual(await test.parts.mailWorker.deliverDue(), { sent: 0, nextDueAt: null });
+  const ended = new AbortController();
+  const running = test.parts.mailWorker.run(ended.signal);
+  await poll(async () => (await waitingMails(database)).length === 1);
+  ended.abort();
+  await running;
+  const [left, ...more] = await waitingMails(database);
+  assert.deepEqual([left?.recipient, more], ["person2@example.com", []]);
+}, { BASE_URL: "https://auth.example.com" });

@@ -132,25 +132,22 @@ testApp(
   },
 );
 
-testApp(
-  "adds an audit entry to each organization that a deleted account leaves",
-  async (test) => {
-    const [first, second] = [await test.signUp("First"), await test.signUp("Second")];
-    const bob = await joinedPerson(test, first, "ADMIN");
-    const { database } = test.opened;
-    await database.write([{
-      sql: "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'MEMBER', 0)",
-      args: [bob.userId, second.organizationId],
-    }]);
-    assert.equal((await test.send(account, { cookie: bob.cookie, method: "DELETE" })).status, 204);
-    for (const [owner, role] of [[first, "ADMIN"], [second, "MEMBER"]] as const) {
-      const { events } = await listAudit(test, owner.cookie, "?action=member.left");
-      assert.deepEqual(events.map(({ actor, details }) => [actor.id, details]), [
-        [bob.userId, { role, keys: "revoked" }],
-      ]);
-    }
-  },
-);
+testApp("adds an audit entry to each organization that a deleted account leaves", async (test) => {
+  const [first, second] = [await test.signUp("First"), await test.signUp("Second")];
+  const bob = await joinedPerson(test, first, "ADMIN");
+  const { database } = test.opened;
+  await database.write([{
+    sql: "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'MEMBER', 0)",
+    args: [bob.userId, second.organizationId],
+  }]);
+  assert.equal((await test.send(account, { cookie: bob.cookie, method: "DELETE" })).status, 204);
+  for (const [owner, role] of [[first, "ADMIN"], [second, "MEMBER"]] as const) {
+    const { events } = await listAudit(test, owner.cookie, "?action=member.left");
+    assert.deepEqual(events.map(({ actor, details }) => [actor.id, details]), [
+      [bob.userId, { role, keys: "revoked" }],
+    ]);
+  }
+});
 
 testApp(
   "rejects deleting the account of the only OWNER of an organization with other members",
@@ -185,16 +182,13 @@ testApp("keeps one of two remaining owners who delete their accounts at the same
   assert.deepEqual(responses.map(({ status }) => status).sort(), [204, 409]);
 });
 
-testApp(
-  "deletes sessions in the background that were unused for too long",
-  async (test) => {
-    const ada = await test.signUp();
-    test.advance(6 * 24 * 3_600_000);
-    const fresh = await signInAgain(test, ada.email);
-    test.advance(2 * 24 * 3_600_000);
-    await cleanUpSignIns(test.services);
-    const rows = await test.opened.database.read({ sql: "SELECT id FROM sessions", args: [] });
-    assert.equal(rows.length, 1);
-    assert.equal((await me(test, fresh)).authenticated, true);
-  },
-);
+testApp("deletes sessions in the background that were unused for too long", async (test) => {
+  const ada = await test.signUp();
+  test.advance(6 * 24 * 3_600_000);
+  const fresh = await signInAgain(test, ada.email);
+  test.advance(2 * 24 * 3_600_000);
+  await cleanUpSignIns(test.services);
+  const rows = await test.opened.database.read({ sql: "SELECT id FROM sessions", args: [] });
+  assert.equal(rows.length, 1);
+  assert.equal((await me(test, fresh)).authenticated, true);
+});

@@ -8,19 +8,16 @@ const verify = (test: TestApp, cookie: string, token: string) =>
 const change = (test: TestApp, cookie: string, email: string) =>
   test.send("/api/portal/account/email", { cookie, json: { email } });
 
-testApp(
-  "sends a link on sign-up that confirms the address, and ends older sessions",
-  async (test) => {
-    const ada = await test.signUp();
-    const older = await signInAgain(test, ada.email);
-    const token = await mailedToken(test, ada.email);
-    const response = await verify(test, ada.cookie, token);
-    assert.equal(response.status, 200);
-    assert.equal((await response.json()).user.emailVerified, true);
-    assert.equal((await me(test, older)).authenticated, false, "older sessions end");
-    assert.equal((await me(test, ada.cookie)).authenticated, true);
-  },
-);
+testApp("sends a link on sign-up that confirms the address, and ends older sessions", async (test) => {
+  const ada = await test.signUp();
+  const older = await signInAgain(test, ada.email);
+  const token = await mailedToken(test, ada.email);
+  const response = await verify(test, ada.cookie, token);
+  assert.equal(response.status, 200);
+  assert.equal((await response.json()).user.emailVerified, true);
+  assert.equal((await me(test, older)).authenticated, false, "older sessions end");
+  assert.equal((await me(test, ada.cookie)).authenticated, true);
+});
 
 testApp("sends a confirmed address no more links", async (test) => {
   const { cookie } = await verifiedPerson(test);

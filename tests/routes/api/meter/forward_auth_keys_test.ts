@@ -260,21 +260,17 @@ testApp("forward authentication and recording share the rate limit of a key", as
   assert.deepEqual(await counted(test, fullKey), [2, 2]);
 }, { API_KEY_REQUESTS_PER_SECOND: "2" });
 
-testApp(
-  "invalid keys are limited by the address of the client, not of the proxy",
-  async (test) => {
-    const { fullKey } = await createTestKey(test, await test.signUp());
-    const from = (client: string, apiKey: string) =>
-      ask(test, "?accept=key", { apiKey, peerAddress: "10.0.0.1", headers: { "x-forwarded-for": client } });
-    for (let i = 0; i < 60; i++) {
-      await assertError(await from("203.0.113.9", "service_live_x"), 401, "invalid_api_key");
-    }
-    await assertError(await from("203.0.113.9", "service_live_x"), 429, "rate_limited");
-    await assertError(await from("203.0.113.10", "service_live_x"), 401, "invalid_api_key");
-    assert.equal((await from("203.0.113.9", fullKey)).status, 200);
-  },
-  { TRUSTED_PROXIES: "10.0.0.1" },
-);
+testApp("invalid keys are limited by the address of the client, not of the proxy", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const from = (client: string, apiKey: string) =>
+    ask(test, "?accept=key", { apiKey, peerAddress: "10.0.0.1", headers: { "x-forwarded-for": client } });
+  for (let i = 0; i < 60; i++) {
+    await assertError(await from("203.0.113.9", "service_live_x"), 401, "invalid_api_key");
+  }
+  await assertError(await from("203.0.113.9", "service_live_x"), 429, "rate_limited");
+  await assertError(await from("203.0.113.10", "service_live_x"), 401, "invalid_api_key");
+  assert.equal((await from("203.0.113.9", fullKey)).status, 200);
+}, { TRUSTED_PROXIES: "10.0.0.1" });
 
 testApp("forward authentication updates when a key was last used", async (test) => {
   const ada = await test.signUp();

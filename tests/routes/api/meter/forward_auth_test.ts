@@ -164,43 +164,40 @@ testApp("role requires at least that role in the active organization", async (te
   );
 });
 
-testApp(
-  "organization requires membership in it, and uses the role there",
-  async (test) => {
-    const owner = await verifiedPerson(test);
-    const member = await joinedPerson(test, owner, "MEMBER");
-    const own = await newOrganization(test, "Own");
-    await run(
-      test,
-      "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'OWNER', ?)",
-      member.userId,
-      own,
-      test.now(),
-    );
-    const stranger = await test.signUp();
-    const inOwners = `?organization=${owner.organizationId}`;
-    const identity = async (query: string, { cookie }: { cookie: string }) =>
-      statusAndIdentity(await ask(test, query, { cookie })).identity.slice(3);
-    assert.deepEqual(await identity("", member), [owner.organizationId, "MEMBER", "", ""]);
-    assert.deepEqual(await identity(`?organization=${own}`, member), [own, "OWNER", "", ""]);
-    assert.deepEqual(await identity(`?organization=${own}&role=OWNER`, member), [own, "OWNER", "", ""]);
-    assert.deepEqual(await identity(inOwners, member), [owner.organizationId, "MEMBER", "", ""]);
-    // A role in one organization does not count in another.
-    await assertError(await ask(test, `${inOwners}&role=ADMIN`, { cookie: member.cookie }), 403, "forbidden");
-    const denials = [
-      await ask(test, inOwners, { cookie: stranger.cookie }),
-      await ask(test, `?organization=${newId("org")}`, { cookie: stranger.cookie }),
-    ];
-    const [known, unknown] = await Promise.all(
-      denials.map((response) => assertError(response, 403, "forbidden")),
-    );
-    assert.deepEqual(known?.error, unknown?.error);
-    await assertError(await ask(test, inOwners), 401, "unauthenticated");
-    const path = `/api/portal/organizations/${owner.organizationId}/members/${member.userId}`;
-    assert.equal((await test.send(path, { method: "DELETE", cookie: owner.cookie })).status, 204);
-    await assertError(await ask(test, inOwners, { cookie: member.cookie }), 403, "forbidden");
-  },
-);
+testApp("organization requires membership in it, and uses the role there", async (test) => {
+  const owner = await verifiedPerson(test);
+  const member = await joinedPerson(test, owner, "MEMBER");
+  const own = await newOrganization(test, "Own");
+  await run(
+    test,
+    "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'OWNER', ?)",
+    member.userId,
+    own,
+    test.now(),
+  );
+  const stranger = await test.signUp();
+  const inOwners = `?organization=${owner.organizationId}`;
+  const identity = async (query: string, { cookie }: { cookie: string }) =>
+    statusAndIdentity(await ask(test, query, { cookie })).identity.slice(3);
+  assert.deepEqual(await identity("", member), [owner.organizationId, "MEMBER", "", ""]);
+  assert.deepEqual(await identity(`?organization=${own}`, member), [own, "OWNER", "", ""]);
+  assert.deepEqual(await identity(`?organization=${own}&role=OWNER`, member), [own, "OWNER", "", ""]);
+  assert.deepEqual(await identity(inOwners, member), [owner.organizationId, "MEMBER", "", ""]);
+  // A role in one organization does not count in another.
+  await assertError(await ask(test, `${inOwners}&role=ADMIN`, { cookie: member.cookie }), 403, "forbidden");
+  const denials = [
+    await ask(test, inOwners, { cookie: stranger.cookie }),
+    await ask(test, `?organization=${newId("org")}`, { cookie: stranger.cookie }),
+  ];
+  const [known, unknown] = await Promise.all(
+    denials.map((response) => assertError(response, 403, "forbidden")),
+  );
+  assert.deepEqual(known?.error, unknown?.error);
+  await assertError(await ask(test, inOwners), 401, "unauthenticated");
+  const path = `/api/portal/organizations/${owner.organizationId}/members/${member.userId}`;
+  assert.equal((await test.send(path, { method: "DELETE", cookie: owner.cookie })).status, 204);
+  await assertError(await ask(test, inOwners, { cookie: member.cookie }), 403, "forbidden");
+});
 
 testApp("invalid queries are denied with details", async (test) => {
   const { cookie, organizationId } = await test.signUp();

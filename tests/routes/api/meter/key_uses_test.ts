@@ -96,29 +96,26 @@ testApp("a request beyond the rate of a key is a use", async (test) => {
   assert.equal(await usedAt(test, apiKey), test.now());
 });
 
-onEveryDatabase(
-  "a rejected request of a suspended organization is a use of its key",
-  async (test) => {
-    const person = await test.signUp();
-    const keys: { fullKey: string }[] = [];
-    for (let n = 0; n < 3; n++) keys.push(await createTestKey(test, person));
-    await suspend(test, person.organizationId);
-    const peerAddress = "203.0.113.9";
-    const sent: [string, SendOptions][] = [["/api/v1/usage", {}], ["/api/v1/usage/batch", { json: large }], [
-      "/api/v1/usage",
-      { peerAddress },
-    ]];
-    // The last one's address has sent many invalid keys.
-    for (let n = 0; n <= rejectedApiKeysPerMinuteMax; n++) {
-      await statusOf(test, "/api/v1/usage", { apiKey: "service_live_x", peerAddress });
-    }
-    for (const [n, [path, options]] of sent.entries()) {
-      const apiKey = keys[n]?.fullKey ?? "";
-      await assertError(await test.send(path, { ...options, apiKey }), 403, "organization_suspended");
-      assert.equal(await usedAt(test, apiKey), test.now(), path);
-    }
-  },
-);
+onEveryDatabase("a rejected request of a suspended organization is a use of its key", async (test) => {
+  const person = await test.signUp();
+  const keys: { fullKey: string }[] = [];
+  for (let n = 0; n < 3; n++) keys.push(await createTestKey(test, person));
+  await suspend(test, person.organizationId);
+  const peerAddress = "203.0.113.9";
+  const sent: [string, SendOptions][] = [["/api/v1/usage", {}], ["/api/v1/usage/batch", { json: large }], [
+    "/api/v1/usage",
+    { peerAddress },
+  ]];
+  // The last one's address has sent many invalid keys.
+  for (let n = 0; n <= rejectedApiKeysPerMinuteMax; n++) {
+    await statusOf(test, "/api/v1/usage", { apiKey: "service_live_x", peerAddress });
+  }
+  for (const [n, [path, options]] of sent.entries()) {
+    const apiKey = keys[n]?.fullKey ?? "";
+    await assertError(await test.send(path, { ...options, apiKey }), 403, "organization_suspended");
+    assert.equal(await usedAt(test, apiKey), test.now(), path);
+  }
+});
 
 onEveryDatabase("a request with a key that doesn't work is no use of it", async (test) => {
   const person = await test.signUp();
@@ -215,23 +212,20 @@ onEveryDatabase("uses that are written late or by several servers never go backw
   assert.equal(await usedAt(test, fullKey), start + 5 * minuteMs);
 });
 
-testApp(
-  "a verification isn't noted as a request from an address",
-  async (test) => {
-    const { id, fullKey: key } = await createTestKey(test, await test.signUp());
-    const { fullToken } = await newOperatorToken(test, ["keys:verify"]);
-    assert.equal(await statusOf(test, "/api/v1/usage", { apiKey: key, peerAddress: "203.0.113.9" }), 200);
-    await usedAt(test, key);
-    test.advance(minuteMs);
-    assert.equal(await statusOf(test, "/api/v1/keys/verify", { apiKey: fullToken, json: { key } }), 200);
-    assert.equal(await usedAt(test, key), test.now());
-    const [row] = await test.opened.database.read<{ network: string; at: number }>({
-      sql: "SELECT last_request_network AS network, last_request_at AS at FROM api_keys WHERE id = ?",
-      args: [id],
-    });
-    assert.deepEqual(row, { network: "203.0.113.0/24", at: test.now() - minuteMs });
-  },
-);
+testApp("a verification isn't noted as a request from an address", async (test) => {
+  const { id, fullKey: key } = await createTestKey(test, await test.signUp());
+  const { fullToken } = await newOperatorToken(test, ["keys:verify"]);
+  assert.equal(await statusOf(test, "/api/v1/usage", { apiKey: key, peerAddress: "203.0.113.9" }), 200);
+  await usedAt(test, key);
+  test.advance(minuteMs);
+  assert.equal(await statusOf(test, "/api/v1/keys/verify", { apiKey: fullToken, json: { key } }), 200);
+  assert.equal(await usedAt(test, key), test.now());
+  const [row] = await test.opened.database.read<{ network: string; at: number }>({
+    sql: "SELECT last_request_network AS network, last_request_at AS at FROM api_keys WHERE id = ?",
+    args: [id],
+  });
+  assert.deepEqual(row, { network: "203.0.113.0/24", at: test.now() - minuteMs });
+});
 
 testApp("a key that only reads isn't listed as unused, nor revoked with those that are", async (test) => {
   const person = await test.signUp();

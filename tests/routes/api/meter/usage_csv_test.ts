@@ -31,70 +31,67 @@ function cellsOf(text: string): string[][] {
   return lines;
 }
 
-testApp(
-  "the file has a header line, exact decimal numbers and the right headers",
-  async (test) => {
-    const person = await test.signUp();
-    const { fullKey: apiKey, id } = await createTestKey(test, person);
-    const timestamp = "2026-11-20T10:00:00.000Z";
-    for (const quantity of [0.000001, maxQuantity, maxQuantity, 0.1]) {
-      await recordOne(test, apiKey, { quantity, timestamp });
-    }
-    const voided = await recordOne(test, apiKey, { quantity: 5, productSlug: "voided" });
-    await voidOne(test, { apiKey, id: voided.id });
-    await recordOne(test, apiKey, { quantity: 0, productSlug: "search" });
-    const response = await test.send("/api/portal/usage.csv", { cookie: person.cookie });
-    assert.equal(response.status, 200);
-    assert.match(response.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
-    assert.equal(
-      response.headers.get("content-disposition"),
-      'attachment; filename="usage-2026-11-01-2026-12-01.csv"',
-    );
-    assert.match(response.headers.get("cache-control") ?? "", /\bno-store\b/);
-    assert.equal(response.headers.get("x-content-type-options"), "nosniff");
-    assert.equal(
-      await response.text(),
-      "start,end,metric,sum,count,min,max\r\n" +
-        "2026-11-20T00:00:00.000Z,2026-11-21T00:00:00.000Z,requests,18014398509481982.100001,4,0.000001," +
-        "9007199254740991\r\n" +
-        "2026-11-21T00:00:00.000Z,2026-11-22T00:00:00.000Z,requests,0,1,0,0\r\n",
-    );
-    const grouped = await csv(
-      test,
-      person.cookie,
-      "?groupBy=apiKey,productSlug&window=month&metric=requests",
-    );
-    assert.deepEqual(cellsOf(grouped), [
-      ["start", "end", "apiKey", "apiKeyName", "productSlug", "sum", "count", "min", "max"],
-      [
-        "2026-11-01T00:00:00.000Z",
-        "2026-12-01T00:00:00.000Z",
-        id,
-        "Production",
-        "search",
-        "0",
-        "1",
-        "0",
-        "0",
-      ],
-      [
-        "2026-11-01T00:00:00.000Z",
-        "2026-12-01T00:00:00.000Z",
-        id,
-        "Production",
-        "tiles",
-        "18014398509481982.100001",
-        "4",
-        "0.000001",
-        "9007199254740991",
-      ],
-    ]);
-    const names = "start,end,metric,sum,count,min,max\r\n";
-    assert.equal(await csv(test, person.cookie, "?productSlug=none"), names);
-    const stranger = await test.signUp();
-    assert.equal(await csv(test, stranger.cookie), names);
-  },
-);
+testApp("the file has a header line, exact decimal numbers and the right headers", async (test) => {
+  const person = await test.signUp();
+  const { fullKey: apiKey, id } = await createTestKey(test, person);
+  const timestamp = "2026-11-20T10:00:00.000Z";
+  for (const quantity of [0.000001, maxQuantity, maxQuantity, 0.1]) {
+    await recordOne(test, apiKey, { quantity, timestamp });
+  }
+  const voided = await recordOne(test, apiKey, { quantity: 5, productSlug: "voided" });
+  await voidOne(test, { apiKey, id: voided.id });
+  await recordOne(test, apiKey, { quantity: 0, productSlug: "search" });
+  const response = await test.send("/api/portal/usage.csv", { cookie: person.cookie });
+  assert.equal(response.status, 200);
+  assert.match(response.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
+  assert.equal(
+    response.headers.get("content-disposition"),
+    'attachment; filename="usage-2026-11-01-2026-12-01.csv"',
+  );
+  assert.match(response.headers.get("cache-control") ?? "", /\bno-store\b/);
+  assert.equal(response.headers.get("x-content-type-options"), "nosniff");
+  assert.equal(
+    await response.text(),
+    "start,end,metric,sum,count,min,max\r\n" +
+      "2026-11-20T00:00:00.000Z,2026-11-21T00:00:00.000Z,requests,18014398509481982.100001,4,0.000001," +
+      "9007199254740991\r\n" +
+      "2026-11-21T00:00:00.000Z,2026-11-22T00:00:00.000Z,requests,0,1,0,0\r\n",
+  );
+  const grouped = await csv(
+    test,
+    person.cookie,
+    "?groupBy=apiKey,productSlug&window=month&metric=requests",
+  );
+  assert.deepEqual(cellsOf(grouped), [
+    ["start", "end", "apiKey", "apiKeyName", "productSlug", "sum", "count", "min", "max"],
+    [
+      "2026-11-01T00:00:00.000Z",
+      "2026-12-01T00:00:00.000Z",
+      id,
+      "Production",
+      "search",
+      "0",
+      "1",
+      "0",
+      "0",
+    ],
+    [
+      "2026-11-01T00:00:00.000Z",
+      "2026-12-01T00:00:00.000Z",
+      id,
+      "Production",
+      "tiles",
+      "18014398509481982.100001",
+      "4",
+      "0.000001",
+      "9007199254740991",
+    ],
+  ]);
+  const names = "start,end,metric,sum,count,min,max\r\n";
+  assert.equal(await csv(test, person.cookie, "?productSlug=none"), names);
+  const stranger = await test.signUp();
+  assert.equal(await csv(test, stranger.cookie), names);
+});
 
 testApp("a key gets the same file as its organization's members", async (test) => {
   const person = await test.signUp();

@@ -121,46 +121,43 @@ for (const kind of databaseKinds) {
     ]);
   });
 
-  on(
-    "a repeat returns the first record; different content is a conflict",
-    async (test) => {
-      const person = await test.signUp();
-      const { fullKey } = await createTestKey(test, person);
-      const other = await createTestKey(test, person, { name: "Other" });
-      const first = await (await record(test, fullKey, { idempotencyKey: "one" })).json();
-      test.advance(3_600_000);
-      for (
-        const again of [
-          await record(test, fullKey, { idempotencyKey: "one" }),
-          await record(test, fullKey, {}, { "idempotency-key": "one" }),
-        ]
-      ) {
-        assert.equal(again.status, 200);
-        assert.deepEqual(await again.json(), { usageRecord: first.usageRecord, duplicate: true });
-      }
-      // The same with another key of the organization.
-      assert.equal((await record(test, other.fullKey, { idempotencyKey: "one" })).status, 200);
-      const different = [
-        { quantity: 2 },
-        { quantity: 1.000001 },
-        { metric: "other" },
-        { productSlug: "other" },
-        { properties: { a: "b" } },
-        { timestamp: "2026-11-21T14:00:00Z" },
-      ];
-      for (const more of different) {
-        const { error } = await assertError(
-          await record(test, fullKey, { idempotencyKey: "one", ...more }),
-          409,
-          "idempotency_conflict",
-        );
-        assert.equal(error.details?.[0]?.path, "idempotencyKey");
-      }
-      assert.equal((await total(test, fullKey)).count, 1);
-      const stranger = await createTestKey(test, await test.signUp());
-      assert.equal((await record(test, stranger.fullKey, { idempotencyKey: "one" })).status, 201);
-    },
-  );
+  on("a repeat returns the first record; different content is a conflict", async (test) => {
+    const person = await test.signUp();
+    const { fullKey } = await createTestKey(test, person);
+    const other = await createTestKey(test, person, { name: "Other" });
+    const first = await (await record(test, fullKey, { idempotencyKey: "one" })).json();
+    test.advance(3_600_000);
+    for (
+      const again of [
+        await record(test, fullKey, { idempotencyKey: "one" }),
+        await record(test, fullKey, {}, { "idempotency-key": "one" }),
+      ]
+    ) {
+      assert.equal(again.status, 200);
+      assert.deepEqual(await again.json(), { usageRecord: first.usageRecord, duplicate: true });
+    }
+    // The same with another key of the organization.
+    assert.equal((await record(test, other.fullKey, { idempotencyKey: "one" })).status, 200);
+    const different = [
+      { quantity: 2 },
+      { quantity: 1.000001 },
+      { metric: "other" },
+      { productSlug: "other" },
+      { properties: { a: "b" } },
+      { timestamp: "2026-11-21T14:00:00Z" },
+    ];
+    for (const more of different) {
+      const { error } = await assertError(
+        await record(test, fullKey, { idempotencyKey: "one", ...more }),
+        409,
+        "idempotency_conflict",
+      );
+      assert.equal(error.details?.[0]?.path, "idempotencyKey");
+    }
+    assert.equal((await total(test, fullKey)).count, 1);
+    const stranger = await createTestKey(test, await test.signUp());
+    assert.equal((await record(test, stranger.fullKey, { idempotencyKey: "one" })).status, 201);
+  });
 
   on("a record with a timestamp, repeated without one, is a conflict", async (test) => {
     const { fullKey } = await createTestKey(test, await test.signUp());
@@ -214,33 +211,30 @@ for (const kind of databaseKinds) {
     });
   });
 
-  on(
-    "concurrent records are counted exactly once, and rollups match the records",
-    async (test) => {
-      const people = await Promise.all([test.signUp(), test.signUp()]);
-      const keys = await Promise.all(people.map((person) => createTestKey(test, person)));
-      const requests = keys.flatMap(({ fullKey }, person) =>
-        Array.from({ length: 150 }, (_, n) => () =>
-          n % 10 === 0
-            ? batch(
-              test,
-              fullKey,
-              Array.from({ length: 7 }, (_, m) => ({ ...usage, quantity: m + 0.25, metric: `m${m % 3}` })),
-            )
-            : record(test, fullKey, {
-              quantity: n,
-              productSlug: `p${person}`,
-              timestamp: new Date(test.now() - n * 400_000).toISOString(),
-            }))
-      );
-      const responses = await Promise.all(requests.map((send) => send()));
-      assert(responses.every(({ status }) => status === 201));
-      const rows = rowsOf(test.opened.database);
-      const [stored] = await rows("SELECT count(*) AS records FROM usage_records");
-      assert.equal(stored?.["records"], 2 * (15 * 7 + 135));
-      await checkRollups(rows);
-    },
-  );
+  on("concurrent records are counted exactly once, and rollups match the records", async (test) => {
+    const people = await Promise.all([test.signUp(), test.signUp()]);
+    const keys = await Promise.all(people.map((person) => createTestKey(test, person)));
+    const requests = keys.flatMap(({ fullKey }, person) =>
+      Array.from({ length: 150 }, (_, n) => () =>
+        n % 10 === 0
+          ? batch(
+            test,
+            fullKey,
+            Array.from({ length: 7 }, (_, m) => ({ ...usage, quantity: m + 0.25, metric: `m${m % 3}` })),
+          )
+          : record(test, fullKey, {
+            quantity: n,
+            productSlug: `p${person}`,
+            timestamp: new Date(test.now() - n * 400_000).toISOString(),
+          }))
+    );
+    const responses = await Promise.all(requests.map((send) => send()));
+    assert(responses.every(({ status }) => status === 201));
+    const rows = rowsOf(test.opened.database);
+    const [stored] = await rows("SELECT count(*) AS records FROM usage_records");
+    assert.equal(stored?.["records"], 2 * (15 * 7 + 135));
+    await checkRollups(rows);
+  });
 }
 
 testApp(

@@ -305,24 +305,21 @@ async function recordManySeries(
   return { apiKey, cookie: person.cookie, all: await listAll(test, apiKey) };
 }
 
-testApp(
-  "windows of many series, summed in steps, count every record once and in order",
-  async (test) => {
-    const { apiKey, all } = await recordManySeries(test);
-    const range = { from: Date.UTC(2026, 9, 1), to: Date.UTC(2026, 11, 1), zone: "UTC" };
-    const none = { productSlug: undefined, metric: undefined, apiKey: undefined };
-    for (const unit of ["day", "week", "month", "total"] as const) {
-      for (const groupBy of [[], ["productSlug"], ["metric", "productSlug"]] as const) {
-        const query = { ...range, ...none, unit, groupBy };
-        assert.deepEqual(
-          await readSums(test, apiKey, queryText(query)),
-          obviousSums(all, query),
-          queryText(query),
-        );
-      }
+testApp("windows of many series, summed in steps, count every record once and in order", async (test) => {
+  const { apiKey, all } = await recordManySeries(test);
+  const range = { from: Date.UTC(2026, 9, 1), to: Date.UTC(2026, 11, 1), zone: "UTC" };
+  const none = { productSlug: undefined, metric: undefined, apiKey: undefined };
+  for (const unit of ["day", "week", "month", "total"] as const) {
+    for (const groupBy of [[], ["productSlug"], ["metric", "productSlug"]] as const) {
+      const query = { ...range, ...none, unit, groupBy };
+      assert.deepEqual(
+        await readSums(test, apiKey, queryText(query)),
+        obviousSums(all, query),
+        queryText(query),
+      );
     }
-  },
-);
+  }
+});
 
 testApp("other requests are handled while a window of very many series is summed", async (test) => {
   const { apiKey, cookie } = await recordManySeries(test);

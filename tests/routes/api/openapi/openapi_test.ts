@@ -32,47 +32,41 @@ async function served(test: TestApp): Promise<OpenApiDocument> {
   return await (await test.send("/api/openapi.json")).json();
 }
 
-testApp(
-  "the OpenAPI document has exactly the API routes that are mounted",
-  async (test) => {
-    const mounted = test.app.routes
-      .filter(({ method, path }) => method !== "ALL" && /^\/(api|health|metrics)(\/|$)/.test(path))
-      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
-    const document = await served(test);
-    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`)
-    );
-    // One route handles both `{id}` and `{id}.csv`.
-    const routes = described.map((route) => route.replace("}.csv", "}"));
-    assert.deepEqual([...new Set(routes)].sort(), [...new Set(mounted)].sort());
-    assert.ok(described.includes("GET /metrics") && described.includes("GET /api/openapi.json"));
-  },
-);
+testApp("the OpenAPI document has exactly the API routes that are mounted", async (test) => {
+  const mounted = test.app.routes
+    .filter(({ method, path }) => method !== "ALL" && /^\/(api|health|metrics)(\/|$)/.test(path))
+    .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
+  const document = await served(test);
+  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`)
+  );
+  // One route handles both `{id}` and `{id}.csv`.
+  const routes = described.map((route) => route.replace("}.csv", "}"));
+  assert.deepEqual([...new Set(routes)].sort(), [...new Set(mounted)].sort());
+  assert.ok(described.includes("GET /metrics") && described.includes("GET /api/openapi.json"));
+});
 
-testApp(
-  "every operation has a unique id, a known tag and a documented security scheme",
-  async (test) => {
-    const document = await served(test);
-    const operations = operationsOf(document);
-    const names = operations.map(({ operationId }) => operationId);
-    assert.equal(new Set(names).size, names.length, names.join());
-    for (const { operationId, tags, summary, security } of operations) {
-      assert.match(operationId, /^[a-z][A-Za-z0-9]+$/);
-      assert.ok(document.tags.some(({ name }) => name === tags[0]), operationId);
-      assert.match(summary, /^[A-Z].{5,70}[^.]$/, operationId);
-      for (const name of security.flatMap(Object.keys)) {
-        assert.ok(document.components.securitySchemes[name]?.description, `${operationId} ${name}`);
-      }
+testApp("every operation has a unique id, a known tag and a documented security scheme", async (test) => {
+  const document = await served(test);
+  const operations = operationsOf(document);
+  const names = operations.map(({ operationId }) => operationId);
+  assert.equal(new Set(names).size, names.length, names.join());
+  for (const { operationId, tags, summary, security } of operations) {
+    assert.match(operationId, /^[a-z][A-Za-z0-9]+$/);
+    assert.ok(document.tags.some(({ name }) => name === tags[0]), operationId);
+    assert.match(summary, /^[A-Z].{5,70}[^.]$/, operationId);
+    for (const name of security.flatMap(Object.keys)) {
+      assert.ok(document.components.securitySchemes[name]?.description, `${operationId} ${name}`);
     }
-    // Operations with optional authentication say so, or clients would not send it.
-    const securityOf = (name: string) => operations.find(({ operationId }) => operationId === name)?.security;
-    for (const name of ["getSessionUser", "signOut"]) {
-      assert.deepEqual(securityOf(name), [{ session: [] }, {}]);
-    }
-    assert.deepEqual(securityOf("getAuthForward"), [{ session: [] }, { apiKey: [] }]);
-    assert.deepEqual(securityOf("signIn"), []);
-  },
-);
+  }
+  // Operations with optional authentication say so, or clients would not send it.
+  const securityOf = (name: string) => operations.find(({ operationId }) => operationId === name)?.security;
+  for (const name of ["getSessionUser", "signOut"]) {
+    assert.deepEqual(securityOf(name), [{ session: [] }, {}]);
+  }
+  assert.deepEqual(securityOf("getAuthForward"), [{ session: [] }, { apiKey: [] }]);
+  assert.deepEqual(securityOf("signIn"), []);
+});
 
 testApp("the document explains every error code", async (test) => {
   const { info } = await served(test);
@@ -142,31 +136,28 @@ testApp("every operation lists the errors that follow from its input", async (te
   }
 });
 
-testApp(
-  "every response lists its headers",
-  async (test) => {
-    const document = await served(test);
-    const headersOf = (name: string, status: string) =>
-      Object.keys(
-        operationsOf(document).find(({ operationId }) => operationId === name)?.responses[status]?.headers ??
-          {},
-      );
-    assert.deepEqual(headersOf("recordUsage", "201"), ["X-Request-Id", "RateLimit", "RateLimit-Policy"]);
-    assert.deepEqual(headersOf("listApiKeys", "200"), ["X-Request-Id"]);
-    assert.deepEqual(headersOf("getAuthForward", "302"), ["X-Request-Id", "Location"]);
-    const ada = await test.signUp();
-    const { headers } = await test.send("/api/auth/forward", { cookie: ada.cookie });
-    const sent = [...headers.keys()].filter((name) => name.startsWith("remote-"));
-    const named = headersOf("getAuthForward", "200").map((name) => name.toLowerCase());
-    assert.deepEqual(named.filter((name) => name.startsWith("remote-")).sort(), sent.sort());
-    assert.equal(sent.length, 8);
-    for (const { operationId, responses } of operationsOf(document)) {
-      for (const [status, { $ref, headers }] of Object.entries(responses)) {
-        assert.ok($ref !== undefined || headers?.["X-Request-Id"], `${operationId} ${status}`);
-      }
+testApp("every response lists its headers", async (test) => {
+  const document = await served(test);
+  const headersOf = (name: string, status: string) =>
+    Object.keys(
+      operationsOf(document).find(({ operationId }) => operationId === name)?.responses[status]?.headers ??
+        {},
+    );
+  assert.deepEqual(headersOf("recordUsage", "201"), ["X-Request-Id", "RateLimit", "RateLimit-Policy"]);
+  assert.deepEqual(headersOf("listApiKeys", "200"), ["X-Request-Id"]);
+  assert.deepEqual(headersOf("getAuthForward", "302"), ["X-Request-Id", "Location"]);
+  const ada = await test.signUp();
+  const { headers } = await test.send("/api/auth/forward", { cookie: ada.cookie });
+  const sent = [...headers.keys()].filter((name) => name.startsWith("remote-"));
+  const named = headersOf("getAuthForward", "200").map((name) => name.toLowerCase());
+  assert.deepEqual(named.filter((name) => name.startsWith("remote-")).sort(), sent.sort());
+  assert.equal(sent.length, 8);
+  for (const { operationId, responses } of operationsOf(document)) {
+    for (const [status, { $ref, headers }] of Object.entries(responses)) {
+      assert.ok($ref !== undefined || headers?.["X-Request-Id"], `${operationId} ${status}`);
     }
-  },
-);
+  }
+});
 
 testApp("every parameter and every field has a description", async (test) => {
   const { components: { schemas }, ...document } = await served(test);
@@ -201,38 +192,35 @@ testApp("every parameter and every field has a description", async (test) => {
   assert.deepEqual(undescribed, []);
 });
 
-testApp(
-  "every example matches its schema, and request examples pass the check of requests",
-  async (test) => {
-    const document = await served(test);
-    const { schemas, responses } = document.components;
-    const ajv = newAjv();
-    let count = 0;
-    const fits = (schema: JsonSchema, example: unknown, what: string): void => {
-      count++;
-      const validate = ajv.compile(strict(schema, schemas));
-      assert.ok(validate(example), `${what}: ${ajv.errorsText(validate.errors)} ${JSON.stringify(example)}`);
-      assert.doesNotMatch(JSON.stringify(example), /:"text"/, `${what} has a field without an example`);
-    };
-    for (const operation of operationsOf(document)) {
-      const bodies = [operation.requestBody, ...Object.values(operation.responses)];
-      for (const { schema, example } of bodies.flatMap((body) => Object.values(body?.content ?? {}))) {
-        if (schema?.type !== "string" && schema !== undefined) fits(schema, example, operation.operationId);
-      }
+testApp("every example matches its schema, and request examples pass the check of requests", async (test) => {
+  const document = await served(test);
+  const { schemas, responses } = document.components;
+  const ajv = newAjv();
+  let count = 0;
+  const fits = (schema: JsonSchema, example: unknown, what: string): void => {
+    count++;
+    const validate = ajv.compile(strict(schema, schemas));
+    assert.ok(validate(example), `${what}: ${ajv.errorsText(validate.errors)} ${JSON.stringify(example)}`);
+    assert.doesNotMatch(JSON.stringify(example), /:"text"/, `${what} has a field without an example`);
+  };
+  for (const operation of operationsOf(document)) {
+    const bodies = [operation.requestBody, ...Object.values(operation.responses)];
+    for (const { schema, example } of bodies.flatMap((body) => Object.values(body?.content ?? {}))) {
+      if (schema?.type !== "string" && schema !== undefined) fits(schema, example, operation.operationId);
     }
-    for (const [name, { content }] of Object.entries(responses)) {
-      const { schema, examples } = Object.values(content ?? {})[0] ?? {};
-      assert.ok(schema);
-      for (const { value } of Object.values(examples ?? {})) fits(schema, value, name);
-    }
-    assert.ok(count > 100, String(count));
-    for (const [operationId, schema] of checksOf(test)) {
-      const body = operationsOf(document).find((one) => one.operationId === operationId)?.requestBody;
-      const result = schema.safeParse(body?.content["application/json"]?.example);
-      assert.ok(result.success, `${operationId} ${result.error}`);
-    }
-  },
-);
+  }
+  for (const [name, { content }] of Object.entries(responses)) {
+    const { schema, examples } = Object.values(content ?? {})[0] ?? {};
+    assert.ok(schema);
+    for (const { value } of Object.values(examples ?? {})) fits(schema, value, name);
+  }
+  assert.ok(count > 100, String(count));
+  for (const [operationId, schema] of checksOf(test)) {
+    const body = operationsOf(document).find((one) => one.operationId === operationId)?.requestBody;
+    const result = schema.safeParse(body?.content["application/json"]?.example);
+    assert.ok(result.success, `${operationId} ${result.error}`);
+  }
+});
 
 testApp("the API accepts exactly what the schemas of the document accept", async (test) => {
   const document = await served(test);

@@ -228,46 +228,43 @@ for (const [policy, code] of [["closed", "sign_up_closed"], ["invite", "sign_up_
   }, { SIGN_UP: policy });
 }
 
-testApp(
-  "rejects writes from other sites, signed in or not",
-  async (test) => {
-    const person = await test.signUp();
-    const rejected: Record<string, string>[] = [
-      { origin: "https://evil.example" },
-      { origin: "null" },
-      { origin: "http://app.localhost:8000" },
-      { origin: "http://localhost:8000", "sec-fetch-site": "same-site" },
-      { origin: "https://evil.example", "sec-fetch-site": "same-origin" },
-      { origin: "", "sec-fetch-site": "cross-site" },
-    ];
-    for (const path of ["/api/portal/api-keys", "/api/auth/sign-in", "/api/auth/sign-out", "/sign-in"]) {
-      for (const headers of rejected) {
-        const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ""));
-        const response = await test.app.request(`http://localhost:8000${path}`, {
-          method: "POST",
-          headers: { ...given, cookie: person.cookie, "content-type": "application/json" },
-          body: "{}",
-        });
-        assert.equal(response.status, 403, `${path} ${JSON.stringify(headers)}`);
-        assert.equal(response.headers.get("vary"), "Origin");
-        await response.body?.cancel();
-      }
-      const bare = await test.app.request(`http://localhost:8000${path}`, {
+testApp("rejects writes from other sites, signed in or not", async (test) => {
+  const person = await test.signUp();
+  const rejected: Record<string, string>[] = [
+    { origin: "https://evil.example" },
+    { origin: "null" },
+    { origin: "http://app.localhost:8000" },
+    { origin: "http://localhost:8000", "sec-fetch-site": "same-site" },
+    { origin: "https://evil.example", "sec-fetch-site": "same-origin" },
+    { origin: "", "sec-fetch-site": "cross-site" },
+  ];
+  for (const path of ["/api/portal/api-keys", "/api/auth/sign-in", "/api/auth/sign-out", "/sign-in"]) {
+    for (const headers of rejected) {
+      const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ""));
+      const response = await test.app.request(`http://localhost:8000${path}`, {
         method: "POST",
-        headers: { cookie: person.cookie },
+        headers: { ...given, cookie: person.cookie, "content-type": "application/json" },
+        body: "{}",
       });
-      assert.equal(bare.status, 403);
-      await bare.body?.cancel();
+      assert.equal(response.status, 403, `${path} ${JSON.stringify(headers)}`);
+      assert.equal(response.headers.get("vary"), "Origin");
+      await response.body?.cancel();
     }
-    // The browser's header alone is enough.
-    const own = await test.app.request("http://localhost:8000/api/portal/api-keys", {
+    const bare = await test.app.request(`http://localhost:8000${path}`, {
       method: "POST",
-      headers: { "sec-fetch-site": "same-origin", cookie: person.cookie, "content-type": "application/json" },
-      body: JSON.stringify({ name: "A" }),
+      headers: { cookie: person.cookie },
     });
-    assert.equal(own.status, 201);
-  },
-);
+    assert.equal(bare.status, 403);
+    await bare.body?.cancel();
+  }
+  // The browser's header alone is enough.
+  const own = await test.app.request("http://localhost:8000/api/portal/api-keys", {
+    method: "POST",
+    headers: { "sec-fetch-site": "same-origin", cookie: person.cookie, "content-type": "application/json" },
+    body: JSON.stringify({ name: "A" }),
+  });
+  assert.equal(own.status, 201);
+});
 
 testApp("CORS lets allowed origins read and sign in with cookies, and no others", async (test) => {
   const person = await test.signUp();

@@ -82,53 +82,50 @@ testApp(
   },
 );
 
-testApp(
-  "a passkey completes a sign-in of its own user, once",
-  async (test) => {
-    const ada = await twoStepPerson(test);
-    const eve = await twoStepPerson(test, "Eve");
-    const { passkey } = await addPasskey(test, ada.cookie);
-    const { passkey: hers } = await addPasskey(test, eve.cookie);
-    const token = await firstStep(test, ada.email);
-    const options = await signInOptions(test, token);
-    assert.deepEqual(options.allowCredentials.map(({ id }: { id: string }) => id), [passkey.credentialId]);
-    await assertError(
-      await signIn(test, { token, response: hers.signIn(options) }),
-      401,
-      "invalid_credentials",
-    );
-    const rejected = await lastEntry(test, "session.second_step_refused");
-    assert.equal(rejected?.["target_id"], ada.userId);
+testApp("a passkey completes a sign-in of its own user, once", async (test) => {
+  const ada = await twoStepPerson(test);
+  const eve = await twoStepPerson(test, "Eve");
+  const { passkey } = await addPasskey(test, ada.cookie);
+  const { passkey: hers } = await addPasskey(test, eve.cookie);
+  const token = await firstStep(test, ada.email);
+  const options = await signInOptions(test, token);
+  assert.deepEqual(options.allowCredentials.map(({ id }: { id: string }) => id), [passkey.credentialId]);
+  await assertError(
+    await signIn(test, { token, response: hers.signIn(options) }),
+    401,
+    "invalid_credentials",
+  );
+  const rejected = await lastEntry(test, "session.second_step_refused");
+  assert.equal(rejected?.["target_id"], ada.userId);
 
-    // A challenge for the second step doesn't work for signing in alone, or the other way round.
-    const second = await signInOptions(test, token);
-    await assertError(await signIn(test, { response: passkey.signIn(second) }), 401, "invalid_credentials");
-    const alone = await signInOptions(test);
-    await assertError(
-      await signIn(test, { token, response: passkey.signIn(alone) }),
-      401,
-      "invalid_credentials",
-    );
+  // A challenge for the second step doesn't work for signing in alone, or the other way round.
+  const second = await signInOptions(test, token);
+  await assertError(await signIn(test, { response: passkey.signIn(second) }), 401, "invalid_credentials");
+  const alone = await signInOptions(test);
+  await assertError(
+    await signIn(test, { token, response: passkey.signIn(alone) }),
+    401,
+    "invalid_credentials",
+  );
 
-    const asked = await Promise.all([signInOptions(test, token), signInOptions(test, token)]);
-    const responses = await Promise.all(
-      asked.map((options) => signIn(test, { token, response: passkey.signIn(options) })),
-    );
-    assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 409]);
-    const entry = await lastEntry(test, "session.created");
-    assert.deepEqual(JSON.parse(String(entry?.["details"])), { method: "password and passkey" });
-    await assertError(
-      await test.send("/api/auth/sign-in/passkey/options", { json: { token } }),
-      409,
-      "two_step_state",
-    );
-    await assertError(
-      await secondStep(test, { token, code: codeOf(ada.secret, test.now()) }),
-      409,
-      "two_step_state",
-    );
-  },
-);
+  const asked = await Promise.all([signInOptions(test, token), signInOptions(test, token)]);
+  const responses = await Promise.all(
+    asked.map((options) => signIn(test, { token, response: passkey.signIn(options) })),
+  );
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 409]);
+  const entry = await lastEntry(test, "session.created");
+  assert.deepEqual(JSON.parse(String(entry?.["details"])), { method: "password and passkey" });
+  await assertError(
+    await test.send("/api/auth/sign-in/passkey/options", { json: { token } }),
+    409,
+    "two_step_state",
+  );
+  await assertError(
+    await secondStep(test, { token, code: codeOf(ada.secret, test.now()) }),
+    409,
+    "two_step_state",
+  );
+});
 
 testApp(
   "a passkey can't complete a sign-in once two-step sign-in is off, the user is disabled, or it has expired",
@@ -317,18 +314,15 @@ testApp("limits passkey sign-ins and failures by IP address", async (test) => {
   await assertError(await fail(), 429, "rate_limited");
 });
 
-testApp(
-  "rejects malformed responses, naming the field if it can",
-  async (test) => {
-    const { challenge } = await signInOptions(test);
-    const good = new TestPasskey(test.config.baseUrl.origin).signIn({ challenge });
-    const bad = { ...good, response: { ...good.response, signature: "not base64url!" } };
-    const { error } = await assertError(await signIn(test, { response: bad }), 422, "validation_failed");
-    assert.deepEqual(error.details?.map(({ path }) => path), ["response.response.signature"]);
-    for (const clientDataJSON of ["", "AAAA", "bnVsbA", "W10", "eyJjaGFsbGVuZ2UiOjF9"]) {
-      const odd = { ...good, response: { ...good.response, clientDataJSON } };
-      await assertError(await signIn(test, { response: odd }), 401, "invalid_credentials");
-    }
-    assert.equal(test.logged(), "");
-  },
-);
+testApp("rejects malformed responses, naming the field if it can", async (test) => {
+  const { challenge } = await signInOptions(test);
+  const good = new TestPasskey(test.config.baseUrl.origin).signIn({ challenge });
+  const bad = { ...good, response: { ...good.response, signature: "not base64url!" } };
+  const { error } = await assertError(await signIn(test, { response: bad }), 422, "validation_failed");
+  assert.deepEqual(error.details?.map(({ path }) => path), ["response.response.signature"]);
+  for (const clientDataJSON of ["", "AAAA", "bnVsbA", "W10", "eyJjaGFsbGVuZ2UiOjF9"]) {
+    const odd = { ...good, response: { ...good.response, clientDataJSON } };
+    await assertError(await signIn(test, { response: odd }), 401, "invalid_credentials");
+  }
+  assert.equal(test.logged(), "");
+});

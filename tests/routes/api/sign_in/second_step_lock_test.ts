@@ -126,26 +126,23 @@ testApp("a right code resets the count, even on the last attempt", async (test) 
   assert.deepEqual(await lockMails(test), []);
 });
 
-testApp(
-  "concurrent wrong codes use up no more than the attempts left, and send one email",
-  async (test) => {
-    const ada = await twoStepPerson(test);
-    await setWrongCodes(test, ada, totpWrongCodesMax - 2);
-    const wrong = wrongCode(ada.secret, test.now());
-    const responses = await Promise.all(Array.from({ length: 4 }, () => guess(test, ada, wrong)));
-    assert.deepEqual(responses.map(({ status }) => status).sort(), [401, 401, 403, 403]);
-    assert.equal(await wrongCodes(test, ada), totpWrongCodesMax);
-    assert.equal((await lockMails(test)).length, 1);
-    // The sixth code of a sign-in is not checked and not counted.
-    const eve = await twoStepPerson(test, "Eve");
-    const tokenHash = hashToken(await firstStep(test, eve.email));
-    const step = { tokenHash, userId: eve.userId, now: test.now() };
-    for (let n = 0; n < 6; n++) {
-      await test.opened.database.write([countSecondStepAttempt(step), countTotpGuess(eve.userId)]);
-    }
-    assert.equal(await wrongCodes(test, eve), 5);
-  },
-);
+testApp("concurrent wrong codes use up no more than the attempts left, and send one email", async (test) => {
+  const ada = await twoStepPerson(test);
+  await setWrongCodes(test, ada, totpWrongCodesMax - 2);
+  const wrong = wrongCode(ada.secret, test.now());
+  const responses = await Promise.all(Array.from({ length: 4 }, () => guess(test, ada, wrong)));
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [401, 401, 403, 403]);
+  assert.equal(await wrongCodes(test, ada), totpWrongCodesMax);
+  assert.equal((await lockMails(test)).length, 1);
+  // The sixth code of a sign-in is not checked and not counted.
+  const eve = await twoStepPerson(test, "Eve");
+  const tokenHash = hashToken(await firstStep(test, eve.email));
+  const step = { tokenHash, userId: eve.userId, now: test.now() };
+  for (let n = 0; n < 6; n++) {
+    await test.opened.database.write([countSecondStepAttempt(step), countTotpGuess(eve.userId)]);
+  }
+  assert.equal(await wrongCodes(test, eve), 5);
+});
 
 testApp("codes of another form are not counted", async (test) => {
   const ada = await twoStepPerson(test);

@@ -215,32 +215,29 @@ testApp("concurrent requests with one code create one session", async (test) => 
   assert.equal(await sessions(), before + 3);
 });
 
-testApp(
-  "a recovery code works once, in any spelling, and the email says how many are left",
-  async (test) => {
-    const ada = await twoStepPerson(test);
-    const [first = "", second = ""] = ada.recoveryCodes;
-    const typed = ` ${first.toLowerCase().replaceAll("-", "").replaceAll("0", "o").replaceAll("1", "L")} `;
-    const response = await secondStep(test, { token: await firstStep(test, ada.email), code: typed });
-    assert.equal(response.status, 200, await response.clone().text());
-    assert.match((await lastMail(test, ada.email)).text, /\b9\b/);
-    assert.equal((await status(test, ada.cookie)).recoveryCodesLeft, 9);
-    const token = await firstStep(test, ada.email);
-    await assertError(await secondStep(test, { token, code: first }), 401, "invalid_code");
-    const both = await Promise.all([
-      secondStep(test, { token, code: second }),
-      secondStep(test, { token: await firstStep(test, ada.email), code: second }),
-    ]);
-    assert.equal(both.filter(({ status }) => status === 200).length, 1);
-    const kept = await test.opened.database.read(sql`SELECT * FROM recovery_codes`);
-    const text = JSON.stringify(kept);
-    for (const code of ada.recoveryCodes) {
-      assert.ok(
-        !text.includes(code) && !text.includes(code.replaceAll("-", "")),
-      );
-    }
-  },
-);
+testApp("a recovery code works once, in any spelling, and the email says how many are left", async (test) => {
+  const ada = await twoStepPerson(test);
+  const [first = "", second = ""] = ada.recoveryCodes;
+  const typed = ` ${first.toLowerCase().replaceAll("-", "").replaceAll("0", "o").replaceAll("1", "L")} `;
+  const response = await secondStep(test, { token: await firstStep(test, ada.email), code: typed });
+  assert.equal(response.status, 200, await response.clone().text());
+  assert.match((await lastMail(test, ada.email)).text, /\b9\b/);
+  assert.equal((await status(test, ada.cookie)).recoveryCodesLeft, 9);
+  const token = await firstStep(test, ada.email);
+  await assertError(await secondStep(test, { token, code: first }), 401, "invalid_code");
+  const both = await Promise.all([
+    secondStep(test, { token, code: second }),
+    secondStep(test, { token: await firstStep(test, ada.email), code: second }),
+  ]);
+  assert.equal(both.filter(({ status }) => status === 200).length, 1);
+  const kept = await test.opened.database.read(sql`SELECT * FROM recovery_codes`);
+  const text = JSON.stringify(kept);
+  for (const code of ada.recoveryCodes) {
+    assert.ok(
+      !text.includes(code) && !text.includes(code.replaceAll("-", "")),
+    );
+  }
+});
 
 testApp("new recovery codes replace the old ones, and don't work for another account", async (test) => {
   const ada = await twoStepPerson(test);
@@ -261,28 +258,25 @@ testApp("new recovery codes replace the old ones, and don't work for another acc
   assert.equal((await secondStep(test, { token, code: recoveryCodes[0] })).status, 200);
 });
 
-testApp(
-  "turning off two-step sign-in deletes its codes, and the password alone signs in",
-  async (test) => {
-    const ada = await twoStepPerson(test);
-    await reauthenticateWithCode(test, ada);
-    const off = () => test.send(`${account}/two-step/totp`, { method: "DELETE", cookie: ada.cookie });
-    assert.equal((await off()).status, 204);
-    await assertError(await off(), 409, "two_step_state");
-    await assertError(
-      await test.send(`${account}/two-step/recovery-codes`, { method: "POST", cookie: ada.cookie }),
-      409,
-      "two_step_state",
-    );
-    for (const table of [sql`totp`, sql`recovery_codes`, sql`pending_sign_ins`]) {
-      assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM ${table}`), []);
-    }
-    const response = await test.send("/api/auth/sign-in", {
-      json: { email: ada.email, password: "correct horse 9 battery" },
-    });
-    assert.equal((await response.json()).authenticated, true);
-  },
-);
+testApp("turning off two-step sign-in deletes its codes, and the password alone signs in", async (test) => {
+  const ada = await twoStepPerson(test);
+  await reauthenticateWithCode(test, ada);
+  const off = () => test.send(`${account}/two-step/totp`, { method: "DELETE", cookie: ada.cookie });
+  assert.equal((await off()).status, 204);
+  await assertError(await off(), 409, "two_step_state");
+  await assertError(
+    await test.send(`${account}/two-step/recovery-codes`, { method: "POST", cookie: ada.cookie }),
+    409,
+    "two_step_state",
+  );
+  for (const table of [sql`totp`, sql`recovery_codes`, sql`pending_sign_ins`]) {
+    assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM ${table}`), []);
+  }
+  const response = await test.send("/api/auth/sign-in", {
+    json: { email: ada.email, password: "correct horse 9 battery" },
+  });
+  assert.equal((await response.json()).authenticated, true);
+});
 
 testApp(
   "every change of two-step sign-in requires an authentication in the last ten minutes",

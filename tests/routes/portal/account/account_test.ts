@@ -39,25 +39,22 @@ async function join(test: TestApp, member: TestPerson, owner: TestPerson): Promi
   ]);
 }
 
-testApp(
-  "changes the name with a form that keeps rejected input and escapes it",
-  async (test) => {
-    const person = await test.signUp();
-    const done = await openPage(test, "/portal/account/name", { person, form: { name: `  <b>"Ada"</b> ` } });
-    assert.equal(done.status, 303);
-    const page = await openPage(test, done.location ?? "", { person });
-    assert.match(page.html, doneNotice);
-    assert.match(page.html, /value="&lt;b&gt;&quot;Ada&quot;&lt;\/b&gt;"/);
-    assert.doesNotMatch(page.html, /<b>/);
-    for (const name of ["", "   ", "x".repeat(101)]) {
-      const refused = await openPage(test, "/portal/account/name", { person, form: { name } });
-      assert.equal(refused.status, 422);
-      assert.match(refused.html, new RegExp(`id="name-error"[^]*${enterName}`));
-      assert(refused.html.includes(`value="${name}"`));
-    }
-    assert.equal((await openPage(test, "/portal/account/name", { person })).location, "/portal/account");
-  },
-);
+testApp("changes the name with a form that keeps rejected input and escapes it", async (test) => {
+  const person = await test.signUp();
+  const done = await openPage(test, "/portal/account/name", { person, form: { name: `  <b>"Ada"</b> ` } });
+  assert.equal(done.status, 303);
+  const page = await openPage(test, done.location ?? "", { person });
+  assert.match(page.html, doneNotice);
+  assert.match(page.html, /value="&lt;b&gt;&quot;Ada&quot;&lt;\/b&gt;"/);
+  assert.doesNotMatch(page.html, /<b>/);
+  for (const name of ["", "   ", "x".repeat(101)]) {
+    const refused = await openPage(test, "/portal/account/name", { person, form: { name } });
+    assert.equal(refused.status, 422);
+    assert.match(refused.html, new RegExp(`id="name-error"[^]*${enterName}`));
+    assert(refused.html.includes(`value="${name}"`));
+  }
+  assert.equal((await openPage(test, "/portal/account/name", { person })).location, "/portal/account");
+});
 
 testApp("resends the confirmation email and returns only to pages of the portal", async (test) => {
   const person = await test.signUp();
@@ -214,43 +211,40 @@ testApp("lists sessions by device, and rejects an ended one on its next request"
   assert.equal(await isSignedIn(test, stranger.cookie), true);
 });
 
-testApp(
-  "deletes an account after recent authentication and with its address typed",
-  async (test) => {
-    const person = await test.signUp();
-    const other = await signInAgain(test, person, { password: testPassword });
-    const { fullKey } = await createTestKey(test, person);
-    const path = "/portal/account/delete";
-    const ask = await openPage(test, path, { person });
-    assert.match(ask.html, /“Ada Lovelace’s organization”<\/strong> is deleted/);
-    assert.match(ask.html, /API keys/);
-    for (const email of ["", "person2@example.com", `<i>`]) {
-      const refused = await openPage(test, path, { person, form: { email } });
-      assert.equal(refused.status, 422);
-      assert.match(refused.html, /id="email-error"/);
-      assert.doesNotMatch(refused.html, /<i>/);
-    }
-    test.advance(recentAuthenticationMs);
-    assert.equal((await openPage(test, path, { person })).location, confirmHref(path));
-    assert.equal(
-      (await openPage(test, path, { person, form: { email: person.email } })).location,
-      confirmHref(path),
-    );
-    assert.equal(await isSignedIn(test, person.cookie), true);
-    const confirmed = await openPage(test, "/portal/confirm-password", {
-      person,
-      form: { password: testPassword, return_to: path },
-    });
-    assert.equal(confirmed.location, path);
-    const done = await openPage(test, path, { person, form: { email: person.email.toUpperCase() } });
-    assert.equal(done.location, "/sign-in?deleted=1");
-    assert.match(done.answer.headers.getSetCookie().join(), /access_token=; Max-Age=0/i);
-    assert.match((await openPage(test, "/sign-in?deleted=1")).html, inPage(signInWords.accountDeleted));
-    for (const cookie of [person.cookie, other]) assert.equal(await isSignedIn(test, cookie), false);
-    const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
-    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 401);
-  },
-);
+testApp("deletes an account after recent authentication and with its address typed", async (test) => {
+  const person = await test.signUp();
+  const other = await signInAgain(test, person, { password: testPassword });
+  const { fullKey } = await createTestKey(test, person);
+  const path = "/portal/account/delete";
+  const ask = await openPage(test, path, { person });
+  assert.match(ask.html, /“Ada Lovelace’s organization”<\/strong> is deleted/);
+  assert.match(ask.html, /API keys/);
+  for (const email of ["", "person2@example.com", `<i>`]) {
+    const refused = await openPage(test, path, { person, form: { email } });
+    assert.equal(refused.status, 422);
+    assert.match(refused.html, /id="email-error"/);
+    assert.doesNotMatch(refused.html, /<i>/);
+  }
+  test.advance(recentAuthenticationMs);
+  assert.equal((await openPage(test, path, { person })).location, confirmHref(path));
+  assert.equal(
+    (await openPage(test, path, { person, form: { email: person.email } })).location,
+    confirmHref(path),
+  );
+  assert.equal(await isSignedIn(test, person.cookie), true);
+  const confirmed = await openPage(test, "/portal/confirm-password", {
+    person,
+    form: { password: testPassword, return_to: path },
+  });
+  assert.equal(confirmed.location, path);
+  const done = await openPage(test, path, { person, form: { email: person.email.toUpperCase() } });
+  assert.equal(done.location, "/sign-in?deleted=1");
+  assert.match(done.answer.headers.getSetCookie().join(), /access_token=; Max-Age=0/i);
+  assert.match((await openPage(test, "/sign-in?deleted=1")).html, inPage(signInWords.accountDeleted));
+  for (const cookie of [person.cookie, other]) assert.equal(await isSignedIn(test, cookie), false);
+  const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
+  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 401);
+});
 
 testApp("keeps the account of the only owner of an organization with other members", async (test) => {
   const owner = await test.signUp();
@@ -275,41 +269,38 @@ testApp("keeps the account of the only owner of an organization with other membe
   assert.doesNotMatch(leaving.html, /“Ada Lovelace’s organization”/);
 });
 
-testApp(
-  "shows a wrong password in the form for recent authentication, and limits guesses",
-  async (test) => {
-    const person = await test.signUp();
-    test.advance(recentAuthenticationMs);
-    const path = confirmHref("/portal/account/email");
-    const page = await openPage(test, path, { person });
-    assert.match(page.html, /name="return_to" value="\/portal\/account\/email"/);
-    const statuses = [];
-    for (let i = 0; i < 7; i++) {
-      const { status, html } = await openPage(test, "/portal/confirm-password", {
-        person,
-        form: { password: i < 6 ? `wrong password ${i}` : testPassword, return_to: "/portal/account/email" },
-      });
-      statuses.push(status);
-      assert.match(
-        html,
-        status === 401 ? /id="password-error"/ : rejectedNotice,
-      );
-      assert.match(html, /name="return_to" value="\/portal\/account\/email"/);
-      assert.doesNotMatch(html, /wrong password/);
-    }
-    assert.deepEqual(statuses.slice(0, 5), Array(5).fill(401));
-    assert.equal(statuses.at(-1), 429);
-    assert.equal((await openPage(test, "/portal/account/email", { person })).status, 303);
-    test.advance(20 * 60_000);
-    const done = await openPage(test, "/portal/confirm-password", {
+testApp("shows a wrong password in the form for recent authentication, and limits guesses", async (test) => {
+  const person = await test.signUp();
+  test.advance(recentAuthenticationMs);
+  const path = confirmHref("/portal/account/email");
+  const page = await openPage(test, path, { person });
+  assert.match(page.html, /name="return_to" value="\/portal\/account\/email"/);
+  const statuses = [];
+  for (let i = 0; i < 7; i++) {
+    const { status, html } = await openPage(test, "/portal/confirm-password", {
       person,
-      form: { password: testPassword, return_to: "/portal/account/email" },
+      form: { password: i < 6 ? `wrong password ${i}` : testPassword, return_to: "/portal/account/email" },
     });
-    assert.equal(done.location, "/portal/account/email");
-    assert.equal((await openPage(test, "/portal/account/email", { person })).status, 200);
-    assert.equal((await openPage(test, path, { person })).location, "/portal/account/email");
-  },
-);
+    statuses.push(status);
+    assert.match(
+      html,
+      status === 401 ? /id="password-error"/ : rejectedNotice,
+    );
+    assert.match(html, /name="return_to" value="\/portal\/account\/email"/);
+    assert.doesNotMatch(html, /wrong password/);
+  }
+  assert.deepEqual(statuses.slice(0, 5), Array(5).fill(401));
+  assert.equal(statuses.at(-1), 429);
+  assert.equal((await openPage(test, "/portal/account/email", { person })).status, 303);
+  test.advance(20 * 60_000);
+  const done = await openPage(test, "/portal/confirm-password", {
+    person,
+    form: { password: testPassword, return_to: "/portal/account/email" },
+  });
+  assert.equal(done.location, "/portal/account/email");
+  assert.equal((await openPage(test, "/portal/account/email", { person })).status, 200);
+  assert.equal((await openPage(test, path, { person })).location, "/portal/account/email");
+});
 
 testApp("returns only to pages of the portal after recent authentication", async (test) => {
   const person = await test.signUp();

@@ -76,74 +76,68 @@ testApp("offers no form for a forgotten password without a mail server", async (
   assert.match(again.html, inPage(mailUnavailableError().message));
 }, { BASE_URL: "https://auth.example.com" });
 
-testApp(
-  "sets a password with a reset link, and ends all sessions",
-  async (test) => {
-    const person = await test.signUp();
-    const other = await signInAgain(test, person, { password: testPassword });
-    const { fullKey } = await createTestKey(test, person);
-    const token = await linkToken(test, person, { purpose: "reset_password" });
-    const short = await openPage(test, "/reset-password", { form: { token, password: "short" } });
-    assert.equal(short.status, 422);
-    assert.match(short.html, /id="password-error"/);
-    assert.match(short.html, new RegExp(`name="token" value="${token}"`));
-    assert.doesNotMatch(short.html, /value="short"/);
-    noReferrer(short);
+testApp("sets a password with a reset link, and ends all sessions", async (test) => {
+  const person = await test.signUp();
+  const other = await signInAgain(test, person, { password: testPassword });
+  const { fullKey } = await createTestKey(test, person);
+  const token = await linkToken(test, person, { purpose: "reset_password" });
+  const short = await openPage(test, "/reset-password", { form: { token, password: "short" } });
+  assert.equal(short.status, 422);
+  assert.match(short.html, /id="password-error"/);
+  assert.match(short.html, new RegExp(`name="token" value="${token}"`));
+  assert.doesNotMatch(short.html, /value="short"/);
+  noReferrer(short);
 
-    const done = await openPage(test, "/reset-password", { form: { token, password: newPassword } });
-    assert.equal(done.status, 303);
-    assert.equal(done.location, "/sign-in?reset=1");
-    noReferrer(done);
-    assert.match((await openPage(test, "/sign-in?reset=1")).html, inPage(signInWords.passwordReset));
-    for (const cookie of [person.cookie, other]) assert.equal(await isSignedIn(test, cookie), false);
-    assert.equal(
-      (await openPage(test, "/sign-in", { form: { email: person.email, password: testPassword } })).status,
-      401,
-    );
-    assert.equal(
-      (await openPage(test, "/sign-in", { form: { email: person.email, password: newPassword } })).status,
-      303,
-    );
-    // The address was never confirmed, so the key may be a stranger's.
-    const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
-    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 401);
+  const done = await openPage(test, "/reset-password", { form: { token, password: newPassword } });
+  assert.equal(done.status, 303);
+  assert.equal(done.location, "/sign-in?reset=1");
+  noReferrer(done);
+  assert.match((await openPage(test, "/sign-in?reset=1")).html, inPage(signInWords.passwordReset));
+  for (const cookie of [person.cookie, other]) assert.equal(await isSignedIn(test, cookie), false);
+  assert.equal(
+    (await openPage(test, "/sign-in", { form: { email: person.email, password: testPassword } })).status,
+    401,
+  );
+  assert.equal(
+    (await openPage(test, "/sign-in", { form: { email: person.email, password: newPassword } })).status,
+    303,
+  );
+  // The address was never confirmed, so the key may be a stranger's.
+  const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
+  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 401);
 
-    const again = await openPage(test, "/reset-password", { form: { token, password: testPassword } });
+  const again = await openPage(test, "/reset-password", { form: { token, password: testPassword } });
+  assert.equal(again.status, 404);
+  assert.match(again.html, new RegExp(`${accountWords.deadLink}[^]*href="/forgot-password"`));
+  noReferrer(again);
+});
+
+testApp("confirms an address once, with a button, and ends the account's other sessions", async (test) => {
+  const person = await test.signUp();
+  const other = await signInAgain(test, person, { password: testPassword });
+  const token = await linkToken(test, person, { purpose: "verify_email" });
+  const page = await openPage(test, `/verify-email?token=${token}`, { person });
+  assert.match(page.html, new RegExp(`<button[^>]*>.*Confirm ${person.email}`));
+  assert((await openPage(test, "/portal/account", { person })).html.includes(accountWords.notConfirmed));
+  const done = await openPage(test, "/verify-email", { person, form: { token } });
+  assert.equal(done.location, "/portal/account?done=confirmed");
+  noReferrer(done);
+  const account = await openPage(test, done.location ?? "", { person });
+  assert.match(account.html, doneNotice);
+  assert(account.html.includes(accountWords.confirmed));
+  assert.doesNotMatch(account.html, /account\/verification"/);
+  assert.equal(await isSignedIn(test, other), false);
+  for (const form of [undefined, { token }]) {
+    const path = form === undefined ? `/verify-email?token=${token}` : "/verify-email";
+    const again = await openPage(test, path, { person, ...form === undefined ? {} : { form } });
     assert.equal(again.status, 404);
-    assert.match(again.html, new RegExp(`${accountWords.deadLink}[^]*href="/forgot-password"`));
+    assert.match(
+      again.html,
+      new RegExp(`${accountWords.deadLink}[^]*${person.email}</strong> is confirmed`),
+    );
     noReferrer(again);
-  },
-);
-
-testApp(
-  "confirms an address once, with a button, and ends the account's other sessions",
-  async (test) => {
-    const person = await test.signUp();
-    const other = await signInAgain(test, person, { password: testPassword });
-    const token = await linkToken(test, person, { purpose: "verify_email" });
-    const page = await openPage(test, `/verify-email?token=${token}`, { person });
-    assert.match(page.html, new RegExp(`<button[^>]*>.*Confirm ${person.email}`));
-    assert((await openPage(test, "/portal/account", { person })).html.includes(accountWords.notConfirmed));
-    const done = await openPage(test, "/verify-email", { person, form: { token } });
-    assert.equal(done.location, "/portal/account?done=confirmed");
-    noReferrer(done);
-    const account = await openPage(test, done.location ?? "", { person });
-    assert.match(account.html, doneNotice);
-    assert(account.html.includes(accountWords.confirmed));
-    assert.doesNotMatch(account.html, /account\/verification"/);
-    assert.equal(await isSignedIn(test, other), false);
-    for (const form of [undefined, { token }]) {
-      const path = form === undefined ? `/verify-email?token=${token}` : "/verify-email";
-      const again = await openPage(test, path, { person, ...form === undefined ? {} : { form } });
-      assert.equal(again.status, 404);
-      assert.match(
-        again.html,
-        new RegExp(`${accountWords.deadLink}[^]*${person.email}</strong> is confirmed`),
-      );
-      noReferrer(again);
-    }
-  },
-);
+  }
+});
 
 testApp(
   "redirects a link without its session to sign-in and back, and offers to reset the password",

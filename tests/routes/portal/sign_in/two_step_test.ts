@@ -82,47 +82,41 @@ testApp(
   },
 );
 
-testApp(
-  "works with planted unknown tokens, but not with another person's token",
-  async (test) => {
-    const ada = await twoStepPerson(test);
-    const eve = await twoStepPerson(test, "Eve");
-    const hers = (await password(test, ada.email)).cookie;
-    const planted = (await password(test, eve.email)).cookie;
-    const form = { code: codeOf(ada.secret, test.now()) };
-    const both = await open(test, "/sign-in/second-step", { cookie: `${planted}; ${hers}`, form });
-    assert.equal(both.status, 409);
-    const stale = await open(test, "/sign-in/second-step", { cookie: `sign_in_step=old; ${hers}`, form });
-    assert.equal(stale.status, 303);
-  },
-);
+testApp("works with planted unknown tokens, but not with another person's token", async (test) => {
+  const ada = await twoStepPerson(test);
+  const eve = await twoStepPerson(test, "Eve");
+  const hers = (await password(test, ada.email)).cookie;
+  const planted = (await password(test, eve.email)).cookie;
+  const form = { code: codeOf(ada.secret, test.now()) };
+  const both = await open(test, "/sign-in/second-step", { cookie: `${planted}; ${hers}`, form });
+  assert.equal(both.status, 409);
+  const stale = await open(test, "/sign-in/second-step", { cookie: `sign_in_step=old; ${hers}`, form });
+  assert.equal(stale.status, 303);
+});
 
-testApp(
-  "shows the error beside a wrong code, and asks for the password after five",
-  async (test) => {
-    const ada = await twoStepPerson(test);
-    const { cookie } = await password(test, ada.email);
-    const code = wrongCode(ada.secret, test.now());
-    const send = (form: Record<string, string>) => open(test, "/sign-in/second-step", { cookie, form });
-    const refused = await send({ code, return_to: "/portal/usage" });
-    assert.equal(refused.status, 401);
-    assert.match(refused.html, new RegExp(`name="code" value="${code}"[^>]*aria-invalid="true"`));
-    assert.match(refused.html, /id="code-error"/);
-    assert.match(refused.html, inPage(`${signInWords.wrongCode} ${signInWords.newCodeSoon}</span></p>`));
-    assert.match(refused.html, /name="return_to" value="\/portal\/usage"/);
-    const recovery = await send({ code: "7KQ2-MXFB", recovery: "1" });
-    assert.match(recovery.html, /<label for="code">Recovery code<\/label>/);
-    assert.match(recovery.html, /id="code-error"/);
-    assert.match(recovery.html, inPage(`${signInWords.wrongCode}<`));
-    await send({ code });
-    await send({ code });
-    const fifth = await send({ code, return_to: "/portal/usage" });
-    assert.equal(fifth.status, 401);
-    assert.match(fifth.html, inPage(signInWords.startOver));
-    assert.match(fifth.html, /action="\/sign-in"/);
-    assert.match(fifth.html, /name="return_to" value="\/portal\/usage"/);
-  },
-);
+testApp("shows the error beside a wrong code, and asks for the password after five", async (test) => {
+  const ada = await twoStepPerson(test);
+  const { cookie } = await password(test, ada.email);
+  const code = wrongCode(ada.secret, test.now());
+  const send = (form: Record<string, string>) => open(test, "/sign-in/second-step", { cookie, form });
+  const refused = await send({ code, return_to: "/portal/usage" });
+  assert.equal(refused.status, 401);
+  assert.match(refused.html, new RegExp(`name="code" value="${code}"[^>]*aria-invalid="true"`));
+  assert.match(refused.html, /id="code-error"/);
+  assert.match(refused.html, inPage(`${signInWords.wrongCode} ${signInWords.newCodeSoon}</span></p>`));
+  assert.match(refused.html, /name="return_to" value="\/portal\/usage"/);
+  const recovery = await send({ code: "7KQ2-MXFB", recovery: "1" });
+  assert.match(recovery.html, /<label for="code">Recovery code<\/label>/);
+  assert.match(recovery.html, /id="code-error"/);
+  assert.match(recovery.html, inPage(`${signInWords.wrongCode}<`));
+  await send({ code });
+  await send({ code });
+  const fifth = await send({ code, return_to: "/portal/usage" });
+  assert.equal(fifth.status, 401);
+  assert.match(fifth.html, inPage(signInWords.startOver));
+  assert.match(fifth.html, /action="\/sign-in"/);
+  assert.match(fifth.html, /name="return_to" value="\/portal\/usage"/);
+});
 
 testApp("setup, recovery codes and turning off work page by page", async (test) => {
   const ada = await test.signUp();
