@@ -10,7 +10,7 @@ import {
   problemsOnScreens,
   watchedPage,
 } from "../support/browser/browser.ts";
-import { withApp } from "../support/browser/browser_app.ts";
+import { withApp } from "../support/browser/app.ts";
 import { linkToken } from "../support/people/links.ts";
 import { signInAgain } from "../support/portal/pages.ts";
 import { signInWords } from "../support/portal/words/sign_in.ts";

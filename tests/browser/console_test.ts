@@ -1,9 +1,9 @@
 // The operator console in a real browser: accessible on phones and desktops, light and dark, and without scripts.
 import assert from "node:assert/strict";
 import { browserMissing, openMenu, problemsOnScreens, watchedPage } from "../support/browser/browser.ts";
-import { withApp } from "../support/browser/browser_app.ts";
+import { withApp } from "../support/browser/app.ts";
 import { newOperator } from "../support/operators/console.ts";
-import { fillConsole } from "../support/filled/console_data.ts";
+import { fillConsole } from "../support/filled/console.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const host = "console.example";

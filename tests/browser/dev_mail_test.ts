@@ -1,7 +1,7 @@
 // Tests the page with development emails in a real browser.
 import assert from "node:assert/strict";
 import { browserMissing, problemsOnScreens, watchedPage } from "../support/browser/browser.ts";
-import { withApp } from "../support/browser/browser_app.ts";
+import { withApp } from "../support/browser/app.ts";
 import { putMails } from "../support/people/mails.ts";
 import { subjectOf } from "../support/portal/words/mail.ts";
 

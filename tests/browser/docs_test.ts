@@ -2,7 +2,7 @@
 // the language of examples, and old addresses lead to the page that has their text now.
 import assert from "node:assert/strict";
 import { browserMissing, type Page, problemsOnScreens, watchedPage } from "../support/browser/browser.ts";
-import { withApp } from "../support/browser/browser_app.ts";
+import { withApp } from "../support/browser/app.ts";
 
 const paths = [
   "/docs",

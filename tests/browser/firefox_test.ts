@@ -1,7 +1,7 @@
 // Tests the main workflow in Firefox with and without scripts: sign up, create a key, record usage, see it, revoke the key.
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app/app.ts";
-import { withRunningProgram } from "../support/browser/browser_app.ts";
+import { withRunningProgram } from "../support/browser/app.ts";
 import { firefoxMissing, type FirefoxWindow, withFirefox } from "../support/browser/firefox.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { apiKeyWords } from "../support/portal/words/api_keys.ts";

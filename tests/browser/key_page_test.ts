@@ -8,7 +8,7 @@ import {
   signedInContext,
   watchedPage,
 } from "../support/browser/browser.ts";
-import { withApp } from "../support/browser/browser_app.ts";
+import { withApp } from "../support/browser/app.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/process/journey.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };

@@ -10,7 +10,7 @@ import {
   signOut,
   watchedPage,
 } from "../support/browser/browser.ts";
-import { withApp, withProgram } from "../support/browser/browser_app.ts";
+import { withApp, withProgram } from "../support/browser/app.ts";
 import { apiKeyWords } from "../support/portal/words/api_keys.ts";
 import { enterName } from "../../routes/schemas/messages.ts";
 

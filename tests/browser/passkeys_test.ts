@@ -10,7 +10,7 @@ import {
   signOut,
   watchedPage,
 } from "../support/browser/browser.ts";
-import { withApp } from "../support/browser/browser_app.ts";
+import { withApp } from "../support/browser/app.ts";
 import { codeOf } from "../support/people/second_step.ts";
 import { poll } from "../support/runner/poll.ts";
 import { signInWords } from "../support/portal/words/sign_in.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { totpPeriodMs } from "../../domain/limits.ts";
 import { type TestApp, testPassword } from "../support/app/app.ts";
 import { browserMissing, openMenu, type Page, signOut, watchedPage } from "../support/browser/browser.ts";
-import { withApp } from "../support/browser/browser_app.ts";
+import { withApp } from "../support/browser/app.ts";
 import { lastMail } from "../support/people/people.ts";
 import { codeOf } from "../support/people/second_step.ts";
 import { organizationWords as words } from "../support/portal/words/organization.ts";

@@ -10,7 +10,7 @@ import {
   signedInContext,
   watchedPage,
 } from "../support/browser/browser.ts";
-import { withApp } from "../support/browser/browser_app.ts";
+import { withApp } from "../support/browser/app.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/process/journey.ts";
 import { poll } from "../support/runner/poll.ts";
 import { usageWords } from "../support/portal/words/usage.ts";

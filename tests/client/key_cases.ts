@@ -1,7 +1,7 @@
 // What requireKey promises, for the product of each framework. middleware_test.ts runs these cases.
 import assert from "node:assert/strict";
 import type { LimitStanding } from "../../packages/client/src/api.ts";
-import type { ClientScene, Customer, ProductCases, See } from "../support/client/client_scene.ts";
+import type { ClientScene, Customer, ProductCases, See } from "../support/client/scene.ts";
 import { poll } from "../support/runner/poll.ts";
 import type { Visited } from "../support/network/visit.ts";
 

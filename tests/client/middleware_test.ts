@@ -4,7 +4,7 @@ import { requireKey as protect } from "../../packages/client/src/fetch.ts";
 import assert from "node:assert/strict";
 import { apiKeyOf, requireKey, requireSession, sessionOf } from "../../packages/client/src/express.ts";
 import { Gatehouse } from "../../packages/client/src/gatehouse.ts";
-import { eachProduct, withClientScene } from "../support/client/client_scene.ts";
+import { eachProduct, withClientScene } from "../support/client/scene.ts";
 import { keyCases, recordsExactly, recordsSocket } from "./key_cases.ts";
 import { opensSocketForUsers, passesPreflight, sessionCases } from "./session_cases.ts";
 

@@ -1,7 +1,7 @@
 // What requireSession promises, for the product of each framework. middleware_test.ts runs these cases.
 import assert from "node:assert/strict";
 import { cookieOf, testPassword } from "../support/app/app.ts";
-import type { ClientScene, ProductCases, See } from "../support/client/client_scene.ts";
+import type { ClientScene, ProductCases, See } from "../support/client/scene.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { visitSocket } from "../support/network/visit.ts";
 

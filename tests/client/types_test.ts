@@ -1,6 +1,6 @@
 // The types of the client are those of the OpenAPI document.
 import assert from "node:assert/strict";
-import { clientTypes, clientTypesPath } from "../support/client/client_types.ts";
+import { clientTypes, clientTypesPath } from "../support/client/types.ts";
 
 const root = new URL("../../", import.meta.url);
 

@@ -2,7 +2,7 @@
 // a real Gatehouse.
 import assert from "node:assert/strict";
 import { cookieOf, testPassword } from "../support/app/app.ts";
-import { npm, packClient } from "../support/client/client_package.ts";
+import { npm, packClient } from "../support/client/package.ts";
 import {
   installGatehouse,
   readExamples,

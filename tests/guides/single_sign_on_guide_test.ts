@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { parseConfig } from "../../config.ts";
 import { cookieOf, testPassword } from "../support/app/app.ts";
 import { browserMissing, launchBrowser, type Page, watchedPage } from "../support/browser/browser.ts";
-import { npm, packClient } from "../support/client/client_package.ts";
+import { npm, packClient } from "../support/client/package.ts";
 import { installGatehouse, readGuide, runLines, startCommand } from "../support/runner/guides.ts";
 import { poll } from "../support/runner/poll.ts";
 import { freePort } from "../support/database/sqld.ts";

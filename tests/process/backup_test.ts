@@ -16,7 +16,7 @@ import {
 } from "../support/process/program.ts";
 
 /** A folder with the programs that run in it. */
-interface Place {
+interface Scene {
   readonly folder: string;
   /** Path of the data file. */
   readonly path: string;
@@ -24,7 +24,7 @@ interface Place {
   run(...args: readonly string[]): ReturnType<typeof runCommand>;
 }
 
-async function inPlace(test: (place: Place) => Promise<void>): Promise<void> {
+async function inScene(test: (scene: Scene) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-backup-" });
   const programs: Program[] = [];
   const options = (env: Record<string, string> = {}): ProgramOptions => ({
@@ -98,7 +98,7 @@ async function countOf(baseUrl: string, apiKey: string): Promise<number> {
 }
 
 Deno.test("a restored backup has every record acknowledged before the backup and none recorded after it", () =>
-  inPlace(async ({ folder, path, start, run }) => {
+  inScene(async ({ folder, path, start, run }) => {
     const first = await start({ HTTP_THREADS: "2" });
     const { fullKey } = await signUpAndRecord(first.baseUrl);
     const recording = startRecording(first.baseUrl, fullKey);
@@ -142,7 +142,7 @@ Deno.test("a restored backup has every record acknowledged before the backup and
   }));
 
 Deno.test("backs up to standard output, and restores from standard input over a killed server's log", () =>
-  inPlace(async ({ folder, path, start, run }) => {
+  inScene(async ({ folder, path, start, run }) => {
     const first = await start();
     const { fullKey } = await signUpAndRecord(first.baseUrl);
     const { status, bytes: backup, stderr } = await run("backup", "-");
@@ -173,7 +173,7 @@ Deno.test("backs up to standard output, and restores from standard input over a 
   }));
 
 Deno.test("backs up and restores an older schema without a server, and migrates it on the next start", () =>
-  inPlace(async ({ folder, path, start, run }) => {
+  inScene(async ({ folder, path, start, run }) => {
     const onFatal = (error: Error) => assert.fail(error);
     const older = await openEmbedded({ path: `${folder}/older.db`, create: "file", onFatal });
     await migrate(older, { now: 1, list: migrations.slice(0, -1) });
@@ -195,7 +195,7 @@ Deno.test("backs up and restores an older schema without a server, and migrates 
   }));
 
 Deno.test("restore rejects an unusable backup, and leaves the database unchanged", () =>
-  inPlace(async ({ folder, path, run }) => {
+  inScene(async ({ folder, path, run }) => {
     await run("migrate");
     assert.equal((await run("backup", "kept.db")).status, 0);
     const whole = await Deno.readFile(`${folder}/kept.db`);
@@ -237,7 +237,7 @@ Deno.test("restore rejects an unusable backup, and leaves the database unchanged
   }));
 
 Deno.test("backup doesn't create a database, back up a libSQL server or overwrite the data file", () =>
-  inPlace(async ({ folder, run }) => {
+  inScene(async ({ folder, run }) => {
     assertRejected(await run("backup", "kept.db"), 78, /\/data\/gatehouse\.db: the database doesn't exist/);
     assertRejected(await run("backup"), 64, /expected one file/);
     for (const command of ["backup", "restore"]) {
@@ -259,7 +259,7 @@ Deno.test("backup doesn't create a database, back up a libSQL server or overwrit
   }));
 
 Deno.test("makes scheduled backups when due, prunes only its own, and reports the time of the last one", () =>
-  inPlace(async ({ folder, start, run }) => {
+  inScene(async ({ folder, start, run }) => {
     await Deno.mkdir(`${folder}/kept`);
     const env = { BACKUP_DIR: "kept", BACKUP_KEEP: "2", LOG_LEVEL: "info" };
     const metric = async (program: Program, name: string) => {
@@ -304,7 +304,7 @@ Deno.test("makes scheduled backups when due, prunes only its own, and reports th
   }));
 
 Deno.test("doesn't start with unusable settings for scheduled backups", () =>
-  inPlace(async ({ folder }) => {
+  inScene(async ({ folder }) => {
     const rejected = async (env: Record<string, string>, words: RegExp) =>
       assertRejected(await runCommand({ folder, env }, "serve"), 78, words);
     await rejected(

@@ -23,7 +23,7 @@ interface Check {
 }
 
 /** A folder with settings, and a port that is free at first. */
-interface Place {
+interface Scene {
   readonly folder: string;
   readonly port: number;
   start(env?: Record<string, string>): Promise<Program>;
@@ -32,7 +32,7 @@ interface Place {
   problems(env?: Record<string, string>): Promise<{ status: number; found: Record<string, string> }>;
 }
 
-async function inPlace(test: (place: Place) => Promise<void>, at?: string): Promise<void> {
+async function inScene(test: (scene: Scene) => Promise<void>, at?: string): Promise<void> {
   const folder = at ?? await Deno.makeTempDir({ prefix: "gatehouse-check-" });
   const port = freePort();
   const programs: Program[] = [];
@@ -40,7 +40,7 @@ async function inPlace(test: (place: Place) => Promise<void>, at?: string): Prom
     folder,
     env: { PORT: String(port), LOG_LEVEL: "warning", HTTP_THREADS: "1", ...env },
   });
-  const place: Place = {
+  const scene: Scene = {
     folder,
     port,
     async start(env) {
@@ -53,7 +53,7 @@ async function inPlace(test: (place: Place) => Promise<void>, at?: string): Prom
       return await runCommand(options(env), "check", ...args);
     },
     async problems(env) {
-      const { status, stdout, stderr } = await place.check(env, "--json");
+      const { status, stdout, stderr } = await scene.check(env, "--json");
       assert.equal(stderr, "");
       const { checks } = JSON.parse(stdout) as { checks: Check[] };
       const bad = checks.filter(({ verdict }) => verdict !== "ok");
@@ -66,7 +66,7 @@ async function inPlace(test: (place: Place) => Promise<void>, at?: string): Prom
     },
   };
   try {
-    await test(place);
+    await test(scene);
   } finally {
     for (const program of programs) await killProgram(program);
     if (at === undefined) await Deno.remove(folder, { recursive: true });
@@ -74,7 +74,7 @@ async function inPlace(test: (place: Place) => Promise<void>, at?: string): Prom
 }
 
 Deno.test("check reports no problem next to a running server, and changes nothing", () =>
-  inPlace(async ({ folder, start, check, problems }) => {
+  inScene(async ({ folder, start, check, problems }) => {
     const env = { ALLOWED_ORIGINS: "http://localhost:3000" };
     const program = await start(env);
     const before = contentOf(folder);
@@ -93,7 +93,7 @@ Deno.test("check reports no problem next to a running server, and changes nothin
   }));
 
 Deno.test("check without a server reports what it can't check, and creates no data file", () =>
-  inPlace(async ({ folder, check, problems }) => {
+  inScene(async ({ folder, check, problems }) => {
     const { status, found } = await problems();
     assert.equal(status, 0);
     assert.deepEqual(Object.keys(found), ["Database", "Public address"]);
@@ -107,7 +107,7 @@ Deno.test("check without a server reports what it can't check, and creates no da
   }));
 
 Deno.test("check reports every invalid setting, and exits with 78", () =>
-  inPlace(async ({ check }) => {
+  inScene(async ({ check }) => {
     const { status, stdout, stderr } = await check({ BASE_URL: "ftp://x", SIGN_UP: "maybe" }, "--json");
     assert.equal(status, 78);
     assert.equal(stdout, "");
@@ -115,7 +115,7 @@ Deno.test("check reports every invalid setting, and exits with 78", () =>
   }));
 
 Deno.test("check reports a database that is missing, older, newer, invalid or not private", () =>
-  inPlace(async ({ folder, start, problems }) => {
+  inScene(async ({ folder, start, problems }) => {
     const program = await start();
     const other = await problems({ DATABASE_URL: "file:other.db" });
     assert.match(other.found["Database"] ?? "", /^wrong: \/.*\/other\.db: the file does not exist/);
@@ -157,7 +157,7 @@ Deno.test({
   fn: async () => {
     const disk = mountSmallDisk(8 * 1024 * 1024);
     try {
-      await inPlace(async ({ folder, start, problems }) => {
+      await inScene(async ({ folder, start, problems }) => {
         const program = await start();
         program.kill("SIGTERM");
         await program.ended();
@@ -180,7 +180,7 @@ Deno.test({
   fn: async () => {
     const disk = mountSmallDisk(8 * 1024 * 1024);
     try {
-      await inPlace(async ({ start, problems }) => {
+      await inScene(async ({ start, problems }) => {
         await start();
         assert.equal((await problems()).found["Database"], undefined);
         disk.fill();
@@ -199,7 +199,7 @@ Deno.test({
   name: "check signs in to the mail server, sends nothing, and reports rejections without the password",
   ignore: smtpTlsMissing(),
   fn: () =>
-    inPlace(async ({ check, problems }) => {
+    inScene(async ({ check, problems }) => {
       const authority = await testAuthority();
       const credentials = { user: "ada", pass: "open sesame" };
       const certificate = await authority.certify("localhost");
@@ -234,7 +234,7 @@ Deno.test({
 });
 
 Deno.test("check reports a proxy that removes headers and has a wrong clock, and prints a configuration for it", () =>
-  inPlace(async ({ port, start, check }) => {
+  inScene(async ({ port, start, check }) => {
     const proxy = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
       const { pathname } = new URL(request.url);
       const headers = new Headers(request.headers);
@@ -284,7 +284,7 @@ Deno.test("check reports a proxy that removes headers and has a wrong clock, and
   }));
 
 Deno.test("check finds names below localhost, which no resolver has to know", () =>
-  inPlace(async ({ port, start, problems }) => {
+  inScene(async ({ port, start, problems }) => {
     const env = {
       BASE_URL: `http://auth.acme.localhost:${port}`,
       COOKIE_DOMAIN: ".acme.localhost",
@@ -298,7 +298,7 @@ Deno.test({
   name: "check reports an invalid certificate, and prints no configuration for a proxy",
   ignore: smtpTlsMissing(),
   fn: () =>
-    inPlace(async ({ port, start, check }) => {
+    inScene(async ({ port, start, check }) => {
       const authority = await testAuthority();
       const certificate = await authority.certify("localhost");
       const proxy = Deno.serve(
@@ -340,7 +340,7 @@ Deno.test({
   name: "check writes to a libSQL server, reads its clock, and reports when it is down",
   ignore: sqldMissing() !== null,
   fn: () =>
-    inPlace(async ({ start, check, problems }) => {
+    inScene(async ({ start, check, problems }) => {
       const sqld = await startSqld();
       const env = { DATABASE_URL: sqld.url };
       try {

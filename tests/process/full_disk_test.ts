@@ -23,7 +23,7 @@ import {
 import { checkAllUsage, storedInFile } from "../support/meter/stored_usage.ts";
 
 /** A server with some acknowledged usage, and the ledger of it. */
-interface Situation {
+interface Scene {
   readonly program: Program;
   readonly random: Random;
   readonly ledger: Ledger;
@@ -38,9 +38,9 @@ interface Situation {
   killAndStart(): Promise<void>;
 }
 
-async function inSituation(
+async function inScene(
   { folder, threads }: { folder: string; threads: readonly string[] },
-  test: (situation: Situation) => Promise<void>,
+  test: (scene: Scene) => Promise<void>,
 ): Promise<void> {
   const random = faultRandom("full_disk_test.ts");
   const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "error" };
@@ -55,7 +55,7 @@ async function inSituation(
     const { apiKeys, cookie } = await signUpForLoad(program.baseUrl);
     const ledger = new Ledger({ random, apiKeys });
     const path = `${folder}/data/gatehouse.db`;
-    const situation: Situation = {
+    const scene: Scene = {
       get program() {
         return program;
       },
@@ -96,11 +96,11 @@ async function inSituation(
         await hasStarted(program);
       },
     };
-    await situation.recordUntilAnswered(50);
-    await test(situation);
+    await scene.recordUntilAnswered(50);
+    await test(scene);
     for (const again of [false, true]) {
       if (again) {
-        await situation.killAndStart();
+        await scene.killAndStart();
         await repeatAll(program.baseUrl, ledger);
       }
       await killProgram(program);
@@ -117,7 +117,7 @@ async function inSituation(
 function diskTest(
   name: string,
   bytes: number,
-  test: (situation: Situation, disk: SmallDisk) => Promise<void>,
+  test: (scene: Scene, disk: SmallDisk) => Promise<void>,
   threads: readonly string[] = httpThreads,
 ) {
   Deno.test({
@@ -127,7 +127,7 @@ function diskTest(
       const disk = mountSmallDisk(bytes);
       const { folder } = disk;
       try {
-        await inSituation({ folder, threads }, (situation) => test(situation, disk));
+        await inScene({ folder, threads }, (scene) => test(scene, disk));
       } finally {
         disk.unmount();
       }
@@ -138,7 +138,7 @@ function diskTest(
 /** @param threads See {@linkcode diskTest}. */
 function limitTest(
   name: string,
-  test: (situation: Situation) => Promise<void>,
+  test: (scene: Scene) => Promise<void>,
   threads: readonly string[] = httpThreads,
 ) {
   Deno.test({
@@ -148,7 +148,7 @@ function limitTest(
     async fn() {
       const folder = await Deno.makeTempDir({ prefix: "gatehouse-limit-" });
       try {
-        await inSituation({ folder, threads }, test);
+        await inScene({ folder, threads }, test);
       } finally {
         await Deno.remove(folder, { recursive: true });
       }
@@ -156,60 +156,60 @@ function limitTest(
   });
 }
 
-function logBytes({ path }: Situation): number {
+function logBytes({ path }: Scene): number {
   return Deno.statSync(`${path}-wal`).size;
 }
 
 diskTest(
   "is not ready on a full disk, still reads and starts, and resumes writes when there is space",
   16 * 1024 * 1024,
-  async (situation, disk) => {
-    const { pid } = situation.program;
+  async (scene, disk) => {
+    const { pid } = scene.program;
     for (let n = 0; n < 2; n++) {
       disk.fill();
-      await situation.assertWritesFail();
-      await situation.assertReadsWork();
-      await situation.untilReadiness("disk_full");
-      await situation.assertWritesFail();
+      await scene.assertWritesFail();
+      await scene.assertReadsWork();
+      await scene.untilReadiness("disk_full");
+      await scene.assertWritesFail();
       disk.makeRoom();
-      if (n === 0) await situation.untilReadiness(null);
-      await situation.recordUntilAnswered(50);
-      await situation.untilReadiness(null);
+      if (n === 0) await scene.untilReadiness(null);
+      await scene.recordUntilAnswered(50);
+      await scene.untilReadiness(null);
     }
-    assert.equal(situation.program.pid, pid);
+    assert.equal(scene.program.pid, pid);
     disk.fill();
-    await situation.assertWritesFail();
-    await situation.killAndStart();
-    await situation.untilReadiness("disk_full");
-    await situation.assertReadsWork();
-    await situation.assertWritesFail();
+    await scene.assertWritesFail();
+    await scene.killAndStart();
+    await scene.untilReadiness("disk_full");
+    await scene.assertReadsWork();
+    await scene.assertWritesFail();
     disk.makeRoom();
-    await situation.untilReadiness(null);
-    await situation.recordUntilAnswered(50);
+    await scene.untilReadiness(null);
+    await scene.recordUntilAnswered(50);
   },
 );
 
 diskTest(
   "keeps a log that doesn't fit into the data file, and moves it when there is space",
   100 * 1024 * 1024,
-  async (situation, disk) => {
-    const { path } = situation;
+  async (scene, disk) => {
+    const { path } = scene;
     // The server moves its log into the data file at about 80 MB.
     const checkpointBytes = 20_000 * 4120;
     const single = { singleClients: 2, batchClients: 0, singleKeyChance: 0.02 };
-    while (logBytes(situation) < checkpointBytes - 4_000_000) {
-      await situation.recordUntilAnswered(100, single);
+    while (logBytes(scene) < checkpointBytes - 4_000_000) {
+      await scene.recordUntilAnswered(100, single);
     }
     const before = Deno.statSync(path).size;
-    disk.fill({ leaveBytes: checkpointBytes - logBytes(situation) + 400_000 });
-    const load = startLoad({ ...situation, ...single, targets: [situation.program.baseUrl] });
-    await poll(() => situation.ledger.unanswered.length > 2 || situation.ledger.surprises.length > 0);
+    disk.fill({ leaveBytes: checkpointBytes - logBytes(scene) + 400_000 });
+    const load = startLoad({ ...scene, ...single, targets: [scene.program.baseUrl] });
+    await poll(() => scene.ledger.unanswered.length > 2 || scene.ledger.surprises.length > 0);
     await load.stop();
-    assert(logBytes(situation) > checkpointBytes, "the log didn't reach the size at which it is moved");
-    await situation.assertWritesFail();
-    await situation.assertReadsWork();
+    assert(logBytes(scene) > checkpointBytes, "the log didn't reach the size at which it is moved");
+    await scene.assertWritesFail();
+    await scene.assertReadsWork();
     disk.makeRoom();
-    await situation.recordUntilAnswered(50, single);
+    await scene.recordUntilAnswered(50, single);
     assert(Deno.statSync(path).size > before, "the log wasn't moved");
   },
 );
@@ -217,16 +217,16 @@ diskTest(
 for (const threads of httpThreads) {
   limitTest(
     `HTTP_THREADS=${threads}: returns 503 for writes beyond a file size limit, and resumes writes when it is lifted`,
-    async (situation) => {
-      const { pid } = situation.program;
-      limitFileSize(pid, logBytes(situation));
-      await situation.assertWritesFail();
-      await situation.assertReadsWork();
-      await situation.untilReadiness("write_failed");
+    async (scene) => {
+      const { pid } = scene.program;
+      limitFileSize(pid, logBytes(scene));
+      await scene.assertWritesFail();
+      await scene.assertReadsWork();
+      await scene.untilReadiness("write_failed");
       limitFileSize(pid, "unlimited");
-      await situation.untilReadiness(null);
-      await situation.recordUntilAnswered(50);
-      assert.equal(situation.program.pid, pid);
+      await scene.untilReadiness(null);
+      await scene.recordUntilAnswered(50);
+      assert.equal(scene.program.pid, pid);
     },
     [threads],
   );
@@ -235,14 +235,14 @@ for (const threads of httpThreads) {
 diskTest(
   "rejects a record that is in the log but not in its index, and a kill stores it at most once",
   32 * 1024 * 1024,
-  async (situation, disk) => {
-    const { ledger } = situation;
+  async (scene, disk) => {
+    const { ledger } = scene;
     // The index covers 4,062 frames of the log before it grows by 32 KiB.
     const indexedBytes = 4_062 * 4120;
     const single = { singleClients: 2, batchClients: 0, singleKeyChance: 0.1 };
-    while (logBytes(situation) < indexedBytes - 2_000_000) await situation.recordUntilAnswered(20, single);
-    const { pid } = situation.program;
-    const send = (request: SentRequest) => sendRequest(situation.program.baseUrl, { request, ledger });
+    while (logBytes(scene) < indexedBytes - 2_000_000) await scene.recordUntilAnswered(20, single);
+    const { pid } = scene.program;
+    const send = (request: SentRequest) => sendRequest(scene.program.baseUrl, { request, ledger });
     // A commit of a single record writes 6 or a few more pages. The index needs 8.
     let leavePages = 6;
     const sendInLittleRoom = async () => {
@@ -251,7 +251,7 @@ diskTest(
       disk.makeRoom();
       return isAnswered;
     };
-    for (let step = 0; await sendInLittleRoom() || logBytes(situation) < indexedBytes; step++) {
+    for (let step = 0; await sendInLittleRoom() || logBytes(scene) < indexedBytes; step++) {
       assert(step < 1_000, "the index grew");
       leavePages = 6 + step % 7;
     }
@@ -261,27 +261,27 @@ diskTest(
     for (let n = 0; n < 5; n++) answered += await sendInLittleRoom() ? 1 : 0;
     // Every ten seconds, the server notes the last request with the key, which may make the index grow in between.
     assert(answered <= 2, `${answered} of 5 were answered`);
-    await situation.assertReadsWork();
-    assert.equal(situation.program.pid, pid);
-    if (situation.random.chance(0.5)) {
+    await scene.assertReadsWork();
+    assert.equal(scene.program.pid, pid);
+    if (scene.random.chance(0.5)) {
       const repeat = ledger.takeUnanswered();
       assert(repeat !== undefined && await send(repeat), "writes didn't resume");
     }
-    await situation.killAndStart();
-    await situation.recordUntilAnswered(50, single);
+    await scene.killAndStart();
+    await scene.recordUntilAnswered(50, single);
   },
 );
 
-limitTest("a failure at any byte of a commit loses, duplicates or splits nothing", async (situation) => {
-  const { ledger, random } = situation;
+limitTest("a failure at any byte of a commit loses, duplicates or splits nothing", async (scene) => {
+  const { ledger, random } = scene;
   for (let step = 0; step < 120; step++) {
-    const { pid, baseUrl } = situation.program;
+    const { pid, baseUrl } = scene.program;
     // Fails at the start, within each part of a frame (24 bytes and a page of 4096), and so on to the end of a commit.
-    limitFileSize(pid, logBytes(situation) + step * 300);
+    limitFileSize(pid, logBytes(scene) + step * 300);
     const request = ledger.takeUnanswered() ??
       (random.chance(0.5) ? ledger.newSingle() : ledger.newBatch(20));
     await sendRequest(baseUrl, { request, ledger });
-    if (random.chance(0.04)) await situation.killAndStart();
+    if (random.chance(0.04)) await scene.killAndStart();
     else limitFileSize(pid, "unlimited");
   }
   assert.deepEqual(ledger.surprises, []);

@@ -14,7 +14,7 @@ import { type ReplacedModules, replaceModule, shortenWaits, writeConfig } from "
 import { orderFile } from "../support/process/orders.ts";
 import { requestsByThread, sendOnce, sendToAll } from "../support/process/threads.ts";
 
-interface Stage {
+interface Scene {
   readonly program: Program;
   readonly folder: string;
   readonly baseUrl: string;
@@ -23,7 +23,7 @@ interface Stage {
 /** Runs a test with a server of so many threads. */
 async function withThreads(
   threads: number,
-  test: (stage: Stage) => Promise<void>,
+  test: (scene: Scene) => Promise<void>,
   options: Partial<ProgramOptions> = {},
 ): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });

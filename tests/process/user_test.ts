@@ -27,7 +27,7 @@ import { type CommandEnd, userCommand as runUserCommand } from "../support/proce
 const password = "nine green umbrellas";
 
 /** A folder with a running server, unless `server` is false. */
-interface Place {
+interface Scene {
   readonly options: ProgramOptions;
   /** Runs `gatehouse user …`. */
   user(...args: readonly string[]): Promise<CommandEnd>;
@@ -40,21 +40,21 @@ interface Place {
   signIn(email: string, given?: string): Promise<Response>;
 }
 
-async function inPlace(
+async function inScene(
   { env = {}, server = true, waitsLess = false }: {
     env?: Record<string, string>;
     server?: boolean;
     /** Whether programs wait less for the lock of the data file. */
     waitsLess?: boolean;
   },
-  test: (place: Place) => Promise<void>,
+  test: (scene: Scene) => Promise<void>,
 ): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-user-" });
   const config = waitsLess ? await writeConfig(folder, shortenWaits("db/engine/connection.ts")) : undefined;
   const options = { folder, config, env: { LOG_LEVEL: "warning", HTTP_THREADS: "1", ...env } };
   const programs: Program[] = [];
   const baseUrl = () => programs.at(-1)?.baseUrl ?? "";
-  const place: Place = {
+  const scene: Scene = {
     options,
     baseUrl,
     user: (...args) => runUserCommand(options, ...args),
@@ -70,8 +70,8 @@ async function inPlace(
       sendJson(baseUrl(), "/api/auth/sign-in", { json: { email, password: given } }),
   };
   try {
-    if (server) await place.start();
-    await test(place);
+    if (server) await scene.start();
+    await test(scene);
     for (const program of programs) assert.doesNotMatch(program.output(), /error|fatal/i);
   } finally {
     for (const program of programs) await killProgram(program);
@@ -100,64 +100,64 @@ async function bodyWithoutId(response: Response): Promise<string> {
   return JSON.stringify({ status: response.status, ...await response.json(), requestId: null });
 }
 
-const setPassword = (place: Place, token: string) =>
-  place.send("/api/auth/password/reset", { json: { token, password } });
+const setPassword = (scene: Scene, token: string) =>
+  scene.send("/api/auth/password/reset", { json: { token, password } });
 
 /** Signs in and creates a key. @returns The cookie and the key. */
-async function signInAndMakeKey(place: Place, email: string): Promise<{ cookie: string; apiKey: string }> {
-  const response = await place.signIn(email);
+async function signInAndMakeKey(scene: Scene, email: string): Promise<{ cookie: string; apiKey: string }> {
+  const response = await scene.signIn(email);
   assert.equal(response.status, 200, await response.text());
   const cookie = cookieOf(response);
-  const created = await place.send("/api/portal/api-keys", { cookie, json: { name: "Production" } });
+  const created = await scene.send("/api/portal/api-keys", { cookie, json: { name: "Production" } });
   assert.equal(created.status, 201);
   return { cookie, apiKey: (await created.json()).fullKey };
 }
 
 const record = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const statusOf = async (response: Promise<Response>) => (await response).status;
-const isSignedIn = async (place: Place, cookie: string) =>
-  (await (await place.send("/api/auth/me", { cookie })).json()).authenticated;
+const isSignedIn = async (scene: Scene, cookie: string) =>
+  (await (await scene.send("/api/auth/me", { cookie })).json()).authenticated;
 
 /** Takes the first account through creation, setting a password with its link, sign-in and disabling. */
-async function firstAccount(place: Place): Promise<void> {
+async function firstAccount(scene: Scene): Promise<void> {
   const email = "ada@example.com";
   const token = tokenOf(
-    await place.user("create", "Ada@Example.com", "--name", "Ada", "--organization", "Engines"),
+    await scene.user("create", "Ada@Example.com", "--name", "Ada", "--organization", "Engines"),
   );
   // Until the link is used, no password works, and the response is the same as for an unknown address.
   assert.equal(
-    await bodyWithoutId(await place.signIn(email, token)),
-    await bodyWithoutId(await place.signIn("nobody@example.com", token)),
+    await bodyWithoutId(await scene.signIn(email, token)),
+    await bodyWithoutId(await scene.signIn("nobody@example.com", token)),
   );
-  assert.equal(await statusOf(setPassword(place, token)), 204);
-  assert.equal(await statusOf(setPassword(place, token)), 404);
-  const response = await place.signIn(email);
+  assert.equal(await statusOf(setPassword(scene, token)), 204);
+  assert.equal(await statusOf(setPassword(scene, token)), 404);
+  const response = await scene.signIn(email);
   const cookie = cookieOf(response);
   const me = await response.json();
   assert.deepEqual(
     [me.user.email, me.user.emailVerified, me.role, me.memberships[0].name],
     [email, true, "OWNER", "Engines"],
   );
-  const before = (await place.user("list", "--json")).stdout;
-  assertEnd(await place.user("create", "ADA@example.com", "--name", "Eve"), 65, /already/);
-  assert.equal((await place.user("list", "--json")).stdout, before);
+  const before = (await scene.user("list", "--json")).stdout;
+  assertEnd(await scene.user("create", "ADA@example.com", "--name", "Eve"), 65, /already/);
+  assert.equal((await scene.user("list", "--json")).stdout, before);
   const [line] = before.trim().split("\n").map((line) => JSON.parse(line));
   assert.deepEqual(line.organizations, [{ id: me.organizationId, name: "Engines", role: "OWNER" }]);
   assert.equal(line.lastSignInAt.slice(0, 4), String(new Date().getUTCFullYear()));
-  assertEnd(await place.user("disable", email), 0);
-  assert.equal(await isSignedIn(place, cookie), false);
+  assertEnd(await scene.user("disable", email), 0);
+  assert.equal(await isSignedIn(scene, cookie), false);
 }
 
 for (const signUp of ["closed", "invite"]) {
   Deno.test(`with SIGN_UP=${signUp} nobody can sign up, and user create creates the first account`, () =>
-    inPlace({ env: { SIGN_UP: signUp } }, async (place) => {
+    inScene({ env: { SIGN_UP: signUp } }, async (scene) => {
       const account = { name: "Eve", email: "eve@example.com", password };
-      const refused = await place.send("/api/auth/sign-up", { json: account });
+      const refused = await scene.send("/api/auth/sign-up", { json: account });
       assert.equal(refused.status, 403);
       assert.equal((await refused.json()).error.code, "sign_up_closed");
-      const page = await (await place.send("/sign-up")).text();
+      const page = await (await scene.send("/sign-up")).text();
       assert.ok(!page.includes('name="password"'), page);
-      const origin = place.baseUrl();
+      const origin = scene.baseUrl();
       const posted = await fetch(`${origin}/sign-up`, {
         method: "POST",
         headers: { origin },
@@ -165,30 +165,30 @@ for (const signUp of ["closed", "invite"]) {
       });
       assert.equal(posted.status, 403);
       await posted.body?.cancel();
-      assert.equal((await place.user("list", "--json")).stdout, "");
-      if (signUp === "closed") await firstAccount(place);
-      else tokenOf(await place.user("create", "ada@example.com", "--name", "Ada"));
+      assert.equal((await scene.user("list", "--json")).stdout, "");
+      if (signUp === "closed") await firstAccount(scene);
+      else tokenOf(await scene.user("create", "ada@example.com", "--name", "Ada"));
     }));
 }
 
 Deno.test("doesn't create a database, but after migrate creates the first account before a server starts", () =>
-  inPlace({ server: false }, async (place) => {
-    const { folder } = place.options;
+  inScene({ server: false }, async (scene) => {
+    const { folder } = scene.options;
     for (const args of [["create", "ada@example.com", "--name", "Ada"], ["list"]]) {
-      assertEnd(await place.user(...args), 78, /\/data\/gatehouse\.db: the database doesn't exist/);
+      assertEnd(await scene.user(...args), 78, /\/data\/gatehouse\.db: the database doesn't exist/);
       assert.deepEqual([...Deno.readDirSync(folder)], []);
     }
-    const migrated = await runCommand(place.options, "migrate");
+    const migrated = await runCommand(scene.options, "migrate");
     assert.deepEqual([migrated.status, migrated.stderr], [
       0,
       `Database: ${Deno.realPathSync(folder)}/data/gatehouse.db\n`,
     ]);
     assertEnd(
-      await place.userWith(`${password}\n`, "create", "ada@example.com", "--name", "Ada", "--password-stdin"),
+      await scene.userWith(`${password}\n`, "create", "ada@example.com", "--name", "Ada", "--password-stdin"),
       0,
     );
-    await place.start();
-    assert.equal(await statusOf(place.signIn("ada@example.com")), 200);
+    await scene.start();
+    assert.equal(await statusOf(scene.signIn("ada@example.com")), 200);
   }));
 
 Deno.test({
@@ -197,30 +197,30 @@ Deno.test({
   async fn() {
     const sqld = await startSqld();
     try {
-      await inPlace({ env: { DATABASE_URL: sqld.url, SIGN_UP: "closed" }, server: false }, async (place) => {
-        assertEnd(await place.user("list"), 78, /has no tables yet/);
-        assert.equal((await runCommand(place.options, "migrate")).status, 0);
-        tokenOf(await place.user("create", "first@example.com", "--name", "First"));
-        assertEnd(await place.user("disable", "first@example.com"), 0);
+      await inScene({ env: { DATABASE_URL: sqld.url, SIGN_UP: "closed" }, server: false }, async (scene) => {
+        assertEnd(await scene.user("list"), 78, /has no tables yet/);
+        assert.equal((await runCommand(scene.options, "migrate")).status, 0);
+        tokenOf(await scene.user("create", "first@example.com", "--name", "First"));
+        assertEnd(await scene.user("disable", "first@example.com"), 0);
         assertEnd(
-          await place.userWith("short", "reset-password", "first@example.com", "--password-stdin"),
+          await scene.userWith("short", "reset-password", "first@example.com", "--password-stdin"),
           65,
         );
-        await place.start();
-        assertEnd(await place.user("enable", "first@example.com"), 0);
-        const set = await place.userWith(password, "reset-password", "first@example.com", "--password-stdin");
+        await scene.start();
+        assertEnd(await scene.user("enable", "first@example.com"), 0);
+        const set = await scene.userWith(password, "reset-password", "first@example.com", "--password-stdin");
         assertEnd(set, 0);
-        const { cookie, apiKey } = await signInAndMakeKey(place, "first@example.com");
+        const { cookie, apiKey } = await signInAndMakeKey(scene, "first@example.com");
         assertEnd(
-          await place.user("disable", "first@example.com", "--revoke-keys"),
+          await scene.user("disable", "first@example.com", "--revoke-keys"),
           0,
           /Revoked 1 active API key/,
         );
-        assert.equal(await isSignedIn(place, cookie), false);
-        assert.equal(await statusOf(place.send("/api/v1/usage", { apiKey, json: record })), 401);
+        assert.equal(await isSignedIn(scene, cookie), false);
+        assert.equal(await statusOf(scene.send("/api/v1/usage", { apiKey, json: record })), 401);
       });
-      await inPlace({ env: { DATABASE_URL: "http://127.0.0.1:1" }, server: false }, async (place) => {
-        assertEnd(await place.user("list"), 75, /127\.0\.0\.1:1/);
+      await inScene({ env: { DATABASE_URL: "http://127.0.0.1:1" }, server: false }, async (scene) => {
+        assertEnd(await scene.user("list"), 75, /127\.0\.0\.1:1/);
       });
     } finally {
       await sqld.stop();
@@ -229,35 +229,35 @@ Deno.test({
 });
 
 Deno.test("disabling an account ends its sessions on the next request, and revokes keys only on request", () =>
-  inPlace({}, async (place) => {
+  inScene({}, async (scene) => {
     const email = "ada@example.com";
-    assertEnd(await place.userWith(password, "create", email, "--name", "Ada", "--password-stdin"), 0);
-    const { cookie, apiKey } = await signInAndMakeKey(place, email);
-    const link = tokenOf(await place.user("reset-password", email));
-    const wrong = await bodyWithoutId(await place.signIn(email, "not the password"));
-    assert.equal(await isSignedIn(place, cookie), true, "a password link must not end sessions");
+    assertEnd(await scene.userWith(password, "create", email, "--name", "Ada", "--password-stdin"), 0);
+    const { cookie, apiKey } = await signInAndMakeKey(scene, email);
+    const link = tokenOf(await scene.user("reset-password", email));
+    const wrong = await bodyWithoutId(await scene.signIn(email, "not the password"));
+    assert.equal(await isSignedIn(scene, cookie), true, "a password link must not end sessions");
 
-    assertEnd(await place.user("disable", email), 0, /1 active API key still works/);
-    assert.equal(await isSignedIn(place, cookie), false);
-    assert.equal(await bodyWithoutId(await place.signIn(email)), wrong);
-    assert.equal(await statusOf(setPassword(place, link)), 404);
-    assertEnd(await place.user("reset-password", email), 65, /disabled/);
-    assert.equal(await statusOf(place.send("/api/v1/usage", { apiKey, json: record })), 201);
+    assertEnd(await scene.user("disable", email), 0, /1 active API key still works/);
+    assert.equal(await isSignedIn(scene, cookie), false);
+    assert.equal(await bodyWithoutId(await scene.signIn(email)), wrong);
+    assert.equal(await statusOf(setPassword(scene, link)), 404);
+    assertEnd(await scene.user("reset-password", email), 65, /disabled/);
+    assert.equal(await statusOf(scene.send("/api/v1/usage", { apiKey, json: record })), 201);
 
     assertEnd(
-      await place.user("disable", email, "--revoke-keys"),
+      await scene.user("disable", email, "--revoke-keys"),
       0,
       /already.*\n.*Revoked 1 active API key/,
     );
-    assert.equal(await statusOf(place.send("/api/v1/usage", { apiKey, json: record })), 401);
-    assertEnd(await place.user("enable", email), 0);
-    assertEnd(await place.user("enable", email), 0, /not disabled/);
-    assert.equal(await isSignedIn(place, cookie), false, "ended sessions must stay ended");
-    assert.equal(await statusOf(place.signIn(email)), 200);
+    assert.equal(await statusOf(scene.send("/api/v1/usage", { apiKey, json: record })), 401);
+    assertEnd(await scene.user("enable", email), 0);
+    assertEnd(await scene.user("enable", email), 0, /not disabled/);
+    assert.equal(await isSignedIn(scene, cookie), false, "ended sessions must stay ended");
+    assert.equal(await statusOf(scene.signIn(email)), 200);
   }));
 
 Deno.test("exits with 64 for invalid arguments and 67 for an unknown address, and never prints their values", () =>
-  inPlace({ server: false }, async (place) => {
+  inScene({ server: false }, async (scene) => {
     const secret = "s3cret-value";
     for (
       const args of [
@@ -288,37 +288,37 @@ Deno.test("exits with 64 for invalid arguments and 67 for an unknown address, an
         ["disable", "a@example.com", "-r"],
       ]
     ) {
-      const settings = { DATABASE_URL: `file:${place.options.folder}/gatehouse.db` };
+      const settings = { DATABASE_URL: `file:${scene.options.folder}/gatehouse.db` };
       await assert.rejects(userCommand(args, settings), (error: CommandError) => {
         assert.ok(!error.message.includes(secret), error.message);
         return error.status === 64;
       });
     }
-    assertEnd(await place.user("disable", "a@example.com", "-r"), 64);
-    assert.deepEqual([...Deno.readDirSync(place.options.folder)], [], "no file was created");
-    assert.equal((await runCommand(place.options, "migrate")).status, 0);
-    const help = await place.user("create", "--help");
+    assertEnd(await scene.user("disable", "a@example.com", "-r"), 64);
+    assert.deepEqual([...Deno.readDirSync(scene.options.folder)], [], "no file was created");
+    assert.equal((await runCommand(scene.options, "migrate")).status, 0);
+    const help = await scene.user("create", "--help");
     assertEnd(help, 0, /Exit status/);
     for (
       const word of ["create", "list", "disable", "enable", "reset-password", "64", "65", "67", "75", "78"]
     ) {
       assert.ok(help.stdout.includes(word), word);
     }
-    assertEnd(await place.user("disable", "nobody@example.com"), 67, new RegExp(accountWords.unknownEmail));
-    assertEnd(await place.user("create", "no address", "--name", "A"), 65);
+    assertEnd(await scene.user("disable", "nobody@example.com"), 67, new RegExp(accountWords.unknownEmail));
+    assertEnd(await scene.user("create", "no address", "--name", "A"), 65);
     const joining = ["create", "a@example.com", "--name", "A", "--join", "org_1", "--role", "member"];
-    assertEnd(await place.user(...joining), 65, /“join”/);
+    assertEnd(await scene.user(...joining), 65, /“join”/);
     assertEnd(
-      await place.userWith("umbrellas\n", "create", "a@example.com", "--name", "A", "--password-stdin"),
+      await scene.userWith("umbrellas\n", "create", "a@example.com", "--name", "A", "--password-stdin"),
       65,
     );
-    assert.equal((await place.user("list", "--json")).stdout, "");
+    assert.equal((await scene.user("list", "--json")).stdout, "");
   }));
 
 Deno.test("doesn't migrate or write next to a server of another version", () =>
-  inPlace({}, async (place) => {
-    const connection = new Connection(`${place.options.folder}/data/gatehouse.db`, { readOnly: false });
-    const create = () => place.user("create", "ada@example.com", "--name", "Ada");
+  inScene({}, async (scene) => {
+    const connection = new Connection(`${scene.options.folder}/data/gatehouse.db`, { readOnly: false });
+    const create = () => scene.user("create", "ada@example.com", "--name", "Ada");
     const last = migrations.at(-1)?.number ?? 0;
     const count = () => connection.first({ sql: "SELECT count(*) AS n FROM schema_migrations", args: [] });
     try {
@@ -334,20 +334,20 @@ Deno.test("doesn't migrate or write next to a server of another version", () =>
   }));
 
 Deno.test("exits with 75 and one line while another process holds the lock, and works afterwards", () =>
-  inPlace({ waitsLess: true }, async (place) => {
-    const lock = await holdLock(`${place.options.folder}/data/gatehouse.db`);
-    const create = () => place.user("create", "ada@example.com", "--name", "Ada");
+  inScene({ waitsLess: true }, async (scene) => {
+    const lock = await holdLock(`${scene.options.folder}/data/gatehouse.db`);
+    const create = () => scene.user("create", "ada@example.com", "--name", "Ada");
     assertEnd(await create(), 75, /try again/);
     // Reading doesn't need the lock.
-    assertEnd(await place.user("list"), 0);
+    assertEnd(await scene.user("list"), 0);
     await lock.release();
     tokenOf(await create());
   }));
 
 Deno.test("creates and disables accounts while a server records, and loses nothing", () =>
-  inPlace({ env: { API_KEY_REQUESTS_PER_SECOND: "0", HTTP_THREADS: "2" } }, async (place) => {
+  inScene({ env: { API_KEY_REQUESTS_PER_SECOND: "0", HTTP_THREADS: "2" } }, async (scene) => {
     const random = faultRandom("user_test.ts");
-    const baseUrl = place.baseUrl();
+    const baseUrl = scene.baseUrl();
     const { apiKeys, cookie } = await signUpForLoad(baseUrl);
     const ledger = new Ledger({ random, apiKeys });
     const load = startLoad({ ledger, random, targets: [baseUrl], singleClients: 4, batchClients: 1 });
@@ -355,15 +355,15 @@ Deno.test("creates and disables accounts while a server records, and loses nothi
     for (let n = 0; n < 2; n++) {
       const answered = ledger.answered;
       const email = `person${n}@example.com`;
-      assertEnd(await place.userWith(password, "create", email, "--name", "P", "--password-stdin"), 0);
-      const signedIn = cookieOf(await place.signIn(email));
-      assertEnd(await place.user("disable", email), 0);
-      assert.equal(await isSignedIn(place, signedIn), false);
+      assertEnd(await scene.userWith(password, "create", email, "--name", "P", "--password-stdin"), 0);
+      const signedIn = cookieOf(await scene.signIn(email));
+      assertEnd(await scene.user("disable", email), 0);
+      assert.equal(await isSignedIn(scene, signedIn), false);
       assert.ok(ledger.answered > answered, "recording stopped");
     }
     await load.stop();
     assert.deepEqual(ledger.surprises, []);
     assert.deepEqual(ledger.unanswered, [], "a record was rejected");
     await repeatAll(baseUrl, ledger);
-    assert.equal(await isSignedIn(place, cookie), true);
+    assert.equal(await isSignedIn(scene, cookie), true);
   }));

@@ -6,7 +6,7 @@ import { respond as answerOfProduct } from "../../examples/product/server.ts";
 import { Gatehouse } from "../../packages/client/src/index.ts";
 import { returnToCharactersMax } from "../../domain/limits.ts";
 import { startTestApp, testApp } from "../support/app/app.ts";
-import { clientTest } from "../support/client/client_stage.ts";
+import { clientTest } from "../support/client/browser_scene.ts";
 import { freePort } from "../support/database/sqld.ts";
 
 testApp("serves /gatehouse.js to every origin, cached for five minutes", async (test) => {
@@ -127,10 +127,10 @@ const ada = { ...signedOut, authenticated: true, user: { id: "usr_1", name: "Ada
 
 const me = "GET /api/auth/me";
 
-clientTest("the client does nothing before it is called, and its exports match the types", (stage) => {
-  stage.look("focus");
-  assert.deepEqual(stage.waiting, []);
-  assert.deepEqual(Object.keys(stage.client).sort(), [
+clientTest("the client does nothing before it is called, and its exports match the types", (scene) => {
+  scene.look("focus");
+  assert.deepEqual(scene.waiting, []);
+  assert.deepEqual(Object.keys(scene.client).sort(), [
     "GatehouseError",
     "me",
     "onChange",
@@ -143,109 +143,109 @@ clientTest("the client does nothing before it is called, and its exports match t
 
 clientTest(
   "onChange() checks when the page is shown, one request at a time, and never while it is hidden",
-  async (stage) => {
+  async (scene) => {
     const changes: unknown[] = [];
-    const stop = stage.client.onChange((user) => changes.push(user));
-    assert.deepEqual(stage.waiting, [me]);
-    for (const type of ["focus", "visibilitychange", "pageshow"] as const) stage.look(type, true);
-    assert.deepEqual(stage.waiting, [me], "one request at a time");
-    await stage.answer(ada);
+    const stop = scene.client.onChange((user) => changes.push(user));
+    assert.deepEqual(scene.waiting, [me]);
+    for (const type of ["focus", "visibilitychange", "pageshow"] as const) scene.look(type, true);
+    assert.deepEqual(scene.waiting, [me], "one request at a time");
+    await scene.answer(ada);
     assert.deepEqual(changes, [], "the first user is not a change");
     // A new page has sent its request already.
-    stage.look("pageshow");
-    assert.deepEqual(stage.waiting, []);
-    stage.look("focus");
-    await stage.answer(ada);
+    scene.look("pageshow");
+    assert.deepEqual(scene.waiting, []);
+    scene.look("focus");
+    await scene.answer(ada);
     assert.deepEqual(changes, [], "the same user is not a change");
-    stage.hide(true);
-    for (const type of ["focus", "visibilitychange", "pageshow"] as const) stage.look(type, true);
-    assert.deepEqual(stage.waiting, [], "hidden");
-    stage.hide(false);
+    scene.hide(true);
+    for (const type of ["focus", "visibilitychange", "pageshow"] as const) scene.look(type, true);
+    assert.deepEqual(scene.waiting, [], "hidden");
+    scene.hide(false);
     for (const type of ["focus", "visibilitychange", "pageshow"] as const) {
-      stage.look(type, true);
-      assert.deepEqual(stage.waiting, [me], type);
-      await stage.answer(changes.length % 2 === 0 ? signedOut : ada);
+      scene.look(type, true);
+      assert.deepEqual(scene.waiting, [me], type);
+      await scene.answer(changes.length % 2 === 0 ? signedOut : ada);
     }
     assert.deepEqual(changes, [signedOut, ada, signedOut]);
     stop();
-    stage.look("focus");
-    assert.deepEqual(stage.waiting, []);
+    scene.look("focus");
+    assert.deepEqual(scene.waiting, []);
   },
 );
 
-clientTest("a page that is opened in the background checks when it is first shown", async (stage) => {
-  stage.hide(true);
+clientTest("a page that is opened in the background checks when it is first shown", async (scene) => {
+  scene.hide(true);
   const changes: unknown[] = [];
-  const stop = stage.client.onChange((user) => changes.push(user));
-  assert.deepEqual(stage.waiting, []);
-  stage.hide(false);
-  stage.look("visibilitychange");
-  await stage.answer(ada);
-  stage.look("focus");
-  await stage.answer(signedOut);
+  const stop = scene.client.onChange((user) => changes.push(user));
+  assert.deepEqual(scene.waiting, []);
+  scene.hide(false);
+  scene.look("visibilitychange");
+  await scene.answer(ada);
+  scene.look("focus");
+  await scene.answer(signedOut);
   assert.deepEqual(changes, [signedOut]);
   stop();
 });
 
-clientTest("a failed request is not a change, and the next event tries again", async (stage) => {
+clientTest("a failed request is not a change, and the next event tries again", async (scene) => {
   const changes: unknown[] = [];
-  const stop = stage.client.onChange((user) => changes.push(user));
-  await stage.answer(ada);
-  stage.look("focus");
-  await stage.fail();
-  stage.look("focus");
-  await stage.answer({ error: { code: "unavailable", message: "Later." }, requestId: "req_1" }, {
+  const stop = scene.client.onChange((user) => changes.push(user));
+  await scene.answer(ada);
+  scene.look("focus");
+  await scene.fail();
+  scene.look("focus");
+  await scene.answer({ error: { code: "unavailable", message: "Later." }, requestId: "req_1" }, {
     status: 503,
   });
   // An error page of a proxy.
-  stage.look("focus");
-  await stage.answer(null);
+  scene.look("focus");
+  await scene.answer(null);
   assert.deepEqual(changes, []);
-  stage.look("focus");
-  await stage.answer(signedOut);
+  scene.look("focus");
+  await scene.answer(signedOut);
   assert.deepEqual(changes, [signedOut]);
   stop();
 });
 
-clientTest("a response to a request from before signing out doesn't restore the session", async (stage) => {
+clientTest("a response to a request from before signing out doesn't restore the session", async (scene) => {
   const changes: unknown[] = [];
-  const stop = stage.client.onChange((user) => changes.push(user));
-  await stage.answer(ada);
-  const asked = stage.client.me();
-  const out = stage.client.signOut();
-  assert.deepEqual(stage.waiting, [me, "POST /api/auth/sign-out"]);
+  const stop = scene.client.onChange((user) => changes.push(user));
+  await scene.answer(ada);
+  const asked = scene.client.me();
+  const out = scene.client.signOut();
+  assert.deepEqual(scene.waiting, [me, "POST /api/auth/sign-out"]);
   // The response to the later request arrives first.
-  await stage.answer(null, { status: 204, to: "POST /api/auth/sign-out" });
+  await scene.answer(null, { status: 204, to: "POST /api/auth/sign-out" });
   await out;
   assert.deepEqual(changes, [signedOut]);
-  await stage.answer(ada);
+  await scene.answer(ada);
   assert.deepEqual(changes, [signedOut], "an outdated response");
-  assert.deepEqual(stage.waiting, [me]);
-  await stage.answer(signedOut);
+  assert.deepEqual(scene.waiting, [me]);
+  await scene.answer(signedOut);
   assert.deepEqual(await asked, signedOut);
   assert.deepEqual(changes, [signedOut]);
   stop();
 });
 
-clientTest("throws errors with the API's code; a failed sign-out keeps the session", async (stage) => {
+clientTest("throws errors with the API's code; a failed sign-out keeps the session", async (scene) => {
   const changes: unknown[] = [];
-  const stop = stage.client.onChange((user) => changes.push(user));
-  await stage.answer(ada);
+  const stop = scene.client.onChange((user) => changes.push(user));
+  await scene.answer(ada);
   const error = { code: "not_found", message: "There is nothing here." };
-  for (const act of [() => stage.client.switchOrganization("org_1"), () => stage.client.signOut()]) {
+  for (const act of [() => scene.client.switchOrganization("org_1"), () => scene.client.signOut()]) {
     const rejected = assert.rejects(
       act(),
       (thrown) =>
-        thrown instanceof stage.client.GatehouseError && thrown.code === "not_found" &&
+        thrown instanceof scene.client.GatehouseError && thrown.code === "not_found" &&
         thrown.status === 404 && thrown.requestId === "req_1" && thrown.message === error.message,
     );
-    await stage.answer({ error, requestId: "req_1" }, { status: 404 });
+    await scene.answer({ error, requestId: "req_1" }, { status: 404 });
     await rejected;
   }
   assert.deepEqual(changes, []);
   const switched = { ...ada, organizationId: "org_1", role: "ADMIN" };
-  const done = stage.client.switchOrganization("org_1");
-  await stage.answer(switched);
+  const done = scene.client.switchOrganization("org_1");
+  await scene.answer(switched);
   assert.deepEqual(await done, switched);
   assert.deepEqual(changes, [switched]);
   stop();
@@ -255,78 +255,78 @@ const organization = "POST /api/auth/organization";
 const signOut = "POST /api/auth/sign-out";
 const inOrganization = (organizationId: string) => ({ ...ada, organizationId, role: "MEMBER" });
 
-clientTest("the last of two concurrent switches wins, on the service too", async (stage) => {
+clientTest("the last of two concurrent switches wins, on the service too", async (scene) => {
   const changes: unknown[] = [];
-  const stop = stage.client.onChange((user) => changes.push(user));
-  await stage.answer(ada);
-  const first = stage.client.switchOrganization("org_1");
-  const second = stage.client.switchOrganization("org_2");
-  assert.deepEqual(stage.waiting, [organization], "in order");
-  await stage.answer(inOrganization("org_1"));
-  assert.deepEqual(stage.waiting, [organization]);
-  await stage.answer(inOrganization("org_2"));
+  const stop = scene.client.onChange((user) => changes.push(user));
+  await scene.answer(ada);
+  const first = scene.client.switchOrganization("org_1");
+  const second = scene.client.switchOrganization("org_2");
+  assert.deepEqual(scene.waiting, [organization], "in order");
+  await scene.answer(inOrganization("org_1"));
+  assert.deepEqual(scene.waiting, [organization]);
+  await scene.answer(inOrganization("org_2"));
   assert.deepEqual(await Promise.all([first, second]), [inOrganization("org_1"), inOrganization("org_2")]);
   assert.deepEqual(changes, [inOrganization("org_1"), inOrganization("org_2")]);
   // The next one is sent even if one fails.
-  const rejected = assert.rejects(stage.client.switchOrganization("org_3"));
-  const third = stage.client.switchOrganization("org_1");
-  await stage.fail();
+  const rejected = assert.rejects(scene.client.switchOrganization("org_3"));
+  const third = scene.client.switchOrganization("org_1");
+  await scene.fail();
   await rejected;
-  await stage.answer(inOrganization("org_1"));
+  await scene.answer(inOrganization("org_1"));
   assert.deepEqual(await third, inOrganization("org_1"));
   assert.deepEqual(changes.slice(2), [inOrganization("org_1")]);
-  assert.deepEqual(stage.waiting, []);
+  assert.deepEqual(scene.waiting, []);
   stop();
 });
 
 clientTest(
   "signing out doesn't wait for a switch, whose response doesn't restore the session",
-  async (stage) => {
+  async (scene) => {
     const changes: unknown[] = [];
-    const stop = stage.client.onChange((user) => changes.push(user));
+    const stop = scene.client.onChange((user) => changes.push(user));
     // Also if the page doesn't know yet about a sign-in elsewhere.
     for (const before of [ada, signedOut]) {
-      stage.look("focus");
-      await stage.answer(before);
+      scene.look("focus");
+      await scene.answer(before);
       changes.length = 0;
-      const switched = stage.client.switchOrganization("org_1");
-      const out = stage.client.signOut();
-      const rejected = assert.rejects(stage.client.switchOrganization("org_2"));
-      assert.deepEqual(stage.waiting, [organization, signOut]);
-      await stage.answer(null, { status: 204, to: signOut });
+      const switched = scene.client.switchOrganization("org_1");
+      const out = scene.client.signOut();
+      const rejected = assert.rejects(scene.client.switchOrganization("org_2"));
+      assert.deepEqual(scene.waiting, [organization, signOut]);
+      await scene.answer(null, { status: 204, to: signOut });
       await out;
       assert.deepEqual(changes, before === ada ? [signedOut] : []);
-      await stage.answer(inOrganization("org_1"), { to: organization });
+      await scene.answer(inOrganization("org_1"), { to: organization });
       await switched;
       assert.deepEqual(changes, before === ada ? [signedOut] : [], "an outdated response");
       const error = { code: "unauthenticated", message: "Sign in first." };
-      await stage.answer({ error, requestId: "req_1" }, { status: 401, to: organization });
+      await scene.answer({ error, requestId: "req_1" }, { status: 401, to: organization });
       await rejected;
       // The client requests the user again until nothing changes during the request.
-      while (stage.waiting.includes(me)) await stage.answer(signedOut, { to: me });
+      while (scene.waiting.includes(me)) await scene.answer(signedOut, { to: me });
       assert.deepEqual(changes, before === ada ? [signedOut] : []);
-      assert.deepEqual(stage.waiting, []);
+      assert.deepEqual(scene.waiting, []);
     }
     stop();
   },
 );
 
-clientTest("the response to a switch doesn't override newer information", async (stage) => {
+clientTest("the response to a switch doesn't override newer information", async (scene) => {
   const changes: unknown[] = [];
-  const stop = stage.client.onChange((user) => changes.push(user));
-  await stage.answer(ada);
-  const switched = stage.client.switchOrganization("org_1");
+  const stop = scene.client.onChange((user) => changes.push(user));
+  await scene.answer(ada);
+  const switched = scene.client.switchOrganization("org_1");
   // Signed out in another tab.
-  stage.look("focus");
-  await stage.answer(signedOut, { to: me });
-  await stage.answer(inOrganization("org_1"));
+  scene.look("focus");
+  await scene.answer(signedOut, { to: me });
+  await scene.answer(inOrganization("org_1"));
   assert.deepEqual(await switched, inOrganization("org_1"));
-  assert.deepEqual([changes, stage.waiting], [[signedOut], [me]]);
-  await stage.answer(signedOut);
+  assert.deepEqual([changes, scene.waiting], [[signedOut], [me]]);
+  await scene.answer(signedOut);
   assert.deepEqual(changes, [signedOut]);
   stop();
 });
-clientTest("signIn() returns to this page, without the query if the URL is long", async (stage) => {
+clientTest("signIn() returns to this page, without the query if the URL is long", async (scene) => {
   const globals = globalThis as unknown as Record<string, unknown>;
   const gone: string[] = [];
   const at = (href: string) => {
@@ -334,10 +334,10 @@ clientTest("signIn() returns to this page, without the query if the URL is long"
   };
   try {
     at("https://app.example.com/a?b=c#d");
-    stage.client.signIn();
-    stage.client.signIn({ returnTo: "/here" });
+    scene.client.signIn();
+    scene.client.signIn({ returnTo: "/here" });
     at(`https://app.example.com/board?state=${"s".repeat(2_000)}#d`);
-    stage.client.signIn();
+    scene.client.signIn();
     const targets = gone.map((address) =>
       new URL(address, "https://auth.example.com").searchParams.get("return_to")
     );
@@ -354,7 +354,7 @@ clientTest("signIn() returns to this page, without the query if the URL is long"
   await Promise.resolve();
 });
 
-clientTest("listeners are independent of each other", async (stage) => {
+clientTest("listeners are independent of each other", async (scene) => {
   const calls: string[] = [];
   const globals = globalThis as unknown as Record<string, unknown>;
   const before = globals["reportError"];
@@ -362,23 +362,23 @@ clientTest("listeners are independent of each other", async (stage) => {
   try {
     const both = () => calls.push("both");
     const stops = [
-      stage.client.onChange(() => {
+      scene.client.onChange(() => {
         throw new Error("broken");
       }),
-      stage.client.onChange(both),
-      stage.client.onChange(both),
+      scene.client.onChange(both),
+      scene.client.onChange(both),
     ];
-    await stage.answer(ada);
-    stage.look("focus");
-    await stage.answer(signedOut);
+    await scene.answer(ada);
+    scene.look("focus");
+    await scene.answer(signedOut);
     assert.deepEqual(calls, ["broken", "both", "both"]);
     stops.splice(1, 1)[0]?.();
-    stage.look("focus");
-    await stage.answer(ada);
+    scene.look("focus");
+    await scene.answer(ada);
     assert.deepEqual(calls.slice(3), ["broken", "both"]);
     for (const stop of stops) stop();
-    stage.look("focus");
-    assert.deepEqual(stage.waiting, []);
+    scene.look("focus");
+    assert.deepEqual(scene.waiting, []);
   } finally {
     globals["reportError"] = before;
   }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../db/engine/database.ts";
 import { cookieOf, type SendOptions, startTestApp, type TestApp, testPassword } from "../support/app/app.ts";
-import { type FilledPortal, fillPortal } from "../support/filled/filled_portal.ts";
+import { type FilledPortal, fillPortal } from "../support/filled/portal.ts";
 import { recordOne, unlimited, voidOne } from "../support/meter/usage.ts";
 import { makeOperator, newOperatorToken } from "../support/operators/operators.ts";
 import { addPasskey, turnOnTwoStep } from "../support/people/second_step.ts";

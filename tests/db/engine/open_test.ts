@@ -15,7 +15,7 @@ for (const kind of databaseKinds) {
     fn: async () => {
       const { database, dispose } = await kind.open();
       await database.write([sql`CREATE TABLE notes (text TEXT NOT NULL UNIQUE) STRICT`]);
-      const thread = new Worker(new URL("../../support/database/database_thread.ts", import.meta.url), {
+      const thread = new Worker(new URL("../../support/database/thread.ts", import.meta.url), {
         type: "module",
       });
       const share = database.share();

@@ -206,7 +206,7 @@ async function fillAgainAndAgain(
   }
 }
 
-interface Stage {
+interface Scene {
   readonly service: Service;
   readonly random: Random;
   readonly asked: AskedUsage;
@@ -215,7 +215,7 @@ interface Stage {
   add(name: string, runtimes: readonly Runtime[], meter: Readonly<Record<string, unknown>>): Promise<Product>;
 }
 
-async function withStage(test: (stage: Stage) => Promise<void>): Promise<void> {
+async function withScene(test: (scene: Scene) => Promise<void>): Promise<void> {
   const random = faultRandom("client_faults_test.ts");
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-client-faults-" });
   const service = await startService(folder);
@@ -249,7 +249,7 @@ async function withStage(test: (stage: Stage) => Promise<void>): Promise<void> {
 
 /** Checks that each request with a response is recorded exactly once, except dropped ones, and nothing else is. */
 async function checkUsage(
-  { asked, folder }: Stage,
+  { asked, folder }: Scene,
   { name, dropped }: { name: string; dropped: number },
 ): Promise<void> {
   const stored = await storedInFile(`${folder}/data/gatehouse.db`);
@@ -262,7 +262,7 @@ async function checkUsage(
 
 /** Runs everything that goes wrong. */
 async function failAndKill(
-  { service, random }: Stage,
+  { service, random }: Scene,
   { killed, disk }: { killed: readonly Product[]; disk: SmallDisk | null },
 ): Promise<void> {
   let isOver = false;
@@ -277,8 +277,8 @@ async function failAndKill(
 
 Deno.test("a product's usage is exact while Gatehouse fails and the product is killed, and without a spool while it lives", async () => {
   const disk = mayMount() ? mountSmallDisk(256 * 1024) : null;
-  await withStage(async (stage) => {
-    const { folder, service, add } = stage;
+  await withScene(async (scene) => {
+    const { folder, service, add } = scene;
     // Each starts again on another runtime.
     const killed = await Promise.all([
       add("one-process", ["node"], { spool: `${folder}/one` }),
@@ -289,7 +289,7 @@ Deno.test("a product's usage is exact while Gatehouse fails and the product is k
       add("full-memory", ["deno"], { waitingRecordsMax: fewRecords }),
       ...disk === null ? [] : [add("full-disk", ["node"], { spool: `${disk.folder}/spool` })],
     ]);
-    await failAndKill(stage, { killed, disk });
+    await failAndKill(scene, { killed, disk });
     await Promise.all([...killed, ...living].map((product) => product.stopLoad()));
 
     // Processes that were killed leave segments to the next start.
@@ -310,11 +310,11 @@ Deno.test("a product's usage is exact while Gatehouse fails and the product is k
     }));
     await service.kill();
 
-    for (const { name } of killed) await checkUsage(stage, { name, dropped: 0 });
+    for (const { name } of killed) await checkUsage(scene, { name, dropped: 0 });
     for (const [index, { name }] of living.entries()) {
       const dropped = drops[index] ?? assert.fail();
       assert.equal(dropped > 0, name === "full-memory", `${name}: dropped ${dropped}`);
-      await checkUsage(stage, { name, dropped });
+      await checkUsage(scene, { name, dropped });
     }
   }).finally(() => disk?.unmount());
 });

@@ -18,7 +18,7 @@ import { untilReadiness } from "../../support/process/threads.ts";
 import { checkAllUsage, storedInFile } from "../../support/meter/stored_usage.ts";
 
 /** A server with some acknowledged usage, and the ledger of it. */
-interface Situation {
+interface Scene {
   /** Lets another process take the lock (see {@linkcode holdLock}). */
   hold(options?: { forMs?: number }): Promise<HeldLock>;
   readonly ledger: Ledger;
@@ -30,9 +30,9 @@ interface Situation {
   readsMeanwhile(lock: HeldLock): Promise<void>;
 }
 
-async function inSituation(
+async function inScene(
   HTTP_THREADS: string,
-  test: (situation: Situation) => Promise<void>,
+  test: (scene: Scene) => Promise<void>,
 ): Promise<void> {
   const random = faultRandom("held_lock_test.ts");
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-lock-" });
@@ -88,9 +88,9 @@ async function inSituation(
   }
 }
 
-function lockTest(name: string, test: (situation: Situation) => Promise<void>): void {
+function lockTest(name: string, test: (scene: Scene) => Promise<void>): void {
   Deno.test(`HTTP_THREADS=${httpThreads.join(", ")}: ${name}`, () =>
-    withThreadCounts(httpThreads, (count) => inSituation(count, test)));
+    withThreadCounts(httpThreads, (count) => inScene(count, test)));
 }
 
 lockTest(

@@ -11,13 +11,13 @@ import { databaseKinds } from "../../support/database/database.ts";
 
 const dayMs = 24 * 3_600_000;
 
-interface Stage {
+interface Scene {
   readonly test: TestApp;
   readonly actor: SessionActor;
   readonly organizationId: string;
 }
 
-async function signedIn(test: TestApp): Promise<Stage> {
+async function signedIn(test: TestApp): Promise<Scene> {
   const { cookie, organizationId } = await test.signUp();
   const token = cookie.slice(cookie.indexOf("=") + 1);
   const { session } = await test.services.sessionSearch.find([token]);
@@ -28,7 +28,7 @@ async function signedIn(test: TestApp): Promise<Stage> {
 
 /** @returns The error code of a rejected rename, or null if it was done. */
 async function rename(
-  { test, actor, organizationId }: Stage,
+  { test, actor, organizationId }: Scene,
   permission: Permission | null,
 ): Promise<string | null> {
   const { opened: { database }, services: { writeAs } } = test;
@@ -60,34 +60,34 @@ for (const { name, ignore, open } of databaseKinds) {
     async fn() {
       const test = await startTestApp({}, { open });
       try {
-        const stage = await signedIn(test);
-        const { actor: { id, user } } = stage;
+        const scene = await signedIn(test);
+        const { actor: { id, user } } = scene;
         const run = (text: string, ...args: string[]) => test.opened.database.write([{ sql: text, args }]);
         const setRole = (role: string) =>
           run("UPDATE memberships SET role = ? WHERE user_id = ?", role, user.id);
 
-        assert.equal(await rename(stage, null), null);
-        assert.equal(await rename(stage, "organization.manage"), null);
+        assert.equal(await rename(scene, null), null);
+        assert.equal(await rename(scene, "organization.manage"), null);
         await setRole("ADMIN");
-        assert.equal(await rename(stage, "organization.manage"), "forbidden");
-        assert.equal(await rename(stage, "members.manage"), null);
+        assert.equal(await rename(scene, "organization.manage"), "forbidden");
+        assert.equal(await rename(scene, "members.manage"), null);
         await setRole("MEMBER");
-        assert.equal(await rename(stage, "members.manage"), "forbidden");
-        assert.equal(await rename(stage, "members.read"), null);
+        assert.equal(await rename(scene, "members.manage"), "forbidden");
+        assert.equal(await rename(scene, "members.read"), null);
         await run("DELETE FROM memberships WHERE user_id = ?", user.id);
-        assert.equal(await rename(stage, "members.read"), "not_found");
-        assert.equal(await rename(stage, null), null);
+        assert.equal(await rename(scene, "members.read"), "not_found");
+        assert.equal(await rename(scene, null), null);
 
         await run("UPDATE users SET disabled_at = 1 WHERE id = ?", user.id);
-        assert.equal(await rename(stage, null), "unauthenticated");
+        assert.equal(await rename(scene, null), "unauthenticated");
         await run("UPDATE users SET disabled_at = NULL WHERE id = ?", user.id);
-        assert.equal(await rename(stage, null), null);
+        assert.equal(await rename(scene, null), null);
         test.advance(test.config.sessionIdleDays * dayMs);
-        assert.equal(await rename(stage, null), "unauthenticated");
+        assert.equal(await rename(scene, null), "unauthenticated");
         test.advance(-test.config.sessionIdleDays * dayMs);
         await run("DELETE FROM sessions WHERE id = ?", id);
-        assert.equal(await rename(stage, null), "unauthenticated");
-        assert.equal(await rename(stage, "members.read"), "unauthenticated");
+        assert.equal(await rename(scene, null), "unauthenticated");
+        assert.equal(await rename(scene, "members.read"), "unauthenticated");
         assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM refused_writes`), []);
       } finally {
         await test.dispose();

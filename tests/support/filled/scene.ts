@@ -19,7 +19,7 @@ export interface Key {
 type Person = Pick<TestPerson, "userId" | "organizationId">;
 
 /** An app at some time, and those who are in it by then. */
-export interface Story {
+export interface Scene {
   readonly test: TestApp;
   /** Changes the names that people see. */
   readonly named: (name: string) => string;
@@ -33,49 +33,49 @@ export interface Story {
 
 /** Creates a key. @param more By default with the default permissions, by the owner. */
 export async function createKey(
-  story: Story,
+  scene: Scene,
   name: string,
   { by = "Ada Lovelace", ...more }: { by?: string; permissions?: readonly string[]; expiresAt?: string } = {},
 ): Promise<Key> {
-  const { apiKey, fullKey } = await as(story, by, "/api/portal/api-keys", {
-    json: { name: story.named(name), ...more },
+  const { apiKey, fullKey } = await as(scene, by, "/api/portal/api-keys", {
+    json: { name: scene.named(name), ...more },
   });
   const key = { id: apiKey.id, fullKey };
-  story.keys.set(name, key);
+  scene.keys.set(name, key);
   return key;
 }
 
 /** Replaces a key; the old one keeps working for a day. */
-export async function rotateKey(story: Story, name: string): Promise<void> {
-  const path = `/api/portal/api-keys/${keyOf(story, name).id}/rotate`;
-  const json = { expireOldAt: new Date(story.test.now() + dayMs).toISOString() };
-  const { apiKey, fullKey } = await as(story, "Ada Lovelace", path, { json });
-  story.keys.set(name, { id: apiKey.id, fullKey });
+export async function rotateKey(scene: Scene, name: string): Promise<void> {
+  const path = `/api/portal/api-keys/${keyOf(scene, name).id}/rotate`;
+  const json = { expireOldAt: new Date(scene.test.now() + dayMs).toISOString() };
+  const { apiKey, fullKey } = await as(scene, "Ada Lovelace", path, { json });
+  scene.keys.set(name, { id: apiKey.id, fullKey });
 }
 
 /** Records usage once, now. */
-export async function useOnce(story: Story, name: string): Promise<void> {
+export async function useOnce(scene: Scene, name: string): Promise<void> {
   const records = [{ productSlug: "tiles", metric: "requests", quantity: 12 }];
-  await recordAll(story.test, { apiKey: keyOf(story, name).fullKey, records });
+  await recordAll(scene.test, { apiKey: keyOf(scene, name).fullKey, records });
 }
 
 /** Invites someone who signs up, most of them with two-step sign-in. */
-export async function join(story: Story, name: string, role: Role): Promise<void> {
+export async function join(scene: Scene, name: string, role: Role): Promise<void> {
   const email = `${name.split(" ")[0]?.toLowerCase()}@northwind.example`;
-  await invite(story, email, role);
-  const { cookie } = await signUp(story, name, { invitationToken: await mailedToken(story.test, email) });
-  if (!["Jonas Weber", "Katherine Johnson"].includes(name)) await turnOnTwoStep(story.test, cookie);
+  await invite(scene, email, role);
+  const { cookie } = await signUp(scene, name, { invitationToken: await mailedToken(scene.test, email) });
+  if (!["Jonas Weber", "Katherine Johnson"].includes(name)) await turnOnTwoStep(scene.test, cookie);
 }
 
 /** Sends an invitation to the company. */
-export async function invite(story: Story, email: string, role: Role): Promise<void> {
-  const path = `/api/portal/organizations/${story.organizationId}/invitations`;
-  await as(story, "Ada Lovelace", path, { json: { email, role } });
+export async function invite(scene: Scene, email: string, role: Role): Promise<void> {
+  const path = `/api/portal/organizations/${scene.organizationId}/invitations`;
+  await as(scene, "Ada Lovelace", path, { json: { email, role } });
 }
 
 /** Creates an account with a confirmed address. */
 export async function signUp(
-  { test, people, named }: Story,
+  { test, people, named }: Scene,
   name: string,
   by: { email: string } | { invitationToken: string },
 ): Promise<TestPerson> {
@@ -92,22 +92,22 @@ export async function signUp(
 }
 
 /** Creates an operator. */
-export async function operator(story: Story): Promise<TestPerson> {
-  const person = await signUp(story, "Mara Rossi", { email: "mara@gatehouse.example" });
-  await makeOperator(story.test, person);
+export async function operator(scene: Scene): Promise<TestPerson> {
+  const person = await signUp(scene, "Mara Rossi", { email: "mara@gatehouse.example" });
+  await makeOperator(scene.test, person);
   return person;
 }
 
 /** Signs someone in. */
-export async function signedIn({ test, people }: Story, name: string): Promise<TestPerson> {
+export async function signedIn({ test, people }: Scene, name: string): Promise<TestPerson> {
   const person = personOf({ people }, name);
   return { ...person, email: "", cookie: await newSession(test, person) };
 }
 
 /** Sends a request as someone with a new session. @returns The body of the response. */
-export async function as(story: Story, name: string, path: string, options: SendOptions) {
-  const cookie = await newSession(story.test, personOf(story, name));
-  return await ok(story.test, path, { ...options, cookie });
+export async function as(scene: Scene, name: string, path: string, options: SendOptions) {
+  const cookie = await newSession(scene.test, personOf(scene, name));
+  return await ok(scene.test, path, { ...options, cookie });
 }
 
 /** Sends a request that succeeds. @returns The body of the response; null if it is empty. */
@@ -119,14 +119,14 @@ export async function ok(test: TestApp, path: string, options: SendOptions) {
 }
 
 /** @returns Someone by name. */
-export function personOf({ people }: Pick<Story, "people">, name: string): Person {
+export function personOf({ people }: Pick<Scene, "people">, name: string): Person {
   const person = people.get(name);
   assert.ok(person !== undefined, name);
   return person;
 }
 
 /** @returns A key by name. */
-export function keyOf({ keys }: Pick<Story, "keys">, name: string): Key {
+export function keyOf({ keys }: Pick<Scene, "keys">, name: string): Key {
   const key = keys.get(name);
   assert.ok(key !== undefined, name);
   return key;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 
 /** A fake page with the client loaded, and a fake service. */
-export interface Stage {
+export interface Scene {
   readonly client: typeof import("../../../packages/client/src/browser.d.ts");
   /** Pending requests, as method and path. */
   readonly waiting: string[];
@@ -14,10 +14,10 @@ export interface Stage {
   look(type: "focus" | "pageshow" | "visibilitychange", isPersisted?: boolean): void;
 }
 
-let stages = 0;
+let scenes = 0;
 
 /** Defines a test of the client in a fake page. */
-export function clientTest(name: string, run: (stage: Stage) => Promise<void>): void {
+export function clientTest(name: string, run: (scene: Scene) => Promise<void>): void {
   Deno.test(name, async () => {
     const page = Object.assign(new EventTarget(), { hidden: false });
     const asked: { request: string; answer: (answer: Response | Error) => void }[] = [];
@@ -42,7 +42,7 @@ export function clientTest(name: string, run: (stage: Stage) => Promise<void>): 
     };
     try {
       await run({
-        client: await import(`../../static/gatehouse.js?stage=${++stages}`),
+        client: await import(`../../static/gatehouse.js?scene=${++scenes}`),
         get waiting() {
           return asked.map(({ request }) => request);
         },

@@ -1,6 +1,6 @@
 // Fills an app with two months of a company's data, as its people and programs would have, for looking at pages.
 //
-//   ./denow run --no-prompt --v8-flags=--expose-gc -A tests/support/filled/filled_portal.ts [PORT] [DAYS]
+//   ./denow run --no-prompt --v8-flags=--expose-gc -A tests/support/filled/portal.ts [PORT] [DAYS]
 //
 // Then serves it on the loopback address, and prints the cookies of an owner, a member, an operator and someone new,
 // the owner's authenticator secret, and the keys.
@@ -17,12 +17,12 @@ import {
   operator,
   personOf,
   rotateKey,
+  type Scene,
   signedIn,
   signUp,
-  type Story,
   useOnce,
-} from "./filled_story.ts";
-import { catalogue, metrics, recordsOfHour, traffic } from "./filled_usage.ts";
+} from "./scene.ts";
+import { catalogue, metrics, recordsOfHour, traffic } from "./usage.ts";
 import { newOperatorToken } from "../operators/operators.ts";
 import { type Random, seededRandom } from "../runner/random.ts";
 import { turnOnTwoStep } from "../people/second_step.ts";
@@ -61,7 +61,7 @@ export async function fillPortal(
 ): Promise<FilledPortal> {
   moveTo(test, at("2025-11-24T09:12:00"));
   const { fullToken } = await newOperatorToken(test);
-  const story: Story = {
+  const scene: Scene = {
     test,
     named,
     operatorToken: fullToken,
@@ -74,109 +74,109 @@ export async function fillPortal(
   const random = seededRandom(20);
   let usedTo = usageFrom;
   for (const [time, act] of events) {
-    usedTo = await recordUntil(story, { from: usedTo, to: at(time), random });
+    usedTo = await recordUntil(scene, { from: usedTo, to: at(time), random });
     moveTo(test, at(time));
-    await act(story);
+    await act(scene);
   }
-  await recordUntil(story, { from: usedTo, to: now - 140_000, random });
+  await recordUntil(scene, { from: usedTo, to: now - 140_000, random });
   moveTo(test, now - 125_000);
-  await reachLimits(story);
+  await reachLimits(scene);
   moveTo(test, now - 60_000);
-  await addCustomers(story);
+  await addCustomers(scene);
   moveTo(test, now);
   return {
-    organizationId: story.organizationId,
-    keys: story.keys,
-    owner: { ...await signedIn(story, "Ada Lovelace"), secret: story.secret },
-    member: await signedIn(story, "Jonas Weber"),
-    operator: await operator(story),
-    newcomer: await signUp(story, "Emmy Noether", { email: "emmy@example.com" }),
+    organizationId: scene.organizationId,
+    keys: scene.keys,
+    owner: { ...await signedIn(scene, "Ada Lovelace"), secret: scene.secret },
+    member: await signedIn(scene, "Jonas Weber"),
+    operator: await operator(scene),
+    newcomer: await signUp(scene, "Emmy Noether", { email: "emmy@example.com" }),
   };
 }
 
 /** What happened before now, in order. */
-const events: readonly (readonly [time: string, act: (story: Story) => Promise<unknown>])[] = [
+const events: readonly (readonly [time: string, act: (scene: Scene) => Promise<unknown>])[] = [
   ["2025-11-24T09:12:00", addCatalogue],
   ["2025-11-24T09:40:00", foundCompany],
   [
     "2025-11-24T10:02:00",
-    (story) => createKey(story, "Partner: Kartverket", { expiresAt: "2026-11-24T10:00:00Z" }),
+    (scene) => createKey(scene, "Partner: Kartverket", { expiresAt: "2026-11-24T10:00:00Z" }),
   ],
-  ["2025-12-01T08:00:00", (story) => join(story, "Grace Hopper", "ADMIN")],
+  ["2025-12-01T08:00:00", (scene) => join(scene, "Grace Hopper", "ADMIN")],
   [
     "2025-12-02T08:00:00",
-    (story) => createKey(story, "Legacy import 2025", { expiresAt: "2026-10-31T00:00:00Z" }),
+    (scene) => createKey(scene, "Legacy import 2025", { expiresAt: "2026-10-31T00:00:00Z" }),
   ],
-  ["2026-01-12T08:00:00", (story) => join(story, "Jonas Weber", "MEMBER")],
-  ["2026-02-02T08:00:00", (story) => join(story, "Maryam Mirzakhani", "ADMIN")],
+  ["2026-01-12T08:00:00", (scene) => join(scene, "Jonas Weber", "MEMBER")],
+  ["2026-02-02T08:00:00", (scene) => join(scene, "Maryam Mirzakhani", "ADMIN")],
   [
     "2026-02-10T13:10:00",
-    (story) => createKey(story, "CI pipeline", { by: "Jonas Weber", expiresAt: "2027-02-10T00:00:00Z" }),
+    (scene) => createKey(scene, "CI pipeline", { by: "Jonas Weber", expiresAt: "2027-02-10T00:00:00Z" }),
   ],
-  ["2026-02-11T08:00:00", (story) => createKey(story, "Old website", { permissions: ["usage:write"] })],
-  ["2026-03-14T10:20:00", (story) => createKey(story, "Production EU")],
-  ["2026-03-14T10:24:00", (story) => createKey(story, "Production US")],
-  ["2026-04-02T12:00:00", (story) => createKey(story, "Mobile app – iOS", app)],
-  ["2026-04-02T12:01:00", (story) => createKey(story, "Mobile app – Android", app)],
-  ["2026-04-20T12:00:00", (story) => join(story, "Tomasz Brzęczyszczykiewicz-Kowalski", "MEMBER")],
+  ["2026-02-11T08:00:00", (scene) => createKey(scene, "Old website", { permissions: ["usage:write"] })],
+  ["2026-03-14T10:20:00", (scene) => createKey(scene, "Production EU")],
+  ["2026-03-14T10:24:00", (scene) => createKey(scene, "Production US")],
+  ["2026-04-02T12:00:00", (scene) => createKey(scene, "Mobile app – iOS", app)],
+  ["2026-04-02T12:01:00", (scene) => createKey(scene, "Mobile app – Android", app)],
+  ["2026-04-20T12:00:00", (scene) => join(scene, "Tomasz Brzęczyszczykiewicz-Kowalski", "MEMBER")],
   [
     "2026-05-19T12:00:00",
-    (story) => createKey(story, "Import job (nightly)", { by: "Jonas Weber", permissions: ["usage:write"] }),
+    (scene) => createKey(scene, "Import job (nightly)", { by: "Jonas Weber", permissions: ["usage:write"] }),
   ],
-  ["2026-06-02T09:30:00", (story) => rotateKey(story, "Production EU")],
+  ["2026-06-02T09:30:00", (scene) => rotateKey(scene, "Production EU")],
   [
     "2026-06-04T11:00:00",
-    (story) =>
-      createKey(story, "Jonas: local tests", {
+    (scene) =>
+      createKey(scene, "Jonas: local tests", {
         by: "Jonas Weber",
         permissions: ["usage:read", "usage:write"],
       }),
   ],
-  ["2026-06-08T06:30:00", (story) => createKey(story, "Production APAC")],
-  ["2026-07-11T12:00:00", (story) => createKey(story, "Data warehouse export", { by: "Maryam Mirzakhani" })],
-  ["2026-08-18T13:45:00", (story) => useOnce(story, "Jonas: local tests")],
+  ["2026-06-08T06:30:00", (scene) => createKey(scene, "Production APAC")],
+  ["2026-07-11T12:00:00", (scene) => createKey(scene, "Data warehouse export", { by: "Maryam Mirzakhani" })],
+  ["2026-08-18T13:45:00", (scene) => useOnce(scene, "Jonas: local tests")],
   ["2026-08-26T14:00:00", createStagingKey],
-  ["2026-09-01T09:00:00", (story) => join(story, "Linus Pauling", "MEMBER")],
+  ["2026-09-01T09:00:00", (scene) => join(scene, "Linus Pauling", "MEMBER")],
   [
     "2026-09-14T09:00:00",
-    (story) => invite(story, "contractor.with.a.long.address@consulting.example.com", "MEMBER"),
+    (scene) => invite(scene, "contractor.with.a.long.address@consulting.example.com", "MEMBER"),
   ],
-  ["2026-10-06T09:30:00", (story) => rotateKey(story, "Production EU")],
-  ["2026-11-03T10:00:00", (story) => rotateKey(story, "Import job (nightly)")],
+  ["2026-10-06T09:30:00", (scene) => rotateKey(scene, "Production EU")],
+  ["2026-11-03T10:00:00", (scene) => rotateKey(scene, "Import job (nightly)")],
   [
     "2026-11-06T17:20:00",
-    (story) =>
-      voidNewest(story, [
+    (scene) =>
+      voidNewest(scene, [
         "Sent twice by the nightly import.",
         "Sent twice by the nightly import.",
         "Test data.",
       ]),
   ],
-  ["2026-11-07T14:18:00", (story) => join(story, "Katherine Johnson", "MEMBER")],
+  ["2026-11-07T14:18:00", (scene) => join(scene, "Katherine Johnson", "MEMBER")],
   ["2026-11-09T11:20:00", setBudgets],
-  ["2026-11-11T10:31:00", (story) => invite(story, "li@northwind.example", "MEMBER")],
+  ["2026-11-11T10:31:00", (scene) => invite(scene, "li@northwind.example", "MEMBER")],
   [
     "2026-11-12T17:02:00",
-    (story) =>
-      as(story, "Ada Lovelace", `/api/portal/api-keys/${keyOf(story, "Old website").id}`, {
+    (scene) =>
+      as(scene, "Ada Lovelace", `/api/portal/api-keys/${keyOf(scene, "Old website").id}`, {
         method: "DELETE",
       }),
   ],
   [
     "2026-11-16T09:14:00",
-    (story) =>
-      createKey(story, "Hackathon 2026 – temporary key for the geocoding team, do not use in production", {
+    (scene) =>
+      createKey(scene, "Hackathon 2026 – temporary key for the geocoding team, do not use in production", {
         by: "Katherine Johnson",
         expiresAt: "2026-11-30T12:00:00Z",
       }),
   ],
-  ["2026-11-17T10:31:00", (story) => invite(story, "ingrid@northwind.example", "ADMIN")],
-  ["2026-11-18T16:40:00", (story) => voidNewest(story, ["Wrong unit: kilobytes instead of bytes."])],
+  ["2026-11-17T10:31:00", (scene) => invite(scene, "ingrid@northwind.example", "ADMIN")],
+  ["2026-11-18T16:40:00", (scene) => voidNewest(scene, ["Wrong unit: kilobytes instead of bytes."])],
 ];
 
 const app = { by: "Grace Hopper", permissions: ["usage:write"] };
 
-async function addCatalogue({ test, operatorToken, named }: Story): Promise<void> {
+async function addCatalogue({ test, operatorToken, named }: Scene): Promise<void> {
   const metricsNamed = Object.fromEntries(
     Object.entries(metrics).map(([slug, metric]) => [slug, { ...metric, name: named(metric.name) }]),
   );
@@ -188,26 +188,26 @@ async function addCatalogue({ test, operatorToken, named }: Story): Promise<void
   }
 }
 
-async function foundCompany(story: Story): Promise<void> {
-  const { test, operatorToken } = story;
-  const ada = await signUp(story, "Ada Lovelace", { email: "ada@northwind.example" });
-  story.organizationId = ada.organizationId;
-  story.secret = (await turnOnTwoStep(test, ada.cookie)).secret;
-  await as(story, "Ada Lovelace", `/api/portal/organizations/${ada.organizationId}`, {
+async function foundCompany(scene: Scene): Promise<void> {
+  const { test, operatorToken } = scene;
+  const ada = await signUp(scene, "Ada Lovelace", { email: "ada@northwind.example" });
+  scene.organizationId = ada.organizationId;
+  scene.secret = (await turnOnTwoStep(test, ada.cookie)).secret;
+  await as(scene, "Ada Lovelace", `/api/portal/organizations/${ada.organizationId}`, {
     method: "PATCH",
-    json: { name: story.named("Northwind Maps") },
+    json: { name: scene.named("Northwind Maps") },
   });
   const { plan } = await ok(test, "/api/operator/plans", {
     apiKey: operatorToken,
-    json: { name: story.named("Growth"), limits },
+    json: { name: scene.named("Growth"), limits },
   });
   await ok(test, `/api/operator/organizations/${ada.organizationId}`, {
     method: "PATCH",
     apiKey: operatorToken,
     json: { planId: plan.id, externalId: "cus_8841" },
   });
-  await as(story, "Ada Lovelace", "/api/portal/organizations", {
-    json: { name: story.named("Ada’s experiments") },
+  await as(scene, "Ada Lovelace", "/api/portal/organizations", {
+    json: { name: scene.named("Ada’s experiments") },
   });
 }
 
@@ -216,18 +216,18 @@ const limits = [
   { metric: "data_transfer", per: "month", quantity: 5e12, mode: "soft" },
 ];
 
-async function createStagingKey(story: Story): Promise<void> {
-  const key = await createKey(story, "Staging (EU)", { expiresAt: "2026-11-26T12:00:00Z" });
-  await ok(story.test, `/api/operator/api-keys/${key.id}`, {
+async function createStagingKey(scene: Scene): Promise<void> {
+  const key = await createKey(scene, "Staging (EU)", { expiresAt: "2026-11-26T12:00:00Z" });
+  await ok(scene.test, `/api/operator/api-keys/${key.id}`, {
     method: "PATCH",
-    apiKey: story.operatorToken,
+    apiKey: scene.operatorToken,
     json: { permissions: ["usage:read", "usage:write", "usage:void"] },
   });
 }
 
-async function setBudgets(story: Story): Promise<void> {
+async function setBudgets(scene: Scene): Promise<void> {
   const set = (name: string, budget: unknown) =>
-    as(story, "Ada Lovelace", `/api/portal/api-keys/${keyOf(story, name).id}`, {
+    as(scene, "Ada Lovelace", `/api/portal/api-keys/${keyOf(scene, name).id}`, {
       method: "PATCH",
       json: { budget },
     });
@@ -239,30 +239,30 @@ async function setBudgets(story: Story): Promise<void> {
 }
 
 /** Voids the newest records, as the key of the staging system may. */
-async function voidNewest(story: Story, reasons: readonly string[]): Promise<void> {
-  const apiKey = keyOf(story, "Staging (EU)").fullKey;
-  const { usageRecords } = await listPage(story.test, apiKey, `limit=${reasons.length}`);
+async function voidNewest(scene: Scene, reasons: readonly string[]): Promise<void> {
+  const apiKey = keyOf(scene, "Staging (EU)").fullKey;
+  const { usageRecords } = await listPage(scene.test, apiKey, `limit=${reasons.length}`);
   for (const [index, reason] of reasons.entries()) {
     const record = usageRecords[index];
     const path = `/api/v1/usage/records/${record?.id}/void`;
-    if (record !== undefined) await ok(story.test, path, { apiKey, json: { reason } });
+    if (record !== undefined) await ok(scene.test, path, { apiKey, json: { reason } });
   }
 }
 
 /** Lets all programs record until a time, with the clock at the end of each hour. */
 async function recordUntil(
-  story: Story,
+  scene: Scene,
   { from, to, random }: { from: number; to: number; random: Random },
 ): Promise<number> {
   let start = from;
   while (start < to) {
     const end = Math.min(Math.floor(start / hourMs) * hourMs + hourMs, to);
-    moveTo(story.test, end);
+    moveTo(scene.test, end);
     await Promise.all(
-      [...story.keys].filter(([name]) => isUsed(name, end)).map(async ([name, { fullKey }]) => {
+      [...scene.keys].filter(([name]) => isUsed(name, end)).map(async ([name, { fullKey }]) => {
         const of = traffic[name];
         const records = of === undefined ? [] : recordsOfHour(of, { start, end, epoch: now, random });
-        if (records.length > 0) await recordAll(story.test, { apiKey: fullKey, records });
+        if (records.length > 0) await recordAll(scene.test, { apiKey: fullKey, records });
       }),
     );
     start = end;
@@ -278,9 +278,9 @@ function isUsed(name: string, time: number): boolean {
 }
 
 /** Adds a hard limit of geocoding that is used up today, and uses keys in the last two minutes. */
-async function reachLimits(story: Story): Promise<void> {
-  const { test, operatorToken } = story;
-  const { fullKey } = keyOf(story, "Production EU");
+async function reachLimits(scene: Scene): Promise<void> {
+  const { test, operatorToken } = scene;
+  const { fullKey } = keyOf(scene, "Production EU");
   const today = new Date(now).toISOString().slice(0, 10);
   const sums = await test.send(
     `/api/v1/usage?from=${today}&to=2026-11-21&window=total&productSlug=geocoding&metric=requests`,
@@ -289,7 +289,7 @@ async function reachLimits(story: Story): Promise<void> {
   const used = (await sums.json()).data[0]?.sum ?? 0;
   const quantity = Math.ceil((used + 1) / 5_000) * 5_000;
   const limit = { productSlug: "geocoding", metric: "requests", per: "day", quantity, mode: "hard" };
-  await ok(test, `/api/operator/organizations/${story.organizationId}`, {
+  await ok(test, `/api/operator/organizations/${scene.organizationId}`, {
     method: "PATCH",
     apiKey: operatorToken,
     json: { overrides: { limits: [limit] } },
@@ -298,12 +298,12 @@ async function reachLimits(story: Story): Promise<void> {
   await recordAll(test, { apiKey: fullKey, records: [last] });
   for (const name of ["Production US", "Mobile app – iOS", "Mobile app – Android", "Production APAC"]) {
     test.advance(15_000);
-    await useOnce(story, name);
+    await useOnce(scene, name);
   }
 }
 
 /** Adds other customers of the operator, one of them suspended, and one that Ada administers too. */
-async function addCustomers({ test, operatorToken: apiKey, people, named }: Story): Promise<void> {
+async function addCustomers({ test, operatorToken: apiKey, people, named }: Scene): Promise<void> {
   for (const [index, name] of customers.entries()) {
     const json = { name: named(name), externalId: `cus_${9001 + index}` };
     const { organization: { id } } = await ok(test, "/api/operator/organizations", { apiKey, json });
