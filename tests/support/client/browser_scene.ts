@@ -42,7 +42,7 @@ export function clientTest(name: string, run: (scene: Scene) => Promise<void>): 
     };
     try {
       await run({
-        client: await import(`../../static/gatehouse.js?scene=${++scenes}`),
+        client: await import(`../../../static/gatehouse.js?scene=${++scenes}`),
         get waiting() {
           return asked.map(({ request }) => request);
         },
