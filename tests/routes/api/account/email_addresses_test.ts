@@ -1,6 +1,7 @@
 // The API for confirming and changing an email address.
 import assert from "node:assert/strict";
 import { assertError, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { linkToken } from "../../../support/people/links.ts";
 import { lastMail, mailedToken, me, signInAgain, verifiedPerson } from "../../../support/people/people.ts";
 
 const verify = (test: TestApp, cookie: string, token: string) =>
@@ -101,4 +102,22 @@ testApp("requires recent authentication and a different, valid address for a cha
   await assertError(await change(test, ada.cookie, "new@example.com"), 403, "proof_required");
   await test.send("/api/portal/account/proof", { cookie: ada.cookie, json: { password: testPassword } });
   assert.equal((await change(test, ada.cookie, "new@example.com")).status, 202);
+});
+
+testApp("a new password cancels a pending change", async (test) => {
+  const newPassword = "an entirely different 7 phrase";
+  for (const way of ["reset", "change"]) {
+    const ada = await verifiedPerson(test);
+    const eve = `eve-${way}@example.com`;
+    assert.equal((await change(test, ada.cookie, eve)).status, 202);
+    const token = await mailedToken(test, eve);
+    const reset = await linkToken(test, ada, { purpose: "reset_password" });
+    const json = { currentPassword: testPassword, newPassword };
+    const changed = way === "reset"
+      ? await test.send("/api/auth/password/reset", { json: { token: reset, password: newPassword } })
+      : await test.send("/api/auth/password/change", { cookie: ada.cookie, json });
+    assert.equal(changed.status, 204);
+    const cookie = await signInAgain(test, ada.email, newPassword);
+    await assertError(await verify(test, cookie, token), 404, "invalid_token");
+  }
 });

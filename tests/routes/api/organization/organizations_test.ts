@@ -95,37 +95,19 @@ testApp("switching applies to this session and the next sign-in", async (test) =
   assert.equal((await me(test, await signInAgain(test, ada.email))).organizationId, organization.id);
 });
 
-testApp("another person's organization can't be switched to, read or changed", async (test) => {
-  const [ada, eve] = [await test.signUp(), await test.signUp("Eve")];
-  const unknown = `org_${"0".repeat(32)}`;
-  for (const id of [ada.organizationId, unknown, "x"]) {
-    const { cookie } = eve;
-    const responses = [
-      await test.send("/api/auth/organization", { cookie, json: { organizationId: id } }),
-      await test.send(`${path}/${id}`, { cookie }),
-      await test.send(`${path}/${id}`, { cookie, method: "PATCH", json: { name: "Mine" } }),
-      await test.send(`${path}/${id}`, { cookie, method: "DELETE", json: { name: "Mine" } }),
-      await test.send(`${path}/${id}/transfer`, { cookie, json: { userId: eve.userId } }),
-    ];
-    for (const response of responses) {
-      const { error } = await assertError(response, 404, "not_found");
-      assert.equal(error.message, notFoundError().message);
-    }
+testApp("another person's organization can't be switched to, and looks like an unknown one", async (test) => {
+  const [ada, { cookie }] = [await test.signUp(), await test.signUp("Eve")];
+  for (const organizationId of [ada.organizationId, `org_${"0".repeat(32)}`, "x"]) {
+    const response = await test.send("/api/auth/organization", { cookie, json: { organizationId } });
+    const { error } = await assertError(response, 404, "not_found");
+    assert.equal(error.message, notFoundError().message);
   }
 });
 
-testApp("only owners rename an organization", async (test) => {
+testApp("an owner renames an organization", async (test) => {
   const ada = await test.signUp();
-  const one = `${path}/${ada.organizationId}`;
-  for (const role of ["ADMIN", "MEMBER"] as const) {
-    const { cookie } = await joinedPerson(test, ada, role);
-    await assertError(
-      await test.send(one, { cookie, method: "PATCH", json: { name: "Mine" } }),
-      403,
-      "forbidden",
-    );
-  }
-  const response = await test.send(one, { cookie: ada.cookie, method: "PATCH", json: { name: "Engines" } });
+  const rename = { cookie: ada.cookie, method: "PATCH", json: { name: "Engines" } };
+  const response = await test.send(`${path}/${ada.organizationId}`, rename);
   assert.equal(response.status, 200);
   assert.equal((await response.json()).organization.name, "Engines");
   assert.equal((await me(test, ada.cookie)).memberships[0]?.name, "Engines");
