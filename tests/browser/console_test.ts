@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { browserMissing, openMenu, problemsOnScreens, watchedPage } from "../support/browser/browser.ts";
 import { withApp } from "../support/browser/app.ts";
-import { newOperator } from "../support/operators/console.ts";
-import { fillConsole } from "../support/filled/console.ts";
+import { fillPortal } from "../support/filled/portal.ts";
+import { crawl, routeFinder } from "../support/portal/crawl.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const host = "console.example";
@@ -15,50 +15,26 @@ Deno.test({
   name: "every page of the console passes axe and scrolls in no width",
   fn: () =>
     withApp(host, async (test, browser) => {
-      const mara = await newOperator(test);
-      const { organizationId, tokenId, planId } = await fillConsole(test);
+      const { operator: { cookie } } = await fillPortal(test, { days: 2 });
+      const pages = await crawl(test, {
+        name: "operator",
+        cookie,
+        paths: ["/operator", "/operator/statements/close"],
+      });
+      const routeOf = routeFinder(test);
+      const paths = new Set(
+        new Map(pages.map(({ address }) => [routeOf(address), address])).values().filter((path) =>
+          path.startsWith("/operator")
+        ),
+      );
       const context = await browser.newContext();
       const origin = test.config.baseUrl.origin;
-      const [name = "", value = ""] = mara.cookie.split("=");
+      const [name = "", value = ""] = cookie.split("=");
       await context.addCookies([{ name, value, url: origin }]);
       const { page, errors } = await watchedPage(context);
       const problems: string[] = [];
-      const paths = [
-        "",
-        "/organizations",
-        "/organizations?search=nothing",
-        "/organizations/new",
-        `/organizations/${organizationId}`,
-        `/organizations/${organizationId}/edit`,
-        `/organizations/${organizationId}/invite`,
-        `/organizations/${organizationId}/plan`,
-        `/organizations/${organizationId}/limits`,
-        `/organizations/${organizationId}/members`,
-        `/organizations/${organizationId}/api-keys`,
-        `/organizations/${organizationId}/api-keys/new`,
-        `/organizations/${organizationId}/notes/new`,
-        `/organizations/${organizationId}/suspend`,
-        "/users",
-        `/users/${mara.userId}`,
-        `/users/${mara.userId}/disable`,
-        "/plans",
-        "/plans/new",
-        `/plans/${planId}`,
-        `/plans/${planId}/edit`,
-        `/plans/${planId}/default`,
-        `/plans/${planId}/delete`,
-        "/products",
-        "/products/tiles/edit",
-        "/products/tiles/delete",
-        "/tokens",
-        "/tokens/new",
-        `/tokens/${tokenId}/revoke`,
-        "/usage",
-        "/audit",
-        "/system",
-      ];
       for (const path of paths) {
-        const response = await page.goto(`${origin}/operator${path}`);
+        const response = await page.goto(origin + path);
         assert.equal(response?.status(), 200, path);
         problems.push(...await problemsOnScreens(page));
         for (const width of widths) {
@@ -78,11 +54,10 @@ for (const scripts of [true, false]) {
     name: `operators go from the portal to the console and back, ${scripts ? "with" : "without"} scripts`,
     fn: () =>
       withApp(host, async (test, browser) => {
-        const mara = await newOperator(test);
-        await fillConsole(test);
+        const { operator: { cookie } } = await fillPortal(test, { days: 2 });
         const context = await browser.newContext({ javaScriptEnabled: scripts });
         const origin = test.config.baseUrl.origin;
-        const [name = "", value = ""] = mara.cookie.split("=");
+        const [name = "", value = ""] = cookie.split("=");
         await context.addCookies([{ name, value, url: origin }]);
         const { page, errors } = await watchedPage(context);
         await page.goto(`${origin}/portal/api-keys`);
@@ -90,14 +65,14 @@ for (const scripts of [true, false]) {
         await page.getByRole("link", { name: "Operator console" }).click();
         await page.getByRole("heading", { name: "Top customers this month" }).waitFor();
         await page.locator("header.operator").waitFor();
-        await page.getByRole("link", { name: "Bytes", exact: true }).click();
-        await page.getByRole("heading", { name: "Bytes per day" }).waitFor();
+        await page.getByRole("link", { name: "Map loads", exact: true }).click();
+        await page.getByRole("heading", { name: "Map loads per day" }).waitFor();
 
         await page.getByRole("link", { name: "Organizations", exact: true }).click();
-        await page.getByLabel("Search").fill("cus_8842");
+        await page.getByLabel("Search").fill("cus_9003");
         await page.getByLabel("Search").press("Enter");
         await page.getByRole("link", { name: "Northwind Maps" }).waitFor({ state: "detached" });
-        await page.getByRole("link", { name: "Halden Logistics" }).waitFor();
+        await page.getByRole("link", { name: /^Ridgeline Forecasting/ }).waitFor();
         await page.getByLabel("Status").selectOption("active");
         if (!scripts) await page.getByRole("button", { name: "Apply" }).click();
         await page.getByText("No matching organizations").waitFor();
@@ -107,8 +82,8 @@ for (const scripts of [true, false]) {
         await page.getByText("More", { exact: true }).click();
         await page.getByRole("link", { name: "Products" }).click();
         await page.getByRole("link", { name: "Add product" }).click();
-        await page.getByLabel("Name", { exact: true }).first().fill("Search");
-        await page.getByLabel("Slug", { exact: true }).first().fill("search");
+        await page.getByLabel("Name", { exact: true }).first().fill("Weather");
+        await page.getByLabel("Slug", { exact: true }).first().fill("weather");
         await page.getByRole("button", { name: "Add product" }).click();
         await page.locator("#main").getByText("Product added.").waitFor();
         await page.getByText("More", { exact: true }).click();

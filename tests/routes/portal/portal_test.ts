@@ -10,33 +10,17 @@ import {
   testPassword,
   type TestPerson,
 } from "../../support/app/app.ts";
+import { openPage } from "../../support/portal/pages.ts";
 import { activeOrganization, noticesOf } from "../../support/people/portal_people.ts";
 import { enterName } from "../../../routes/schemas/messages.ts";
 import { apiKeyWords } from "../../support/portal/words/api_keys.ts";
 import { inPage, signInWords } from "../../support/portal/words/sign_in.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
-const page = async (test: TestApp, path: string, person?: TestPerson) => {
-  const response = await test.send(path, person === undefined ? {} : { cookie: person.cookie });
-  return {
-    status: response.status,
-    location: response.headers.get("location"),
-    html: await response.text(),
-    answer: response,
-  };
-};
-const submit = async (test: TestApp, path: string, form: Record<string, string>, person?: TestPerson) => {
-  const response = await test.send(path, {
-    form,
-    ...(person === undefined ? {} : { cookie: person.cookie }),
-  });
-  return {
-    status: response.status,
-    location: response.headers.get("location"),
-    html: await response.text(),
-    answer: response,
-  };
-};
+const page = (test: TestApp, path: string, person?: TestPerson) =>
+  openPage(test, path, person === undefined ? {} : { person });
+const submit = (test: TestApp, path: string, form: Record<string, string>, person?: TestPerson) =>
+  openPage(test, path, { form, ...(person === undefined ? {} : { person }) });
 const keyIn = (html: string) => /service_live_[0-9A-Za-z]{38}/.exec(html)?.[0];
 
 testApp("sign-up by form signs in and leads to the overview; sign-out leads back", async (test) => {
@@ -260,16 +244,6 @@ testApp("signed in, the sign-in page leads on; closed sign-up says so", async (t
     403,
   );
 }, { SIGN_UP: "closed" });
-
-testApp("names with markup are shown as they are and run nowhere", async (test) => {
-  const person = await test.signUp(`<img src=x onerror=alert(1)>`);
-  const name = `"><script>alert(1)</script>&amp;'`;
-  await createTestKey(test, person, { name });
-  const { html } = await page(test, "/portal/api-keys", person);
-  assert.doesNotMatch(html, /<script>alert|<img src=x/);
-  assert.match(html, /&quot;&gt;&lt;script&gt;alert\(1\)/);
-  assert.doesNotMatch(html, / style="|<style|<script(?! defer src="\/static)| on[a-z]+="/);
-});
 
 testApp("assets are cached for ever under an address of their content", async (test) => {
   const { html } = await page(test, "/sign-in");

@@ -2,33 +2,20 @@
 import assert from "node:assert/strict";
 import type { Role } from "../../../domain/sign_in/session.ts";
 import { cookieOf, type TestApp, testPassword, type TestPerson } from "../app/app.ts";
-
-/** A loaded page. */
-export interface TestPage {
-  readonly status: number;
-  readonly location: string | null;
-  readonly html: string;
-  readonly answer: Response;
-}
+import { openPage, type TestPage } from "../portal/pages.ts";
 
 /** Requests a page. */
-export async function page(
-  test: TestApp,
-  path: string,
-  person?: Pick<TestPerson, "cookie">,
-): Promise<TestPage> {
-  return await read(await test.send(path, person === undefined ? {} : { cookie: person.cookie }));
+export function page(test: TestApp, path: string, person?: Pick<TestPerson, "cookie">): Promise<TestPage> {
+  return openPage(test, path, person === undefined ? {} : { cookie: person.cookie });
 }
 
 /** Submits a form. */
-export async function submit(
+export function submit(
   test: TestApp,
   path: string,
   { form = {}, person }: { form?: Record<string, string>; person?: Pick<TestPerson, "cookie"> },
 ): Promise<TestPage> {
-  return await read(
-    await test.send(path, { form, ...(person === undefined ? {} : { cookie: person.cookie }) }),
-  );
+  return openPage(test, path, { form, ...(person === undefined ? {} : { cookie: person.cookie }) });
 }
 
 /** Invites an address with the form on the page. @returns The path and token of the emailed link. */
@@ -93,13 +80,4 @@ export function activeOrganization(html: string): string | undefined {
 export function actionsOf(html: string, text: string): string[] {
   const row = html.split("<tr").slice(1).find((part) => part.includes(`>${text}<`))?.split("</tr>")[0] ?? "";
   return [...row.matchAll(/(?:href|action)="[^"]*\/(\w+)(?:\?[^"]*)?"/g)].map(([, action = ""]) => action);
-}
-
-async function read(response: Response): Promise<TestPage> {
-  return {
-    status: response.status,
-    location: response.headers.get("location"),
-    html: await response.clone().text(),
-    answer: response,
-  };
 }

@@ -21,7 +21,7 @@ export async function openPage(
     ...person === undefined ? {} : { cookie: person.cookie },
     ...more,
   });
-  const html = await response.text();
+  const html = await response.clone().text();
   return { status: response.status, location: response.headers.get("location"), html, answer: response };
 }
 
