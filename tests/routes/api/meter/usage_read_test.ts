@@ -1,4 +1,4 @@
-// Reading usage as JSON: windows in any time zone, groups and filters, with a key and with a session.
+// Reading usage as JSON, with a key and with a session. usage_windows_test.ts compares any windows, groups and filters with the records.
 import assert from "node:assert/strict";
 import { usageFilterValuesMax } from "../../../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
@@ -12,58 +12,6 @@ const read = async (test: TestApp, apiKey: string, query = "") => {
   assert.equal(response.status, 200, await response.clone().text());
   return await response.json();
 };
-
-testApp("windows, groups and filters add up the same records", async (test) => {
-  const person = await test.signUp();
-  const a = await createTestKey(test, person);
-  const b = await createTestKey(test, person);
-  const at = (timestamp: string, more = {}) => ({ ...usage, timestamp, ...more });
-  await batch(test, a.fullKey, [
-    at("2026-10-31T22:30:00Z"),
-    at("2026-10-31T23:30:00Z", { quantity: 2 }),
-    at("2026-11-02T10:00:00Z", { quantity: 4, productSlug: "search" }),
-  ]);
-  await batch(test, b.fullKey, [at("2026-11-02T10:59:59.999Z", { quantity: 8, metric: "bytes" })]);
-  const range = "from=2026-10-31&to=2026-11-08";
-  assert.deepEqual((await read(test, a.fullKey, `?${range}&timezone=Europe/Berlin&metric=requests`)).data, [
-    ...[[31, 10, 1, 11, 1], [1, 11, 2, 11, 2], [2, 11, 3, 11, 4]].map((
-      [day, month, endDay, endMonth, sum],
-    ) => ({
-      start: `2026-${month}-${String(day).padStart(2, "0")}T00:00:00.000+01:00`,
-      end: `2026-${endMonth}-${String(endDay).padStart(2, "0")}T00:00:00.000+01:00`,
-      sum,
-      count: 1,
-      min: sum,
-      max: sum,
-    })),
-  ]);
-  const hours = await read(
-    test,
-    b.fullKey,
-    `?${range}&window=hour&groupBy=productSlug,metric,apiKey&productSlug=tiles`,
-  );
-  assert.deepEqual(
-    hours.data.map((
-      row: Record<string, unknown>,
-    ) => [row["start"], row["metric"], row["apiKey"], row["sum"]]),
-    [
-      ["2026-10-31T22:00:00.000Z", "requests", a.id, 1],
-      ["2026-10-31T23:00:00.000Z", "requests", a.id, 2],
-      ["2026-11-02T10:00:00.000Z", "bytes", b.id, 8],
-    ],
-  );
-  // A session gets the same.
-  const portal = await test.send(`/api/portal/usage?${range}&window=month&apiKey=${a.id}`, {
-    cookie: person.cookie,
-  });
-  assert.deepEqual((await portal.json()).data.map(({ sum }: { sum: number }) => sum), [3, 4]);
-  await assertError(await test.send("/api/portal/usage"), 401, "unauthenticated");
-  const stranger = await test.signUp();
-  assert.deepEqual(
-    (await (await test.send(`/api/portal/usage?${range}`, { cookie: stranger.cookie })).json()).data,
-    [],
-  );
-});
 
 testApp("sums of different metrics are never added up", async (test) => {
   const person = await test.signUp();
@@ -125,36 +73,29 @@ testApp("a range is widened to quarters of an hour, and the response says so", a
 
 testApp("rejects invalid parameters by name", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
-  const wrong: [string, string, string][] = [
-    ["?window=year", "window", "validation_failed"],
-    ["?timezone=Mars/Base", "timezone", "validation_failed"],
-    ["?timezone=%2B05:07", "timezone", "validation_failed"],
-    ["?from=yesterday", "from", "validation_failed"],
-    ["?from=2026-11-01T00:00:00+01:00", "from", "validation_failed"],
-    ["?from=2026-11-02&to=2026-11-01", "to", "validation_failed"],
-    ["?groupBy=color", "groupBy", "validation_failed"],
-    ["?metric=a%20b", "metric", "validation_failed"],
-    ["?metric=", "metric", "validation_failed"],
-    ["?metric=a&metric=b,", "metric", "validation_failed"],
-    ["?apiKey=,", "apiKey", "validation_failed"],
-    [
-      `?metric=${Array.from({ length: usageFilterValuesMax + 1 }, (_, n) => n)}`,
-      "metric",
-      "validation_failed",
-    ],
-    ["?apiKeyId=key_1", "apiKeyId", "validation_failed"],
-    ["?groupBy=metric&groupBy=color", "groupBy", "validation_failed"],
-    ["?window=day&window=week", "window", "validation_failed"],
-    ["?limit=1", "limit", "validation_failed"],
-    ["?from=2026-11-01&from=2026-11-02", "from", "validation_failed"],
-    ["?metric=%00", "metric", "validation_failed"],
+  const wrong: [query: string, path: string][] = [
+    ["?window=year", "window"],
+    ["?timezone=Mars/Base", "timezone"],
+    ["?timezone=%2B05:07", "timezone"],
+    ["?from=yesterday", "from"],
+    ["?from=2026-11-01T00:00:00+01:00", "from"],
+    ["?from=2026-11-02&to=2026-11-01", "to"],
+    ["?groupBy=color", "groupBy"],
+    ["?metric=a%20b", "metric"],
+    ["?metric=", "metric"],
+    ["?metric=a&metric=b,", "metric"],
+    ["?apiKey=,", "apiKey"],
+    [`?metric=${Array.from({ length: usageFilterValuesMax + 1 }, (_, n) => n)}`, "metric"],
+    ["?apiKeyId=key_1", "apiKeyId"],
+    ["?groupBy=metric&groupBy=color", "groupBy"],
+    ["?window=day&window=week", "window"],
+    ["?limit=1", "limit"],
+    ["?from=2026-11-01&from=2026-11-02", "from"],
+    ["?metric=%00", "metric"],
   ];
-  for (const [query, path, code] of wrong) {
-    const { error } = await assertError(
-      await test.send(`/api/v1/usage${query}`, { apiKey: fullKey }),
-      422,
-      code,
-    );
+  for (const [query, path] of wrong) {
+    const response = await test.send(`/api/v1/usage${query}`, { apiKey: fullKey });
+    const { error } = await assertError(response, 422, "validation_failed");
     assert.equal(error.details?.[0]?.path, path, query);
   }
   const long = await test.send("/api/v1/usage?window=hour&from=2026-01-01&to=2026-12-01", {

@@ -3,8 +3,6 @@ export const auditWords = {
   clearFilters: "Clear filters",
   formerMembers: "Former members",
   newest: "Newest entries",
-  noEntries: "No entries",
   noMatches: "No matching entries",
-  nothing: "Nothing to show",
   older: "Older entries",
 };
