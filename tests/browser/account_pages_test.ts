@@ -1,15 +1,8 @@
-// Tests the account pages in a real browser with and without scripts: the headers that browsers send with forms, and
-// accessibility on phone and desktop, light and dark.
+// Tests the account pages in a real browser with and without scripts, and the headers that browsers send with forms.
 import assert from "node:assert/strict";
 import { recentAuthenticationMs } from "../../domain/limits.ts";
 import { type TestApp, testPassword } from "../support/app/app.ts";
-import {
-  type BrowserContext,
-  browserMissing,
-  type Page,
-  problemsOnScreens,
-  watchedPage,
-} from "../support/browser/browser.ts";
+import { type BrowserContext, browserMissing, type Page, watchedPage } from "../support/browser/browser.ts";
 import { withApp } from "../support/browser/app.ts";
 import { linkToken } from "../support/people/links.ts";
 import { signInAgain } from "../support/portal/pages.ts";
@@ -114,51 +107,3 @@ for (
       }),
   });
 }
-
-Deno.test({
-  ...options,
-  name: "the account pages pass axe and never scroll horizontally",
-  fn: () =>
-    withApp("localhost", async (test, browser) => {
-      const person = await test.signUp("Ada Augusta King, Countess of Lovelace".repeat(2));
-      await signInAgain(test, person, { password: testPassword, userAgent: "x".repeat(300) });
-      const email = `${"long".repeat(14)}@${"very-long-".repeat(5)}name.example`;
-      const [reset, verify, change] = [
-        await linkToken(test, person, { purpose: "reset_password" }),
-        await linkToken(test, person, { purpose: "verify_email" }),
-        await linkToken(test, person, { purpose: "change_email", email }),
-      ];
-      const open = [
-        "/forgot-password",
-        `/reset-password?token=${reset}`,
-        "/reset-password",
-        `/verify-email?token=${verify}`,
-      ];
-      const own = ["account", "account/security", "account/email", "account/delete"].map((path) =>
-        `/portal/${path}`
-      );
-      const mine = [
-        ...own,
-        `/verify-email?token=${verify}`,
-        `/verify-email?token=${change}`,
-        "/verify-email",
-      ];
-      const context = await browser.newContext();
-      const { page, errors } = await watchedPage(context);
-      const look = async (path: string) => {
-        await page.goto(`${test.config.baseUrl.origin}${path}`);
-        assert.deepEqual(await problemsOnScreens(page), []);
-      };
-      for (const path of open) await look(path);
-      await giveCookie(context, test, person.cookie);
-      for (const path of mine) await look(path);
-      const { cookie } = await test.signUp("Grace");
-      await giveCookie(context, test, cookie);
-      await look(`/verify-email?token=${verify}`);
-      test.advance(recentAuthenticationMs);
-      await giveCookie(context, test, person.cookie);
-      await look("/portal/account/delete");
-      await heading(page, signInWords.confirmIdentity);
-      assert.deepEqual(errors, []);
-    }),
-});

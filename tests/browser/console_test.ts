@@ -1,53 +1,11 @@
-// The operator console in a real browser: accessible on phones and desktops, light and dark, and without scripts.
+// The operator console in a real browser, with and without scripts.
 import assert from "node:assert/strict";
-import { browserMissing, openMenu, problemsOnScreens, watchedPage } from "../support/browser/browser.ts";
+import { browserMissing, openMenu, watchedPage } from "../support/browser/browser.ts";
 import { withApp } from "../support/browser/app.ts";
 import { fillPortal } from "../support/filled/portal.ts";
-import { crawl, routeFinder } from "../support/portal/crawl.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const host = "console.example";
-/** From the smallest phone to a very wide screen, without those that every page is checked with. */
-const widths = [320, 768, 1024, 1920, 2560];
-
-Deno.test({
-  ...options,
-  name: "every page of the console passes axe and scrolls in no width",
-  fn: () =>
-    withApp(host, async (test, browser) => {
-      const { operator: { cookie } } = await fillPortal(test, { days: 2 });
-      const pages = await crawl(test, {
-        name: "operator",
-        cookie,
-        paths: ["/operator", "/operator/statements/close"],
-      });
-      const routeOf = routeFinder(test);
-      const paths = new Set(
-        new Map(pages.map(({ address }) => [routeOf(address), address])).values().filter((path) =>
-          path.startsWith("/operator")
-        ),
-      );
-      const context = await browser.newContext();
-      const origin = test.config.baseUrl.origin;
-      const [name = "", value = ""] = cookie.split("=");
-      await context.addCookies([{ name, value, url: origin }]);
-      const { page, errors } = await watchedPage(context);
-      const problems: string[] = [];
-      for (const path of paths) {
-        const response = await page.goto(origin + path);
-        assert.equal(response?.status(), 200, path);
-        problems.push(...await problemsOnScreens(page));
-        for (const width of widths) {
-          await page.setViewportSize({ width, height: 900 });
-          const over = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-          if (Number(over) > 0) problems.push(`${path} scrolls by ${over} px at ${width} px`);
-        }
-      }
-      assert.deepEqual(problems, []);
-      assert.deepEqual(errors, []);
-    }),
-});
-
 for (const scripts of [true, false]) {
   Deno.test({
     ...options,

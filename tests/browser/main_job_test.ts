@@ -1,9 +1,8 @@
 // Tests the main workflow in a real browser with and without scripts: sign up, create a key, run the command on the page,
-// see the usage, revoke the key. Also checks the accessibility of each page on phone and desktop, light and dark.
+// see the usage, revoke the key.
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app/app.ts";
 import {
-  type BrowserContext,
   browserMissing,
   type Page,
   problemsOnScreens,
@@ -127,85 +126,25 @@ for (const scripts of [true, false]) {
 
 Deno.test({
   ...options,
-  name: "all pages pass axe on phone and desktop, light and dark, and never scroll horizontally",
+  name: "rejected forms keep their input, and pass axe",
   fn: () =>
     withApp("localhost", async (test, browser) => {
       const { origin: baseUrl } = test.config.baseUrl;
-      const first = await browser.newContext();
-      const { page } = await watchedPage(first);
+      const { page } = await watchedPage(await browser.newContext());
+      await page.goto(`${baseUrl}/sign-up`);
+      await page.getByLabel("Your name").fill("Grace");
+      await page.locator("#email").fill("grace@example.com");
+      await page.getByLabel("Password").fill("password1234");
+      await page.getByRole("button", { name: "Create account" }).click();
+      await page.getByText("too common").waitFor();
+      assert.equal(await page.locator("#email").inputValue(), "grace@example.com");
+      assert.deepEqual(await problemsOnScreens(page), []);
       await signUp(page, baseUrl, "ada@example.com");
-      const longName = `“${"Wörld<wide>".repeat(8)}” 🗝`;
-      for (const name of ["Production", longName, "Old website"]) {
-        await page.goto(`${baseUrl}/portal/api-keys/new`);
-        await page.getByLabel("Name", { exact: true }).fill(name);
-        await page.getByRole("button", { name: "Create key" }).click();
-        await page.getByText(apiKeyWords.shownOnce).first().waitFor();
-      }
-      const empty = await first.newPage();
-      for (const path of ["/portal", "/portal/usage", "/portal/usage/records"]) {
-        assert.deepEqual(await visit(empty, baseUrl + path), [], `${path} without usage`);
-      }
-      await pasteCurl(page);
-      const id = /api-keys\/(key_[0-9a-f]+)"/.exec(await page.content())?.[1];
-      await page.goto(`${baseUrl}/portal/usage/records`);
-      const record = await page.locator("td.title a").first().getAttribute("href");
-      const cookies = await first.cookies();
-      const signedIn = [
-        "/portal",
-        "/portal/usage/records",
-        "/portal/usage/records?from=2026-11-22&to=2026-11-21",
-        record ?? "",
-        "/portal/api-keys",
-        "/portal/api-keys/new",
-        `/portal/api-keys/${id}`,
-        `/portal/api-keys/${id}/first-request`,
-        "/portal/usage",
-        "/portal/usage?range=24h",
-        "/portal/audit",
-        "/portal/audit?action=people&from=2026-11-22&to=2026-11-21",
-        `/portal/api-keys/${id}/edit`,
-        `/portal/api-keys/${id}/revoke`,
-        `/portal/api-keys/${id}/rotate`,
-        "/portal/nowhere",
-      ];
-      const stranger = await browser.newContext();
-      const member = await browser.newContext();
-      await member.addCookies(cookies);
-      await looksWell(stranger, ["/sign-in", "/sign-up", "/nowhere"].map((path) => baseUrl + path));
-      await looksWell(member, signedIn.map((path) => baseUrl + path));
-      await failedFormsLookWell({ stranger, member, baseUrl });
+      await page.goto(`${baseUrl}/portal/api-keys/new`);
+      await page.getByLabel("Name", { exact: true }).fill("   ");
+      await page.getByRole("button", { name: "Create key" }).click();
+      await page.getByText(enterName).waitFor();
+      assert.equal(new URL(page.url()).pathname, "/portal/api-keys/new");
+      assert.deepEqual(await problemsOnScreens(page), []);
     }),
 });
-
-async function looksWell(context: BrowserContext, urls: readonly string[]): Promise<void> {
-  const { page, errors } = await watchedPage(context);
-  for (const url of urls) assert.deepEqual(await visit(page, url), [], url);
-  assert.deepEqual(errors, []);
-  await page.close();
-}
-
-async function visit(page: Page, url: string): Promise<string[]> {
-  await page.goto(url);
-  return await problemsOnScreens(page);
-}
-
-async function failedFormsLookWell(
-  { stranger, member, baseUrl }: { stranger: BrowserContext; member: BrowserContext; baseUrl: string },
-): Promise<void> {
-  const page = await stranger.newPage();
-  await page.goto(`${baseUrl}/sign-up`);
-  await page.getByLabel("Your name").fill("Grace");
-  await page.locator("#email").fill("grace@example.com");
-  await page.getByLabel("Password").fill("password1234");
-  await page.getByRole("button", { name: "Create account" }).click();
-  await page.getByText("too common").waitFor();
-  assert.equal(await page.locator("#email").inputValue(), "grace@example.com");
-  assert.deepEqual(await problemsOnScreens(page), []);
-  const keys = await member.newPage();
-  await keys.goto(`${baseUrl}/portal/api-keys/new`);
-  await keys.getByLabel("Name", { exact: true }).fill("   ");
-  await keys.getByRole("button", { name: "Create key" }).click();
-  await keys.getByText(enterName).waitFor();
-  assert.equal(new URL(keys.url()).pathname, "/portal/api-keys/new");
-  assert.deepEqual(await problemsOnScreens(keys), []);
-}

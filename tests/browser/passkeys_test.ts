@@ -193,7 +193,7 @@ for (const scripts of [true, false]) {
 
 Deno.test({
   ...options,
-  name: "the pages of two-step sign-in pass axe on phone and desktop, light and dark",
+  name: "recovery codes and the second step pass axe, and phones can scan the code",
   fn: () =>
     withApp("localhost", async (test, browser) => {
       const { origin: baseUrl } = test.config.baseUrl;
@@ -201,31 +201,17 @@ Deno.test({
       const { page } = await watchedPage(first);
       await authenticator(first, page);
       await signUp(page, baseUrl);
-      const empty = await visit(page, `${baseUrl}/portal/account/passkeys`);
-      assert.deepEqual(empty, []);
       await page.goto(`${baseUrl}/portal/account/passkeys/new`);
       await page.getByLabel("Name").fill(`“${"Wörld<wide>".repeat(8)}” 🗝`);
       await page.getByRole("button", { name: "Add passkey" }).click();
       await page.getByText(signInWords.passkeyAdded).first().waitFor();
-      const id = /passkeys\/(pas_[0-9a-f]+)\/rename/.exec(await page.content())?.[1];
       await page.goto(`${baseUrl}/portal/account/two-step`);
       await page.getByRole("button", { name: signInWords.setUp }).click();
       await page.getByRole("heading", { name: signInWords.setUp, level: 1 }).waitFor();
       const cookies = await first.cookies();
-      const setUp = [
-        "two-step",
-        "two-step/set-up",
-        "passkeys",
-        "passkeys/new",
-        `passkeys/${id}/rename`,
-        `passkeys/${id}/remove`,
-      ];
       const member = await browser.newContext();
       await member.addCookies(cookies);
       const { page: shown, errors } = await watchedPage(member);
-      for (const path of setUp) {
-        assert.deepEqual(await visit(shown, `${baseUrl}/portal/account/${path}`), []);
-      }
       await shown.goto(`${baseUrl}/portal/account/two-step/set-up`);
       for (const colorScheme of ["light", "dark"] as const) {
         await shown.emulateMedia({ colorScheme });
@@ -238,9 +224,6 @@ Deno.test({
       await page.getByRole("button", { name: signInWords.turnOn }).click();
       await page.getByText(signInWords.codesShownOnce).first().waitFor();
       assert.deepEqual(await problemsOnScreens(page), [], "recovery codes");
-      for (const path of ["two-step", "two-step/recovery-codes", "two-step/turn-off"]) {
-        assert.deepEqual(await visit(shown, `${baseUrl}/portal/account/${path}`), []);
-      }
       assert.deepEqual(errors, []);
       const gate = await (await browser.newContext()).newPage();
       assert.deepEqual(await visit(gate, `${baseUrl}/sign-in`), []);
