@@ -10,10 +10,8 @@ import {
 import { overviewPage, type OverviewProps } from "../../views/operator/overview.tsx";
 import { changePlanPage, planFormPage } from "../../views/operator/plan_form.tsx";
 import { confirmPlanPage, planPage, plansPage } from "../../views/operator/plans.tsx";
-import { deleteProductPage, productFormPage, productsPage } from "../../views/operator/products.tsx";
 import { secondFactorPage } from "../../views/operator/second_factor.tsx";
 import { systemPage } from "../../views/operator/system.tsx";
-import { newTokenPage, revokeTokenPage, tokensPage } from "../../views/operator/tokens.tsx";
 import { confirmUserPage, userPage } from "../../views/operator/user.tsx";
 import { userListPage } from "../../views/operator/users.tsx";
 
@@ -22,12 +20,6 @@ const at = "2026-11-20T10:00:00.000Z";
 /** @returns Every page by name, with `text` wherever user text can appear. */
 export function operatorPages(text: string, portal: PortalFrame): Readonly<Record<string, Page>> {
   const frame = { ...portal, isConsole: true };
-  const product = {
-    slug: text,
-    name: text,
-    metrics: [{ slug: text, name: text, unit: text }],
-    createdAt: at,
-  };
   const errors = {
     message: text,
     fields: { name: text, slug: text, externalId: text, email: text, keys: text },
@@ -48,19 +40,6 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
     ],
   };
   const active = { ...user, disabledAt: null };
-  const token = {
-    id: "opt_1",
-    name: text,
-    tokenPrefix: "service_operator_7Kq2…",
-    scopes: ["usage:read" as const],
-    addresses: [text],
-    createdAt: at,
-    createdBy: { id: "usr_1", name: text },
-    lastUsedAt: at,
-    expiresAt: at,
-    revokedAt: null,
-    status: "active" as const,
-  };
   const organization = {
     id: "org_1",
     name: text,
@@ -200,23 +179,6 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
     }),
     "console, change plan": changePlanPage({ frame, plan, ...change }),
     "console, delete plan": confirmPlanPage({ frame, plan, action: "delete", message: text }),
-    "console, products": productsPage({ frame, products: [product], nextHref: `/${text}`, flash: text }),
-    "console, edit product": productFormPage({
-      frame,
-      product,
-      input: { slug: text, name: text, metrics: [{ slug: text, name: text, unit: text }] },
-      ...errors,
-    }),
-    "console, delete product": deleteProductPage({ frame, product, message: text }),
-    "console, tokens": tokensPage({
-      frame,
-      tokens: [token, { ...token, id: "opt_2", status: "revoked", revokedAt: at }],
-      nextHref: `/${text}`,
-      created: { name: text, fullToken: text },
-      flash: text,
-    }),
-    "console, create token": newTokenPage({ frame, input: { name: text, addresses: text }, ...errors }),
-    "console, revoke token": revokeTokenPage({ frame, token, message: text }),
     "console, system": systemPage({ frame, facts: [{ label: text, value: text }], health: [] }),
     "console, second factor": secondFactorPage({ frame: portal }),
   };

@@ -1,5 +1,6 @@
 // The sidebar of the operator console. It is darker and says "Operator", so that no one mistakes its pages for a customer's.
 import type { Session } from "../../domain/sign_in/session.ts";
+import type { PageLink } from "../components/page_head.tsx";
 import { Own } from "../components/own.tsx";
 import { type PlaceLink, SideBar } from "../components/side_bar.tsx";
 
@@ -25,6 +26,11 @@ const places = [
   { place: "operator/audit", href: "/operator/audit", label: "Audit log", icon: "list" },
   { place: "operator/system", href: "/operator/system", label: "System", icon: "disk" },
 ] as const satisfies readonly PlaceLink[];
+
+/** Returns the link to the first page of a place. */
+export function operatorPlaceLink(place: OperatorPlace): PageLink {
+  return { href: `/${place}`, label: places.find((one) => one.place === place)?.label ?? place };
+}
 
 export interface OperatorSideProps {
   readonly session: Session;

@@ -6,10 +6,12 @@ import { hasOperatorSignIn, requireOperatorAccount } from "../../../services/ope
 import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
 import type { Page, PortalFrame } from "../../../views/layout.tsx";
+import { type OperatorPlace, operatorPlaceLink } from "../../../views/operator/side.tsx";
 import { secondFactorPage } from "../../../views/operator/second_factor.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { findSession, sessionActor } from "../../session.ts";
 import { mountForm } from "../form.ts";
+import type { Pages } from "../noun_pages.ts";
 import {
   askToReauthenticate,
   portalFrame,
@@ -52,6 +54,17 @@ export function operatorForms(app: App, parts: PortalParts): PortalRoutes<Consol
 /** @returns The frame of the console. */
 export function operatorFrame(parts: PortalParts, { credential }: ConsoleActor): PortalFrame {
   return { ...portalFrame(parts, credential.session), isConsole: true };
+}
+
+/** Mounts the pages about a noun in the console. @param place Its entry in the sidebar. */
+export function consolePages(app: App, parts: PortalParts, place: OperatorPlace): Pages<ConsoleActor> {
+  return {
+    ...operatorPages(app, parts),
+    forms: operatorForms(app, parts),
+    frameOf: (actor) => operatorFrame(parts, actor),
+    place,
+    back: operatorPlaceLink(place),
+  };
 }
 
 /**

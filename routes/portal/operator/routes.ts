@@ -11,10 +11,10 @@ import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationListPages } from "./organizations.ts";
 import { operatorOverviewRoutes } from "./overview.ts";
 import { operatorPlanPages } from "./plans.ts";
-import { operatorProductPages } from "./products.ts";
+import { productPages } from "../../nouns/products.tsx";
 import { operatorStatementPages } from "./statements.ts";
 import { operatorSystemPages } from "./system.ts";
-import { operatorTokenPages } from "./tokens.ts";
+import { operatorTokenPages } from "../../nouns/operator_tokens.tsx";
 import { operatorUsagePages } from "./usage.ts";
 import { operatorUserPages } from "./users.ts";
 
@@ -30,7 +30,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationMemberPages(app, parts);
   operatorOrganizationRecordPages(app, parts);
   operatorPlanPages(app, parts);
-  operatorProductPages(app, parts);
+  productPages(app, parts);
   operatorStatementPages(app, parts);
   operatorSystemPages(app, parts);
   operatorTokenPages(app, parts);
