@@ -16,7 +16,7 @@ import { operatorMemberRoutes } from "./operator/organization_members.ts";
 import { operatorNoteRoutes } from "./operator/organization_notes.ts";
 import { operatorOrganizationRoutes } from "./operator/organizations.ts";
 import { operatorAuditRoutes } from "./operator/audit.ts";
-import { operatorPlanRoutes } from "./operator/plans.ts";
+import { planRoutes } from "../nouns/plans.tsx";
 import { productRoutes } from "../nouns/products.tsx";
 import { operatorUserRoutes } from "./operator/users.ts";
 import { operatorTokenRoutes } from "../nouns/operator_tokens.tsx";
@@ -57,7 +57,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorMemberRoutes(app, parts);
   operatorNoteRoutes(app, parts);
   operatorApiKeyRoutes(app, parts);
-  operatorPlanRoutes(app, parts);
+  planRoutes(app, parts);
   productRoutes(app, parts);
   operatorUserRoutes(app, parts);
   operatorAuditRoutes(app, parts);

@@ -2,7 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import * as limits from "../../domain/limits.ts";
 import type { PlanNumbers } from "../../domain/operator/plan.ts";
-import { idOut, idParam, nameSchema, nextCursorSchema, stringSchema, timeOut } from "./common.ts";
+import { idOut, nameSchema, stringSchema, timeOut } from "./common.ts";
 import { limitSchema, limitsInSchema } from "./plan_limits.ts";
 
 const name = nameSchema("The plan's name, unique regardless of case", { example: "Pro" });
@@ -24,7 +24,7 @@ export const planNumberRanges: Readonly<Record<keyof PlanNumbers, { max: number;
   },
 };
 
-/** @returns The schema of a plan's number in a request. */
+/** Returns the schema of a number in a request. */
 export function planNumberSchema(number: keyof PlanNumbers) {
   const { max, description } = planNumberRanges[number];
   const fault = `must be a whole number from 0 to ${max}.`;
@@ -63,7 +63,7 @@ export const changePlanSchema = z.strictObject({
 
 const numberOut = (number: keyof PlanNumbers) =>
   z.number().int().openapi({ description: planNumberRanges[number].description });
-const planSchema = z.object({
+export const planSchema = z.object({
   id: idOut("plan", "The plan's id."),
   name: stringSchema("The plan's name.", "Pro"),
   isDefault,
@@ -77,6 +77,3 @@ const planSchema = z.object({
   }),
   createdAt: timeOut("When the plan was created."),
 }).openapi("Plan");
-export const planResponseSchema = z.object({ plan: planSchema });
-export const plansSchema = z.object({ plans: z.array(planSchema), nextCursor: nextCursorSchema });
-export const planParamsSchema = z.object({ id: idParam("plan", "The plan's id.") });

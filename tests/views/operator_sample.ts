@@ -8,8 +8,6 @@ import {
   organizationPlanPage,
 } from "../../views/operator/organization_limit_forms.tsx";
 import { overviewPage, type OverviewProps } from "../../views/operator/overview.tsx";
-import { changePlanPage, planFormPage } from "../../views/operator/plan_form.tsx";
-import { confirmPlanPage, planPage, plansPage } from "../../views/operator/plans.tsx";
 import { secondFactorPage } from "../../views/operator/second_factor.tsx";
 import { systemPage } from "../../views/operator/system.tsx";
 import { confirmUserPage, userPage } from "../../views/operator/user.tsx";
@@ -161,24 +159,6 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
       keys: "keep",
       ...errors,
     }),
-    "console, plans": plansPage({ frame, plans: [plan, { ...plan, isDefault: true }], flash: text }),
-    "console, plan": planPage({
-      frame,
-      plan,
-      organizations: [organization],
-      nextHref: `/${text}`,
-      flash: text,
-    }),
-    "console, edit plan": planFormPage({
-      frame,
-      plan,
-      input: { ...planInput, name: text, limits: [limitInput] },
-      productSlugs: [text],
-      metrics: [text],
-      ...errors,
-    }),
-    "console, change plan": changePlanPage({ frame, plan, ...change }),
-    "console, delete plan": confirmPlanPage({ frame, plan, action: "delete", message: text }),
     "console, system": systemPage({ frame, facts: [{ label: text, value: text }], health: [] }),
     "console, second factor": secondFactorPage({ frame: portal }),
   };

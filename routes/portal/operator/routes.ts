@@ -10,7 +10,7 @@ import { operatorOrganizationRecordPages } from "./organization_records.ts";
 import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationListPages } from "./organizations.ts";
 import { operatorOverviewRoutes } from "./overview.ts";
-import { operatorPlanPages } from "./plans.ts";
+import { planPages } from "../../nouns/plans.tsx";
 import { productPages } from "../../nouns/products.tsx";
 import { operatorStatementPages } from "./statements.ts";
 import { operatorSystemPages } from "./system.ts";
@@ -29,7 +29,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationLimitForms(app, parts);
   operatorOrganizationMemberPages(app, parts);
   operatorOrganizationRecordPages(app, parts);
-  operatorPlanPages(app, parts);
+  planPages(app, parts);
   productPages(app, parts);
   operatorStatementPages(app, parts);
   operatorSystemPages(app, parts);
