@@ -22,7 +22,7 @@ import { operatorUserRoutes } from "./operator/users.ts";
 import { operatorTokenRoutes } from "../nouns/operator_tokens.tsx";
 import { operatorUsageRoutes } from "./operator/usage.ts";
 import { operatorUsageRecordRoutes } from "./operator/usage_records.ts";
-import { operatorStatementRoutes } from "./operator/statements.ts";
+import { statementRoutes } from "../nouns/statements.tsx";
 import { organizationRoutes } from "./organization/organizations.ts";
 import { passwordRoutes } from "./account/passwords.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
@@ -64,7 +64,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorTokenRoutes(app, parts);
   operatorUsageRoutes(app, parts);
   operatorUsageRecordRoutes(app, parts);
-  operatorStatementRoutes(app, parts);
+  statementRoutes(app, parts);
   forwardRoutes(app, parts);
   openApiRoute(app, { baseUrl: parts.config.baseUrl.origin, version: options.version });
 }

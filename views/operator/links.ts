@@ -2,6 +2,7 @@
 
 export const organizationsHref = "/operator/organizations";
 export const plansHref = "/operator/plans";
+export const statementsHref = "/operator/statements";
 export const usersHref = "/operator/users";
 
 /** @returns The address of an organization's page. */

@@ -12,7 +12,7 @@ import { operatorOrganizationListPages } from "./organizations.ts";
 import { operatorOverviewRoutes } from "./overview.ts";
 import { planPages } from "../../nouns/plans.tsx";
 import { productPages } from "../../nouns/products.tsx";
-import { operatorStatementPages } from "./statements.ts";
+import { statementPages } from "../../nouns/statements.tsx";
 import { operatorSystemPages } from "./system.ts";
 import { operatorTokenPages } from "../../nouns/operator_tokens.tsx";
 import { operatorUsagePages } from "./usage.ts";
@@ -31,7 +31,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationRecordPages(app, parts);
   planPages(app, parts);
   productPages(app, parts);
-  operatorStatementPages(app, parts);
+  statementPages(app, parts);
   operatorSystemPages(app, parts);
   operatorTokenPages(app, parts);
   operatorUsagePages(app, parts);
