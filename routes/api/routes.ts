@@ -18,7 +18,7 @@ import { operatorOrganizationRoutes } from "./operator/organizations.ts";
 import { operatorAuditRoutes } from "./operator/audit.ts";
 import { planRoutes } from "../nouns/plans.tsx";
 import { productRoutes } from "../nouns/products.tsx";
-import { operatorUserRoutes } from "./operator/users.ts";
+import { userRoutes } from "../nouns/users.tsx";
 import { operatorTokenRoutes } from "../nouns/operator_tokens.tsx";
 import { operatorUsageRoutes } from "./operator/usage.ts";
 import { operatorUsageRecordRoutes } from "./operator/usage_records.ts";
@@ -59,7 +59,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorApiKeyRoutes(app, parts);
   planRoutes(app, parts);
   productRoutes(app, parts);
-  operatorUserRoutes(app, parts);
+  userRoutes(app, parts);
   operatorAuditRoutes(app, parts);
   operatorTokenRoutes(app, parts);
   operatorUsageRoutes(app, parts);

@@ -10,8 +10,6 @@ import {
 import { overviewPage, type OverviewProps } from "../../views/operator/overview.tsx";
 import { secondFactorPage } from "../../views/operator/second_factor.tsx";
 import { systemPage } from "../../views/operator/system.tsx";
-import { confirmUserPage, userPage } from "../../views/operator/user.tsx";
-import { userListPage } from "../../views/operator/users.tsx";
 
 const at = "2026-11-20T10:00:00.000Z";
 
@@ -22,22 +20,6 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
     message: text,
     fields: { name: text, slug: text, externalId: text, email: text, keys: text },
   };
-  const user = {
-    id: `usr_1/${text}`,
-    email: text,
-    name: text,
-    createdAt: at,
-    emailVerifiedAt: null,
-    disabledAt: at,
-    isOperator: true,
-    twoStep: false,
-    lastSignInAt: at,
-    organizations: [
-      { id: text, name: text, role: "OWNER" } as const,
-      { id: "org_2", name: text, role: "MEMBER" } as const,
-    ],
-  };
-  const active = { ...user, disabledAt: null };
   const organization = {
     id: "org_1",
     name: text,
@@ -96,7 +78,6 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
     },
     input: { name: text },
   };
-  const sessions = [{ device: text, address: text, createdAt: at, lastSeenAt: at }];
   const choices = { search: text, status: "" as const, plan: "plan_1", cursor: text };
   return {
     "console, overview": overviewPage({ frame, ...overviewProps(text) }),
@@ -143,21 +124,6 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
       organization,
       plan,
       ...change,
-    }),
-    "console, users": userListPage({ frame, address: choices, users: [user, active], nextCursor: text }),
-    "console, user": userPage({
-      frame,
-      user: active,
-      sessions,
-      flash: text,
-      link: { address: text, expiresAt: "2026-11-23T10:00:00.000Z" },
-    }),
-    "console, disable user": confirmUserPage({
-      frame,
-      user: active,
-      action: "disable",
-      keys: "keep",
-      ...errors,
     }),
     "console, system": systemPage({ frame, facts: [{ label: text, value: text }], health: [] }),
     "console, second factor": secondFactorPage({ frame: portal }),

@@ -16,7 +16,7 @@ import { statementPages } from "../../nouns/statements.tsx";
 import { operatorSystemPages } from "./system.ts";
 import { operatorTokenPages } from "../../nouns/operator_tokens.tsx";
 import { operatorUsagePages } from "./usage.ts";
-import { operatorUserPages } from "./users.ts";
+import { userPages } from "../../nouns/users.tsx";
 
 /** Mounts the console. */
 export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
@@ -35,5 +35,5 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorSystemPages(app, parts);
   operatorTokenPages(app, parts);
   operatorUsagePages(app, parts);
-  operatorUserPages(app, parts);
+  userPages(app, parts);
 }
