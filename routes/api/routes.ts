@@ -14,7 +14,7 @@ import { openApiRoute } from "./openapi/openapi.ts";
 import { operatorApiKeyRoutes } from "./operator/api_keys.ts";
 import { operatorMemberRoutes } from "./operator/organization_members.ts";
 import { operatorNoteRoutes } from "./operator/organization_notes.ts";
-import { operatorOrganizationRoutes } from "./operator/organizations.ts";
+import { operatorOrganizationRoutes } from "../nouns/organizations.tsx";
 import { operatorAuditRoutes } from "./operator/audit.ts";
 import { planRoutes } from "../nouns/plans.tsx";
 import { productRoutes } from "../nouns/products.tsx";

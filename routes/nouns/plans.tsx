@@ -24,7 +24,7 @@ import { LinkedName, Name } from "../../views/components/table.tsx";
 import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx";
 import { planHref, plansHref } from "../../views/operator/links.ts";
 import { listHref } from "../../views/operator/list_filters.tsx";
-import { OrganizationTable } from "../../views/operator/organizations.tsx";
+import { OrganizationTable } from "../../views/operator/organization_table.tsx";
 import { numberText, numberWords } from "../../views/operator/plan_text.ts";
 import { limitName, modeWords } from "../../views/text/limit.ts";
 import { nounRoutes } from "../api/noun_routes.ts";

@@ -112,7 +112,7 @@ export const changeOrganizationSchema = z.strictObject({
   }),
 }).openapi("ChangeOperatorOrganization");
 
-const operatedOrganizationSchema = z.object({
+export const operatedOrganizationSchema = z.object({
   id: idOut("org", "The organization's id."),
   name: stringSchema("The organization's name.", "Analytical Engines"),
   externalId: stringSchema("Your own id for the organization.", externalIdExample).nullable(),
@@ -139,11 +139,6 @@ const operatedOrganizationSchema = z.object({
   lastUsedAt: timeOut("When one of its API keys was last used. It can be a minute and some seconds behind.")
     .nullable(),
 }).openapi("OperatorOrganization");
-export const organizationResponseSchema = z.object({ organization: operatedOrganizationSchema });
-export const organizationsSchema = z.object({
-  organizations: z.array(operatedOrganizationSchema),
-  nextCursor: nextCursorSchema,
-});
 
 export const organizationQuerySchema = pageQuerySchema.extend({
   search: searchSchema("A part of the name or external id, in upper or lower case, or an organization's id."),

@@ -1,6 +1,5 @@
 // The pages of the operator console with sample data, for the tests of the views.
 import type { Page, PortalFrame } from "../../views/layout.tsx";
-import { newOrganizationPage, organizationListPage } from "../../views/operator/organizations.tsx";
 import {
   confirmOrganizationLimitsPage,
   confirmOrganizationPlanPage,
@@ -78,23 +77,8 @@ export function operatorPages(text: string, portal: PortalFrame): Readonly<Recor
     },
     input: { name: text },
   };
-  const choices = { search: text, status: "" as const, plan: "plan_1", cursor: text };
   return {
     "console, overview": overviewPage({ frame, ...overviewProps(text) }),
-    "console, organizations": organizationListPage({
-      frame,
-      address: { ...choices, sort: "name" },
-      organizations: [organization],
-      plans: [plan],
-      nextCursor: text,
-      flash: text,
-    }),
-    "console, create organization": newOrganizationPage({
-      frame,
-      plans: [plan],
-      input: { name: text, email: text },
-      ...errors,
-    }),
     "console, change an organization's plan": organizationPlanPage({
       frame,
       organization,

@@ -9,7 +9,6 @@ import type { OperatedOrganization, OrganizationNote } from "../../domain/operat
 import type { Plan } from "../../domain/operator/plan.ts";
 import { AuditSentence } from "../audit/audit_table.tsx";
 import { auditActorName } from "../audit/audit_text.ts";
-import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
@@ -27,6 +26,7 @@ import { OrganizationKeyTable } from "./organization_key_table.tsx";
 import { organizationHref, organizationsHref, userHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
 import { OrganizationLimits, PlanFact, ReachedBadge } from "./organization_limits.tsx";
+import { OrganizationStatusBadge } from "./organization_table.tsx";
 import { OrganizationStatements, type OrganizationStatementsProps } from "./organization_statements.tsx";
 
 /** The sidebar's entry of all pages about organizations. */
@@ -94,7 +94,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
         name={name}
         text={
           <>
-            <StatusBadge status={status} /> <ReachedBadge standings={limits} />
+            <OrganizationStatusBadge status={status} /> <ReachedBadge standings={limits} />
           </>
         }
       >
@@ -131,11 +131,6 @@ export function organizationPage(props: OrganizationPageProps): Page {
       <DangerZone organization={organization} />
     </PortalPage>
   );
-}
-
-/** Whether an organization may act. */
-export function StatusBadge({ status }: Pick<OperatedOrganization, "status">) {
-  return status === "active" ? <Badge tone="on">Active</Badge> : <Badge tone="soon">Suspended</Badge>;
 }
 
 function factsOf(organization: OperatedOrganization, plan: Plan, now: number) {

@@ -8,7 +8,7 @@ import { operatorOrganizationMemberPages } from "./organization_members.ts";
 import { operatorOrganizationPage } from "./organization.ts";
 import { operatorOrganizationRecordPages } from "./organization_records.ts";
 import { operatorAuditPages } from "./audit.ts";
-import { operatorOrganizationListPages } from "./organizations.ts";
+import { operatorOrganizationPages } from "../../nouns/organizations.tsx";
 import { operatorOverviewRoutes } from "./overview.ts";
 import { planPages } from "../../nouns/plans.tsx";
 import { productPages } from "../../nouns/products.tsx";
@@ -22,7 +22,7 @@ import { userPages } from "../../nouns/users.tsx";
 export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOverviewRoutes(app, parts);
   operatorAuditPages(app, parts);
-  operatorOrganizationListPages(app, parts);
+  operatorOrganizationPages(app, parts);
   operatorOrganizationPage(app, parts);
   operatorOrganizationForms(app, parts);
   operatorOrganizationKeyPages(app, parts);
