@@ -13,7 +13,7 @@ import { memberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
 import { operatorApiKeyRoutes } from "./operator/api_keys.ts";
 import { operatorMemberRoutes } from "./operator/organization_members.ts";
-import { operatorNoteRoutes } from "./operator/organization_notes.ts";
+import { organizationNoteRoutes } from "../nouns/organization_notes.tsx";
 import { operatorOrganizationRoutes } from "../nouns/organizations.tsx";
 import { operatorAuditRoutes } from "./operator/audit.ts";
 import { planRoutes } from "../nouns/plans.tsx";
@@ -55,7 +55,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   keyVerificationRoutes(app, parts);
   operatorOrganizationRoutes(app, parts);
   operatorMemberRoutes(app, parts);
-  operatorNoteRoutes(app, parts);
+  organizationNoteRoutes(app, parts);
   operatorApiKeyRoutes(app, parts);
   planRoutes(app, parts);
   productRoutes(app, parts);

@@ -14,7 +14,6 @@ import {
   idOut,
   idParam,
   nameSchema,
-  nextCursorSchema,
   pageQuerySchema,
   parsed,
   roleSchema,
@@ -162,31 +161,10 @@ const id = z.string().max(externalIdPrefix.length + limits.externalIdCharactersM
   description: `The organization's id, or \`${externalIdPrefix}\` and its external id, percent-encoded.`,
   example: exampleId("org"),
 });
-/** The parameter that names an organization. */
 export const organizationParamsSchema = z.object({ id });
 export const invitationParamsSchema = z.object({ id, invitationId: idParam("inv", "The invitation's id.") });
-export const noteParamsSchema = z.object({ id, noteId: idParam("not", "The note's id.") });
 
 export const inviteSchema = z.strictObject({
   ...person,
   role: roleSchema.openapi({ description: "The role in the organization after joining.", example: "OWNER" }),
 }).openapi("OperatorInvitation");
-
-const noteFault = characters(limits.organizationNoteCharactersMax, 1);
-export const createNoteSchema = z.strictObject({
-  text: z.string().trim().min(1, noteFault).max(limits.organizationNoteCharactersMax, noteFault).openapi({
-    description: `1 to ${limits.organizationNoteCharactersMax} characters.`,
-    example: "Agreed on quarterly invoices.",
-  }),
-}).openapi("CreateOrganizationNote");
-const noteSchema = z.object({
-  id: idOut("not", "The note's id."),
-  text: stringSchema("The note.", "Agreed on quarterly invoices."),
-  author: z.object({
-    id: stringSchema("The id of the user or the operator token.", exampleId("usr")).nullable(),
-    name: stringSchema("Their name.", "Ada Lovelace").nullable(),
-  }).openapi({ description: "Who added the note." }),
-  createdAt: timeOut("When the note was added."),
-}).openapi("OrganizationNote");
-export const noteResponseSchema = z.object({ note: noteSchema });
-export const notesSchema = z.object({ notes: z.array(noteSchema), nextCursor: nextCursorSchema });

@@ -9,6 +9,7 @@ import type { OperatedOrganization, OrganizationNote } from "../../domain/operat
 import type { Plan } from "../../domain/operator/plan.ts";
 import { AuditSentence } from "../audit/audit_table.tsx";
 import { auditActorName } from "../audit/audit_text.ts";
+import { ActionsCard } from "../components/actions_card.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
@@ -180,7 +181,7 @@ function Notes({ frame, organization: { id }, notes, olderNotesHref }: Organizat
                 {" · "}
                 <DayTime at={note.createdAt} now={frame.now} />
                 {" · "}
-                <a href={deleteNoteHref(id, note.id)}>Delete</a>
+                <a href={`${organizationHref(id)}/notes/${note.id}/delete`}>Delete</a>
               </p>
             </li>
           ))}
@@ -192,11 +193,6 @@ function Notes({ frame, organization: { id }, notes, olderNotesHref }: Organizat
       </div>
     </Card>
   );
-}
-
-/** @returns The address of the page that deletes a note. */
-export function deleteNoteHref(organizationId: string, noteId: string): string {
-  return `${organizationHref(organizationId)}/notes/${encodeURIComponent(noteId)}/delete`;
 }
 
 function Keys({ frame, organization: { id }, apiKeys }: OrganizationPageProps) {
@@ -271,37 +267,34 @@ function AuditLog({ frame, organization: { id }, events }: OrganizationPageProps
   );
 }
 
-function DangerZone({ organization }: Pick<OrganizationPageProps, "organization">) {
-  const { id, status } = organization;
-  const isActive = status === "active";
+function DangerZone({ organization: { id, status } }: Pick<OrganizationPageProps, "organization">) {
   return (
-    <Card title="Danger zone" flush>
-      <ul class="acts">
-        <li>
-          <div>
-            <h3>{isActive ? "Suspend" : "Resume"}</h3>
-            <p class="muted small">{isActive ? suspendText : resumeText}</p>
-          </div>
-          <ButtonLink
-            tone={isActive ? "plain-destroy" : "plain"}
-            href={organizationActionHref(id, isActive ? "suspend" : "resume")}
-          >
-            {isActive ? "Suspend" : "Resume"}
-          </ButtonLink>
-        </li>
-        <li>
-          <div>
-            <h3>Delete</h3>
-            <p class="muted small">
-              Ends its keys and memberships. Closed statements are kept. This can't be undone.
-            </p>
-          </div>
-          <ButtonLink tone="plain-destroy" href={organizationActionHref(id, "delete")}>
-            Delete organization
-          </ButtonLink>
-        </li>
-      </ul>
-    </Card>
+    <ActionsCard
+      title="Danger zone"
+      actions={[
+        status === "active"
+          ? {
+            title: "Suspend",
+            text: suspendText,
+            href: organizationActionHref(id, "suspend"),
+            label: "Suspend",
+            tone: "plain-destroy",
+          }
+          : {
+            title: "Resume",
+            text: resumeText,
+            href: organizationActionHref(id, "resume"),
+            label: "Resume",
+          },
+        {
+          title: "Delete",
+          text: "Ends its keys and memberships. Closed statements are kept. This can't be undone.",
+          href: organizationActionHref(id, "delete"),
+          label: "Delete organization",
+          tone: "plain-destroy",
+        },
+      ]}
+    />
   );
 }
 

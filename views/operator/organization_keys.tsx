@@ -13,7 +13,7 @@ import { PageLinks } from "../components/page_links.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { organizationActionHref, organizationPlace as place } from "./organization.tsx";
-import { backTo } from "./organization_forms.tsx";
+import { backTo } from "./links.ts";
 import { OrganizationKeyTable, revokeKeyHref } from "./organization_key_table.tsx";
 
 interface KeyPageProps {

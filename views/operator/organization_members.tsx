@@ -13,7 +13,7 @@ import { MemberTable } from "../organization/member_table.tsx";
 import { roleWords } from "../text/role.ts";
 import { organizationHref, userHref } from "./links.ts";
 import { organizationActionHref, organizationPlace as place } from "./organization.tsx";
-import { backTo } from "./organization_forms.tsx";
+import { backTo } from "./links.ts";
 
 interface MemberPageProps {
   readonly frame: PortalFrame;

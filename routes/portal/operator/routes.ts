@@ -1,12 +1,13 @@
 // The operator console: every page that operators open.
 import type { App } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
-import { operatorOrganizationForms } from "./organization_forms.ts";
+import { operatorOrganizationForms } from "../../nouns/organization_forms.tsx";
 import { operatorOrganizationKeyPages } from "./organization_keys.ts";
-import { operatorOrganizationLimitForms } from "./organization_limits.ts";
+import { operatorOrganizationLimitForms } from "../../nouns/organization_limit_forms.tsx";
 import { operatorOrganizationMemberPages } from "./organization_members.ts";
 import { operatorOrganizationPage } from "./organization.ts";
 import { operatorOrganizationRecordPages } from "./organization_records.ts";
+import { organizationNotePages } from "../../nouns/organization_notes.tsx";
 import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationPages } from "../../nouns/organizations.tsx";
 import { operatorOverviewRoutes } from "./overview.ts";
@@ -25,6 +26,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationPages(app, parts);
   operatorOrganizationPage(app, parts);
   operatorOrganizationForms(app, parts);
+  organizationNotePages(app, parts);
   operatorOrganizationKeyPages(app, parts);
   operatorOrganizationLimitForms(app, parts);
   operatorOrganizationMemberPages(app, parts);
