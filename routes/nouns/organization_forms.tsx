@@ -9,12 +9,12 @@ import {
 import { groupDigits } from "../../domain/number_text.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
 import { roles } from "../../domain/sign_in/session.ts";
+import { resolveOrganization } from "../../services/access.ts";
 import { inviteMember } from "../../services/operator/organization_members.ts";
 import {
   changeOrganization,
   deleteOrganization,
   getOrganization,
-  resolveOrganization,
 } from "../../services/operator/organizations.ts";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { EmailField, NameField, RadioGroup, TextField } from "../../views/components/field.tsx";

@@ -2,7 +2,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { organizationNoteCharactersMax } from "../../domain/limits.ts";
 import { addNote, deleteNote, listNotes } from "../../services/operator/organization_notes.ts";
-import { resolveOrganization } from "../../services/operator/organizations.ts";
+import { resolveOrganization } from "../../services/access.ts";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { TextField } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";

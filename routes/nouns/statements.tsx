@@ -8,7 +8,7 @@ import type {
   StatementLine,
   StatementTotal,
 } from "../../domain/operator/statement.ts";
-import { resolveOrganization } from "../../services/operator/organizations.ts";
+import { resolveOrganization } from "../../services/access.ts";
 import {
   closeStatement,
   listStatements,

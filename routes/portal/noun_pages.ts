@@ -4,7 +4,7 @@ import type { FormErrors } from "../../views/components/form.tsx";
 import type { PageLink } from "../../views/components/page_head.tsx";
 import type { Page, Place, PortalFrame } from "../../views/layout.tsx";
 import type { AppContext } from "../env.ts";
-import { mountForm } from "./form.ts";
+import { mountForm, type Viewer } from "./form.ts";
 import { type PortalRoutes, redirect, sendPage } from "./page.ts";
 
 /** Mounts the pages about a noun for one kind of viewer, such as operators. */
@@ -14,16 +14,18 @@ export interface Pages<Actor> extends PortalRoutes<Actor> {
   readonly frameOf: (actor: Actor) => PortalFrame;
   /** The entry of the pages in the sidebar. */
   readonly place: Place;
-  /** The list, to which the other pages lead back. */
-  readonly back: PageLink;
+  /** Returns the link to the list, to which the other pages lead back. */
+  readonly backOf: (actor: Actor) => PageLink;
 }
 
 /** What was typed into a form, by the names of its fields. */
 export type FormInput = Readonly<Record<string, string>>;
 
 /** A form to show, with props of `FormPage` and `ConfirmPage`. */
-export interface ShownForm extends Pick<Pages<unknown>, "place" | "back"> {
+export interface ShownForm {
   readonly frame: PortalFrame;
+  readonly place: Place;
+  readonly back: PageLink;
   /** The address of the page, which is the form's target. */
   readonly action: string;
   /** Undefined until the form was sent and rejected. */
@@ -56,20 +58,22 @@ export function mountPage<Actor>(
  *
  * @param options `submit` returns the address to continue at, or a response.
  */
-export function mountFormPage<Actor extends SessionActor | OperatorActor>(
-  { forms, frameOf, place, back }: Pages<Actor>,
+export function mountFormPage<Actor extends SessionActor | OperatorActor | Viewer>(
+  { forms, frameOf, place, backOf }: Pages<Actor>,
   { path, show, submit }: {
     readonly path: string;
-    readonly show: (c: AppContext, form: ShownForm) => Page | Promise<Page>;
+    readonly show: (c: AppContext, form: ShownForm, actor: Actor) => Page | Promise<Page>;
     readonly submit: (c: AppContext, actor: Actor, input: FormInput) => Promise<string | Response>;
   },
 ): void {
   mountForm(forms, {
     path,
     async show(c, actor, { input, fields, message, status }) {
-      const form = { frame: frameOf(actor), place, back, action: c.req.path, input, fields, error: message };
+      const frame = frameOf(actor);
+      const back = backOf(actor);
+      const form = { frame, place, back, action: c.req.path, input, fields, error: message };
       const field = (name: string) => textProps({ input, fields }, name);
-      return await sendPage(c, await show(c, { ...form, field }), status);
+      return await sendPage(c, await show(c, { ...form, field }, actor), status);
     },
     async submit(c, actor, input) {
       const done = await submit(c, actor, input);

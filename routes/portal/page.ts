@@ -53,7 +53,15 @@ export function gateFrame({ assets, config }: PortalParts): GateFrame {
 /** @returns The frame of the portal. */
 export function portalFrame({ assets, services }: PortalParts, session: Session): PortalFrame {
   const { clock, mail } = services;
-  return { assets, now: clock(), session, sendsMail: mail.mode !== "none", isConsole: false };
+  return {
+    assets,
+    now: clock(),
+    session,
+    base: home,
+    viewed: null,
+    sendsMail: mail.mode !== "none",
+    isConsole: false,
+  };
 }
 
 /** Handles a request of a signed-in user. */

@@ -52,8 +52,10 @@ export function HiddenFields({ values = {} }: { values?: Readonly<Record<string,
 }
 
 /** @returns The hidden fields of a form about the active organization: another one may be active when it is sent. */
-export function aboutOrganization({ organization }: Session): Readonly<Record<string, string>> {
-  return organization === null ? {} : { organizationId: organization.organizationId };
+export function aboutOrganization(
+  { session: { organization }, viewed }: { readonly session: Session; readonly viewed: object | null },
+): Readonly<Record<string, string>> {
+  return organization === null || viewed !== null ? {} : { organizationId: organization.organizationId };
 }
 
 /** @returns The hidden field of a form that leads on to another page, if there is one. */

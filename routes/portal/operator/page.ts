@@ -63,7 +63,7 @@ export function consolePages(app: App, parts: PortalParts, place: OperatorPlace)
     forms: operatorForms(app, parts),
     frameOf: (actor) => operatorFrame(parts, actor),
     place,
-    back: operatorPlaceLink(place),
+    backOf: () => operatorPlaceLink(place),
   };
 }
 
