@@ -16,7 +16,7 @@ import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx
 import { organizationHref, userHref, usersHref } from "../../views/operator/links.ts";
 import { roleWords } from "../../views/text/role.ts";
 
-/** What can be done with a user. Each has a page. */
+/** Something to do with a user, on a page of its own. */
 export type UserAction = "reset-password" | "sign-out" | "disable" | "enable";
 
 /** The page of a user. @param props `link`: to choose a new password, shown once. */

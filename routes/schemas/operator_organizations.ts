@@ -7,7 +7,7 @@ import {
   organizationSorts,
   organizationStatuses,
 } from "../../domain/operator/organization.ts";
-import type { PlanNumbers } from "../../domain/operator/plan.ts";
+import { eachNumber } from "../../domain/operator/plan.ts";
 import { timezoneFault, timezoneName } from "../../domain/time.ts";
 import {
   exampleId,
@@ -30,7 +30,6 @@ const externalIdExample = "customer-4711";
 const externalIdWords =
   `1 to ${limits.externalIdCharactersMax} printable ASCII characters, without spaces at the ends`;
 
-/** An organization's external id. */
 const externalIdSchema = z.string().regex(externalIdForm, `must be ${externalIdWords}.`).openapi({
   description: `Your own id for the organization, unique among all organizations: ${externalIdWords}.`,
   example: externalIdExample,
@@ -62,16 +61,8 @@ const timezone = parsed(z.string().max(64), timezoneName, () => timezoneFault).o
   description: "The IANA name of the time zone in which the windows of its limits begin and end.",
   example: "Europe/Berlin",
 });
-const override = (name: keyof PlanNumbers) => planNumberSchema(name).nullable();
-const overrideOut = (name: keyof PlanNumbers) =>
-  z.number().int().nullable().openapi({
-    description: `${planNumberRanges[name].description} Null: that of the plan.`,
-  });
 const overrides = z.strictObject({
-  apiKeysMax: override("apiKeysMax").optional(),
-  membersMax: override("membersMax").optional(),
-  requestsPerSecond: override("requestsPerSecond").optional(),
-  usageSeriesMax: override("usageSeriesMax").optional(),
+  ...eachNumber((number) => planNumberSchema(number).nullable().optional()),
   limits: overrideLimitsInSchema(limits.planLimitsMax).optional(),
 }).openapi({
   description:
@@ -121,10 +112,11 @@ export const operatedOrganizationSchema = z.object({
   suspendedAt: timeOut("Since when the organization is suspended.").nullable(),
   planId: idOut("plan", "The id of its plan."),
   overrides: z.object({
-    apiKeysMax: overrideOut("apiKeysMax"),
-    membersMax: overrideOut("membersMax"),
-    requestsPerSecond: overrideOut("requestsPerSecond"),
-    usageSeriesMax: overrideOut("usageSeriesMax"),
+    ...eachNumber((number) =>
+      z.number().int().nullable().openapi({
+        description: `${planNumberRanges[number].description} Null: that of the plan.`,
+      })
+    ),
     limits: z.array(overrideLimitSchema),
   }).openapi({ description: "What the organization has instead of its plan's values." }),
   timezone: stringSchema("The time zone of its limits.", "Europe/Berlin"),

@@ -16,7 +16,6 @@ import type { SessionContext } from "../context.ts";
 import { newToken } from "../sign_in/session_tokens.ts";
 import { newPasswordLink, type PasswordLink } from "./passwords.ts";
 
-/** An account that the operator creates. */
 export interface NewUserInput {
   readonly email: string;
   readonly name: string;

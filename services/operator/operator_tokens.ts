@@ -19,10 +19,8 @@ import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 
-/** A token to create. */
 export interface NewToken {
   readonly name: string;
-  /** At least one. */
   readonly scopes: readonly OperatorScope[];
   /** CIDR blocks from which it may be used; none for any address. */
   readonly addresses: readonly string[];

@@ -58,7 +58,6 @@ async function findOrganization({ database, clock }: SessionContext, idText: str
   return row;
 }
 
-/** What creating an organization takes. */
 export interface NewOrganizationInput {
   readonly name: string;
   readonly externalId?: string | null | undefined;
@@ -67,7 +66,7 @@ export interface NewOrganizationInput {
   readonly planId?: string | undefined;
   /** An IANA name. */
   readonly timezone?: string | undefined;
-  /** Who is invited as its owner. */
+  /** The person to invite as its owner. */
   readonly owner?: { readonly email: string; readonly name?: string | undefined } | undefined;
 }
 
@@ -102,7 +101,7 @@ export async function createOrganization(
 
 const noUse: OrganizationUse = { members: 0, activeApiKeys: 0, lastUsedAt: null };
 
-/** What to change; what is left out stays. */
+/** A change. What is left out stays. */
 export interface OrganizationChange extends OrganizationPlanChange {
   readonly name?: string | undefined;
   /** Null removes it. */

@@ -60,7 +60,6 @@ export async function listStatements(
   };
 }
 
-/** Which lines of a statement. */
 export interface StatementLineFilter {
   readonly organizationId?: string | undefined;
 }
@@ -116,7 +115,7 @@ export interface OrganizationStatement {
   readonly hasAdjustments: boolean;
 }
 
-/** @returns The newest statements, with the quantities of one organization and metric. @throws {AppError} `unavailable`. */
+/** Lists the newest statements, with the quantities of one organization and metric. @throws {AppError} `unavailable`. */
 export async function listOrganizationStatements(
   { database, reports, clock }: SessionContext,
   actor: OperatorActor,
@@ -145,7 +144,7 @@ export async function listOrganizationStatements(
   }));
 }
 
-/** @returns The lines of a closed statement as CSV. @throws {AppError} `not_found`, `statement_not_closed`. */
+/** Returns the lines of a closed statement as CSV. @throws {AppError} `not_found`, `statement_not_closed`. */
 export async function readStatementCsv(
   context: SessionContext,
   actor: OperatorActor,
@@ -163,7 +162,6 @@ export async function readStatementCsv(
   };
 }
 
-/** A statement that was asked to be closed. */
 export interface ClosedStatement {
   readonly statement: Statement;
   /** False if it existed before. */
@@ -232,7 +230,7 @@ export async function closeDueStatement(context: Context): Promise<Statement | n
 
 type Write = (batch: readonly SqlStatement[]) => Promise<readonly WriteResult[]>;
 
-/** From here on, changes of the month are noted for the next statement. @returns The statement of a month, new or not. */
+/** Returns the statement of a month, new or not. From now on, changes of the month are noted for the next statement. */
 async function beginStatement(
   { database, config, clock }: Pick<SessionContext, "database" | "config" | "clock">,
   { period, actor }: { period: string; actor: Actor },

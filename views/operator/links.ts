@@ -19,7 +19,6 @@ export function planHref(id: string, action?: "edit" | "default" | "delete"): st
   return action === undefined ? page : `${page}/${action}`;
 }
 
-/** Returns the link back to an organization's page. */
 export function backTo({ id, name }: { id: string; name: string }) {
   return { href: organizationHref(id), label: name };
 }

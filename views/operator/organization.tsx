@@ -33,7 +33,6 @@ import { OrganizationStatements, type OrganizationStatementsProps } from "./orga
 /** The sidebar's entry of all pages about organizations. */
 export const organizationPlace = "operator/organizations";
 
-/** A page about an organization, or about something of it. */
 export type OrganizationAction =
   | "edit"
   | "invite"
@@ -46,19 +45,16 @@ export type OrganizationAction =
   | "resume"
   | "delete";
 
-/** @returns The address of such a page. */
 export function organizationActionHref(id: string, action: OrganizationAction): string {
   return `${organizationHref(id)}/${action}`;
 }
 
-/** What the page shows. */
 export interface OrganizationPageProps {
   readonly frame: PortalFrame;
   readonly organization: OperatedOrganization;
   readonly plan: Plan;
-  /** Where its limits stand. */
   readonly limits: readonly LimitStanding[];
-  /** Who gets emails about them; null where none are sent. */
+  /** The people who get emails about limits; null where none are sent. */
   readonly mailReach: LimitMailReach | null;
   /** The current month; null if nothing can be shown. */
   readonly usage: UsageReport | null;
@@ -66,24 +62,16 @@ export interface OrganizationPageProps {
   readonly isBusy: boolean;
   /** The chosen metric; null without usage. */
   readonly metric: string | null;
-  /** The newest statements, and the next month to close. */
   readonly statements: OrganizationStatementsProps["statements"];
   readonly openMonth: string;
-  /** Some of the keys, newest first. */
   readonly apiKeys: readonly ApiKey[];
-  /** Some of the members. */
   readonly members: readonly Member[];
-  /** The latest notes, newest first. */
   readonly notes: readonly OrganizationNote[];
-  /** The address of older notes. */
   readonly olderNotesHref: string | null;
-  /** The latest entries of its audit log, newest first. */
   readonly events: readonly AuditEvent[];
-  /** What was just done. */
   readonly flash: string | null;
 }
 
-/** @returns The page. */
 export function organizationPage(props: OrganizationPageProps): Page {
   const { frame, organization, plan, limits, usage, isBusy, flash } = props;
   const { id, name, status } = organization;
@@ -298,7 +286,6 @@ function DangerZone({ organization: { id, status } }: Pick<OrganizationPageProps
   );
 }
 
-/** What suspending and resuming do. */
 export const suspendText =
   "Requests with its keys will fail immediately. Its members can still sign in, read and export, but change nothing except their own accounts. You can resume it at any time.";
 export const resumeText = "Its keys work again immediately, and its members can change things again.";

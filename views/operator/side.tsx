@@ -4,7 +4,6 @@ import type { PageLink } from "../components/page_head.tsx";
 import { Own } from "../components/own.tsx";
 import { type PlaceLink, SideBar } from "../components/side_bar.tsx";
 
-/** The pages in the sidebar of the console. */
 export type OperatorPlace = (typeof places)[number]["place"];
 
 const places = [
@@ -34,11 +33,9 @@ export function operatorPlaceLink(place: OperatorPlace): PageLink {
 
 export interface OperatorSideProps {
   readonly session: Session;
-  /** The current page; null for pages that are not in the sidebar. */
   readonly place: string | null;
 }
 
-/** The sidebar. */
 export function OperatorSide({ session, place }: OperatorSideProps) {
   return (
     <SideBar

@@ -6,14 +6,12 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { Health } from "./health.ts";
 import { HealthList } from "./overview.tsx";
 
-/** What the page shows. */
 export interface SystemPageProps {
   readonly frame: PortalFrame;
   readonly facts: readonly Fact[];
   readonly health: readonly Health[];
 }
 
-/** @returns The page. */
 export function systemPage({ frame, facts, health }: SystemPageProps): Page {
   return (
     <PortalPage title="System" frame={frame} place="operator/system">

@@ -10,7 +10,7 @@ import { requireSession } from "../../session.ts";
 import { bearerTokenHash, limitInvalidToken } from "../bearer.ts";
 import { documentRoute, type Endpoint, type Handle, mount, type MountRoute } from "../endpoint.ts";
 
-/** What a route asks of operators: a scope of tokens, or an account, for which no token is enough. */
+/** The access that a route requires: a scope of tokens, or an account, for which no token is enough. */
 export type OperatorAccess = OperatorScope | "account";
 
 /** A route for operators. */

@@ -101,7 +101,7 @@ async function numbersOf(
   return { limits, ...usage, statements };
 }
 
-/** @returns The usage of the current month, of the metric in the address or the one with the most records. */
+/** Reads the usage of the current month, of the metric in the address or the one with the most records. */
 async function usageOf(
   c: AppContext,
   { services }: PortalParts,
@@ -141,7 +141,7 @@ async function usageOf(
   return { metric, usage: reportOf({ ...numbers, report }, options) };
 }
 
-/** @returns The organization that the path names: its id, or `external:` and its external id. */
+/** Returns the text that names the organization in the path: its id, or `external:` and its external id. */
 export function idOf(c: AppContext): string {
   return c.req.param("id") ?? "";
 }

@@ -45,13 +45,12 @@ export function operatorPages(app: App, parts: PortalParts): PortalRoutes<Consol
   };
 }
 
-/** The same for pages whose only purpose is a form: they ask for a recent authentication before it is filled in. */
+/** Mounts pages whose only purpose is a form: they ask for a recent authentication before it is filled in. */
 export function operatorForms(app: App, parts: PortalParts): PortalRoutes<ConsoleActor> {
   const { get, post } = operatorPages(app, parts);
   return { get: (path, handler) => get(path, withRecentAuthentication(parts, handler)), post };
 }
 
-/** @returns The frame of the console. */
 export function operatorFrame(parts: PortalParts, { credential }: ConsoleActor): PortalFrame {
   return { ...portalFrame(parts, credential.session), isConsole: true };
 }
@@ -92,12 +91,12 @@ export function mountConfirmation(
   });
 }
 
-/** @returns What is searched for in a list; "" for everything. */
+/** Returns the search in the address of a list; "" for none. */
 export function searchOf(c: AppContext): string {
   return (c.req.query("search") ?? "").trim().slice(0, searchCharactersMax);
 }
 
-/** @returns The choice in the address, if it is one of these. */
+/** Returns the choice in the address, if it is one of these. */
 export function choiceOf<T extends string>(
   c: AppContext,
   name: string,
