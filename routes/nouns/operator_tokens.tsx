@@ -27,7 +27,7 @@ import { operatorMounts } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { expiryOf } from "../portal/expiry.ts";
 import { flashOf, queryOf } from "../portal/form.ts";
-import { mountFormPage, mountPage, type ShownForm } from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, paramOf, type ShownForm } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
@@ -180,7 +180,7 @@ export function operatorTokenPages(app: App, parts: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/:id/revoke`,
     async show(c, form) {
-      const { name, tokenPrefix, scopes, lastUsedAt } = await getOperatorToken(services, idOf(c));
+      const { name, tokenPrefix, scopes, lastUsedAt } = await getOperatorToken(services, paramOf(c, "id"));
       return (
         <ConfirmPage
           {...form}
@@ -198,14 +198,10 @@ export function operatorTokenPages(app: App, parts: PortalParts): void {
       );
     },
     async submit(c, actor) {
-      await revokeOperatorToken(services, actor, idOf(c));
+      await revokeOperatorToken(services, actor, paramOf(c, "id"));
       return `${path}?done=revoked`;
     },
   });
-}
-
-function idOf(c: AppContext): string {
-  return c.req.param("id") ?? "";
 }
 
 function tokenList(

@@ -10,7 +10,7 @@ import { backTo, organizationHref, organizationsHref } from "../../views/operato
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorMounts } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
-import { mountFormPage } from "../portal/noun_pages.ts";
+import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
 import { idOf } from "../portal/operator/organization.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
@@ -121,7 +121,7 @@ export function organizationNotePages(app: App, parts: PortalParts): void {
       );
     },
     async submit(c, actor) {
-      await deleteNote(services, actor, { idText: idOf(c), noteId: c.req.param("noteId") ?? "" });
+      await deleteNote(services, actor, { idText: idOf(c), noteId: paramOf(c, "noteId") });
       return `${organizationHref(idOf(c))}?done=note-deleted`;
     },
   });

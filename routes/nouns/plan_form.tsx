@@ -17,6 +17,7 @@ import {
   type FormInput,
   mountFormPage,
   type Pages,
+  paramOf,
   rowFields,
   type ShownForm,
   withInput,
@@ -51,11 +52,11 @@ export function planFormPages(pages: Pages<ConsoleActor>, parts: PortalParts): v
   mountFormPage(pages, {
     path: `${plansHref}/:id/edit`,
     async show(c, form) {
-      const plan = await getPlan(services, c.req.param("id") ?? "");
+      const plan = await getPlan(services, paramOf(c, "id"));
       return planForm(withInput(form, form.input ?? typed(plan)), plan, await catalogueSlugs(parts));
     },
     async submit(c, actor, input) {
-      const before = await getPlan(services, c.req.param("id") ?? "");
+      const before = await getPlan(services, paramOf(c, "id"));
       const { id, name, organizationCount } = before;
       const values = check(planFormSchema, valuesOf(input), "body");
       const changes = valueChanges(before, { ...before, ...values });

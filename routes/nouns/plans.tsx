@@ -29,9 +29,9 @@ import { numberText, numberWords } from "../../views/operator/plan_text.ts";
 import { limitName, modeWords } from "../../views/text/limit.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorMounts } from "../api/operator/operator_routes.ts";
-import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
+import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
-import { mountFormPage, mountPage } from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, paramOf } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { idParam } from "../schemas/common.ts";
@@ -112,7 +112,7 @@ export function planPages(app: App, parts: PortalParts): void {
   });
   planFormPages(pages, parts);
   mountPage(pages, `${plansHref}/:id`, async (c, { actor, ...page }) => {
-    const plan = await getPlan(services, idOf(c));
+    const plan = await getPlan(services, paramOf(c, "id"));
     const { organizations, nextCursor } = await listOrganizations(services, actor, {
       planId: plan.id,
       sort: "createdAt",
@@ -128,7 +128,7 @@ export function planPages(app: App, parts: PortalParts): void {
     show: async (c, form) => (
       <ConfirmPage
         {...form}
-        {...about(await getPlan(services, idOf(c)))}
+        {...about(await getPlan(services, paramOf(c, "id")))}
         title="Make default"
         heading="Make “{name}” the default plan?"
         text={defaultText}
@@ -137,7 +137,7 @@ export function planPages(app: App, parts: PortalParts): void {
       />
     ),
     async submit(c, actor) {
-      const { id } = await changePlan(services, actor, { id: idOf(c), isDefault: true });
+      const { id } = await changePlan(services, actor, { id: paramOf(c, "id"), isDefault: true });
       return `${planHref(id)}?done=default`;
     },
   });
@@ -147,7 +147,7 @@ export function planPages(app: App, parts: PortalParts): void {
     show: async (c, form) => (
       <ConfirmPage
         {...form}
-        {...about(await getPlan(services, idOf(c)))}
+        {...about(await getPlan(services, paramOf(c, "id")))}
         title="Delete plan"
         heading="Delete “{name}”?"
         text="The plan and its limits are removed. This can't be undone."
@@ -155,14 +155,10 @@ export function planPages(app: App, parts: PortalParts): void {
       />
     ),
     async submit(c, actor) {
-      await deletePlan(services, actor, idOf(c));
+      await deletePlan(services, actor, paramOf(c, "id"));
       return `${plansHref}?done=deleted`;
     },
   });
-}
-
-function idOf(c: AppContext): string {
-  return c.req.param("id") ?? "";
 }
 
 function about({ id, name, organizationCount, limits }: Plan) {

@@ -21,12 +21,13 @@ import { Name } from "../../views/components/table.tsx";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorMounts } from "../api/operator/operator_routes.ts";
-import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
+import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
 import {
   type FormInput,
   mountFormPage,
   mountPage,
+  paramOf,
   rowFields,
   rowsOf,
   type ShownForm,
@@ -197,7 +198,7 @@ export function productPages(app: App, parts: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/:slug/edit`,
     async show(c, form) {
-      const product = await getProduct(services, slugOf(c));
+      const product = await getProduct(services, paramOf(c, "slug"));
       const { slug } = product;
       const input = form.input === undefined ? product : { ...productInput(form.input), slug };
       return productForm(form, input, { isNew: false, name: product.name });
@@ -205,7 +206,7 @@ export function productPages(app: App, parts: PortalParts): void {
     async submit(c, actor, input) {
       const { name, metrics } = productInput(input);
       const change = check(changeSchema, { name, metrics }, "body");
-      await changeProduct(services, actor, { slug: slugOf(c), ...change });
+      await changeProduct(services, actor, { slug: paramOf(c, "slug"), ...change });
       return `${path}?done=saved`;
     },
   });
@@ -213,7 +214,7 @@ export function productPages(app: App, parts: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/:slug/delete`,
     async show(c, form) {
-      const { slug, name, metrics } = await getProduct(services, slugOf(c));
+      const { slug, name, metrics } = await getProduct(services, paramOf(c, "slug"));
       return (
         <ConfirmPage
           {...form}
@@ -230,14 +231,10 @@ export function productPages(app: App, parts: PortalParts): void {
       );
     },
     async submit(c, actor) {
-      await deleteProduct(services, actor, slugOf(c));
+      await deleteProduct(services, actor, paramOf(c, "slug"));
       return `${path}?done=deleted`;
     },
   });
-}
-
-function slugOf(c: AppContext): string {
-  return c.req.param("slug") ?? "";
 }
 
 function hrefOf(slug: string, action: "edit" | "delete"): string {

@@ -36,7 +36,7 @@ import { periodWords, statementCsvHref, statementHref } from "../../views/operat
 import { csvResponse, sendCsv } from "../api/meter/report.ts";
 import { documentOperatorRoute, operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
-import { mountFormPage, mountPage, type ShownForm, withInput } from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, paramOf, type ShownForm, withInput } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
@@ -160,7 +160,7 @@ export function statementPages(app: App, parts: PortalParts): void {
   });
 
   mountPage(pages, `${statementsHref}/:id`, async (c, { actor, ...page }) => {
-    const id = c.req.param("id") ?? "";
+    const id = paramOf(c, "id");
     const idText = c.req.query("organizationId");
     const organization = idText ? await resolveOrganization(services, idText) : null;
     const { nextCursor, ...found } = await readStatement(services, actor, {

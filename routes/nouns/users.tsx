@@ -18,9 +18,9 @@ import type { PortalFrame } from "../../views/layout.tsx";
 import { userHref, usersHref } from "../../views/operator/links.ts";
 import { ListFilters, listHref } from "../../views/operator/list_filters.tsx";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
-import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
+import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
-import { mountFormPage, mountPage, type Pages, type ShownForm } from "../portal/noun_pages.ts";
+import { mountFormPage, mountPage, type Pages, paramOf, type ShownForm } from "../portal/noun_pages.ts";
 import { choiceOf, type ConsoleActor, consolePages, searchOf } from "../portal/operator/page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { deviceNames } from "../portal/sign_in/device_name.ts";
@@ -154,7 +154,12 @@ export function userPages(app: App, parts: PortalParts): void {
 
   mountPage(pages, `${usersHref}/:id`, async (c, page) => {
     const flash = flashOf(c, flashes);
-    return userPage({ ...page, ...await withDevices(await getUser(services, idOf(c))), flash, link: null });
+    return userPage({
+      ...page,
+      ...await withDevices(await getUser(services, paramOf(c, "id"))),
+      flash,
+      link: null,
+    });
   });
   actionPages(pages, parts);
 }
@@ -178,10 +183,6 @@ async function withDevices({ user, sessions }: Awaited<ReturnType<typeof getUser
     user,
     sessions: sessions.map((session, index) => ({ ...session, device: devices[index] ?? "" })),
   };
-}
-
-function idOf(c: AppContext): string {
-  return c.req.param("id") ?? "";
 }
 
 function UserTable({ users, now }: { users: readonly OperatorUser[]; now: number }) {
@@ -303,7 +304,7 @@ function actionPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
     mountFormPage(pages, {
       path: `${usersHref}/:id/${action}`,
       async show(c, form) {
-        const { user } = await getUser(services, idOf(c));
+        const { user } = await getUser(services, paramOf(c, "id"));
         const facts = [
           { label: "Email", value: user.email },
           { label: "Organizations", value: user.organizations.map(({ name }) => name).join(", ") || "None" },
@@ -326,9 +327,9 @@ function actionPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
           throw validationError([{ path: "keys", message: "Choose what should happen to the keys." }]);
         }
         // Read before: a link that was created is shown in any case.
-        const found = await getUser(services, idOf(c));
-        const result = await act(actor, { id: idOf(c), revokeKeys: keys === "revoke" });
-        if (typeof result === "string") return `${userHref(idOf(c))}?done=${result}`;
+        const found = await getUser(services, paramOf(c, "id"));
+        const result = await act(actor, { id: paramOf(c, "id"), revokeKeys: keys === "revoke" });
+        if (typeof result === "string") return `${userHref(paramOf(c, "id"))}?done=${result}`;
         const page = { frame: pages.frameOf(actor), place: pages.place, flash: null, link: result };
         return await sendPage(c, userPage({ ...page, ...await withDevices(found) }));
       },

@@ -44,6 +44,11 @@ interface TextProps {
   readonly autocomplete: "off";
 }
 
+/** Returns a parameter of the path. */
+export function paramOf(c: AppContext, name: string): string {
+  return c.req.param(name) ?? "";
+}
+
 /** Mounts a page. */
 export function mountPage<Actor>(
   { get, frameOf, place }: Pages<Actor>,

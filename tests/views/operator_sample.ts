@@ -2,14 +2,12 @@
 import type { Page, PortalFrame } from "../../views/layout.tsx";
 import { overviewPage, type OverviewProps } from "../../views/operator/overview.tsx";
 import { secondFactorPage } from "../../views/operator/second_factor.tsx";
-import { systemPage } from "../../views/operator/system.tsx";
 
 /** @returns Every page by name, with `text` wherever user text can appear. */
 export function operatorPages(text: string, portal: PortalFrame): Readonly<Record<string, Page>> {
   const frame = { ...portal, isConsole: true };
   return {
     "console, overview": overviewPage({ frame, ...overviewProps(text) }),
-    "console, system": systemPage({ frame, facts: [{ label: text, value: text }], health: [] }),
     "console, second factor": secondFactorPage({ frame: portal }),
   };
 }

@@ -14,7 +14,7 @@ import { operatorOverviewRoutes } from "./overview.ts";
 import { planPages } from "../../nouns/plans.tsx";
 import { productPages } from "../../nouns/products.tsx";
 import { statementPages } from "../../nouns/statements.tsx";
-import { operatorSystemPages } from "./system.ts";
+import { operatorSystemPages } from "./system.tsx";
 import { operatorTokenPages } from "../../nouns/operator_tokens.tsx";
 import { operatorUsagePages } from "./usage.ts";
 import { userPages } from "../../nouns/users.tsx";
