@@ -1,5 +1,5 @@
 // The SQL of the list of keys: it reads many keys of an organization, but never more than a limit.
-import type { SessionActor } from "../domain/actor.ts";
+import type { Actor } from "../domain/actor.ts";
 import type { ListedKey } from "../domain/key_list.ts";
 import {
   type ApiKeyRow,
@@ -74,7 +74,7 @@ export function findApiKeysById(
  * @returns The statement that writes their audit entries, and after it the one that revokes them and returns their ids.
  */
 export function revokeUnusedApiKeys(
-  actor: SessionActor,
+  actor: Actor,
   scope: ApiKeyScope,
   { ids, since, now }: { ids: readonly string[]; since: number; now: number },
 ): Statement[] {

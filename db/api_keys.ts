@@ -187,14 +187,13 @@ export function findGenerations(
     ORDER BY (${activeApiKey(now)}) DESC, k.number DESC LIMIT ${limit}`);
 }
 
-/** @returns The id of the organization of a key, or undefined if there is no such key, or the organization was deleted. */
+/** Finds the organization of a key, which may be deleted. */
 export async function findOrganizationOfApiKey(
   database: DatabaseReader,
   id: string,
 ): Promise<string | undefined> {
   const row = await database.readFirst<{ organizationId: string }>(sql`
-    SELECT o.id AS organizationId FROM api_keys k JOIN organizations o ON o.id = k.organization_id
-    WHERE k.id = ${id} AND o.deleted_at IS NULL`);
+    SELECT k.organization_id AS organizationId FROM api_keys k WHERE k.id = ${id}`);
   return row?.organizationId;
 }
 

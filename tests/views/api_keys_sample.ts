@@ -70,7 +70,6 @@ function apiKeyPageProps(
   return {
     frame,
     apiKey: { ...apiKey, budget: limits.slice(1, 3).map((limit) => ({ ...limit, id: limit.limitId })) },
-    isCreatedByYou: false,
     generations: [apiKey, { ...apiKey, id: "key_0", expiresAt: "2026-11-22T14:05:11.000Z" }],
     report: {
       metrics: [
@@ -108,7 +107,6 @@ function apiKeyPageProps(
       userAgent: text,
       requestId: text,
     }],
-    canSetBudget: true,
     flash: text,
   };
 }

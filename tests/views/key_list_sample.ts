@@ -14,7 +14,7 @@ export function keyListPages(
     "API keys, none": apiKeysPage({ ...keys, lines: [], isEmpty: true, flash: null }),
     "API keys of a member": apiKeysPage({
       ...keys,
-      seesAll: false,
+      frame: asMember(frame),
       list: keys.list && { ...keys.list, search: "" },
     }),
     "API keys, none found": apiKeysPage({ ...keys, lines: [] }),
@@ -35,8 +35,15 @@ export function keyListPages(
   };
 }
 
+/** @returns The frame for a member who sees only their own keys. */
+export function asMember(frame: PortalFrame): PortalFrame {
+  const { session } = frame;
+  const organization = session.organization && { ...session.organization, role: "MEMBER" as const };
+  return { ...frame, session: { ...session, organization } };
+}
+
 /** @returns A page of the list with everything, whose names and search are `text`. */
-export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list" | "isEmpty" | "seesAll"> {
+export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list" | "isEmpty"> {
   const key = {
     name: text,
     keyPrefix: "service_live_7Kq2mXfB…",
@@ -49,7 +56,6 @@ export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list" |
     expiresAt: null,
     revokedAt: null,
     status: "active",
-    createdByYou: false,
     usage: {
       metric: { slug: "requests", name: text, unit: null },
       micros: 3_000_000n,
@@ -63,7 +69,7 @@ export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list" |
   return {
     lines: [
       { ...key, id: "key_1", oldKeyEndsAt: "2026-11-22T14:05:11.000Z" },
-      { ...key, id: `key_2/${text}`, ...expiring, createdByYou: true, usage: null },
+      { ...key, id: `key_2/${text}`, ...expiring, usage: null },
       { ...key, id: "key_3", createdBy: null, lastUsedAt: null, usage: "unavailable" },
     ],
     list: {
@@ -78,6 +84,5 @@ export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list" |
       limit: { active: 121, max: 121 },
     },
     isEmpty: false,
-    seesAll: true,
   };
 }

@@ -13,13 +13,12 @@ import { exactTime } from "../text/time.ts";
 import { revokeWarning, type UsageToday } from "./use_text.ts";
 import { type PermissionChoice, PermissionFields } from "./permission_fields.tsx";
 
-/** The key that a page is about. */
 interface ApiKeyPageProps {
   readonly frame: PortalFrame;
   readonly apiKey: ApiKey;
 }
 
-/** A page with a field. `value`: as typed or chosen. */
+/** A form with one field, whose `value` is as typed or chosen. */
 type ApiKeyFormProps = ApiKeyPageProps & Pick<FormErrors, "fields"> & { readonly value: string };
 
 const graceChoices: readonly Choice[] = [
@@ -34,7 +33,6 @@ const graceChoices: readonly Choice[] = [
   },
 ];
 
-/** @returns The page that changes a key's name, permissions and expiry. */
 export function editApiKeyPage(
   { name, permissions, expiry, fields, message, ...props }: ApiKeyPageProps & FormErrors & {
     readonly name: string;
@@ -42,7 +40,7 @@ export function editApiKeyPage(
     readonly expiry: ExpiryValue;
   },
 ): Page {
-  const { frame: { now }, apiKey: { status, expiresAt } } = props;
+  const { frame: { now, viewed }, apiKey: { status, expiresAt } } = props;
   return (
     <ConfirmPage
       {...pageProps("edit", props)}
@@ -72,13 +70,12 @@ export function editApiKeyPage(
       <PermissionFields
         chosen={permissions}
         error={fields["permissions"]}
-        canKeepVoid={props.apiKey.permissions.includes(operatorsKeyPermission)}
+        hasVoid={viewed !== null || props.apiKey.permissions.includes(operatorsKeyPermission)}
       />
     </ConfirmPage>
   );
 }
 
-/** @returns The page that replaces a key and asks when the old one should stop working. */
 export function rotateApiKeyPage(
   { value, fields, formToken, ...props }: ApiKeyFormProps & { readonly formToken: string },
 ): Page {
@@ -103,7 +100,6 @@ export function rotateApiKeyPage(
   );
 }
 
-/** @returns The page that asks whether to revoke a key. */
 export function revokeApiKeyPage({ today, ...props }: ApiKeyPageProps & { today: UsageToday | null }): Page {
   return (
     <ConfirmPage
@@ -128,7 +124,7 @@ function pageProps(action: ApiKeyAction, { frame, apiKey }: ApiKeyPageProps) {
       { label: "Created", value: <RelativeTime at={apiKey.createdAt} now={now} /> },
       { label: "Last used", value: <RelativeTime at={lastUsedAt} now={now} /> },
     ],
-    action: apiKeyHref(apiKey.id, action),
-    back: { href: apiKeyHref(apiKey.id), label: name },
+    action: apiKeyHref(frame.base, apiKey.id, action),
+    back: { href: apiKeyHref(frame.base, apiKey.id), label: name },
   } as const;
 }

@@ -12,6 +12,7 @@ import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Icon } from "../components/icon.tsx";
+import { managesAllKeys } from "../components/key_name.tsx";
 import { HintLine, ListCard, SearchBox, SortMenu, Tabs } from "../components/list_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -21,53 +22,52 @@ import { ApiKeyTable, type KeyLineRow } from "./api_key_table.tsx";
 import { NewApiKeyForm } from "./new_api_key.tsx";
 import type { NewKeyValues } from "./new_key_fields.tsx";
 
-const keysHref = "/portal/api-keys";
-
 /** The list around the lines of a page. */
 export interface KeyListProps {
   readonly state: KeyState;
   readonly search: string;
   readonly order: KeyOrder;
-  /** Whether the order was chosen. */
+  /** True if the order was chosen. */
   readonly isSorted: boolean;
   readonly counts: Readonly<Record<KeyState, number>> & { readonly isCut: boolean };
   /** Active keys that were not used for 90 days. */
   readonly unused: number;
   readonly page: number;
   readonly pages: number;
-  /** How many keys work and may work at the same time, for those who see all keys. */
+  /** The number of active keys, and its maximum, for those who see all keys. */
   readonly limit: { readonly active: number; readonly max: number } | null;
 }
 
-/** What the page shows. */
 export interface ApiKeysPageProps {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLineRow[];
   /** Null when it is not available, and the lines are those of the newest keys. */
   readonly list: KeyListProps | null;
-  /** Whether there are no keys at all. */
+  /** True if there are no keys at all. */
   readonly isEmpty: boolean;
-  /** Whether the person sees the keys of others. */
-  readonly seesAll: boolean;
-  /** Of the form that creates a key. */
+  /** For the form that creates the first key. */
   readonly newKey: NewKeyValues;
-  /** What was just done. */
+  /** A text about what was just done. */
   readonly flash: string | null;
 }
 
-/** @returns The page of the organization's keys. */
 export function apiKeysPage(props: ApiKeysPageProps): Page {
-  const { frame, list, lines, isEmpty, seesAll } = props;
+  const { frame, list, lines, isEmpty } = props;
   return (
     <PortalPage title="API keys" frame={frame} place="api-keys">
       <PageHead
         title="API keys"
         text={`${
-          seesAll ? "" : "Your keys. Admins can see everyone’s. "
+          managesAllKeys(frame) ? "" : "Your keys. Admins can see everyone’s. "
         }Use API keys to record and read usage. Each key is shown only once; revoked keys stop working immediately.`}
         keepsActions
       >
-        {!isEmpty && <CreateButton />}
+        {!isEmpty && (
+          <ButtonLink tone="primary" href={`${frame.base}/api-keys/new`}>
+            <Icon name="plus" />
+            Create key
+          </ButtonLink>
+        )}
       </PageHead>
       <Notice tone="done" text={props.flash} />
       {isEmpty
@@ -76,13 +76,7 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
         ? (
           <ListCard label="Keys" footer={<ListFooter text={countOf(lines.length, "newest key")} />}>
             <p class="hint-line">Search, counts and usage are not available right now.</p>
-            <ApiKeyTable
-              lines={lines}
-              now={frame.now}
-              areInactive={false}
-              sorting={undefined}
-              canSetBudget={seesAll}
-            />
+            <ApiKeyTable frame={frame} lines={lines} areInactive={false} />
           </ListCard>
         )
         : <KeyListCard {...props} list={list} />}
@@ -90,18 +84,11 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
   );
 }
 
-function CreateButton() {
-  return (
-    <ButtonLink tone="primary" href={`${keysHref}/new`}>
-      <Icon name="plus" />
-      Create key
-    </ButtonLink>
-  );
-}
-
-function KeyListCard({ frame, list, lines, seesAll }: ApiKeysPageProps & { list: KeyListProps }) {
+function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListProps }) {
   const { state, search, order } = list;
-  const hrefOf = (order: KeyOrder) => hrefTo(list, { order });
+  const keysHref = `${frame.base}/api-keys`;
+  const hrefTo = (choices: KeyListChoices) => keysHref + queryOf(list, choices);
+  const hrefOf = (order: KeyOrder) => hrefTo({ order });
   return (
     <ListCard
       label="Keys"
@@ -109,7 +96,7 @@ function KeyListCard({ frame, list, lines, seesAll }: ApiKeysPageProps & { list:
         <Tabs
           label="State"
           tabs={keyStates.map((tab) => ({
-            href: hrefTo({ ...list, isSorted: false }, { state: tab }),
+            href: keysHref + queryOf({ ...list, isSorted: false }, { state: tab }),
             label: stateWords[tab],
             count: list.counts[tab],
             isAtLeast: tab === "inactive" && list.counts.isCut,
@@ -134,16 +121,20 @@ function KeyListCard({ frame, list, lines, seesAll }: ApiKeysPageProps & { list:
           />
         </>
       }
-      footer={<ListFooter text={lines.length === 0 ? "" : countText(list)} pages={<Pages list={list} />} />}
+      footer={
+        <ListFooter
+          text={lines.length === 0 ? "" : countText(list)}
+          pages={<Pages list={list} hrefTo={hrefTo} />}
+        />
+      }
     >
-      <Hints list={list} />
+      <Hints list={list} keysHref={keysHref} hrefTo={hrefTo} />
       {lines.length === 0 ? <NoLines list={list} /> : (
         <ApiKeyTable
+          frame={frame}
           lines={lines}
-          now={frame.now}
           areInactive={state === "inactive"}
           sorting={{ order, hrefOf }}
-          canSetBudget={seesAll}
         />
       )}
     </ListCard>
@@ -166,10 +157,23 @@ function orderWords(state: KeyState): Record<KeyOrder, string> {
   };
 }
 
-/** @returns The address of the list with other choices; the first page unless one is given. */
-function hrefTo(
+interface KeyListChoices {
+  readonly state?: KeyState;
+  readonly order?: KeyOrder;
+  readonly search?: string;
+  readonly page?: number;
+}
+
+interface LinkedListProps {
+  readonly list: KeyListProps;
+  /** Returns the address of the list with other choices. */
+  readonly hrefTo: (other: KeyListChoices) => string;
+}
+
+/** Returns the query of the list with other choices, of its first page unless one is given. */
+function queryOf(
   { state, search, order, isSorted }: Pick<KeyListProps, "state" | "search" | "order" | "isSorted">,
-  other: { state?: KeyState; order?: KeyOrder; search?: string; page?: number },
+  other: KeyListChoices,
 ): string {
   const query = new URLSearchParams();
   const status = other.state ?? state;
@@ -177,10 +181,10 @@ function hrefTo(
   if (other.search ?? search) query.set("search", other.search ?? search);
   if (other.order !== undefined || isSorted) query.set("sort", other.order ?? order);
   if (other.page !== undefined && other.page > 1) query.set("page", String(other.page));
-  return query.size === 0 ? keysHref : `${keysHref}?${query}`;
+  return query.size === 0 ? "" : `?${query}`;
 }
 
-function Hints({ list }: { list: KeyListProps }) {
+function Hints({ list, keysHref, hrefTo }: LinkedListProps & { keysHref: string }) {
   const { state, search, unused, limit } = list;
   if (search !== "") {
     return (
@@ -191,7 +195,7 @@ function Hints({ list }: { list: KeyListProps }) {
             “<bdi>{search}</bdi>”
           </>
         }
-        href={hrefTo(list, { search: "" })}
+        href={hrefTo({ search: "" })}
         action="Clear search"
       />
     );
@@ -249,13 +253,12 @@ function countText({ state, counts, page, pages, limit, search }: KeyListProps):
   return `${shown} ${words}${max}`;
 }
 
-function Pages({ list }: { list: KeyListProps }) {
-  const { page, pages } = list;
+function Pages({ list: { page, pages }, hrefTo }: LinkedListProps) {
   return (
     <PageLinks
       links={[
-        { href: page > 1 ? hrefTo(list, { page: page - 1 }) : null, label: "Previous" },
-        { href: page < pages ? hrefTo(list, { page: page + 1 }) : null, label: "Next" },
+        { href: page > 1 ? hrefTo({ page: page - 1 }) : null, label: "Previous" },
+        { href: page < pages ? hrefTo({ page: page + 1 }) : null, label: "Next" },
       ]}
     />
   );

@@ -9,25 +9,24 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 
-/** What the page shows. */
 export interface BudgetPageProps
   extends FormErrors, Pick<LimitFieldsProps, "limits" | "productSlugs" | "metrics"> {
   readonly frame: PortalFrame;
   readonly apiKey: Pick<ApiKey, "id" | "name">;
 }
 
-/** @returns The page with the budget's limits as rows. */
 export function budgetPage(props: BudgetPageProps): Page {
   const { frame, apiKey: { id, name }, message, fields } = props;
+  const href = apiKeyHref(frame.base, id);
   return (
     <PortalPage title="Budget" frame={frame} place="api-keys">
       <PageHead
-        back={{ href: apiKeyHref(id), label: name }}
+        back={{ href, label: name }}
         title="Budget of “{name}”"
         name={name}
         text="Limits what this key can use, in addition to your organization's limits. After a rotation, the old and the new key share the budget."
       />
-      <Form class="card" action={apiKeyHref(id, "budget")} hidden={aboutOrganization(frame)}>
+      <Form class="card" action={`${href}/budget`} hidden={aboutOrganization(frame)}>
         <div class="body">
           <Notice tone="refused" text={message ?? fields["limits"]} />
           <p class="muted small">
@@ -38,7 +37,7 @@ export function budgetPage(props: BudgetPageProps): Page {
         </div>
         <footer>
           <SubmitButton>Save budget</SubmitButton>
-          <ButtonLink href={apiKeyHref(id)}>Cancel</ButtonLink>
+          <ButtonLink href={href}>Cancel</ButtonLink>
         </footer>
       </Form>
     </PortalPage>

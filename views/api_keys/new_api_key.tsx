@@ -17,38 +17,37 @@ import { NewKeyFields, type NewKeyValues } from "./new_key_fields.tsx";
 import { PermissionList } from "./permission_fields.tsx";
 
 const place = "api-keys";
-const keysHref = "/portal/api-keys";
-const toList = { href: keysHref, label: "API keys" };
-const newKeyHref = `${keysHref}/new`;
 
-/** The form in a card of its own. */
 export interface NewApiKeyFormProps extends FormErrors {
   readonly frame: PortalFrame;
   readonly values: NewKeyValues;
 }
 
-/** @returns The page that creates a key. */
 export function newApiKeyPage(props: NewApiKeyFormProps): Page {
+  const text = props.frame.viewed === null
+    ? "Your programs use the key to record and read usage."
+    : "Members see it in their list, created by the operator.";
   return (
     <PortalPage title="Create key" frame={props.frame} place={place}>
       <div class="ask">
-        <PageHead
-          back={toList}
-          title="Create key"
-          text="Your programs use the key to record and read usage."
-        />
+        <PageHead back={listOf(props.frame)} title="Create key" text={text} />
         <NewApiKeyForm {...props} canCancel />
       </div>
     </PortalPage>
   );
 }
 
-/** The form that creates a key, for pages that have nothing to cancel. */
+function listOf({ base }: PortalFrame) {
+  return { href: `${base}/api-keys`, label: "API keys" };
+}
+
+/** The form that creates a key. Without `canCancel`, it is the first key's on the page of a list without keys. */
 export function NewApiKeyForm(
   { frame, values, fields, message, canCancel = false }: NewApiKeyFormProps & { canCancel?: boolean },
 ) {
+  const list = listOf(frame).href;
   return (
-    <Form class="card" action={newKeyHref} hidden={aboutOrganization(frame)}>
+    <Form class="card" action={`${list}/new`} hidden={aboutOrganization(frame)}>
       {!canCancel && (
         <header>
           <h2>Create your first key</h2>
@@ -56,43 +55,48 @@ export function NewApiKeyForm(
       )}
       <div class="body">
         <Notice tone="refused" text={message} />
-        <NewKeyFields values={values} fields={fields} now={frame.now} autofocus={canCancel} />
+        <NewKeyFields
+          values={values}
+          fields={fields}
+          now={frame.now}
+          canGrantVoid={frame.viewed !== null}
+          autofocus={canCancel}
+        />
       </div>
       <footer>
         <SubmitButton>Create key</SubmitButton>
-        {canCancel && <ButtonLink href={keysHref}>Cancel</ButtonLink>}
+        {canCancel && <ButtonLink href={list}>Cancel</ButtonLink>}
       </footer>
     </Form>
   );
 }
 
-/** A key that was just created. */
 export interface CreatedKeyProps {
   readonly frame: PortalFrame;
   readonly apiKey: ApiKey;
   readonly fullKey: string;
   /** After a rotation: when the old key expires (ISO 8601), null if it is revoked. */
   readonly replaced: { readonly endsAt: string | null } | null;
-  /** The full address of `POST /api/v1/usage`. */
+  /** The URL of `POST /api/v1/usage`. */
   readonly usageUrl: string;
-  /** What the test request records. */
+  /** For the test request. */
   readonly usage: ExampleUsage;
   readonly firstRequest: FirstRequest;
 }
 
-/** @returns The page with the full key, which is shown only once. */
+/** The page with the full key, which is shown only once. */
 export function createdKeyPage(props: CreatedKeyProps): Page {
   const { frame, apiKey, fullKey, replaced, usage } = props;
   return (
     <PortalPage title={apiKey.name} frame={frame} place={place}>
       <PageHead
-        back={toList}
+        back={listOf(frame)}
         title="{name}"
         name={apiKey.name}
         text="Copy the key, send one request, and you are done."
       >
         <div class="acts">
-          <ButtonLink href={apiKeyHref(apiKey.id)}>Done</ButtonLink>
+          <ButtonLink href={apiKeyHref(frame.base, apiKey.id)}>Done</ButtonLink>
         </div>
       </PageHead>
       <div class="columns aside">
@@ -114,7 +118,7 @@ export function createdKeyPage(props: CreatedKeyProps): Page {
               <code>{usage.productSlug}</code>. It counts like any other.
             </p>
           </Card>
-          <FirstRequestCard apiKeyId={apiKey.id} request={props.firstRequest} />
+          <FirstRequestCard base={frame.base} apiKeyId={apiKey.id} request={props.firstRequest} />
         </div>
         <div class="stacked">
           <Card title="Details">
@@ -170,13 +174,13 @@ function OldKeyText({ replaced, now }: { replaced: CreatedKeyProps["replaced"]; 
   );
 }
 
-/** @returns The page after a form was sent again, with the key that it has created. */
+/** The page after a form was sent again, with the key that it has created. */
 export function formSentPage({ frame, apiKey }: { frame: PortalFrame; apiKey: ApiKey }): Page {
   return (
     <PortalPage title="Key already created" frame={frame} place={place}>
       <div class="ask">
         <PageHead
-          back={toList}
+          back={listOf(frame)}
           title="This key was already created"
           text="The form was sent twice but created only one key. A key is shown only once; if you haven't copied it, rotate it."
         />
@@ -185,9 +189,9 @@ export function formSentPage({ frame, apiKey }: { frame: PortalFrame; apiKey: Ap
             <KeyDetails apiKey={apiKey} now={frame.now} />
           </div>
           <footer>
-            <ButtonLink tone="primary" href={apiKeyHref(apiKey.id)}>View key</ButtonLink>
+            <ButtonLink tone="primary" href={apiKeyHref(frame.base, apiKey.id)}>View key</ButtonLink>
             {apiKey.status === "active" && (
-              <ButtonLink href={apiKeyHref(apiKey.id, "rotate")}>Rotate</ButtonLink>
+              <ButtonLink href={apiKeyHref(frame.base, apiKey.id, "rotate")}>Rotate</ButtonLink>
             )}
           </footer>
         </div>

@@ -14,13 +14,13 @@ export interface NewKeyValues {
   readonly formToken: string;
 }
 
-/** The fields. `canGrantVoid`: whether to offer the permission that only operators grant. */
+/** The fields. `canGrantVoid`: with the permission that only operators grant. */
 export function NewKeyFields(
-  { values, fields, now, canGrantVoid = false, autofocus = false }: Pick<FormErrors, "fields"> & {
+  { values, fields, now, canGrantVoid, autofocus }: Pick<FormErrors, "fields"> & {
     values: NewKeyValues;
     now: number;
-    canGrantVoid?: boolean;
-    autofocus?: boolean;
+    canGrantVoid: boolean;
+    autofocus: boolean;
   },
 ) {
   return (
@@ -41,7 +41,7 @@ export function NewKeyFields(
       <PermissionFields
         chosen={values.permissions}
         error={fields["permissions"]}
-        canKeepVoid={canGrantVoid}
+        hasVoid={canGrantVoid}
       />
     </>
   );

@@ -3,7 +3,7 @@ import type { ApiKey } from "../../domain/api_key.ts";
 import { type Measure, measureNoun, quantityWords } from "../text/quantity.ts";
 import { fullDate, relativeTime } from "../text/time.ts";
 
-/** What a key has used today of its main metric. */
+/** The usage of a key today, of its main metric. */
 export interface UsageToday {
   readonly metric: Measure;
   /** An exact decimal text. */
@@ -12,8 +12,8 @@ export interface UsageToday {
 
 const recentMs = 6 * 24 * 3_600_000;
 
-/** @param now Milliseconds since 1970. @returns When a key was used: `Used 2 minutes ago`, `Used on Nov 2, 2026`, `Never used`. */
-export function usedText({ lastUsedAt }: Pick<ApiKey, "lastUsedAt">, now: number): string {
+/** Says when a key was used: `Used 2 minutes ago`, `Used on Nov 2, 2026`, `Never used`. */
+function usedText({ lastUsedAt }: Pick<ApiKey, "lastUsedAt">, now: number): string {
   if (lastUsedAt === null) return "Never used";
   const at = Date.parse(lastUsedAt);
   if (now - at >= recentMs) return `Used on ${fullDate(at)}`;
@@ -21,7 +21,7 @@ export function usedText({ lastUsedAt }: Pick<ApiKey, "lastUsedAt">, now: number
   return `Used ${when.charAt(0).toLowerCase()}${when.slice(1)}`;
 }
 
-/** @returns What revoking a key breaks. `today`: null if it is not available. */
+/** Says what revoking a key breaks. `today`: null if it is not available. */
 export function revokeWarning(
   apiKey: Pick<ApiKey, "lastUsedAt">,
   { now, today }: { now: number; today: UsageToday | null },

@@ -2,7 +2,6 @@
 import type { App } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
 import { operatorOrganizationForms } from "./organization_forms.ts";
-import { operatorOrganizationKeyPages } from "./organization_keys.ts";
 import { operatorOrganizationLimitForms } from "./organization_limits.ts";
 import { operatorOrganizationMemberPages } from "./organization_members.ts";
 import { operatorOrganizationPage } from "./organization.ts";
@@ -25,7 +24,6 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationListPages(app, parts);
   operatorOrganizationPage(app, parts);
   operatorOrganizationForms(app, parts);
-  operatorOrganizationKeyPages(app, parts);
   operatorOrganizationLimitForms(app, parts);
   operatorOrganizationMemberPages(app, parts);
   operatorOrganizationRecordPages(app, parts);

@@ -2,6 +2,7 @@
 import { forbiddenError, validationError } from "../../../domain/errors.ts";
 import { pageItemsMax } from "../../../domain/limits.ts";
 import { hasPermission, type Permission } from "../../../domain/permissions.ts";
+import { activeAccess } from "../../../services/access.ts";
 import { countActiveApiKeys } from "../../../services/api_keys.ts";
 import { countMembers, getMember, listMembers } from "../../../services/organization/members.ts";
 import {
@@ -174,7 +175,7 @@ function deleteRoutes(app: App, parts: PortalParts): void {
       if (reauthentication !== null) return reauthentication;
       const [organization, activeApiKeys] = await Promise.all([
         getOrganization(services, session, session.organization.organizationId),
-        countActiveApiKeys(services, session),
+        countActiveApiKeys(services, activeAccess(session)),
       ]);
       const frame = portalFrame(parts, session);
       const typed = { activeApiKeys, value: input?.["name"] ?? "" };

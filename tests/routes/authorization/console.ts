@@ -3,6 +3,7 @@ import { newOperatorToken } from "../../support/operators/operators.ts";
 import { newId } from "../../../domain/id.ts";
 import type { World } from "../../support/people/world.ts";
 import { type Attempt, type Entry, onlyOperators, recordOf } from "./entry.ts";
+import { budgetForm, withUnusedKey } from "./portal_meter.ts";
 import {
   ofOrganization,
   onUser,
@@ -36,6 +37,10 @@ const form = (
     }),
     writes: [],
   },
+});
+
+const withCustomerKey = async ({ organizationId, newApiKey }: World) => ({
+  params: { id: organizationId, keyId: (await newApiKey()).id },
 });
 
 const planFields = {
@@ -81,10 +86,23 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     attempt: ofOrganization(),
     fields: { "name": "Key", "usage:write": "on" },
   }),
-  ...form("/operator/organizations/:id/api-keys/:keyId/revoke", {
-    attempt: async ({ organizationId, newApiKey }) => ({
-      params: { id: organizationId, keyId: (await newApiKey()).id },
-    }),
+  ...form("/operator/organizations/:id/api-keys/revoke-unused", {
+    attempt: async (world) => ({ ...await withUnusedKey(world), ...ofOrganization()(world) }),
+  }),
+  "GET /operator/organizations/:id/api-keys/:keyId": page(withCustomerKey),
+  "GET /operator/organizations/:id/api-keys/:keyId/first-request": page(withCustomerKey),
+  ...form("/operator/organizations/:id/api-keys/:keyId/budget", {
+    attempt: withCustomerKey,
+    fields: budgetForm,
+  }),
+  ...form("/operator/organizations/:id/api-keys/:keyId/edit", {
+    attempt: withCustomerKey,
+    fields: { name: "Renamed" },
+  }),
+  ...form("/operator/organizations/:id/api-keys/:keyId/revoke", { attempt: withCustomerKey }),
+  ...form("/operator/organizations/:id/api-keys/:keyId/rotate", {
+    attempt: withCustomerKey,
+    fields: { expireOld: "now" },
   }),
   "GET /operator/organizations/:id/records": page(ofOrganization()),
   ...form("/operator/organizations/:id/records/:recordId/void", {

@@ -158,24 +158,3 @@ testApp("invites people, revokes invitations, and keeps notes", async (test) => 
   assert.match((await send(remove, {})).location ?? "", /done=note-deleted/);
   assert.doesNotMatch((await openPage(test, path, { person: mara })).html, /Note 6/);
 });
-
-testApp("creates a key that may void, shows it once, and revokes it", async (test) => {
-  const mara = await newOperator(test);
-  const ada = await test.signUp();
-  const path = `/operator/organizations/${ada.organizationId}/api-keys`;
-  const form = { "name": "Corrections", "expires": "never", "permissions": "", "usage:void": "on" };
-  const created = await openPage(test, `${path}/new`, { person: mara, form });
-  assert.equal(created.status, 201);
-  assert.match(created.html, /service_live_[0-9A-Za-z]{38}/);
-  const { html } = await openPage(test, path, { person: mara });
-  assert.doesNotMatch(html, /service_live_[0-9A-Za-z]{38}/);
-  assert.match(html, /usage:void/);
-  const [revoke = ""] = /\/key_\w+\/revoke/.exec(html) ?? [];
-  assert.match((await openPage(test, `${path}${revoke}`, { person: mara })).html, /Revoke “/);
-  const revoked = await openPage(test, `${path}${revoke}`, { person: mara, form: {} });
-  assert.match(revoked.location ?? "", /done=revoked/);
-  assert.equal(
-    (await openPage(test, `${path}/new`, { person: mara, form: { ...form, name: "" } })).status,
-    422,
-  );
-});
