@@ -65,7 +65,8 @@ export async function listUnusedKeys(
 /**
  * Revokes keys that were not used for 90 days, effective immediately. Those that were used or replaced in the meantime stay.
  *
- * @returns The ids of the revoked keys. @throws {AppError} `forbidden`, `validation_failed` for too many keys.
+ * @returns The ids of the revoked keys.
+ * @throws {AppError} `forbidden`, `validation_failed` for too many keys.
  */
 export async function revokeUnusedKeys(
   context: SessionContext,

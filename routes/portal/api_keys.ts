@@ -39,7 +39,8 @@ export function apiKeyListPages(app: App, parts: PortalParts): void {
     const view = apiKeysPage({
       frame,
       lines: list === null ? withoutUsage(lines) : await withUsage(parts, access, { lines, timezone }),
-      list: list && { ...list, state: query.state, isSorted: query.order !== undefined },
+      list: list &&
+        { ...list, href: frame.base + path, state: query.state, isSorted: query.order !== undefined },
       isEmpty: list?.isEmpty ?? lines.length === 0,
       newKey: newKeyValues(),
       flash: await flash(parts, c, access),

@@ -9,7 +9,7 @@ import {
 } from "../../domain/key_permissions.ts";
 import { expiryValue } from "../../views/components/expiry_field.tsx";
 import type { PermissionChoice } from "../../views/api_keys/permission_fields.tsx";
-import type { NewKeyValues } from "../../views/api_keys/new_key_fields.tsx";
+import type { NewKeyValues } from "../../views/api_keys/new_api_key.tsx";
 import type { AppContext } from "../env.ts";
 import { createApiKeySchema } from "../schemas/api_keys.ts";
 import { check } from "../schemas/check.ts";

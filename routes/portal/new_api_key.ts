@@ -14,7 +14,7 @@ import type { KeyReportQuery } from "../../services/reports/jobs/key_report.ts";
 import { readExampleUsage } from "../../services/reports/jobs/catalogue.ts";
 import { readLastRequest, wasAccepted } from "../../services/meter/last_requests.ts";
 import { readKeyReport } from "../../services/meter/usage.ts";
-import { rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
+import { rotateApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { type FirstRequest, firstRequestPage } from "../../views/api_keys/first_request.tsx";
 import {
@@ -34,7 +34,7 @@ import { organizationForms, organizationPages } from "./viewer.ts";
 const path = "/api-keys";
 const hourMs = 3_600_000;
 
-/** How long the old key works after a rotation, in milliseconds. Null: it stops immediately. */
+/** The time that the old key works after a rotation, in milliseconds. Null: it stops immediately. */
 const graces: ReadonlyMap<string, number | null> = new Map([
   ["1h", hourMs],
   ["24h", rotatedKeyKeptMs],
@@ -42,7 +42,7 @@ const graces: ReadonlyMap<string, number | null> = new Map([
   ["now", null],
 ]);
 const defaultGrace = "24h";
-/** How long a page looks for the first request with a new key. */
+/** The time that a page looks for the first request with a new key. */
 const firstRequestWaitMs = 15 * 60_000;
 
 /** Mounts the forms that create and rotate keys, and the page that waits for the first request. */

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { apiKeyPage, type ApiKeyPageProps } from "../../views/api_keys/api_key_page.tsx";
-import { budgetPage } from "../../views/api_keys/budget.tsx";
 import type { ApiKeysPageProps } from "../../views/api_keys/api_keys.tsx";
 import { firstRequestPage } from "../../views/api_keys/first_request.tsx";
 import {
@@ -10,10 +9,15 @@ import {
   type CreatedKeyProps,
   formSentPage,
   newApiKeyPage,
+  type NewKeyValues,
 } from "../../views/api_keys/new_api_key.tsx";
 import type { KeyLineRow } from "../../views/api_keys/api_key_table.tsx";
-import type { NewKeyValues } from "../../views/api_keys/new_key_fields.tsx";
-import { editApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
+import {
+  budgetPage,
+  editApiKeyPage,
+  revokeApiKeyPage,
+  rotateApiKeyPage,
+} from "../../views/api_keys/api_key_forms.tsx";
 import { catalogueOf } from "../../domain/meter/catalogue.ts";
 import type { Page, PortalFrame } from "../../views/layout.tsx";
 import { keyList, keyListPages } from "./key_list_sample.ts";

@@ -73,6 +73,7 @@ export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list" |
       { ...key, id: "key_3", createdBy: null, lastUsedAt: null, usage: "unavailable" },
     ],
     list: {
+      href: "/portal/api-keys",
       state: "active",
       search: text,
       order: "usage",

@@ -16,11 +16,11 @@ import { DayTime, MomentTime } from "../components/relative_time.tsx";
 import { RowMenu } from "../components/row_menu.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { listHref } from "../operator/list_filters.tsx";
+import { revokeWarning } from "./api_key_forms.tsx";
 import { ApiKeyStatus } from "./api_key_table.tsx";
 import { type FirstRequest, FirstRequestCard, statusText } from "./first_request.tsx";
 import { KeyFacts, KeyUsage } from "./key_usage.tsx";
 import { PermissionList } from "./permission_fields.tsx";
-import { revokeWarning } from "./use_text.ts";
 
 export interface ApiKeyPageProps {
   readonly frame: PortalFrame;

@@ -18,12 +18,14 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { listHref } from "../operator/list_filters.tsx";
 import { ApiKeyTable, type KeyLineRow } from "./api_key_table.tsx";
-import { NewApiKeyForm } from "./new_api_key.tsx";
-import type { NewKeyValues } from "./new_key_fields.tsx";
+import { NewApiKeyForm, type NewKeyValues } from "./new_api_key.tsx";
 
 /** The list around the lines of a page. */
 export interface KeyListProps {
+  /** The address of the list. */
+  readonly href: string;
   readonly state: KeyState;
   readonly search: string;
   readonly order: KeyOrder;
@@ -86,9 +88,7 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
 
 function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListProps }) {
   const { state, search, order } = list;
-  const keysHref = `${frame.base}/api-keys`;
-  const hrefTo = (choices: KeyListChoices) => keysHref + queryOf(list, choices);
-  const hrefOf = (order: KeyOrder) => hrefTo({ order });
+  const hrefOf = (order: KeyOrder) => hrefTo(list, { order });
   return (
     <ListCard
       label="Keys"
@@ -96,7 +96,7 @@ function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListP
         <Tabs
           label="State"
           tabs={keyStates.map((tab) => ({
-            href: keysHref + queryOf({ ...list, isSorted: false }, { state: tab }),
+            href: hrefTo({ ...list, isSorted: false }, { state: tab }),
             label: stateWords[tab],
             count: list.counts[tab],
             isAtLeast: tab === "inactive" && list.counts.isCut,
@@ -107,7 +107,7 @@ function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListP
       tools={
         <>
           <SearchBox
-            action={keysHref}
+            action={list.href}
             search={search}
             searches="name or prefix"
             hidden={{ ...state !== "active" && { status: state }, ...list.isSorted && { sort: order } }}
@@ -121,14 +121,9 @@ function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListP
           />
         </>
       }
-      footer={
-        <ListFooter
-          text={lines.length === 0 ? "" : countText(list)}
-          pages={<Pages list={list} hrefTo={hrefTo} />}
-        />
-      }
+      footer={<ListFooter text={lines.length === 0 ? "" : countText(list)} pages={<Pages list={list} />} />}
     >
-      <Hints list={list} keysHref={keysHref} hrefTo={hrefTo} />
+      <Hints list={list} />
       {lines.length === 0 ? <NoLines list={list} /> : (
         <ApiKeyTable
           frame={frame}
@@ -157,34 +152,24 @@ function orderWords(state: KeyState): Record<KeyOrder, string> {
   };
 }
 
-interface KeyListChoices {
-  readonly state?: KeyState;
-  readonly order?: KeyOrder;
-  readonly search?: string;
-  readonly page?: number;
-}
-
-interface LinkedListProps {
-  readonly list: KeyListProps;
-  /** Returns the address of the list with other choices. */
-  readonly hrefTo: (other: KeyListChoices) => string;
-}
-
-/** Returns the query of the list with other choices, of its first page unless one is given. */
-function queryOf(
-  { state, search, order, isSorted }: Pick<KeyListProps, "state" | "search" | "order" | "isSorted">,
-  other: KeyListChoices,
+/** Returns the address of the list with other choices, of its first page unless one is given. */
+function hrefTo(
+  { href, state, search, order, isSorted }: Pick<
+    KeyListProps,
+    "href" | "state" | "search" | "order" | "isSorted"
+  >,
+  other: { state?: KeyState; order?: KeyOrder; search?: string; page?: number },
 ): string {
-  const query = new URLSearchParams();
   const status = other.state ?? state;
-  if (status !== "active") query.set("status", status);
-  if (other.search ?? search) query.set("search", other.search ?? search);
-  if (other.order !== undefined || isSorted) query.set("sort", other.order ?? order);
-  if (other.page !== undefined && other.page > 1) query.set("page", String(other.page));
-  return query.size === 0 ? "" : `?${query}`;
+  return listHref(href, {
+    status: status === "active" ? null : status,
+    search: other.search ?? search,
+    sort: other.order ?? (isSorted ? order : null),
+    page: other.page === undefined || other.page === 1 ? null : String(other.page),
+  });
 }
 
-function Hints({ list, keysHref, hrefTo }: LinkedListProps & { keysHref: string }) {
+function Hints({ list }: { list: KeyListProps }) {
   const { state, search, unused, limit } = list;
   if (search !== "") {
     return (
@@ -195,7 +180,7 @@ function Hints({ list, keysHref, hrefTo }: LinkedListProps & { keysHref: string 
             “<bdi>{search}</bdi>”
           </>
         }
-        href={hrefTo({ search: "" })}
+        href={hrefTo(list, { search: "" })}
         action="Clear search"
       />
     );
@@ -213,7 +198,7 @@ function Hints({ list, keysHref, hrefTo }: LinkedListProps & { keysHref: string 
       {unused > 0 && (
         <HintLine
           text={`${countOf(unused, "key")} ${unused === 1 ? "has" : "have"} not been used for 90 days.`}
-          href={`${keysHref}/revoke-unused`}
+          href={`${list.href}/revoke-unused`}
           action="Review and revoke"
         />
       )}
@@ -253,12 +238,13 @@ function countText({ state, counts, page, pages, limit, search }: KeyListProps):
   return `${shown} ${words}${max}`;
 }
 
-function Pages({ list: { page, pages }, hrefTo }: LinkedListProps) {
+function Pages({ list }: { list: KeyListProps }) {
+  const { page, pages } = list;
   return (
     <PageLinks
       links={[
-        { href: page > 1 ? hrefTo({ page: page - 1 }) : null, label: "Previous" },
-        { href: page < pages ? hrefTo({ page: page + 1 }) : null, label: "Next" },
+        { href: page > 1 ? hrefTo(list, { page: page - 1 }) : null, label: "Previous" },
+        { href: page < pages ? hrefTo(list, { page: page + 1 }) : null, label: "Next" },
       ]}
     />
   );

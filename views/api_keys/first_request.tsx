@@ -24,7 +24,7 @@ interface FirstRequestProps {
   readonly base: string;
   readonly apiKeyId: string;
   readonly request: FirstRequest;
-  /** What was recorded, if it is known. */
+  /** The record of the request, if it is known. */
   readonly record?: LastRecord | null | undefined;
 }
 

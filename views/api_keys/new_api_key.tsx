@@ -1,10 +1,13 @@
 // The pages around a new API key: the form, the key with a first request, and what a form says that was sent before.
 import type { ApiKey } from "../../domain/api_key.ts";
 import type { ExampleUsage } from "../../domain/meter/catalogue.ts";
+import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { exampleCurl, NewSecret } from "../components/code.tsx";
 import { CodeExample } from "../components/code_example.tsx";
+import { ExpiryField, type ExpiryValue } from "../components/expiry_field.tsx";
+import { NameField } from "../components/field.tsx";
 import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
 import { apiKeyHref } from "../components/key_name.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -13,12 +16,20 @@ import { RelativeTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { ExpiryText } from "./api_key_table.tsx";
 import { type FirstRequest, FirstRequestCard } from "./first_request.tsx";
-import { NewKeyFields, type NewKeyValues } from "./new_key_fields.tsx";
-import { PermissionList } from "./permission_fields.tsx";
+import { type PermissionChoice, PermissionFields, PermissionList } from "./permission_fields.tsx";
 
 const place = "api-keys";
 
-export interface NewApiKeyFormProps extends FormErrors {
+/** The values of the form, as chosen and typed. */
+export interface NewKeyValues {
+  readonly name: string;
+  readonly expiry: ExpiryValue;
+  readonly permissions: PermissionChoice;
+  /** The one-time token: sending the form again creates no second key. */
+  readonly formToken: string;
+}
+
+interface NewApiKeyFormProps extends FormErrors {
   readonly frame: PortalFrame;
   readonly values: NewKeyValues;
 }
@@ -47,7 +58,11 @@ export function NewApiKeyForm(
 ) {
   const list = listOf(frame).href;
   return (
-    <Form class="card" action={`${list}/new`} hidden={aboutOrganization(frame)}>
+    <Form
+      class="card"
+      action={`${list}/new`}
+      hidden={{ ...aboutOrganization(frame), formToken: values.formToken }}
+    >
       {!canCancel && (
         <header>
           <h2>Create your first key</h2>
@@ -55,12 +70,22 @@ export function NewApiKeyForm(
       )}
       <div class="body">
         <Notice tone="refused" text={message} />
-        <NewKeyFields
-          values={values}
-          fields={fields}
-          now={frame.now}
-          canGrantVoid={frame.viewed !== null}
-          autofocus={canCancel}
+        <div class="row half">
+          <NameField
+            label="Name"
+            value={values.name}
+            placeholder="For example: Production"
+            error={fields["name"]}
+            autocomplete="off"
+            charactersMax={apiKeyNameCharactersMax}
+            autofocus={canCancel}
+          />
+          <ExpiryField value={values.expiry} fields={fields} now={frame.now} />
+        </div>
+        <PermissionFields
+          chosen={values.permissions}
+          error={fields["permissions"]}
+          hasVoid={frame.viewed !== null}
         />
       </div>
       <footer>

@@ -3,14 +3,13 @@ import { isoTime } from "../../domain/time.ts";
 import { type Choice, DateField, SelectField } from "./field.tsx";
 import type { FormErrors } from "./form.tsx";
 
-/** What the field has. */
 export interface ExpiryValue {
   readonly expires: string;
   /** A day such as `2026-11-01`, for the choice of a date. */
   readonly expiresOn: string;
 }
 
-/** @returns What the field has in a form as sent, or in a new one. */
+/** Returns the field's value in a form as sent, or in a new one. */
 export function expiryValue(
   { expires = "never", expiresOn = "" }: Readonly<Record<string, string>> = {},
 ): ExpiryValue {

@@ -14,14 +14,13 @@ export interface LimitInput {
   readonly mode: string;
 }
 
-/** What the rows show. */
 export interface LimitFieldsProps {
   readonly limits: readonly LimitInput[];
   readonly fields: FormErrors["fields"];
-  /** What the names of errors begin with. */
+  /** The beginning of the names of errors. */
   readonly path?: string;
   readonly limitsMax: number;
-  /** Whether limits of a plan can be lifted. */
+  /** True if limits of a plan can be lifted. */
   readonly canLift?: boolean;
   /** Names to choose from. */
   readonly productSlugs: readonly string[];
