@@ -26,8 +26,6 @@ export type KeyOrder = (typeof keyOrders)[number];
 export interface KeyLine extends ApiKey {
   /** The last use of any of them. */
   readonly lastUsedAt: string | null;
-  /** Active and expires soon. */
-  readonly expiresSoon: boolean;
   /** When the last replaced key stops working; null if none works. */
   readonly oldKeyEndsAt: string | null;
 }

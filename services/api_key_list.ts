@@ -1,14 +1,7 @@
 // The list of keys as people see it, and revoking those that are not used any more.
 import { revokeUnusedApiKeys } from "../db/api_key_list.ts";
-import type { ApiKey } from "../domain/api_key.ts";
 import { validationError } from "../domain/errors.ts";
-import {
-  expiresSoon,
-  type KeyLine,
-  keyListPageItems,
-  keyUnusedMs,
-  unusedKeysRevokedMax,
-} from "../domain/key_list.ts";
+import { type KeyLine, keyListPageItems, keyUnusedMs, unusedKeysRevokedMax } from "../domain/key_list.ts";
 import { isoTime } from "../domain/time.ts";
 import type { Access } from "./access.ts";
 import { keysOpenTo, listApiKeys, toApiKey } from "./api_keys.ts";
@@ -39,12 +32,7 @@ export async function listNewestKeys(
   limit = keyListPageItems,
 ): Promise<KeyLine[]> {
   const { apiKeys } = await listApiKeys(context, access, { limit });
-  const now = context.clock();
-  return apiKeys.map((apiKey) => ({
-    ...apiKey,
-    expiresSoon: apiKey.status === "active" && expiresSoon({ endsAt: endOf(apiKey) }, now),
-    oldKeyEndsAt: null,
-  }));
+  return apiKeys.map((apiKey) => ({ ...apiKey, oldKeyEndsAt: null }));
 }
 
 /** Reads the first of the keys that were not used for 90 days, and counts all of them. @throws {AppError} `forbidden`, `unavailable`. */
@@ -83,15 +71,10 @@ export async function revokeUnusedKeys(
   return (revoked?.rows ?? []).map(({ id }) => String(id));
 }
 
-function endOf({ expiresAt }: ApiKey): number | null {
-  return expiresAt === null ? null : Date.parse(expiresAt);
-}
-
-function toKeyLine({ row, current, isActive, lastUsedAt, oldKeyEndsAt }: StoredLine, now: number): KeyLine {
+function toKeyLine({ row, lastUsedAt, oldKeyEndsAt }: StoredLine, now: number): KeyLine {
   return {
     ...toApiKey(row, now),
     lastUsedAt: lastUsedAt === null ? null : isoTime(lastUsedAt),
-    expiresSoon: isActive && expiresSoon(current, now),
     oldKeyEndsAt: oldKeyEndsAt === null ? null : isoTime(oldKeyEndsAt),
   };
 }

@@ -15,7 +15,7 @@ const lifetimes: ReadonlyMap<string, number | null> = new Map([
 ]);
 
 /**
- * Returns the time that was chosen in an `ExpiryField`, or null for never. Times in milliseconds since 1970.
+ * Returns the time chosen in an `ExpiryField`; null for never. `now`: milliseconds since 1970.
  *
  * @throws {AppError} `validation_failed`.
  */
@@ -32,9 +32,10 @@ export function expiryOf(input: Readonly<Record<string, string>>, now: number): 
 }
 
 /**
- * Returns the time that a field's choice stands for, or null.
+ * Returns the time that a choice stands for, or null.
  *
- * @param field The field's name and its value. @throws {AppError} `validation_failed`.
+ * @param field Its name and its value.
+ * @throws {AppError} `validation_failed`.
  */
 export function timeAfter(
   now: number,

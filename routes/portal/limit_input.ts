@@ -3,7 +3,7 @@ import type { NewLimit } from "../../domain/meter/usage_limit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { LimitInput } from "../../views/components/limit_fields.tsx";
 
-/** Returns up to `limitsMax` limits as typed, without rows that set nothing. */
+/** Returns at most that many limits, without rows that set nothing. */
 export function limitInput(form: Readonly<Record<string, string>>, limitsMax: number): LimitInput[] {
   return Array.from({ length: limitsMax }, (_, index) => {
     const field = (part: keyof LimitInput) => (form[`limits[${index}].${part}`] ?? "").trim();
@@ -30,6 +30,7 @@ export function limitsOf(rows: readonly LimitInput[]) {
   }));
 }
 
+/** Returns limits as they are typed. */
 export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
   return limits.map(({ productSlug, metric, per, quantity, mode }) => ({
     productSlug: productSlug ?? "",
@@ -40,7 +41,7 @@ export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
   }));
 }
 
-/** Returns a typed number, which may have commas between thousands; NaN for anything else. */
+/** Parses a typed number, which may have commas between thousands; NaN if it is none. */
 export function numberOf(text: string): number {
   const digits = text.trim();
   if (digits === "") return NaN;

@@ -62,10 +62,9 @@ export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list" |
       records: 2,
       values: [1, 2],
     },
-    expiresSoon: false,
     oldKeyEndsAt: null,
   } as const;
-  const expiring = { expiresAt: "2026-11-27T20:00:00.000Z", expiresSoon: true };
+  const expiring = { expiresAt: "2026-11-27T20:00:00.000Z" };
   return {
     lines: [
       { ...key, id: "key_1", oldKeyEndsAt: "2026-11-22T14:05:11.000Z" },

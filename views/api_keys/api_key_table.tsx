@@ -177,9 +177,9 @@ function UseTime({ at, now }: { at: string | null; now: number }) {
   );
 }
 
-function ExpiryCell({ line: { expiresAt, expiresSoon }, now }: { line: KeyLineRow; now: number }) {
+function ExpiryCell({ line: { expiresAt }, now }: { line: KeyLineRow; now: number }) {
   if (expiresAt === null) return <Words onCard="Never expires" offCard="Never" />;
-  if (!expiresSoon) {
+  if (!expiresSoon({ endsAt: Date.parse(expiresAt) }, now)) {
     return (
       <>
         <Words onCard="Expires " />

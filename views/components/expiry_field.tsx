@@ -9,7 +9,7 @@ export interface ExpiryValue {
   readonly expiresOn: string;
 }
 
-/** Returns the field's value in a form as sent, or in a new one. */
+/** Reads the field from a form as sent, or starts a new one. */
 export function expiryValue(
   { expires = "never", expiresOn = "" }: Readonly<Record<string, string>> = {},
 ): ExpiryValue {
@@ -27,11 +27,7 @@ const choices: readonly Choice[] = [
 const dayMs = 24 * 3_600_000;
 const lastDay = "9999-12-31";
 
-/**
- * The field `expires`, with `expiresOn` for the choice of a date. `now`: milliseconds since 1970.
- *
- * `kept`: the label of the choice `keep`, which changes nothing.
- */
+/** `now`: milliseconds since 1970. `kept`: the label of the choice `keep`, which changes nothing. */
 export function ExpiryField(
   { value, fields, now, kept = null }:
     & { value: ExpiryValue; now: number; kept?: string | null }

@@ -4,7 +4,6 @@ import { modeWords, perWords } from "../text/limit.ts";
 import { type Choice, SelectField, TextField } from "./field.tsx";
 import type { FormErrors } from "./form.tsx";
 
-/** A limit as typed. */
 export interface LimitInput {
   readonly productSlug: string;
   readonly metric: string;
@@ -17,10 +16,10 @@ export interface LimitInput {
 export interface LimitFieldsProps {
   readonly limits: readonly LimitInput[];
   readonly fields: FormErrors["fields"];
-  /** The beginning of the names of errors. */
+  /** Names of errors begin with it. */
   readonly path?: string;
   readonly limitsMax: number;
-  /** True if limits of a plan can be lifted. */
+  /** Limits of a plan can be lifted. */
   readonly canLift?: boolean;
   /** Names to choose from. */
   readonly productSlugs: readonly string[];
@@ -33,7 +32,7 @@ const quantityCharactersMax = 28;
 const emptyRows = 3;
 const empty: LimitInput = { productSlug: "", metric: "", per: "month", quantity: "", mode: "hard" };
 
-/** The rows. Their fields are `limits[0].productSlug` and so on. */
+/** The fields are `limits[0].productSlug` and so on. */
 export function LimitFields(props: LimitFieldsProps) {
   const { limits, fields, path = "", limitsMax, canLift = false } = props;
   const rows = Math.min(limits.length + emptyRows, limitsMax);

@@ -59,6 +59,10 @@ testApp("creates, edits, rotates and revokes keys as the operator, who grants vo
   assert.match((await openPage(test, `${path}/${id}/revoke`, { person: mara })).html, /Revoke “/);
   assert.equal((await send(`/${id}/revoke`, {})).location, `${path}?done=revoked&id=${id}`);
   await assertError(await test.send("/api/v1/usage", { apiKey: key }), 401, "invalid_api_key");
+  const organization = await openPage(test, `/operator/organizations/${ada.organizationId}`, {
+    person: mara,
+  });
+  assert.match(organization.html, /Corrections[^]*Revoked <time/);
   const rotated = await send(`/${own.id}/rotate`, { expireOld: "now" });
   assert.equal(rotated.status, 201);
   assert.match(rotated.html, fullKey);
