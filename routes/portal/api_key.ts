@@ -92,7 +92,7 @@ function mountBudget(app: App, parts: PortalParts): void {
       return await sendPage(c, page, status);
     },
     async submit(c, { access, frame }, input) {
-      const { id } = await getApiKey(services, access, keyIdOf(c));
+      const id = keyIdOf(c);
       const typed = { budget: limitsOf(limitInput(input, budgetLimitsMax)) };
       await changeApiKey(services, access, { id, ...check(changeApiKeySchema, typed, "body") });
       return redirect(c, `${apiKeyHref(frame.base, id)}?done=budget`);
@@ -114,7 +114,7 @@ function mountEdit(app: App, parts: PortalParts): void {
       return await sendPage(c, page, status);
     },
     async submit(c, { access, frame }, input) {
-      const { id } = await getApiKey(services, access, keyIdOf(c));
+      const id = keyIdOf(c);
       const { expires = "keep" } = input;
       const expiresAt = expires === "keep" ? undefined : expiryOf(input, services.clock());
       await changeApiKey(services, access, { id, ...checkedKey(input), expiresAt });

@@ -41,7 +41,6 @@ export function apiKeyListPages(app: App, parts: PortalParts): void {
       lines: list === null ? withoutUsage(lines) : await withUsage(parts, access, { lines, timezone }),
       list: list &&
         { ...list, href: frame.base + path, state: query.state, isSorted: query.order !== undefined },
-      isEmpty: list?.isEmpty ?? lines.length === 0,
       newKey: newKeyValues(),
       flash: await flash(parts, c, access),
     });

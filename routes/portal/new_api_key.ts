@@ -129,7 +129,6 @@ async function showCreated(
       replaced,
       usageUrl: `${config.baseUrl.origin}/api/v1/usage`,
       usage,
-      firstRequest: { isUsed: false, last: null, isAwaited: true },
     });
     return await sendPage(c, page, 201);
   } catch (error) {

@@ -47,18 +47,12 @@ export function createdKeyProps(text: string, frame: PortalFrame): CreatedKeyPro
     replaced: { endsAt: "2026-11-22T14:05:11.000Z" },
     usageUrl: "https://auth.example.com/api/v1/usage",
     usage: { productSlug: "tiles", metric: "loads" },
-    firstRequest: {
-      isUsed: false,
-      last: {
-        at: "2026-11-21T14:03:11.000Z",
-        network: text,
-        userAgent: text,
-        status: 422,
-        error: text,
-      },
-      isAwaited: true,
-    },
   };
+}
+
+function firstRequestOf(text: string) {
+  const last = { at: "2026-11-21T14:03:11.000Z", network: text, userAgent: text, status: 422, error: text };
+  return { isUsed: true, last, isAwaited: true };
 }
 
 function apiKeyPageProps(
@@ -69,7 +63,7 @@ function apiKeyPageProps(
     apiKey: KeyLineRow;
   },
 ): ApiKeyPageProps {
-  const { firstRequest } = createdKeyProps(text, frame);
+  const firstRequest = firstRequestOf(text);
   const day = { start: Date.parse("2026-11-21"), end: Date.parse("2026-11-22") };
   return {
     frame,
@@ -99,7 +93,7 @@ function apiKeyPageProps(
     },
     limits,
     lastRequest: firstRequest.last,
-    firstRequest: { ...firstRequest, isUsed: true },
+    firstRequest,
     events: [{
       id: "aud_1",
       at: "2026-11-21T14:03:11.000Z",
@@ -141,7 +135,11 @@ export function apiKeyPages(
       events: [],
       flash: null,
     }),
-    "API key, unused": apiKeyPage({ ...page, generations: [apiKey], firstRequest: created.firstRequest }),
+    "API key, unused": apiKeyPage({
+      ...page,
+      generations: [apiKey],
+      firstRequest: { ...firstRequestOf(text), isUsed: false },
+    }),
     "budget": budgetPage({
       frame,
       apiKey,
@@ -179,7 +177,7 @@ export function apiKeyPages(
     "first request": firstRequestPage({
       frame,
       apiKey,
-      request: { ...created.firstRequest, isUsed: true },
+      request: firstRequestOf(text),
     }),
   };
 }

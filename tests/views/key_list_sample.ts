@@ -11,7 +11,7 @@ export function keyListPages(
   return {
     "API keys": apiKeysPage(keys),
     "API keys, suspended": apiKeysPage({ ...keys, frame: suspended }),
-    "API keys, none": apiKeysPage({ ...keys, lines: [], isEmpty: true, flash: null }),
+    "API keys, none": apiKeysPage({ ...keys, lines: [], list: null, flash: null }),
     "API keys of a member": apiKeysPage({
       ...keys,
       frame: asMember(frame),
@@ -43,7 +43,7 @@ export function asMember(frame: PortalFrame): PortalFrame {
 }
 
 /** @returns A page of the list with everything, whose names and search are `text`. */
-export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list" | "isEmpty"> {
+export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list"> {
   const key = {
     name: text,
     keyPrefix: "service_live_7Kq2mXfB…",
@@ -79,10 +79,10 @@ export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list" |
       isSorted: true,
       counts: { active: 120, expiring: 1, inactive: 2, isCut: true },
       unused: 1,
+      isEmpty: false,
       page: 2,
       pages: 3,
       limit: { active: 121, max: 121 },
     },
-    isEmpty: false,
   };
 }

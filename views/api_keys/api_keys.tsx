@@ -2,6 +2,7 @@
 import type { Child } from "hono/jsx";
 import { apiKeyTag } from "../../domain/api_key.ts";
 import {
+  type KeyListPage,
   keyListPageItems,
   type KeyOrder,
   type KeyState,
@@ -22,22 +23,12 @@ import { listHref } from "../operator/list_filters.tsx";
 import { ApiKeyTable, type KeyLineRow } from "./api_key_table.tsx";
 import { NewApiKeyForm, type NewKeyValues } from "./new_api_key.tsx";
 
-/** The list around the lines of a page. */
-export interface KeyListProps {
+interface KeyListProps extends KeyListPage {
   /** The address of the list. */
   readonly href: string;
   readonly state: KeyState;
-  readonly search: string;
-  readonly order: KeyOrder;
   /** True if the order was chosen. */
   readonly isSorted: boolean;
-  readonly counts: Readonly<Record<KeyState, number>> & { readonly isCut: boolean };
-  /** Active keys that were not used for 90 days. */
-  readonly unused: number;
-  readonly page: number;
-  readonly pages: number;
-  /** The number of active keys, and its maximum, for those who see all keys. */
-  readonly limit: { readonly active: number; readonly max: number } | null;
 }
 
 export interface ApiKeysPageProps {
@@ -45,8 +36,6 @@ export interface ApiKeysPageProps {
   readonly lines: readonly KeyLineRow[];
   /** Null when it is not available, and the lines are those of the newest keys. */
   readonly list: KeyListProps | null;
-  /** True if there are no keys at all. */
-  readonly isEmpty: boolean;
   /** For the form that creates the first key. */
   readonly newKey: NewKeyValues;
   /** A text about what was just done. */
@@ -54,7 +43,8 @@ export interface ApiKeysPageProps {
 }
 
 export function apiKeysPage(props: ApiKeysPageProps): Page {
-  const { frame, list, lines, isEmpty } = props;
+  const { frame, list, lines } = props;
+  const isEmpty = list?.isEmpty ?? lines.length === 0;
   return (
     <PortalPage title="API keys" frame={frame} place="api-keys">
       <PageHead

@@ -15,7 +15,7 @@ import { PageHead } from "../components/page_head.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { ExpiryText } from "./api_key_table.tsx";
-import { type FirstRequest, FirstRequestCard } from "./first_request.tsx";
+import { FirstRequestCard } from "./first_request.tsx";
 import { type PermissionChoice, PermissionFields, PermissionList } from "./permission_fields.tsx";
 
 const place = "api-keys";
@@ -106,8 +106,9 @@ export interface CreatedKeyProps {
   readonly usageUrl: string;
   /** For the test request. */
   readonly usage: ExampleUsage;
-  readonly firstRequest: FirstRequest;
 }
+
+const noRequest = { isUsed: false, last: null, isAwaited: true };
 
 /** The page with the full key, which is shown only once. */
 export function createdKeyPage(props: CreatedKeyProps): Page {
@@ -143,7 +144,7 @@ export function createdKeyPage(props: CreatedKeyProps): Page {
               <code>{usage.productSlug}</code>. It counts like any other.
             </p>
           </Card>
-          <FirstRequestCard base={frame.base} apiKeyId={apiKey.id} request={props.firstRequest} />
+          <FirstRequestCard base={frame.base} apiKeyId={apiKey.id} request={noRequest} />
         </div>
         <div class="stacked">
           <Card title="Details">

@@ -5,6 +5,7 @@ import { findEffectiveNumber } from "../../../db/organization/plan_numbers.ts";
 import {
   isInState,
   isUnused,
+  type KeyListPage,
   keyListPageItems,
   type KeyOrder,
   keySearchOf,
@@ -37,21 +38,8 @@ export interface KeyListQuery {
 /** A line with its current key as stored. */
 export type StoredLine = ListedLine & { readonly row: ApiKeyRow };
 
-export interface KeyList {
+export interface KeyList extends KeyListPage {
   readonly lines: readonly StoredLine[];
-  /** The search, without characters that could not be found. */
-  readonly search: string;
-  readonly order: KeyOrder;
-  /** The numbers of lines that match the search in each state. `isCut`: there may be more inactive ones. */
-  readonly counts: Readonly<Record<KeyState, number>> & { readonly isCut: boolean };
-  /** The number of active lines that were not used for 90 days. Like `isEmpty`, this doesn't depend on the search. */
-  readonly unused: number;
-  readonly isEmpty: boolean;
-  /** The number of active keys, and its maximum, for those who see all keys. */
-  readonly limit: { readonly active: number; readonly max: number } | null;
-  /** The number of this page, and of the last one. */
-  readonly page: number;
-  readonly pages: number;
 }
 
 type Scope = ReportScope & Pick<ApiKeyScope, "createdBy">;
