@@ -8,10 +8,10 @@ import { deleteKeys } from "../meter/idempotency_keys.ts";
 import { deleteCounts } from "../meter/limit_sweep.ts";
 import { allMonths } from "../meter/usage_sums.ts";
 
-/** How many rows of each kind one step deletes at most. */
+/** The most rows of each kind that one step deletes. */
 export type OrganizationEndStep = Readonly<Record<"records" | "rollups" | "series" | "apiKeys", number>>;
 
-/** Milliseconds since 1970: `now`, and before when an organization must have been deleted for its sums to go in any case. */
+/** In milliseconds since 1970. Sums of organizations that were deleted before `keptSince` are deleted in any case. */
 export interface OrganizationEndTimes {
   readonly now: number;
   readonly keptSince: number;
@@ -33,7 +33,7 @@ const sumsCanGo = (keptSince: number): Statement =>
     integer(usageTimestampFutureMaxMs)
   }))))`;
 
-/** @returns The id of a deleted organization with data that can be deleted now, or undefined. */
+/** Finds a deleted organization with data that can be deleted now. */
 export function findDeletedOrganization(
   database: DatabaseReader,
   { keptSince }: OrganizationEndTimes,

@@ -16,7 +16,7 @@ import type { BaseContext } from "../base_context.ts";
  * Deletes some data of one deleted organization. Its sums stay until the month in which it was deleted is in a closed statement, at
  * most 400 days. Several servers can do this at the same time, and stop at any moment: the next call continues.
  *
- * @returns Whether there may be more. @throws {DatabaseError}
+ * @returns True if there may be more.
  */
 export async function deleteSomeOfDeletedOrganizations(
   { database, clock }: Pick<BaseContext, "database" | "clock">,

@@ -34,8 +34,8 @@ export const organizationPlace = "operator/organizations";
 /** A page about an organization, or about something of it. */
 export type OrganizationAction =
   | "edit"
-  | "invite"
   | "members"
+  | "members#invitations"
   | "api-keys"
   | "api-keys/new"
   | "notes/new"
@@ -100,7 +100,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
       >
         <span class="buttons">
           <ButtonLink href={organizationActionHref(id, "records")}>Records</ButtonLink>
-          <ButtonLink href={organizationActionHref(id, "invite")}>Invite</ButtonLink>
+          <ButtonLink href={organizationActionHref(id, "members#invitations")}>Invite</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "api-keys/new")}>Create key</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "edit")}>Edit</ButtonLink>
         </span>

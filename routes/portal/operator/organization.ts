@@ -3,7 +3,7 @@ import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
 import { listOperatorAudit } from "../../../services/operator/audit.ts";
-import { listMembers } from "../../../services/operator/organization_members.ts";
+import { listMembers } from "../../../services/organization/members.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { getOrganization } from "../../../services/operator/organizations.ts";
 import { getPlan } from "../../../services/operator/plans.ts";
@@ -32,7 +32,6 @@ const flashes = {
   saved: "Changes saved.",
   suspended: "Organization suspended. Requests with its keys fail.",
   resumed: "Organization resumed. Its keys work again.",
-  invited: "Invitation sent.",
   noted: "Note added.",
   "note-deleted": "Note deleted.",
 };
@@ -60,7 +59,7 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
       inTime((signal) => numbersOf(c, parts, { actor, id: idText, signal })),
       listStatements(services, { limit: 1 }),
       newestKeyRows(parts, access, keysShownMax),
-      listMembers(services, actor, { idText, limit: membersShownMax }),
+      listMembers(services, access, { limit: membersShownMax }),
       listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
       listOperatorAudit(services, { organization: idText, limit: eventsShownMax }),
     ]);

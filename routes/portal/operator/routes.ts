@@ -3,7 +3,6 @@ import type { App } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
 import { operatorOrganizationForms } from "./organization_forms.ts";
 import { operatorOrganizationLimitForms } from "./organization_limits.ts";
-import { operatorOrganizationMemberPages } from "./organization_members.ts";
 import { operatorOrganizationPage } from "./organization.ts";
 import { operatorOrganizationRecordPages } from "./organization_records.ts";
 import { operatorAuditPages } from "./audit.ts";
@@ -25,7 +24,6 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationPage(app, parts);
   operatorOrganizationForms(app, parts);
   operatorOrganizationLimitForms(app, parts);
-  operatorOrganizationMemberPages(app, parts);
   operatorOrganizationRecordPages(app, parts);
   operatorPlanPages(app, parts);
   operatorProductPages(app, parts);

@@ -59,10 +59,6 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/organizations/new", { fields: { name: "Northwind Maps" } }),
   "GET /operator/organizations/:id": page(ofOrganization()),
   ...form("/operator/organizations/:id/edit", { attempt: ofOrganization(), fields: { name: "Renamed" } }),
-  ...form("/operator/organizations/:id/invite", {
-    attempt: ofOrganization(),
-    fields: { email: "guest@example.com", role: "OWNER" },
-  }),
   ...form("/operator/organizations/:id/plan", {
     attempt: async (world) => {
       const { params } = await withPlan()(world);
@@ -80,6 +76,10 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/organizations/:id/notes/new", { attempt: ofOrganization(), fields: { text: "Note" } }),
   ...form("/operator/organizations/:id/notes/:noteId/delete", { attempt: withNote }),
   "GET /operator/organizations/:id/members": page(ofOrganization()),
+  "POST /operator/organizations/:id/members": {
+    ...page(ofOrganization({ form: { email: "guest@example.com", role: "OWNER" } })),
+    writes: [],
+  },
   ...form("/operator/organizations/:id/invitations/:invitationId/revoke", { attempt: withInvitation }),
   "GET /operator/organizations/:id/api-keys": page(ofOrganization()),
   ...form("/operator/organizations/:id/api-keys/new", {
