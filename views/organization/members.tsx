@@ -110,7 +110,7 @@ function InviteForm(
   const path = `${frame.base}/members`;
   if (needsAuthentication) {
     const href = `/portal/confirm-password?return_to=${encodeURIComponent(path)}`;
-    return <ButtonLink href={href}>Confirm your password to invite</ButtonLink>;
+    return <ButtonLink href={href}>Confirm it's you to invite</ButtonLink>;
   }
   const email = (
     <EmailField
