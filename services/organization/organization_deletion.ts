@@ -3,13 +3,7 @@ import {
   deleteSomeOfOrganization,
   findDeletedOrganization,
 } from "../../db/organization/organization_deletion.ts";
-import {
-  deletedUsageKeptMs,
-  organizationEndApiKeysMax,
-  organizationEndRecordsMax,
-  organizationEndRollupsMax,
-  organizationEndSeriesMax,
-} from "../../domain/limits.ts";
+import { deletedUsageKeptMs } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
 
 /**
@@ -20,18 +14,10 @@ import type { BaseContext } from "../base_context.ts";
  */
 export async function deleteSomeOfDeletedOrganizations(
   { database, clock }: Pick<BaseContext, "database" | "clock">,
-) {
+): Promise<boolean> {
   const times = { now: clock(), keptSince: clock() - deletedUsageKeptMs };
   const organization = await findDeletedOrganization(database, times);
   if (organization === undefined) return false;
-  await deleteSomeOfOrganization(database, organization.id, {
-    times,
-    step: {
-      records: organizationEndRecordsMax,
-      rollups: organizationEndRollupsMax,
-      series: organizationEndSeriesMax,
-      apiKeys: organizationEndApiKeysMax,
-    },
-  });
+  await deleteSomeOfOrganization(database, organization.id, times);
   return true;
 }
