@@ -94,7 +94,7 @@ export async function changeMemberRole(
   const present = await findRow(context, access, userId);
   // An identical change was made at the same time.
   if (present.role === role) return toMember(present, access);
-  throw await unchangedError(context, present.role, organizationId);
+  throw await unchangedError(context, access, present.role);
 }
 
 /**
@@ -133,7 +133,7 @@ export async function removeMember(
   });
   if (isRemoved) return;
   const present = await findRow(context, access, userId);
-  throw await unchangedError(context, present.role, organizationId);
+  throw await unchangedError(context, access, present.role);
 }
 
 async function findRow(
@@ -151,8 +151,8 @@ async function findRow(
 /** Explains why a member was not changed: they are the last owner, or someone else just changed them. */
 async function unchangedError(
   { database }: SessionContext,
+  { organizationId }: Access,
   role: Role,
-  organizationId: string,
 ): Promise<AppError> {
   const counts = await findMemberCounts(database, organizationId);
   const owners = counts.find((one) => one.role === "OWNER")?.members ?? 0;

@@ -43,7 +43,7 @@ export function invitationPages(app: App, parts: PortalParts): void {
         ? check(inviteSchema, { email, role, ...(name.trim() === "" ? {} : { name }) }, "body")
         : check(createInvitationSchema, { email, role }, "body");
       const { invitation } = await createInvitation(services, access, input);
-      return redirect(c, doneAddress(frame, "invited", invitation.id));
+      return redirect(c, doneAddress(frame, { done: "invited", id: invitation.id }));
     },
     reauthenticateFor: (_c, { email = "", role = "" }) =>
       `${home}${path}?${new URLSearchParams({ email, role })}`,
@@ -55,7 +55,10 @@ export function invitationPages(app: App, parts: PortalParts): void {
     return await submitForm(c, {
       async submit() {
         const { id } = await resendInvitation(services, viewer.access, idOf(c));
-        return redirect(c, doneAddress(viewer.frame, "resent", id, cursor));
+        return redirect(
+          c,
+          doneAddress(viewer.frame, { ...(cursor && { open: cursor }), done: "resent", id }),
+        );
       },
       showAgain: (state) => showMembers(c, parts, { ...viewer, state }),
       reauthenticateFor: home + path,
@@ -73,15 +76,14 @@ export function invitationPages(app: App, parts: PortalParts): void {
     },
     async submit(c, { access, frame }) {
       await revokeInvitation(services, access, idOf(c));
-      return redirect(c, doneAddress(frame, "revoked", idOf(c)));
+      return redirect(c, doneAddress(frame, { done: "revoked", id: idOf(c) }));
     },
   });
 }
 
-/** Returns the address of the page after an action on an invitation. @param cursor Of the page of the list that it was on. */
-function doneAddress({ base }: Viewer["frame"], done: string, id: string, cursor?: string): string {
-  const query = new URLSearchParams({ ...(cursor && { open: cursor }), done, id });
-  return `${base}${path}?${query}${invitationsPart}`;
+/** Returns the address of the page after an action on an invitation. */
+function doneAddress({ base }: Viewer["frame"], query: Record<string, string>): string {
+  return `${base}${path}?${new URLSearchParams(query)}${invitationsPart}`;
 }
 
 async function showMembers(
