@@ -1,4 +1,4 @@
-// The console's forms about one organization: edit, invite, suspend, resume, delete.
+// The console's forms about one organization: edit, suspend, resume, delete.
 import { validationError } from "../../domain/errors.ts";
 import {
   externalIdCharactersMax,
@@ -8,20 +8,18 @@ import {
 } from "../../domain/limits.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
-import { roles } from "../../domain/sign_in/session.ts";
-import { resolveOrganization } from "../../services/access.ts";
-import { inviteMember } from "../../services/operator/organization_members.ts";
+import { operatorAccess } from "../../services/access.ts";
 import {
   changeOrganization,
   deleteOrganization,
   getOrganization,
 } from "../../services/operator/organizations.ts";
+import { resumeOrganization, suspendOrganization } from "../../services/organization/suspension.ts";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
-import { EmailField, NameField, RadioGroup, TextField } from "../../views/components/field.tsx";
+import { NameField, TextField } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
 import { backTo, organizationHref, organizationsHref } from "../../views/operator/links.ts";
 import { resumeText, suspendText } from "../../views/operator/organization.tsx";
-import { roleSentences, roleWords } from "../../views/text/role.ts";
 import type { App } from "../env.ts";
 import {
   type FormInput,
@@ -36,7 +34,7 @@ import { idOf } from "../portal/operator/organization.ts";
 import { type ConsoleActor, consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
-import { changeOrganizationSchema, inviteSchema } from "../schemas/operator_organizations.ts";
+import { changeOrganizationSchema } from "../schemas/operator_organizations.ts";
 
 const path = `${organizationsHref}/:id`;
 
@@ -45,7 +43,6 @@ export function operatorOrganizationForms(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/organizations");
   editPage(pages, parts);
-  invitePage(pages, parts);
   confirmation(pages, parts, {
     action: "suspend",
     title: "Suspend organization",
@@ -53,7 +50,7 @@ export function operatorOrganizationForms(app: App, parts: PortalParts): void {
     text: suspendText,
     submit: "Suspend",
     async act(actor, idText) {
-      await changeOrganization(services, actor, { idText, status: "suspended" });
+      await suspendOrganization(services, await operatorAccess(services, actor, idText));
       return `${organizationHref(idText)}?done=suspended`;
     },
   });
@@ -65,7 +62,7 @@ export function operatorOrganizationForms(app: App, parts: PortalParts): void {
     submit: "Resume",
     tone: "primary",
     async act(actor, idText) {
-      await changeOrganization(services, actor, { idText, status: "active" });
+      await resumeOrganization(services, await operatorAccess(services, actor, idText));
       return `${organizationHref(idText)}?done=resumed`;
     },
   });
@@ -195,45 +192,4 @@ function editForm(form: ShownForm, organization: OperatedOrganization) {
       </div>
     </FormPage>
   );
-}
-
-function invitePage(pages: Pages<ConsoleActor>, { services }: PortalParts): void {
-  mountFormPage(pages, {
-    path: `${path}/invite`,
-    async show(c, form) {
-      const organization = await resolveOrganization(services, idOf(c));
-      return (
-        <FormPage
-          {...form}
-          title="Invite"
-          heading="Invite to “{name}”"
-          name={organization.name}
-          text="We'll email a link that works once, for 7 days."
-          submit="Send invitation"
-          back={backTo(organization)}
-        >
-          <div class="row half">
-            <EmailField label="Email" {...form.field("email")} autofocus />
-            <NameField label="Name (optional)" {...form.field("name")} required={false} />
-          </div>
-          <RadioGroup
-            label="Role"
-            name="role"
-            value={form.input?.["role"] ?? "OWNER"}
-            choices={roles.toReversed().map((role) => ({
-              value: role,
-              label: roleWords[role],
-              hint: roleSentences[role],
-            }))}
-            error={form.fields["role"]}
-          />
-        </FormPage>
-      );
-    },
-    async submit(c, actor, { email = "", name = "", role = "" }) {
-      const input = check(inviteSchema, { email, role, ...(name.trim() === "" ? {} : { name }) }, "body");
-      await inviteMember(services, actor, { idText: idOf(c), ...input });
-      return `${organizationHref(idOf(c))}?done=invited`;
-    },
-  });
 }

@@ -2,9 +2,7 @@
 import type { App } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
 import { operatorOrganizationForms } from "../../nouns/organization_forms.tsx";
-import { operatorOrganizationKeyPages } from "./organization_keys.ts";
 import { operatorOrganizationLimitForms } from "../../nouns/organization_limit_forms.tsx";
-import { operatorOrganizationMemberPages } from "./organization_members.ts";
 import { operatorOrganizationPage } from "./organization.ts";
 import { operatorOrganizationRecordPages } from "./organization_records.ts";
 import { organizationNotePages } from "../../nouns/organization_notes.tsx";
@@ -27,9 +25,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationPage(app, parts);
   operatorOrganizationForms(app, parts);
   organizationNotePages(app, parts);
-  operatorOrganizationKeyPages(app, parts);
   operatorOrganizationLimitForms(app, parts);
-  operatorOrganizationMemberPages(app, parts);
   operatorOrganizationRecordPages(app, parts);
   planPages(app, parts);
   productPages(app, parts);
