@@ -8,7 +8,7 @@ export type OperatorGuard =
   | { readonly tokenId: string; readonly scope: string; readonly now: number }
   | SessionBounds & { readonly sessionId: string; readonly secondFactorAfter: number };
 
-export type OperatorRejection = "token" | "scope" | "ended" | "not_operator" | "second_factor";
+type OperatorRejection = "token" | "scope" | "ended" | "not_operator" | "second_factor";
 
 /** A condition: the token `t` works at `now`, in milliseconds since 1970. */
 export const activeOperatorToken = (now: number | Statement): Statement =>

@@ -23,7 +23,7 @@ export function findActiveOperatorToken(
 }
 
 /** A token to insert. Times in milliseconds since 1970. */
-export interface NewOperatorToken {
+interface NewOperatorToken {
   readonly id: string;
   readonly tokenHash: string;
   readonly tokenPrefix: string;

@@ -120,7 +120,7 @@ export async function findSuspendedSenders(
   return rows.map(({ name }) => name);
 }
 
-export interface TopCustomerRow {
+interface TopCustomerRow {
   readonly number: number;
   readonly id: string;
   readonly name: string;

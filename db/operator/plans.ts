@@ -23,7 +23,7 @@ export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly limits: string;
 }
 
-export type CountedPlanRow = PlanRow & { readonly organizations: number };
+type CountedPlanRow = PlanRow & { readonly organizations: number };
 
 /** Returns assignments of numbers, to a plan or as overrides of an organization. What is left out stays. */
 export function assignNumbers(numbers: NumberOverridesChange): Statement[] {

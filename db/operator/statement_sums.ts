@@ -2,7 +2,7 @@
 import type { SumParts } from "../../domain/meter/quantity.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";
 
-export interface BilledOrganization {
+interface BilledOrganization {
   readonly number: number;
   readonly series: number;
 }
@@ -17,7 +17,7 @@ export function findBilledOrganizations(
     WHERE o.number > ${after} AND o.series > 0 AND o.sums_deleted_at IS NULL ORDER BY o.number LIMIT ${limit}`);
 }
 
-export interface OrganizationMonth {
+interface OrganizationMonth {
   /** The organization's number. */
   readonly organization: number;
   /** The number of the month's statement. */

@@ -172,7 +172,7 @@ export type StatementTotalRow =
   & { readonly lines: number };
 
 /** Some organizations in a statement: those with ids after one and up to another. */
-export interface StatementPart extends Pick<StatementLineQuery, "statement" | "organizationId"> {
+interface StatementPart extends Pick<StatementLineQuery, "statement" | "organizationId"> {
   /** Empty for the first part. */
   readonly after: string;
   /** Null for the last part. */

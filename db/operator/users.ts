@@ -182,7 +182,7 @@ export function markNotOperator(userId: string): Statement {
 }
 
 /** An operator in the list. Times in milliseconds since 1970. */
-export interface ListedOperatorRow {
+interface ListedOperatorRow {
   readonly id: string;
   readonly email: string;
   readonly name: string;

@@ -10,7 +10,7 @@ import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
 
 /** An operator; a line of `operator list --json`. Times in ISO 8601 UTC. */
-export interface ListedOperator {
+interface ListedOperator {
   readonly id: string;
   readonly email: string;
   readonly name: string;

@@ -58,7 +58,7 @@ async function findOrganization({ database, clock }: SessionContext, idText: str
   return row;
 }
 
-export interface NewOrganizationInput {
+interface NewOrganizationInput {
   readonly name: string;
   readonly externalId?: string | null | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
@@ -101,7 +101,7 @@ export async function createOrganization(
 const noUse: OrganizationUse = { members: 0, activeApiKeys: 0, lastUsedAt: null };
 
 /** A change. What is left out stays. */
-export interface OrganizationChange extends OrganizationPlanChange {
+interface OrganizationChange extends OrganizationPlanChange {
   readonly name?: string | undefined;
   /** Null removes it. */
   readonly externalId?: string | null | undefined;

@@ -50,7 +50,7 @@ export async function getPlan(context: SessionContext, id: string): Promise<Plan
   return toPlan(context, row, row.organizations);
 }
 
-export interface NewPlanInput extends Omit<PlanNumbers, "requestsPerSecond"> {
+interface NewPlanInput extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly name: string;
   readonly isDefault?: boolean | undefined;
   /** The setting's value by default. */

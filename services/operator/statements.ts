@@ -60,7 +60,7 @@ export async function listStatements(
   };
 }
 
-export interface StatementLineFilter {
+interface StatementLineFilter {
   readonly organizationId?: string | undefined;
 }
 
@@ -107,15 +107,12 @@ export async function readStatement(
   };
 }
 
-/** A statement, and what it has for a metric of an organization. */
-export interface OrganizationStatement {
-  readonly statement: Statement;
-  /** An exact decimal text; null while the month is being closed. */
-  readonly quantity: string | null;
-  readonly hasAdjustments: boolean;
-}
-
-/** Lists the newest statements, with the quantities of one organization and metric. @throws {AppError} `unavailable`. */
+/**
+ * Lists the newest statements with the quantity of an organization and metric: an exact decimal text, or null while the month is
+ * being closed.
+ *
+ * @throws {AppError} `unavailable`.
+ */
 export async function listOrganizationStatements(
   { database, reports, clock }: SessionContext,
   actor: OperatorActor,
@@ -125,7 +122,7 @@ export async function listOrganizationStatements(
     limit: number;
     signal: AbortSignal;
   },
-): Promise<OrganizationStatement[]> {
+) {
   const rows = await findStatements(database, { limit });
   const reader = operatorReader(actor);
   return await Promise.all(rows.map(async (row) => {
@@ -162,25 +159,19 @@ export async function readStatementCsv(
   };
 }
 
-export interface ClosedStatement {
-  readonly statement: Statement;
-  /** False if it existed before. */
-  readonly isNew: boolean;
-}
-
 /**
  * Closes a month. Once begun, closing can't be undone, and it is completed in the background if it takes longer, or if the server
  * stops. A month that is already closed stays as it is.
  *
  * @param input `waitMs`: how long to wait for the end, in milliseconds.
- * @returns The statement, which may still be `closing`.
+ * @returns The statement, which may still be `closing`. `isNew`: false if it existed before.
  * @throws {AppError} `validation_failed`, `month_not_ended`, `statement_out_of_order`. As `writeAs`.
  */
 export async function closeStatement(
   context: SessionContext,
   actor: OperatorActor,
   { period, waitMs }: { period: string; waitMs: number },
-): Promise<ClosedStatement> {
+): Promise<{ statement: Statement; isNew: boolean }> {
   const { row, isNew } = await beginStatement(
     context,
     { period, actor },

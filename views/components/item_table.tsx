@@ -11,7 +11,7 @@ export interface ItemColumn<Item> extends Pick<Column, "isNumber" | "isOptional"
 }
 
 /** A link to a page that does something with an item. */
-export interface ItemAction {
+interface ItemAction {
   readonly href: string;
   readonly label: string;
   readonly tone?: ButtonTone;
@@ -19,7 +19,7 @@ export interface ItemAction {
   readonly about: string;
 }
 
-export interface ItemTableProps<Item> {
+interface ItemTableProps<Item> {
   readonly label: string;
   readonly items: readonly Item[];
   readonly columns: readonly ItemColumn<Item>[];

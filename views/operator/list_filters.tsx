@@ -3,7 +3,7 @@ import { searchCharactersMax } from "../../domain/limits.ts";
 import { SubmitButton } from "../components/button.tsx";
 import { type Choice, type ChoiceGroup, SelectField, TextField } from "../components/field.tsx";
 
-export interface ListFiltersProps {
+interface ListFiltersProps {
   readonly action: string;
   readonly search: string;
   /** Such as `Name or external ID`. */

@@ -32,7 +32,7 @@ import { OrganizationStatements, type OrganizationStatementsProps } from "./orga
 /** The sidebar's entry of all pages about organizations. */
 export const organizationPlace = "operator/organizations";
 
-export type OrganizationAction =
+type OrganizationAction =
   | "edit"
   | "members"
   | "members#invitations"

@@ -19,7 +19,7 @@ import { missedText } from "../text/limit_mails.ts";
 import { organizationHref, planHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
 
-export interface OrganizationLimitsProps {
+interface OrganizationLimitsProps {
   readonly organization: OperatedOrganization;
   readonly plan: Plan;
   readonly standings: readonly LimitStanding[];

@@ -8,7 +8,7 @@ import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { LinkedName } from "../components/table.tsx";
 import { organizationHref } from "./links.ts";
 
-export interface OrganizationTableProps {
+interface OrganizationTableProps {
   readonly organizations: readonly OperatedOrganization[];
   /** The names in the column of plans; without any, it is left out. */
   readonly plans?: readonly Pick<Plan, "id" | "name">[];

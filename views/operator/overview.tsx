@@ -29,7 +29,7 @@ export interface Attention {
   readonly label: string;
 }
 
-export interface Customer {
+interface Customer {
   readonly name: string;
   readonly href: string;
   readonly note: string;

@@ -11,7 +11,7 @@ import { limitName } from "../text/limit.ts";
 import { organizationHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
 
-export interface ValueChange {
+interface ValueChange {
   readonly name: string;
   readonly before: string;
   readonly after: string;

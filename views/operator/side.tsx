@@ -31,7 +31,7 @@ export function operatorPlaceLink(place: OperatorPlace): PageLink {
   return { href: `/${place}`, label: places.find((one) => one.place === place)?.label ?? place };
 }
 
-export interface OperatorSideProps {
+interface OperatorSideProps {
   readonly session: Session;
   readonly place: string | null;
 }

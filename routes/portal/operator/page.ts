@@ -5,12 +5,11 @@ import { searchCharactersMax } from "../../../domain/limits.ts";
 import { hasOperatorSignIn, requireOperatorAccount } from "../../../services/operator/operator_access.ts";
 import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
-import type { Page, PortalFrame } from "../../../views/layout.tsx";
+import type { PortalFrame } from "../../../views/layout.tsx";
 import { type OperatorPlace, operatorPlaceLink } from "../../../views/operator/side.tsx";
 import { secondFactorPage } from "../../../views/operator/second_factor.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { findSession, sessionActor } from "../../session.ts";
-import { mountForm } from "../form.ts";
 import type { Pages } from "../noun_pages.ts";
 import {
   askToReauthenticate,
@@ -18,7 +17,6 @@ import {
   type PortalParts,
   type PortalRoutes,
   reauthenticationIfNeeded,
-  redirect,
   sendPage,
 } from "../page.ts";
 
@@ -31,7 +29,7 @@ export type ConsoleActor = OperatorActor & {
 };
 
 /** Handles a request of an operator. */
-export type ConsoleHandler = (c: AppContext, actor: ConsoleActor) => Response | Promise<Response>;
+type ConsoleHandler = (c: AppContext, actor: ConsoleActor) => Response | Promise<Response>;
 
 /**
  * Mounts pages of the console. For everyone else, signed out or not, they don't exist. Operators without a recent second factor
@@ -64,31 +62,6 @@ export function consolePages(app: App, parts: PortalParts, place: OperatorPlace)
     place,
     backOf: () => operatorPlaceLink(place),
   };
-}
-
-/**
- * Mounts a page that asks before something is done.
- *
- * @param options `show` returns the page. `act` returns the address to continue at.
- */
-export function mountConfirmation(
-  app: App,
-  parts: PortalParts,
-  { path, show, act }: {
-    readonly path: string;
-    readonly show: (
-      c: AppContext,
-      asked: { readonly frame: PortalFrame; readonly message: string | null },
-    ) => Promise<Page>;
-    readonly act: (c: AppContext, actor: ConsoleActor) => Promise<string>;
-  },
-): void {
-  mountForm(operatorForms(app, parts), {
-    path,
-    show: async (c, actor, { message, status }) =>
-      await sendPage(c, await show(c, { frame: operatorFrame(parts, actor), message }), status),
-    submit: async (c, actor) => redirect(c, await act(c, actor)),
-  });
 }
 
 /** Returns the search in the address of a list; "" for none. */
