@@ -24,22 +24,20 @@ export interface Assets {
   readonly geistMono: string;
 }
 
-/** What every signed-out page needs. */
 export interface GateFrame {
   readonly assets: Assets;
   /** Anyone can sign up. */
   readonly signUpOpen: boolean;
 }
 
-/** What every signed-in page needs. */
 export interface PortalFrame {
   readonly assets: Assets;
-  /** The current time, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly now: number;
   readonly session: Session;
-  /** Whether emails are sent. If not, nobody is asked to confirm an address. */
+  /** If false, nobody is asked to confirm an address. */
   readonly sendsMail: boolean;
-  /** Whether the page belongs to the operator console, which has its own sidebar. */
+  /** The operator console has its own sidebar. */
   readonly isConsole: boolean;
 }
 
@@ -76,7 +74,6 @@ export function GatePage(
   );
 }
 
-/** A signed-in page: the sidebar and the content. */
 export function PortalPage({ title, frame, place, children }: {
   title: string;
   frame: PortalFrame;
@@ -136,7 +133,7 @@ function UnverifiedNotice({ email }: { email: string }) {
   );
 }
 
-/** Says on each page why nothing works. It has no status role either. */
+/** Explains on each page why nothing works. It has no status role either. */
 function SuspendedNotice({ name }: { name: string }) {
   return (
     <div class="note refused">

@@ -9,29 +9,23 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 
-/** What the account's page shows. */
 export interface AccountPageProps {
   readonly frame: PortalFrame;
   /** As typed, or the current name. */
   readonly name: string;
-  /** What is wrong with the name. */
   readonly rejected?: FormErrors | undefined;
-  /** Why the confirmation email could not be sent again. */
+  /** Set if the confirmation email could not be sent again. */
   readonly mailError: string | null;
   /** The requested new email address, while its link is valid. */
   readonly pendingEmail: string | null;
-  /** Which emails the person gets. */
   readonly emails: { readonly limits: boolean };
   /** Organizations that would be left without an owner. */
   readonly ownerless: readonly string[];
-  /** The result of the last action. */
   readonly flash: string | null;
 }
 
-/** The link back to the account's page. */
 const accountBack = { href: "/portal/account", label: "Account" };
 
-/** @returns The account's page. */
 export function accountPage(props: AccountPageProps): Page {
   const { frame, name, rejected, ownerless, flash } = props;
   return (
@@ -149,10 +143,8 @@ function ownerlessText(ownerless: readonly string[]): string {
     "Make someone else an owner, or delete the organization, before you delete your account.";
 }
 
-/** @returns The page for changing the email address. */
 export function changeEmailPage({ frame, value, rejected }: {
   frame: PortalFrame;
-  /** The new address as typed. */
   value: string;
   rejected?: FormErrors;
 }): Page {
@@ -180,14 +172,12 @@ export function changeEmailPage({ frame, value, rejected }: {
   );
 }
 
-/** @returns The page that confirms the deletion of the account, or says what prevents it. */
 export function deleteAccountPage({ frame, ending, ownerless, value, rejected }: {
   frame: PortalFrame;
   /** Organizations without other members: they are deleted with the account. */
   ending: readonly string[];
   /** Organizations that would be left without an owner: they prevent the deletion. */
   ownerless: readonly string[];
-  /** The email address as typed. */
   value: string;
   rejected?: FormErrors;
 }): Page {
@@ -241,7 +231,7 @@ export function deleteAccountPage({ frame, ending, ownerless, value, rejected }:
   );
 }
 
-/** @returns Such as `“Northwind”`, `“Northwind” and “Tiles”`, `“A”, “B”, and “C”`. */
+/** Returns `“Northwind”`, `“Northwind” and “Tiles”`, or `“A”, “B”, and “C”`. */
 function namesInWords(names: readonly string[]): string {
   return new Intl.ListFormat("en").format(names.map((name) => `“${name}”`));
 }

@@ -6,14 +6,11 @@ import { GateCard, GateHint } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
-/** @returns The page that requests a link, and the same page after it was sent. */
 export function forgotPasswordPage({ frame, hasMail, email, isSent, rejected }: {
   frame: GateFrame;
-  /** Whether this service sends email. */
   hasMail: boolean;
-  /** As typed. */
   email: string;
-  /** Whether the form was just sent. */
+  /** The form was just sent. */
   isSent: boolean;
   rejected?: FormErrors;
 }): Page {
@@ -61,12 +58,12 @@ export function forgotPasswordPage({ frame, hasMail, email, isSent, rejected }: 
   );
 }
 
-/** @returns The page behind the link. Opening it doesn't use up the link, because spam filters open links too. */
+/** Opening the page doesn't use up the link, because spam filters open links too. */
 export function resetPasswordPage({ frame, token, takesBack, rejected }: {
   frame: GateFrame;
   /** From the link; null if it doesn't work. */
   token: string | null;
-  /** Whether the email address was never confirmed, so that the reset removes all other access. */
+  /** The email address was never confirmed, so the reset removes all other access. */
   takesBack: boolean;
   rejected?: FormErrors;
 }): Page {

@@ -7,13 +7,12 @@ import { type FormErrors, returnField } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
-/** @returns The sign-up page; without a form where sign-up is closed. */
 export function signUpPage({ frame, values, rejected, byInvitation = false }: {
   frame: GateFrame;
-  /** As typed. `returnTo`: where to go afterwards; the caller has checked it. */
+  /** As typed. `returnTo`: the next page, checked by the caller. */
   values: { name: string; email: string; organizationName: string; returnTo: string | null };
   rejected?: FormErrors;
-  /** Where sign-up is closed: whether invited people can sign up. */
+  /** Where sign-up is closed, invited people can sign up. */
   byInvitation?: boolean;
 }): Page {
   if (!frame.signUpOpen) {

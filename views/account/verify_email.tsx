@@ -6,14 +6,12 @@ import { Form } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
-/** A link that works. */
 interface Link {
   readonly purpose: "verify_email" | "change_email";
-  /** The address that it confirms. */
+  /** The link confirms it. */
   readonly email: string;
 }
 
-/** What the page shows. */
 export type VerifyEmailState =
   /** The link is for the signed-in account. */
   | Link & { readonly state: "ready"; readonly token: string }
@@ -26,7 +24,6 @@ export type VerifyEmailState =
   /** Another account uses the address by now. */
   | { readonly state: "taken" };
 
-/** @returns The page for a link that confirms an email address. */
 export function verifyEmailPage({ frame, ...link }: { frame: GateFrame } & VerifyEmailState): Page {
   switch (link.state) {
     case "ready":

@@ -13,7 +13,6 @@ import { HintLine } from "../components/list_card.tsx";
 import { Menu } from "../components/menu.tsx";
 import { type Choice, type ChoiceGroup, DateField, SelectField, TextField } from "../components/field.tsx";
 
-/** A person whose entries can be chosen. */
 export interface AuditPerson {
   readonly id: string;
   readonly name: string;
@@ -21,12 +20,11 @@ export interface AuditPerson {
   readonly email: string | null;
 }
 
-/** What is wrong with fields. */
 export type AuditErrors = Readonly<
   Partial<Record<"organizationId" | "action" | "actorId" | "from" | "to", string>>
 >;
 
-/** The choices in the page's address. Null: everything. */
+/** Null stands for everything. */
 export interface AuditAddress {
   /** In the operator console: an organization, whose whole log is shown, by its id or external id. */
   readonly organizationId: string | null;
@@ -42,7 +40,6 @@ export interface AuditAddress {
   readonly cursor: string | null;
 }
 
-/** The address without any choice. */
 export const wholeAuditLog: AuditAddress = {
   organizationId: null,
   action: null,
@@ -52,14 +49,13 @@ export const wholeAuditLog: AuditAddress = {
   cursor: null,
 };
 
-/** @returns The page's address. @param path Of the portal's page or the console's. */
+/** `path`: of the portal's page or the console's. */
 export function auditHref(address: AuditAddress, path: string): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(address)) if (value) query.set(name, value);
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** What {@linkcode AuditFilters} needs. */
 export interface AuditFilterProps {
   readonly path: string;
   readonly address: AuditAddress;

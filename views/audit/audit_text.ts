@@ -91,7 +91,6 @@ const removedBudget = "Removed the budget of the key {target}";
 const addedMember = "Added {target} to the organization[ as {role}]";
 const crossSite = "Cross-site request denied[: {request}]";
 
-/** The names of stored values. */
 const valueWords: ReadonlyMap<string, string> = new Map([
   ["OWNER", "Owner"],
   ["ADMIN", "Admin"],
@@ -101,7 +100,7 @@ const valueWords: ReadonlyMap<string, string> = new Map([
 ]);
 /** Details with values of our own. All others may be anyone's text. */
 const ownDetails: ReadonlySet<string> = new Set(["role", "keys"]);
-/** What badges call the ends of actions that failed. */
+/** By the last word of actions that failed. */
 const denialWords: ReadonlyMap<string, string> = new Map([
   ["refused", "Failed"],
   ["limited", "Limited"],
@@ -109,7 +108,7 @@ const denialWords: ReadonlyMap<string, string> = new Map([
   ["locked", "Locked"],
 ]);
 
-/** @returns The parts of a sentence without its full stop. */
+/** Returns the parts of a sentence without its full stop. */
 export function auditSentence({ action, actor, target, details }: AuditEvent): AuditPart[] {
   const values = new Map<string, AuditPart>();
   for (const [name, value] of Object.entries(details)) {
@@ -147,7 +146,6 @@ export function auditSentence({ action, actor, target, details }: AuditEvent): A
   );
 }
 
-/** @returns The name of the actor. */
 export function auditActorName({ actor, target }: AuditEvent): string {
   switch (actor.type) {
     case "session":
@@ -163,7 +161,7 @@ export function auditActorName({ actor, target }: AuditEvent): string {
   }
 }
 
-/** @returns A word for actions that failed or were denied; null for all others. */
+/** Returns a word for actions that failed or were denied; null for all others. */
 export function auditDenial(action: AuditAction): string | null {
   return denialWords.get(/[a-z]+$/.exec(action)?.[0] ?? "") ?? null;
 }

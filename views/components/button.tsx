@@ -4,7 +4,7 @@ import type { Child } from "hono/jsx";
 /** `primary`: once per form. `destroy`: irreversible. `plain-destroy`: leads to a `destroy` page. `quiet…`: in rows. */
 export type ButtonTone = "primary" | "plain" | "plain-destroy" | "quiet" | "quiet-destroy" | "destroy";
 
-/** A submit button. For `about`, see {@linkcode ButtonLinkProps}. */
+/** For `about`, see {@linkcode ButtonLinkProps}. */
 export function SubmitButton(
   { tone = "primary", about, children }: { tone?: ButtonTone; about?: string; children: Child },
 ) {
@@ -26,7 +26,6 @@ export interface ButtonLinkProps {
   readonly children: Child;
 }
 
-/** A link that looks like a button. */
 export function ButtonLink({ tone = "plain", href, about, isFile = false, children }: ButtonLinkProps) {
   return (
     <a

@@ -1,7 +1,6 @@
 // A card with a heading.
 import type { Child } from "hono/jsx";
 
-/** A card with a second-level heading. */
 export function Card({ title, aside, flush = false, children }: {
   title: Child;
   /** Next to the title: counts, a legend. */

@@ -32,12 +32,7 @@ const steps = {
   month: [1, 2, 3, 6, 12, 24, 60, 120],
 } as const;
 
-/**
- * Lays out a chart of stacked bars.
- *
- * @param windows In order, without gaps.
- * @param options `by`: the length of a window. `measure`: what is drawn.
- */
+/** Lays out a chart of stacked bars. `windows`: in order, without gaps. */
 export function chartGeometry(
   windows: readonly ChartWindow[],
   { by, measure }: { by: WindowUnit; measure: Measure },
@@ -65,12 +60,12 @@ export function chartGeometry(
   };
 }
 
-/** @returns The sum without rounding errors: values have at most six decimal places. */
+/** Adds up without rounding errors: values have at most six decimal places. */
 export function sum(values: readonly number[]): number {
   return Number(values.reduce((all, value) => all + value, 0).toFixed(6));
 }
 
-/** @returns Round numbers from zero to one that no bar exceeds: whole ones if all values are whole. */
+/** Returns round numbers from zero to one that no bar exceeds: whole ones if all values are whole. */
 function linesOf(windows: readonly ChartWindow[], measure: Measure): number[] {
   const highest = Math.max(0, ...windows.map(({ values }) => sum(values)));
   const unit = axisUnit(highest, measure);

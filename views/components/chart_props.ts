@@ -7,7 +7,6 @@ import { windowNames } from "../text/zone.ts";
 import { elapsedWords } from "../text/time.ts";
 import type { ChartWindow } from "./chart_geometry.ts";
 
-/** A window of the chart and of the table. */
 export interface ChartRow extends ChartWindow {
   /** The exact values and their sum, as decimal texts. */
   readonly sums: readonly string[];
@@ -16,7 +15,7 @@ export interface ChartRow extends ChartWindow {
   readonly href?: string | undefined;
 }
 
-/** What a part of each bar is. */
+/** A part of each bar. */
 export interface ChartSeries {
   readonly name: string;
   readonly color: SeriesColor;
@@ -24,7 +23,7 @@ export interface ChartSeries {
   readonly href?: string | undefined;
 }
 
-/** What the last series adds up. */
+/** Summed up as the last series. */
 export interface ChartOthers {
   readonly count: number;
   /** The largest ones. Totals are exact decimal texts. */
@@ -35,7 +34,6 @@ export interface ChartOthers {
   }[];
 }
 
-/** The data of a chart. */
 export interface ChartProps {
   readonly measure: Measure;
   readonly by: WindowUnit;
@@ -53,7 +51,6 @@ export interface ChartProps {
   readonly isSmall?: boolean;
 }
 
-/** What a chart shows besides the numbers. */
 export interface ChartOptions extends Pick<ChartProps, "measure" | "by" | "period" | "isSmall"> {
   /** Those of the stack. */
   readonly windows: readonly UsageWindow[];
@@ -62,11 +59,9 @@ export interface ChartOptions extends Pick<ChartProps, "measure" | "by" | "perio
   readonly now: number;
   /** Names a part, such as a product. The color of its series is the part's own or, by default, that of its position. */
   readonly series: (part: string) => Omit<ChartSeries, "color"> & { readonly color?: SeriesColor };
-  /** The page of a window. */
   readonly hrefOf?: (window: UsageWindow) => string | undefined;
 }
 
-/** @returns The data of the chart of a stack. */
 export function chartOf(stack: UsageStack, options: ChartOptions): ChartProps {
   const { windows, timezone, now, by, series, hrefOf, ...props } = options;
   const names = windowNames(windows, { unit: by, timezone, now });

@@ -21,10 +21,10 @@ const languageNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * An example with a button that copies it. Without scripts, all languages can be chosen too; static/portal.js chooses the same
+ * Shows code with a button that copies it. Without scripts, all languages can be chosen too; static/portal.js chooses the same
  * one everywhere and remembers it.
  *
- * @param props `id`: unique on the page. `title`: what the example shows. `label`: of a single example, instead of its language.
+ * @param props `id`: unique on the page. `title`: names the example. `label`: of a single example, instead of its language.
  */
 export function CodeExample(
   { id, title, label, samples }: {

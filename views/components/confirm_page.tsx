@@ -12,25 +12,23 @@ import type { Place } from "./side.tsx";
 export interface ConfirmPageProps extends Omit<FormProps, "class" | "children"> {
   readonly frame: PortalFrame;
   readonly place: Place | null;
-  /** The name of the page in the browser. */
+  /** In the browser's tab. */
   readonly title: string;
   /** The heading, if it differs from the title. `{name}` stands for `name`. */
   readonly heading?: string;
   readonly name?: string;
-  /** What will happen, in one or two sentences. */
+  /** Says what will happen, in one or two sentences. */
   readonly text: string;
   readonly facts: readonly Fact[];
   readonly submit: string;
-  /** `destroy` unless given. */
+  /** Default: `destroy`. */
   readonly tone?: ButtonTone;
-  /** The page to return to. */
   readonly back: PageLink;
   readonly children?: Child;
   /** Below the form. */
   readonly after?: Child;
 }
 
-/** @returns The page. */
 export function ConfirmPage(props: ConfirmPageProps): Page {
   const { frame, place, title, heading = title, name, text, back, error, children } = props;
   return (
@@ -56,7 +54,7 @@ export function ConfirmPage(props: ConfirmPageProps): Page {
   );
 }
 
-/** The page that renames something. `value`: the new name, as typed. */
+/** `value`: the new name, as typed. */
 export function RenamePage(
   { value, rejected, charactersMax, ...props }:
     & Omit<ConfirmPageProps, "heading" | "children">

@@ -3,14 +3,13 @@ import { isoTime } from "../../domain/time.ts";
 import { type Choice, DateField, SelectField } from "./field.tsx";
 import type { FormErrors } from "./form.tsx";
 
-/** What the field has. */
 export interface ExpiryValue {
   readonly expires: string;
   /** A day such as `2026-11-01`, for the choice of a date. */
   readonly expiresOn: string;
 }
 
-/** @returns What the field has in a form as sent, or in a new one. */
+/** Reads the field from a form as sent, or starts a new one. */
 export function expiryValue(
   { expires = "never", expiresOn = "" }: Readonly<Record<string, string>> = {},
 ): ExpiryValue {
@@ -28,11 +27,7 @@ const choices: readonly Choice[] = [
 const dayMs = 24 * 3_600_000;
 const lastDay = "9999-12-31";
 
-/**
- * The field `expires`, with `expiresOn` for the choice of a date. `now`: milliseconds since 1970.
- *
- * `kept`: the label of the choice `keep`, which changes nothing.
- */
+/** `now`: milliseconds since 1970. `kept`: the label of the choice `keep`, which changes nothing. */
 export function ExpiryField(
   { value, fields, now, kept = null }:
     & { value: ExpiryValue; now: number; kept?: string | null }

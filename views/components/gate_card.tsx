@@ -10,14 +10,13 @@ interface GateCardProps {
   readonly text?: Child | undefined;
   /** The form's target; without one, the card has no form. */
   readonly action?: string;
-  /** The form's hidden fields by name. */
+  /** By name. */
   readonly hidden?: Readonly<Record<string, string>> | undefined;
-  /** Why the form was rejected, if no field has the error. */
+  /** The reason for a rejection, if no field has the error. */
   readonly error?: string | null | undefined;
   readonly children: Child;
 }
 
-/** @returns The page. */
 export function GateCard({ frame, title, text, action, hidden, error, children }: GateCardProps): Page {
   const head = (
     <div>
@@ -40,7 +39,7 @@ export function GateCard({ frame, title, text, action, hidden, error, children }
   );
 }
 
-/** A small question below the form, with a link for those who answer yes. */
+/** A small question below the form, with a link. */
 export function GateHint({ text, href, label }: { text: string; href: string; label: string }) {
   return (
     <p class="small muted">

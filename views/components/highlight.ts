@@ -1,6 +1,6 @@
 // Colors strings, comments and keywords of code examples. It needs no grammar: an example that is colored wrong still reads.
 
-/** A piece of code. `kind` is null for ordinary text. */
+/** `kind` is null for ordinary text. */
 export interface CodePart {
   readonly text: string;
   readonly kind: "string" | "comment" | "keyword" | null;
@@ -25,7 +25,7 @@ const comments: Readonly<Record<string, string>> = {
 const strings = String.raw`"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\])*'`;
 const sameAs: Readonly<Record<string, string>> = { js: "ts" };
 
-/** @returns The parts of a code example, which together are the code. */
+/** Divides a code example into parts, which together are the code. */
 export function highlight(code: string, language: string): CodePart[] {
   const name = sameAs[language] ?? language;
   const kinds = [

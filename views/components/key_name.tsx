@@ -2,27 +2,27 @@
 import { hasPermission } from "../../domain/permissions.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 
-/** What can be done with a key. Owners and admins set the budget; everyone who sees a key can do the rest. */
+/** Owners and admins set the budget; everyone who sees a key can do the rest. */
 export type ApiKeyAction = "edit" | "rotate" | "revoke" | "budget" | "first-request";
 
-/** @returns The address of a key's page, or of a page about one action. */
+/** Returns the address of a key's page, or of a page about one action. */
 export function apiKeyHref(id: string, action?: ApiKeyAction): string {
   const href = `/portal/api-keys/${encodeURIComponent(id)}`;
   return action === undefined ? href : `${href}/${action}`;
 }
 
-/** @returns Whether someone may open the page of a key. @param createdBy The id of the key's creator, if known. */
+/** True if someone may open the page of a key. @param createdBy The id of the key's creator, if known. */
 export function mayOpenKey({ organization, user }: Session, createdBy: string | null): boolean {
   return organization !== null &&
     (hasPermission(organization.role, "apiKeys.manageAll") || createdBy === user.id);
 }
 
-/** A key's name, as a link to its page for those who may open it. */
+/** A link to the key's page for those who may open it. */
 export function KeyName(
   { id, name, createdBy, session }: {
     id: string;
     name: string;
-    /** The id of the user who created it. */
+    /** A user's id. */
     createdBy: string | null;
     session: Session;
   },

@@ -1,4 +1,4 @@
-// What is used of limits: bars, with words that say the same.
+// Usage of limits: bars, with the same in words.
 import type { Child } from "hono/jsx";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import { limitReachedAt } from "../../domain/meter/limit_pace.ts";
@@ -9,14 +9,13 @@ import { type Measure, quantityWords } from "../text/quantity.ts";
 import { shortDate } from "../text/time.ts";
 import { RelativeTime } from "./relative_time.tsx";
 
-/** How much of something is used. */
 export interface Meter {
   readonly name: string;
   readonly used: number;
   readonly max: number;
-  /** The name and unit of what is used, if they are known. */
+  /** If known. */
   readonly measure?: Measure | undefined;
-  /** What happens from `max` on, in a sentence. */
+  /** Says what happens from `max` on, in a sentence. */
   readonly atMax: string;
   /** The day on which `max` is reached at this rate, if that is before the limit resets. */
   readonly reachedOn?: string | null;
@@ -27,7 +26,7 @@ export interface Meter {
 /** From this share on, a meter stands out and says how much is left. */
 export const nearShare = 0.8;
 
-/** Limits of usage, as meters. `now`: milliseconds since 1970. `catalogue`: gives them names and units. */
+/** `now`: milliseconds since 1970. `catalogue`: gives names and units. */
 export function LimitMeters(
   { limits, now, catalogue }: {
     limits: readonly LimitStanding[];
@@ -38,7 +37,6 @@ export function LimitMeters(
   return <Meters meters={limits.map((limit) => limitMeter(limit, { now, catalogue }))} />;
 }
 
-/** A list of meters. */
 export function Meters({ meters }: { meters: readonly Meter[] }) {
   return <ul class="meters">{meters.map((meter) => <MeterView meter={meter} />)}</ul>;
 }
@@ -81,7 +79,7 @@ function MeterView({ meter }: { meter: Meter }) {
   );
 }
 
-/** @returns What the bar shows. It says 100% only when everything is used. */
+/** Says 100% only when everything is used. */
 function meterText({ used, max, atMax, reachedOn, measure }: Meter, share: number): string {
   if (used > max) return `Over the limit by ${amount(used - max, measure)}. ${atMax}`;
   if (share >= 1) return `Limit reached. ${atMax}`;
@@ -90,7 +88,7 @@ function meterText({ used, max, atMax, reachedOn, measure }: Meter, share: numbe
   return reachedOn ? `${text}. At this rate, reached around ${reachedOn}.` : text;
 }
 
-/** @returns A difference without the digits that binary fractions add: quantities have six decimals. */
+/** Drops the digits that binary fractions add: quantities have six decimals. */
 function amount(difference: number, measure: Measure | undefined): string {
   const exact = Number(difference.toFixed(6));
   return measure === undefined ? groupDigits(exact) : quantityWords(exact, measure);

@@ -2,7 +2,6 @@
 import type { Child } from "hono/jsx";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** One of a few choices, as a link. */
 export interface LinkChoice {
   readonly href: string;
   readonly label: string;
@@ -12,7 +11,7 @@ export interface LinkChoice {
 }
 
 export interface MenuProps {
-  /** What is chosen, such as "Product". Also the key of the button, to which the focus returns. */
+  /** Such as "Product". Also the key of the button, to which the focus returns. */
   readonly label: string;
   /** The choice; none for a menu of actions. */
   readonly value?: string | undefined;
@@ -56,7 +55,6 @@ export function Menu(props: MenuProps) {
   );
 }
 
-/** The choices of a menu. */
 export function MenuLinks({ choices }: { choices: readonly LinkChoice[] }) {
   return (
     <>
@@ -71,7 +69,7 @@ export function MenuLinks({ choices }: { choices: readonly LinkChoice[] }) {
   );
 }
 
-/** One of a few, as links next to each other. `isLow`: in the head of a card. */
+/** Links next to each other. `isLow`: in the head of a card. */
 export function Switch(
   { label, choices, isLow = false }: { label: string; choices: readonly LinkChoice[]; isLow?: boolean },
 ) {
@@ -88,10 +86,8 @@ export function Switch(
 }
 
 /**
- * The filters of a page in one line.
- *
- * @param props `start`: at the left, such as a switch and its menu. `children`: menus at the right. On phones, only the one of
- *   the class `folded` is left, with what is in `in-fold`.
+ * `start`: at the left, such as a switch and its menu. `children`: menus at the right. On phones, only the one of the class
+ * `folded` is left, with everything in `in-fold`.
  */
 export function FilterBar({ start, children }: { start: Child; children: Child }) {
   return (

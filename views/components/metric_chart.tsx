@@ -6,7 +6,6 @@ import type { ChartProps } from "./chart_props.ts";
 import { EmptyState } from "./empty_state.tsx";
 import { MetricStrip, type MetricStripProps } from "./metric_strip.tsx";
 
-/** What the card shows. */
 export interface MetricChartProps {
   /** Left out if null, as for a single key. */
   readonly strip: MetricStripProps | null;
@@ -18,7 +17,6 @@ export interface MetricChartProps {
   readonly children?: Child;
 }
 
-/** The card. */
 export function MetricChart({ strip, chart, aside, children }: MetricChartProps) {
   return (
     <section class="card" aria-label="Usage">

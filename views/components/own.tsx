@@ -2,7 +2,6 @@
 import type { Session } from "../../domain/sign_in/session.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** A link of the account menu. */
 export interface OwnLink {
   readonly href: string;
   readonly label: string;
@@ -16,7 +15,7 @@ const account: readonly OwnLink[] = [
   { place: "security", href: "/portal/account/security", label: "Security", icon: "shield" },
 ];
 
-/** The account menu. `place`: the current page. `first`: links before those of the account. */
+/** `place`: the current page. `first`: links before those of the account. */
 export function Own(
   { session, place, first = [] }: {
     session: Session;

@@ -13,15 +13,12 @@ export interface PageHeadProps {
   /** `{name}` stands for `name`. */
   readonly title: string;
   readonly name?: string | undefined;
-  /** A sentence about the page. */
   readonly text?: Child;
   /** On phones, the actions stay next to the title: for one short button. */
   readonly keepsActions?: boolean;
-  /** Actions. */
   readonly children?: Child;
 }
 
-/** The heading with a sentence about the page. */
 export function PageHead(
   { back, title, name, text, keepsActions = false, children }: PageHeadProps,
 ) {

@@ -1,7 +1,7 @@
 // Links to the other pages of a list.
 import { ButtonLink } from "./button.tsx";
 
-/** The links that have an address. */
+/** Shows the links that have an address. */
 export function PageLinks(
   { label = "Pages", links }: { label?: string; links: readonly { href: string | null; label: string }[] },
 ) {

@@ -8,7 +8,6 @@ import { Icon } from "./icon.tsx";
 import { Own, type OwnLink } from "./own.tsx";
 import { Initial, type PlaceLink, SideBar } from "./side_bar.tsx";
 
-/** The pages in the sidebars of the portal and of the operator console. */
 export type Place =
   | "overview"
   | "api-keys"
@@ -51,7 +50,6 @@ export interface SideProps {
   readonly place: Place | null;
 }
 
-/** The sidebar. */
 export function Side({ session, place }: SideProps) {
   const { user, organization } = session;
   return (
@@ -71,7 +69,6 @@ export function Side({ session, place }: SideProps) {
   );
 }
 
-/** Operators have a link to the console. */
 function operatorLinks({ isOperator }: Session): readonly OwnLink[] {
   return isOperator
     ? [{ place: "operator", href: "/operator", label: "Operator console", icon: "switch" }]
@@ -83,7 +80,6 @@ function placesOf({ organization }: Session): readonly PlaceLink[] {
   return places.filter(({ place }) => place !== "audit" || hasPermission(organization.role, "audit.read"));
 }
 
-/** The organization switcher. */
 function Organizations({ session, place }: SideProps) {
   return (
     <>

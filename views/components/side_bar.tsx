@@ -3,7 +3,6 @@
 import type { Child } from "hono/jsx";
 import { Brand, Icon, type IconName } from "./icon.tsx";
 
-/** An entry of the navigation. */
 export interface PlaceLink {
   readonly place: string;
   readonly href: string;
@@ -23,20 +22,19 @@ export interface SideBarProps {
   /** The name of the navigation, for screen readers. */
   readonly label: string;
   readonly class?: string;
-  /** The address that the product's name leads to. */
+  /** The product's name leads to it. */
   readonly home: string;
   /** Next to the product's name. */
   readonly badge?: Child;
   readonly places: readonly PlaceLink[];
   /** The current page; null for pages that are not in the navigation. */
   readonly place: string | null;
-  /** Whose page it is: the heading of the menu. */
+  /** The heading of the menu. */
   readonly who: { readonly name: string; readonly second: string };
   /** The menu, below the places that are not near. */
   readonly children: Child;
 }
 
-/** The sidebar. */
 export function SideBar(props: SideBarProps) {
   const { label, home, badge, places, place, who, children } = props;
   return (
@@ -75,7 +73,6 @@ export function SideBar(props: SideBarProps) {
   );
 }
 
-/** The bar at the bottom of phones. */
 function TabBar({ label, places, place, children }: SideBarProps) {
   const others = places.filter(({ isNear }) => !isNear);
   const isNear = places.some((one) => one.isNear && one.place === place);
@@ -115,7 +112,6 @@ function PlaceAnchor({ link, place, ...rest }: { class?: string; link: PlaceLink
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** The first character of a name in a box. */
 export function Initial({ name }: { name: string }) {
   const [first] = graphemes.segment(name.trimStart());
   return <span class="initial" aria-hidden="true">{first?.segment.toUpperCase() ?? ""}</span>;

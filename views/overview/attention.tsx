@@ -1,4 +1,4 @@
-// What needs attention: limits that are near or reached, keys that expire soon, members without two-step sign-in.
+// Things that need attention: limits that are near or reached, keys that expire soon, members without two-step sign-in.
 import type { Child } from "hono/jsx";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
@@ -10,9 +10,8 @@ import { nearShare } from "../components/limit_meters.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { limitName, usedWords } from "../text/limit.ts";
 
-/** What may need attention. */
 export interface AttentionProps {
-  /** Null when they are not available. */
+  /** Null if unavailable. */
   readonly limits: readonly LimitStanding[] | null;
   /** Keys that expire soon: the first of them, in milliseconds since 1970, and how many there are. */
   readonly expiring: {
@@ -21,14 +20,13 @@ export interface AttentionProps {
   };
   /** Null for those who can't see it. */
   readonly withoutTwoStep: { readonly count: number; readonly names: readonly string[] } | null;
-  /** Gives names and units to what limits count. */
+  /** Gives names and units to limits. */
   readonly catalogue: Catalogue;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
 interface Item {
-  /** How urgent it is. */
   readonly tone: "bad" | "warn" | "";
   readonly icon: IconName;
   readonly title: string;
@@ -39,7 +37,7 @@ interface Item {
 const limitsMax = 4;
 const shareOf = ({ used, quantity }: LimitStanding) => quantity === 0 ? 1 : used / quantity;
 
-/** The card, most urgent first. */
+/** Most urgent first. */
 export function Attention(props: AttentionProps) {
   const items = itemsOf(props);
   return (

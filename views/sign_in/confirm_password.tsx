@@ -29,7 +29,6 @@ export interface ConfirmPasswordProps {
   readonly rejected?: FormErrors | undefined;
 }
 
-/** @returns The page that asks for the password, a passkey, or either. */
 export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
   const { frame, returnTo, back, isForConsole, asksForPassword, asksForCode, hasPasskeys, rejected } = props;
   if (!asksForPassword) return passkeyPage(props);
@@ -77,7 +76,7 @@ export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
   );
 }
 
-/** @returns The page for accounts whose password is not enough for the next page. */
+/** For accounts whose password is not enough for the next page. */
 function passkeyPage(props: ConfirmPasswordProps): Page {
   const { frame, back, rejected } = props;
   return (

@@ -7,7 +7,6 @@ import { HiddenFields, returnField } from "../components/form.tsx";
 
 export interface PasskeyFormProps {
   readonly assets: Assets;
-  /** Whether to create a passkey or ask for one. */
   readonly ceremony: "create" | "get";
   /** The URL of the options. */
   readonly options: string;
@@ -20,7 +19,6 @@ export interface PasskeyFormProps {
   readonly children?: Child;
 }
 
-/** The form with its button. */
 export function PasskeyForm(props: PasskeyFormProps) {
   return (
     <form
@@ -43,7 +41,7 @@ export function PasskeyForm(props: PasskeyFormProps) {
   );
 }
 
-/** Why there is no button. */
+/** Explains why there is no button. */
 export function PasskeysMissing() {
   return (
     <>

@@ -14,13 +14,11 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
 import { securityLink } from "./two_step.tsx";
 
-/** The path of these pages. */
 export const passkeysPath = "/portal/account/passkeys";
 const passkeysLink = { href: passkeysPath, label: "Passkeys" };
 
 const columns = ["Name", "Added", "Last used", actionsColumn];
 
-/** @returns The list of a person's passkeys. */
 export function passkeysPage(
   { frame, passkeys, flash }: { frame: PortalFrame; passkeys: readonly Passkey[]; flash: string | null },
 ): Page {
@@ -73,7 +71,6 @@ function PasskeyRow({ passkey, now }: { passkey: Passkey; now: number }) {
   );
 }
 
-/** @returns The page that adds a passkey. @param props `value`: the name as typed. */
 export function addPasskeyPage(
   { frame, value, rejected }: { frame: PortalFrame; value: string; rejected?: FormErrors },
 ): Page {
@@ -112,11 +109,9 @@ export function addPasskeyPage(
   );
 }
 
-/** @returns The page that renames a passkey. */
 export function renamePasskeyPage({ frame, passkey, ...form }: {
   frame: PortalFrame;
   passkey: Passkey;
-  /** The name as typed; at first the passkey's. */
   value: string;
   rejected?: FormErrors;
 }): Page {
@@ -136,7 +131,6 @@ export function renamePasskeyPage({ frame, passkey, ...form }: {
   );
 }
 
-/** @returns The page that confirms the removal of a passkey. */
 export function removePasskeyPage({ frame, passkey }: { frame: PortalFrame; passkey: Passkey }): Page {
   return (
     <ConfirmPage

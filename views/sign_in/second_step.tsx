@@ -9,14 +9,13 @@ import { codeCharactersMax } from "./two_step.tsx";
 
 const path = "/sign-in/second-step";
 
-/** @returns The page of the second step. */
 export function secondStepPage({ frame, email, hasPasskeys, isRecovery, values, rejected }: {
   frame: GateFrame;
   email: string;
   hasPasskeys: boolean;
   /** Asks for a recovery code instead of one of the app. */
   isRecovery: boolean;
-  /** What was typed. `returnTo`: the next page, checked by the caller. */
+  /** As typed. `returnTo`: the next page, checked by the caller. */
   values: { code: string; returnTo: string | null };
   rejected?: FormErrors | undefined;
 }): Page {

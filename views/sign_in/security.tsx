@@ -16,7 +16,7 @@ import { codesLeft, isFewCodes, securityLink, twoStepPath } from "./two_step.tsx
 /** A session in the list. Times are ISO 8601 UTC. */
 export interface SessionRow {
   readonly id: string;
-  /** Whether it is the session that opens the page. */
+  /** The session that opens the page. */
   readonly current: boolean;
   /** Such as `Chrome on Linux`. */
   readonly device: string;
@@ -25,21 +25,17 @@ export interface SessionRow {
   readonly lastSeenAt: string;
 }
 
-/** What the page shows. */
 export interface SecurityPageProps {
   readonly frame: PortalFrame;
   readonly sessions: readonly SessionRow[];
   readonly twoStep: { readonly isOn: boolean; readonly recoveryCodesLeft: number };
   readonly passkeyCount: number;
-  /** Why the password form was rejected. */
   readonly rejected?: FormErrors | undefined;
-  /** What was just done. */
   readonly flash: string | null;
 }
 
 const { href: path } = securityLink;
 
-/** @returns The security page. */
 export function securityPage(props: SecurityPageProps): Page {
   const { frame, sessions, flash } = props;
   return (

@@ -7,12 +7,10 @@ import { Notice, type NoticeProps } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { PasskeyForm } from "./passkey_form.tsx";
 
-/** @returns The sign-in page. */
 export function signInPage({ frame, values, notice, rejected }: {
   frame: GateFrame;
-  /** What was typed. `returnTo`: the next page, checked by the caller. */
+  /** As typed. `returnTo`: the next page, checked by the caller. */
   values: { email: string; returnTo: string | null };
-  /** What just happened. */
   notice?: NoticeProps | undefined;
   rejected?: FormErrors | undefined;
 }): Page {
@@ -62,8 +60,9 @@ export function signInPage({ frame, values, notice, rejected }: {
 }
 
 /**
+ * Redirects to a product without scripts. The link is for browsers that don't redirect.
+ *
  * @param props `href`: a URL on another origin, checked by the caller. `host`: its host, with the port.
- * @returns The page that redirects to a product without scripts. Its link is for browsers that don't redirect.
  */
 export function continuePage({ frame, href, host }: { frame: GateFrame; href: string; host: string }): Page {
   return (

@@ -16,16 +16,13 @@ import { DayTime } from "../components/relative_time.tsx";
 import { type GateFrame, type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { qrCodeSvg } from "./qr_code.ts";
 
-/** The path of these pages. */
 export const twoStepPath = "/portal/account/two-step";
-/** The path that requests a link to turn off two-step sign-in. */
 export const turnOffLinkPath = `${twoStepPath}/turn-off-link`;
 const twoStepLink = { href: twoStepPath, label: "Two-step sign-in" };
 export const securityLink = { href: "/portal/account/security", label: "Security" };
 /** The length of a field for codes; recovery codes have hyphens. */
 export const codeCharactersMax = 40;
 
-/** What the page shows. */
 export interface TwoStepPageProps {
   readonly frame: PortalFrame;
   /** ISO 8601; null if it is off. */
@@ -33,24 +30,22 @@ export interface TwoStepPageProps {
   /** ISO 8601; since when codes are rejected, or null. */
   readonly lockedAt: string | null;
   readonly recoveryCodesLeft: number;
-  /** New codes. They are shown only once. */
+  /** Shown only once. */
   readonly recoveryCodes: readonly string[] | null;
-  /** What was just done. */
   readonly flash: string | null;
   readonly error: string | null;
 }
 
-/** @returns Whether so few recovery codes are left that the person should create new ones. */
+/** True if the person should create new recovery codes. */
 export function isFewCodes(left: number): boolean {
   return left <= 3;
 }
 
-/** @returns Such as `1 code left`. */
+/** Returns text such as `1 code left`. */
 export function codesLeft(left: number): string {
   return `${countOf(left, "code")} left`;
 }
 
-/** @returns The page of two-step sign-in. */
 export function twoStepPage(props: TwoStepPageProps): Page {
   const { frame, flash, error, recoveryCodes, recoveryCodesLeft: left } = props;
   return (
@@ -154,13 +149,11 @@ function RecoveryCodesNotice({ codes, email }: { codes: readonly string[]; email
   );
 }
 
-/** @returns The page that sets up an authenticator app: a QR code, the secret as text, and a field for the first code. */
 export function twoStepSetUpPage({ frame, secret, otpauthUrl, value, rejected }: {
   frame: PortalFrame;
   /** Base32. */
   secret: string;
   otpauthUrl: string;
-  /** The code as typed. */
   value: string;
   rejected?: FormErrors | undefined;
 }): Page {
@@ -202,13 +195,11 @@ export function twoStepSetUpPage({ frame, secret, otpauthUrl, value, rejected }:
   );
 }
 
-/** What the confirmation pages show. */
 interface TwoStepConfirmationProps {
   readonly frame: PortalFrame;
   readonly recoveryCodesLeft: number;
 }
 
-/** @returns The page that confirms turning off two-step sign-in. */
 export function turnOffTwoStepPage(props: TwoStepConfirmationProps): Page {
   return confirmation(props, {
     title: "Turn off two-step sign-in",
@@ -218,7 +209,6 @@ export function turnOffTwoStepPage(props: TwoStepConfirmationProps): Page {
   });
 }
 
-/** @returns The page that confirms creating new recovery codes. */
 export function newRecoveryCodesPage(props: TwoStepConfirmationProps): Page {
   return confirmation(props, {
     title: "Create new recovery codes",
@@ -249,7 +239,6 @@ function confirmation(
   );
 }
 
-/** @returns The page that requests the link. */
 export function turnOffLinkPage({ frame, rejected }: { frame: PortalFrame; rejected?: FormErrors }): Page {
   const { email } = frame.session.user;
   return (
@@ -272,14 +261,12 @@ export function turnOffLinkPage({ frame, rejected }: { frame: PortalFrame; rejec
   );
 }
 
-/** What the page behind the link shows. */
 export type TurnOffByLinkState =
   | { readonly state: "ready"; readonly token: string; readonly email: string }
   /** No one, or someone else, is signed in. */
   | { readonly state: "other" }
   | { readonly state: "dead" };
 
-/** @returns The page behind the link. */
 export function turnOffByLinkPage({ frame, ...link }: { frame: GateFrame } & TurnOffByLinkState): Page {
   if (link.state === "ready") {
     return (
