@@ -70,13 +70,11 @@ const keyName = nameSchema("A name for the key", {
   example: "Production",
 });
 
-/** One permission of a key. */
 export const keyPermission = z.string().superRefine((name, context) => {
   const message = keyPermissionFault(name);
   if (message !== null) context.addIssue({ code: "custom", message });
 }).openapi({ pattern: keyPermissionForm.source });
 
-/** The permissions of a key. */
 export const keyPermissionsSchema = z.array(keyPermission)
   .refine(
     (names) => sortedPermissions(names).filter(isOwnPermission).length <= ownKeyPermissionsMax,

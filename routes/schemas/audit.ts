@@ -25,7 +25,6 @@ export const auditFilters = {
   actorId: z.string().max(100).optional().openapi({ description: "The id of a user or an API key." }),
 };
 
-/** An entry. */
 export const auditEventSchema = z.object({
   id: idOut("aud", "The entry's id."),
   at: timeOut("When it happened."),
@@ -53,7 +52,7 @@ export const auditEventSchema = z.object({
   requestId: stringSchema("The `X-Request-Id` of the response.").nullable(),
 }).openapi("AuditEvent");
 
-/** An entry as operators see it. */
+/** As operators see it. */
 export const operatorAuditEventSchema = auditEventSchema.extend({
   organizationId: idOut("org", "The organization whose log the entry is in. Null for none.").nullable(),
 }).openapi("OperatorAuditEvent");

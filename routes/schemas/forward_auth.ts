@@ -31,7 +31,6 @@ export const forwardConditionsShape = {
   }),
 };
 
-/** The query of `/api/auth/forward`. */
 export const forwardQuerySchema = z.strictObject({
   ...forwardConditionsShape,
   user: z.enum(["id", "email"], { error: "must be id or email." }).optional().openapi({
@@ -95,7 +94,7 @@ export const forwardedHeadersSchema = z.object({
   "X-Forwarded-Uri": stringSchema("The path and query of the original request.").optional(),
 });
 
-/** The headers that say who a request is from. */
+/** They tell the application who a request is from. */
 export const identityHeaders = {
   "Remote-User": {
     description:

@@ -12,7 +12,6 @@ import {
 } from "./common.ts";
 import { required, tooLong } from "./messages.ts";
 
-/** A new password. */
 export const passwordSchema = z.string().openapi({
   minLength: limits.passwordCharactersMin,
   maxLength: limits.passwordCharactersMax,

@@ -25,7 +25,6 @@ import { atMost, characters, mustBe, required } from "./messages.ts";
 export const slugWords =
   "1 to 64 letters, digits, dots, colons, hyphens or underscores, starting with a letter or digit";
 export const quantityFault = "must be from 0 to 9007199254740991 with at most 6 decimal places.";
-/** A product or a metric. */
 export const slugSchema = z.string().regex(slugForm, `must be ${slugWords}.`);
 const quantity = parsed(
   z.number({ error: ({ input }) => input === undefined ? required : mustBe("number") }),
@@ -45,7 +44,7 @@ export const idempotencyKeySchema = z.string()
 const productSlug = slugSchema.openapi({ description: "The product, 1 to 64 characters.", example: "tiles" });
 const metric = slugSchema.openapi({ description: "What was used, 1 to 64 characters.", example: "requests" });
 
-/** Several values of one parameter, repeated or separated by commas. @returns The distinct values. */
+/** Parses several values of one parameter, repeated or separated by commas, into distinct ones. */
 function severalOf<T extends string>(item: z.ZodType<T>) {
   return z.union([z.string(), z.array(z.string())]).transform((given, context): T[] => {
     const fail = (message: string) => {
@@ -66,7 +65,7 @@ function severalOf<T extends string>(item: z.ZodType<T>) {
 
 const severalWords = "Repeat the parameter or separate values with commas.";
 
-/** A filter of {@linkcode severalOf}. @param things What it keeps: `products`. */
+/** `things`: such as `products`. */
 export function filter(
   item: z.ZodType<string>,
   options: { things: string; pattern?: string; example: string },
@@ -104,14 +103,13 @@ export const propertyFaults = {
   count: atMost(limits.usagePropertiesMax, "properties"),
 } as const;
 
-/** @returns The bounds of a record's timestamp. @param pastMaxMs How far it may be in the past. */
+/** Describes the bounds of a record's timestamp. */
 export function timestampWords(pastMaxMs = limits.usageTimestampPastMaxMs): string {
   return `Defaults to the time of recording. At most ${pastMaxMs / (24 * 3_600_000)} days in the past and ${
     limits.usageTimestampFutureMaxMs / 60_000
   } minutes in the future.`;
 }
 
-/** When the usage of a record occurred. @param pastMaxMs How far it may be in the past. */
 export function timestampSchema(pastMaxMs?: number) {
   return timeSchema.nullish().openapi({
     type: ["string", "null"],
@@ -120,7 +118,6 @@ export function timestampSchema(pastMaxMs?: number) {
   });
 }
 
-/** One record. */
 export const usageInputSchema = z.strictObject({
   productSlug,
   metric,
@@ -147,7 +144,6 @@ export const usageInputSchema = z.strictObject({
     }),
 }).openapi("UsageInput");
 
-/** A batch of records. */
 export function batchOf<T extends z.ZodType>(record: T) {
   return z.strictObject({
     records: batchArray(record, "record").openapi({
@@ -230,7 +226,6 @@ export const recordedBatchSchema = z.object({
 const timeInZone = "An ISO 8601 time with a UTC offset, or a date, which means its start in `timezone`. " +
   "The range is widened to full quarters of an hour.";
 
-/** @param groups What to group by. */
 export function groupBySchema<const T extends string>(groups: readonly T[]) {
   return severalOf(z.enum(groups, { error: `must be one or more of ${groups.join(", ")}.` })).optional()
     .openapi({
@@ -275,7 +270,6 @@ export const usageQuerySchema = z.strictObject({
   }),
 });
 
-/** A time in the query's time zone. */
 function timeOutInZone(description: string) {
   return z.string().openapi({
     format: "date-time",
@@ -288,7 +282,6 @@ const unknownExtreme =
   "Null if unknown: the record that had it was voided after older records of the same quarter of an hour had been " +
   "deleted by retention.";
 
-/** The range of sums, and a list of them. */
 export const usageSumsOf = <T extends z.ZodType>(sum: T) =>
   z.object({
     from: timeOutInZone("The start of the range, inclusive."),

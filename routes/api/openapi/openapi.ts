@@ -9,14 +9,12 @@ import { errorMeanings } from "./error_meanings.ts";
 import { commonErrors, errorComponent, errorSchemas } from "./error_responses.ts";
 import { exampleOf, type JsonSchema, type JsonSchemas } from "./examples.ts";
 
-/** A body in one content type. */
 export interface Content {
   readonly schema?: JsonSchema;
   example?: unknown;
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-/** A response of an operation. */
 export interface DocumentedResponse {
   readonly $ref?: string;
   readonly description: string;
@@ -24,7 +22,6 @@ export interface DocumentedResponse {
   readonly content?: Readonly<Record<string, Content>>;
 }
 
-/** A parameter in the path, the query or the headers. */
 export interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
@@ -33,7 +30,6 @@ export interface Parameter {
   readonly schema: JsonSchema;
 }
 
-/** A method of a path. */
 export interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -59,7 +55,6 @@ export interface OpenApiDocument {
   };
 }
 
-/** The public address and the version of the program. */
 export interface OpenApiOptions {
   readonly baseUrl: string;
   readonly version: string;
@@ -119,7 +114,6 @@ export function openApiDocument(app: OpenAPIHono<AppEnv>, options: OpenApiOption
   return document;
 }
 
-/** @returns Every operation of a document. */
 export function operationsOf(document: OpenApiDocument): Operation[] {
   return Object.values(document.paths).flatMap((methods) => Object.values(methods));
 }

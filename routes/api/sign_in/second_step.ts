@@ -16,7 +16,6 @@ import * as schemas from "../../schemas/two_step.ts";
 
 const path = "/api/auth/sign-in";
 
-/** Mounts `/api/auth/sign-in/second-step` and `/api/auth/sign-in/passkey`. */
 export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = publicRoutes(app, { tag: "Sign-in" });
