@@ -10,7 +10,6 @@ import { setErrorHeaders } from "../errors.ts";
 import { findSession } from "../session.ts";
 import { gateFrame, portalFrame, type PortalParts, sendPage, toSignIn } from "./page.ts";
 
-/** The titles of error pages. */
 export const errorTitles: Partial<Record<ErrorCode, string>> = {
   not_found: "Page not found",
   method_not_allowed: "Method not allowed",
@@ -24,7 +23,7 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
   mail_unavailable: "Email isn't set up",
 };
 
-/** @returns The error as a page, in the portal's frame for people who are signed in. */
+/** Shows the error as a page, in the portal's frame for people who are signed in. */
 export async function pageError(c: AppContext, error: AppError, parts: PortalParts): Promise<Response> {
   // The session ended after it was looked up.
   if (error.code === "unauthenticated") return toSignIn(c, parts);
@@ -74,13 +73,12 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "mail_unavailable",
 ]);
 
-/** Why a form was rejected, with the status of the response. */
 export interface FormError extends FormErrors {
   readonly code: ErrorCode;
   readonly status: ContentfulStatusCode;
 }
 
-/** @returns Why a form was rejected. @throws The error itself when it isn't about the input. */
+/** Turns an error into messages for a form. @throws The error itself when it isn't about the input. */
 export function formError(c: AppContext, error: unknown): FormError {
   if (!(error instanceof AppError) || !shownBesideForms.has(error.code)) throw error;
   setErrorHeaders(c, error);

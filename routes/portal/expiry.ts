@@ -15,8 +15,8 @@ const lifetimes: ReadonlyMap<string, number | null> = new Map([
 ]);
 
 /**
- * @param now Milliseconds since 1970.
- * @returns When something expires, as chosen in an `ExpiryField`: the time, or null for never.
+ * Returns the time chosen in an `ExpiryField`; null for never. `now`: milliseconds since 1970.
+ *
  * @throws {AppError} `validation_failed`.
  */
 export function expiryOf(input: Readonly<Record<string, string>>, now: number): number | null {
@@ -32,8 +32,9 @@ export function expiryOf(input: Readonly<Record<string, string>>, now: number): 
 }
 
 /**
- * @param field A field's name and its value, one of the choices.
- * @returns The time that it stands for, or null.
+ * Returns the time that a choice stands for, or null.
+ *
+ * @param field Its name and its value.
  * @throws {AppError} `validation_failed`.
  */
 export function timeAfter(

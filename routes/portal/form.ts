@@ -11,19 +11,16 @@ import { askToReauthenticate, needsReauthentication, type PortalRoutes, readForm
 export interface FormState extends FormErrors {
   /** The input of a rejected form. */
   readonly input?: Readonly<Record<string, string>>;
-  /** The code of the error that rejected it. */
   readonly code?: ErrorCode;
   readonly status: ContentfulStatusCode;
 }
 
-/** A form that was not sent yet. */
 export const newForm: FormState = { fields: {}, message: null, status: 200 };
 
-/** What to do with a form. */
 export interface SubmitOptions {
   readonly submit: () => Response | Promise<Response>;
   readonly showAgain: (state: FormState) => Response | Promise<Response>;
-  /** Where to continue after the password, for verbs that require recent authentication. */
+  /** The page to return to after the password, for verbs that require recent authentication. */
   readonly reauthenticateFor?: string | undefined;
   /** Further errors after which to show the form again: the page itself explains them. */
   readonly explained?: ReadonlySet<ErrorCode>;
@@ -42,7 +39,6 @@ export interface FormPage<Actor> {
   readonly reauthenticateFor?: (c: AppContext, input: Readonly<Record<string, string>>) => string;
 }
 
-/** Mounts a page that shows a form, and the form's target. */
 export function mountForm<Actor extends SessionActor | OperatorActor>(
   { get, post }: PortalRoutes<Actor>,
   { path, show, submit, reauthenticateFor }: FormPage<Actor>,
@@ -58,7 +54,7 @@ export function mountForm<Actor extends SessionActor | OperatorActor>(
   });
 }
 
-/** Runs what a form is for, and shows the form again if its input is rejected. @throws Errors that no input can fix. */
+/** Submits a form, and shows it again if its input is rejected. @throws Errors that no input can fix. */
 export async function submitForm(
   c: AppContext,
   { submit, showAgain, reauthenticateFor, explained }: SubmitOptions,
@@ -76,16 +72,18 @@ export async function submitForm(
   }
 }
 
-/** @returns The text for the action that led to this page, which `?done=` names, or null. */
+/** Returns the text for `?done=`, which names the action that led to this page, or null. */
 export function flashOf(c: AppContext, flashes: Readonly<Record<string, string>>): string | null {
   const done = queryOf(c, "done") ?? "";
   return Object.hasOwn(flashes, done) ? flashes[done] ?? null : null;
 }
 
 /**
- * The same about an object, whose id is in the address instead of its name, so that links can't put arbitrary text into a page.
+ * Returns the text for `?done=` about an object. Its id is in the address instead of its name, so that links can't put
+ * arbitrary
+ * text into a page.
  *
- * @param flashes Texts by `?done=`, of the object with the id; null without one.
+ * @param flashes Texts about the object with the id; null without one.
  * @returns Null also if the viewer can't see the object.
  */
 export async function flashAbout(
@@ -102,7 +100,7 @@ export async function flashAbout(
   }
 }
 
-/** @returns A query parameter of a page. A form's own address may have parameters, too: these are ignored. */
+/** Returns a query parameter of a page. Ignores those of a form's own address. */
 export function queryOf(c: AppContext, name: string): string | undefined {
   return c.req.method === "GET" ? c.req.query(name) : undefined;
 }

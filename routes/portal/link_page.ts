@@ -16,11 +16,10 @@ export interface LinkPage<State extends { readonly state: string }> {
   readonly stateOf: (token: string, session: Session | null) => Promise<State>;
   /** Responds to a click: uses the link, or returns a state to show. */
   readonly use: (c: AppContext, token: string, session: Session | null) => Promise<Response | State>;
-  /** @returns What to show after an error, or null if the page doesn't explain it. */
+  /** Returns a state to show after an error, or null if the page doesn't explain it. */
   readonly stateAfter: (error: AppError, token: string, session: Session | null) => Promise<State | null>;
 }
 
-/** Mounts the page and its form. */
 export function mountLinkPage<State extends { readonly state: string }>(
   app: App,
   parts: PortalParts,

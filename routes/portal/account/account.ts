@@ -43,7 +43,6 @@ const flashes = {
   "changed": "Your email address has been changed. Sign in with it from now on.",
 };
 
-/** Mounts `/portal/account`. */
 export function portalAccountRoutes(app: App, parts: PortalParts): void {
   const { get, post } = signedInRoutes(app, parts);
   const { config, services } = parts;

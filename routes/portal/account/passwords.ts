@@ -11,7 +11,6 @@ import type { App, AppContext } from "../../env.ts";
 import { formError } from "../errors.ts";
 import { gateFrame, type PortalParts, redirect, sendPage, withoutReferrer } from "../page.ts";
 
-/** Mounts `/forgot-password` and `/reset-password`. */
 export function portalPasswordRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   const frame = gateFrame(parts);

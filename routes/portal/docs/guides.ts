@@ -153,7 +153,6 @@ const groups: readonly { readonly name: string; readonly pages: readonly GuidePa
   },
 ];
 
-/** A group of the navigation. */
 export interface DocsGuideGroup {
   readonly name: string;
   readonly articles: readonly DocsArticle[];
@@ -162,12 +161,7 @@ export interface DocsGuideGroup {
 /** The address of the service in the guides. Settings and files of proxies keep it, as they have other names of that domain too. */
 const exampleOrigin = /https:\/\/auth\.example\.com(?![\w.:])/g;
 
-/**
- * Reads the guides.
- *
- * @param origin The address of this service.
- * @returns Their pages by group.
- */
+/** Reads the guides by group. `origin`: of this service. */
 export function readGuides(origin: string): DocsGuideGroup[] {
   const parts = new Map(Object.entries(files).map(([file, markdown]) => [file, partsOf(file, markdown)]));
   const partOf = (page: GuidePage) => parts.get(page.file)?.get(startOf(page)) ?? { tokens: [], anchors: [] };
@@ -197,7 +191,7 @@ function partsOf(file: string, markdown: string): ReadonlyMap<string, MarkdownPa
   );
 }
 
-/** @returns The address of what a link of a guide leads to; null for what isn't served, such as the decisions. */
+/** Returns the served address of a guide's link; null for files that aren't served, such as the decisions. */
 function addressOf(
   href: string,
   from: GuidePage,

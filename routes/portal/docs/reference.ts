@@ -14,7 +14,7 @@ import { type JsonSchema, type JsonSchemas, resolved } from "../../api/openapi/e
 import type { Content, OpenApiDocument, Operation } from "../../api/openapi/openapi.ts";
 import { codeSamples, type OperationContext } from "./code_samples.ts";
 
-/** @returns The groups of operations, without empty ones. */
+/** Groups the operations by tag, without empty groups. */
 export function referenceGroups(document: OpenApiDocument): DocsGroup[] {
   const { schemas } = document.components;
   const origin = document.servers[0]?.url ?? "";
@@ -37,7 +37,6 @@ export function referenceGroups(document: OpenApiDocument): DocsGroup[] {
   })).filter(({ operations }) => operations.length > 0);
 }
 
-/** @returns Every error, and the body that all of them have. */
 export function referenceErrors(document: OpenApiDocument): DocsErrors {
   const error = {
     schema: { $ref: "#/components/schemas/Error" },
@@ -116,7 +115,7 @@ function bodyDocs([type, { schema, example }]: [string, Content], schemas: JsonS
   };
 }
 
-/** @returns All fields, including those of nested objects. */
+/** Lists all fields, including those of nested objects. */
 function fieldsOf(given: JsonSchema, { schemas, path }: { schemas: JsonSchemas; path: string }): DocsField[] {
   const schema = resolved(given, schemas);
   if (schema.items !== undefined) return fieldsOf(schema.items, { schemas, path: `${path}[]` });
@@ -135,7 +134,7 @@ function fieldsOf(given: JsonSchema, { schemas, path }: { schemas: JsonSchemas; 
   });
 }
 
-/** @returns Such as “string, 1 to 100 characters, or null”. */
+/** Describes a type: “string, 1 to 100 characters, or null”. */
 function typeWords(given: JsonSchema, schemas: JsonSchemas): string {
   const schema = resolved(given, schemas);
   const choices = schema.anyOf ?? schema.oneOf;

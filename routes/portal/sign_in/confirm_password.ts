@@ -19,7 +19,6 @@ import { passkeyAnswer } from "./second_step.ts";
 const path = "/portal/confirm-password";
 const home = "/portal/account";
 
-/** Mounts `/portal/confirm-password` and `/portal/confirm-password/passkey`. */
 export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
   const returnTo = (text: string | undefined) => {
@@ -29,7 +28,6 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
 
   const routes = signedInRoutes(app, parts);
 
-  /** @param target The next page. */
   async function show(c: AppContext, session: SessionActor, { target, ...state }: Shown): Promise<Response> {
     const [{ totp }, passkeys] = await Promise.all([
       getTwoStepStatus(services, session),
@@ -85,14 +83,14 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
 
 type Shown = FormState & { readonly target: string };
 
-/** @returns The errors of a form with the field `password`. */
+/** Shows the error of wrong credentials at the field `password`. */
 export function aboutPassword({ code, message, fields }: FormState): FormErrors {
   return code === "invalid_credentials" && message !== null
     ? { message: null, fields: { password: message } }
     : { message, fields };
 }
 
-/** @returns The page in the sidebar that a path belongs to. It never asks for the password. */
+/** Returns the sidebar's page that a path belongs to, which never asks for the password. */
 function sectionOf(path: string, mayOpenConsole: boolean): string {
   if (isConsolePath(path) && !mayOpenConsole) return home;
   return /^\/(portal|operator)\/[^/?#]+/.exec(path)?.[0] ?? home;

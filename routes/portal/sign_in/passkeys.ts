@@ -35,7 +35,6 @@ const flashes = {
   removed: "Passkey removed. It can no longer be used to sign in.",
 };
 
-/** Mounts `/portal/account/passkeys`. */
 export function portalPasskeyRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   signedInRoutes(app, parts).get(path, async (c, session) => {
@@ -61,7 +60,6 @@ export function portalPasskeyRoutes(app: App, parts: PortalParts): void {
   onePasskeyRoutes(routes, parts);
 }
 
-/** The pages that rename and remove one passkey. */
 function onePasskeyRoutes(routes: PortalRoutes, parts: PortalParts): void {
   const { services } = parts;
   const id = (c: AppContext) => c.req.param("id") ?? "";

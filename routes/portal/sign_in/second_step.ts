@@ -26,7 +26,6 @@ import { continueTo, returnToOf } from "./sign_in.ts";
 
 const path = "/sign-in/second-step";
 
-/** What a page shows besides the pending sign-in. */
 interface PageState {
   readonly code?: string;
   readonly isRecovery?: boolean;
@@ -34,7 +33,6 @@ interface PageState {
   readonly rejected?: FormError;
 }
 
-/** Mounts `/sign-in/second-step` and `/sign-in/passkey`. */
 export function portalSecondStepRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
   const pages = secondStepPages(parts);
@@ -132,7 +130,7 @@ function secondStepPages(parts: PortalParts) {
   return { show, startOver, token: async (c: AppContext) => (await findPending(c))?.token ?? "" };
 }
 
-/** @returns The answer of a passkey in a form. @throws {AppError} `invalid_credentials` if a passkey can't have sent this. */
+/** Parses a passkey's response in a form. @throws {AppError} `invalid_credentials` if a passkey can't have sent this. */
 export function passkeyAnswer(text: string | undefined): PasskeyAnswer {
   try {
     return check(passkeyAssertionSchema, JSON.parse(text ?? ""), "body");

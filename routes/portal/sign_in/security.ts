@@ -20,7 +20,6 @@ const flashes = {
   "others-ended": "You're signed out everywhere else.",
 };
 
-/** Mounts `/portal/account/security`. */
 export function portalSecurityRoutes(app: App, parts: PortalParts): void {
   const { get, post } = signedInRoutes(app, parts);
   const { config, services } = parts;

@@ -16,7 +16,7 @@ import { beginSession, findSession, signOutOfPortal } from "../../session.ts";
 import { formError } from "../errors.ts";
 import { gateFrame, home, type PortalParts, redirect, sendPage } from "../page.ts";
 
-/** What just happened, by query parameter. */
+/** By query parameter. */
 const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = [
   ["signed_out", { tone: "done", text: "You're signed out." }],
   ["expired", { tone: "refused", text: "Your session has expired. Sign in to continue." }],
@@ -25,7 +25,6 @@ const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = 
   ["conflict", { tone: "refused", text: "You were signed in to two accounts. Sign in again." }],
 ];
 
-/** Mounts `/`, `/sign-in`, `/sign-in/continue`, `/sign-up` and `/sign-out`. */
 export function portalSignInRoutes(app: App, parts: PortalParts): void {
   homeRoutes(app, parts);
   signInRoutes(app, parts);
@@ -115,7 +114,7 @@ function signUpRoutes(app: App, parts: PortalParts): void {
   });
 }
 
-/** @returns A redirect for people who are signed in already, or null. */
+/** Redirects people who are signed in already; otherwise returns null. */
 async function redirectIfSignedIn(c: AppContext, parts: PortalParts): Promise<Response | null> {
   const session = await findSession(c, parts);
   // After a conflict, another host may have a cookie that isn't sent here: a redirect back to it could repeat forever.
@@ -123,7 +122,7 @@ async function redirectIfSignedIn(c: AppContext, parts: PortalParts): Promise<Re
   return redirect(c, returnToOf(c.req.query("return_to"), parts.config) ?? home, { status: 302 });
 }
 
-/** @returns Where a query parameter or a form may redirect to: a path of ours, a URL of an allowed origin, or null. */
+/** Returns the given redirect target if it is a path of ours or a URL of an allowed origin; otherwise null. */
 export function returnToOf(text: string | undefined, { baseUrl, allowedOrigins }: Config): string | null {
   return safeReturnTo(text, {
     base: baseUrl,
@@ -132,8 +131,8 @@ export function returnToOf(text: string | undefined, { baseUrl, allowedOrigins }
 }
 
 /**
- * @returns The response to a form that signed a person in. Chromium applies `form-action` to every redirect after a form, and a
- *   product may redirect further, so other origins are reached from a page of ours.
+ * Responds to a form that signed a person in. Chromium applies `form-action` to every redirect after a form, and a product may
+ * redirect further, so other origins are reached from a page of ours.
  */
 export function continueTo(c: AppContext, target: string | null): Response {
   if (target === null || isOwn(target)) return redirect(c, target ?? home);

@@ -53,7 +53,6 @@ const flashes = {
   "off": "Two-step sign-in is off. Your password alone signs you in.",
 };
 
-/** What the page shows besides the settings. */
 interface PageState {
   readonly recoveryCodes?: readonly string[];
   readonly flash?: string;
@@ -61,7 +60,6 @@ interface PageState {
   readonly status?: ContentfulStatusCode;
 }
 
-/** Mounts `/portal/account/two-step` and `/turn-off-two-step`. */
 export function portalTwoStepRoutes(app: App, parts: PortalParts): void {
   const { get } = signedInRoutes(app, parts);
   const pages = twoStepPages(parts);
@@ -108,13 +106,14 @@ function twoStepPages(parts: PortalParts) {
       return await show(c, session, { ...state, status: 201 });
     },
 
-    /** The facts on a page that asks for confirmation. */
     async confirmation(session: SessionActor) {
       const { recoveryCodesLeft } = await getTwoStepStatus(services, session);
       return { frame: frameOf(session), recoveryCodesLeft };
     },
 
-    /** @returns A form's handler. It asks for the password if the authentication isn't recent enough, and shows state errors. */
+    /**
+     * Returns a form's handler, which asks for the password if the authentication isn't recent enough, and shows state errors.
+     */
     form(page: string, handler: PortalHandler) {
       return signedIn(parts, async (c, session) => {
         try {
@@ -133,7 +132,7 @@ function twoStepPages(parts: PortalParts) {
       });
     },
 
-    /** @returns The handler of a page that requires a recent authentication, and that two-step sign-in is on or off. */
+    /** Returns the handler of a page that requires a recent authentication, and that two-step sign-in is on or off. */
     page({ isOn }: { isOn: boolean }, handler: PortalHandler) {
       return signedIn(parts, async (c, session) => {
         const reauthentication = reauthenticationIfNeeded(c, parts, session);
