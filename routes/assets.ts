@@ -31,11 +31,9 @@ const css = [base, frame, components, tables, charts, usage, keys, overview, ope
   );
 const yearSeconds = 365 * 24 * 3600;
 
-/** An embedded file and how it is sent. */
 export interface ServedFile {
   readonly path: string;
   readonly content: string | Uint8Array;
-  /** Its media type. */
   readonly type: string;
   /** Headers of every response, including 304. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -55,7 +53,7 @@ export function serveFile(app: Hono<AppEnv>, { path, content, type, headers }: S
   });
 }
 
-/** Mounts `/static/*`. @returns The URLs for pages to use. */
+/** Mounts `/static/*`, and returns the URLs for pages. */
 export function assetRoutes(app: Hono<AppEnv>): Assets {
   function serve(path: string, content: string | Uint8Array, type: string): string {
     serveFile(app, {

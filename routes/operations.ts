@@ -10,7 +10,6 @@ import { isLocalRequest } from "./client_address.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
 import { metricsText } from "./metric_set.ts";
 
-/** Mounts `/health/*` and `/metrics`. */
 export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   describeOperations(app);
 

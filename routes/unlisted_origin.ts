@@ -1,4 +1,4 @@
-// Reports origins that are missing from ALLOWED_ORIGINS, the most common mistake in setting up a product. Only well-formed origins
+// Logs origins that are missing from ALLOWED_ORIGINS, the most common mistake in setting up a product. Only well-formed origins
 // are printed.
 import type { Config } from "../config.ts";
 import type { AppContext, AppParts } from "./env.ts";
@@ -6,7 +6,7 @@ import type { AppContext, AppParts } from "./env.ts";
 /** Longer than any origin with a valid host name and port. */
 const originCharactersMax = 300;
 
-/** @returns The request's `Origin`, unless it is allowed or `BASE_URL`'s; then null. */
+/** Returns the request's `Origin`, unless it is allowed or `BASE_URL`'s; then null. */
 export function unlistedOrigin(
   c: AppContext,
   { baseUrl, allowedOrigins }: Pick<Config, "baseUrl" | "allowedOrigins">,
@@ -16,7 +16,6 @@ export function unlistedOrigin(
   return allowedOrigins.some((allowed) => allowed.matches(origin)) ? null : origin;
 }
 
-/** @returns The error message. */
 export function unlistedOriginText(origin: string, { baseUrl }: Pick<Config, "baseUrl">): string {
   const name = isOrigin(origin) ? `Origin ${origin}` : "This origin";
   return `${name} isn't in ALLOWED_ORIGINS. Requests are also accepted from ${baseUrl.origin} itself.`;

@@ -10,7 +10,7 @@ const listeners = new Set();
 let known;
 /** The current request for the user. */
 let loading;
-/** How many sign-outs, switches and other changes there were. A response to a request from before the last one is outdated. */
+/** Counts sign-outs, switches and other changes. A response to a request from before the last one is outdated. */
 let changes = 0;
 /** Resolves when all sign-outs and switches are done. */
 let pending;
@@ -82,7 +82,7 @@ function refresh(event) {
 async function loadUser() {
   for (;;) {
     const before = changes;
-    const user = await call("me");
+    const user = await request("me");
     if (before === changes) return update(user);
   }
 }
@@ -92,7 +92,7 @@ function change(path, init, { after } = {}) {
   const send = async () => {
     const before = changes;
     try {
-      const body = await call(path, init);
+      const body = await request(path, init);
       return { body, isOutdated: before !== changes };
     } finally {
       // A failed request may have had its effect.
@@ -107,7 +107,7 @@ function change(path, init, { after } = {}) {
   return mine;
 }
 
-async function call(path, init) {
+async function request(path, init) {
   const response = await fetch(`${service}/api/auth/${path}`, {
     credentials: "include",
     cache: "no-store",

@@ -83,7 +83,7 @@ document.addEventListener("htmx:config:request", ({ detail: { ctx } }) => {
   if (!isRefresh(ctx)) used = { ...keyOf(document.activeElement), isSamePage: false };
 });
 
-// The same page keeps its place, except at the start of another part of a list.
+// A page that is loaded again keeps its place, except at the start of another part of a list.
 document.addEventListener("htmx:before:swap", ({ detail: { ctx, tasks } }) => {
   const main = tasks.find((task) => task.type === "main");
   if (!used || !main || isRefresh(ctx)) return;
