@@ -35,6 +35,10 @@ export interface PortalFrame {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly session: Session;
+  /** Addresses of the organization's pages begin with it: `/portal`, or the console's page of the organization. */
+  readonly base: string;
+  /** The organization that an operator looks at, on pages that members see too. */
+  readonly viewed: { readonly id: string; readonly name: string } | null;
   /** If false, nobody is asked to confirm an address. */
   readonly sendsMail: boolean;
   /** The operator console has its own sidebar. */
@@ -81,7 +85,7 @@ export function PortalPage({ title, frame, place, children }: {
   place: Place | null;
   children: Child;
 }): Page {
-  const { session, isConsole } = frame;
+  const { session, isConsole, viewed } = frame;
   // The account page says the same.
   const isReminded = frame.sendsMail && !isConsole && !session.user.emailVerified && place !== "account";
   return document(
@@ -101,18 +105,37 @@ export function PortalPage({ title, frame, place, children }: {
         <div id="announcer" class="unseen" role="status"></div>
         <div class="frame">
           {isConsole
-            ? <OperatorSide session={session} place={place} />
+            ? <OperatorSide session={session} place={viewed === null ? place : "operator/organizations"} />
             : <Side session={session} place={place} />}
           <main id="main" tabindex={-1}>
             {!isConsole && session.organization?.suspended && (
               <SuspendedNotice name={session.organization.name} />
             )}
+            {viewed && <ViewedNotice name={viewed.name} base={frame.base} />}
             {isReminded && <UnverifiedNotice email={session.user.email} />}
             {children}
           </main>
         </div>
       </body>
     </>,
+  );
+}
+
+/** Tells operators whose page they look at. */
+function ViewedNotice({ name, base }: { name: string; base: string }) {
+  return (
+    <div class="note plain">
+      <div>
+        <Icon name="building" />
+        <p>
+          You see this page of{" "}
+          <a href={base}>
+            <bdi>{name}</bdi>
+          </a>{" "}
+          as an operator.
+        </p>
+      </div>
+    </div>
   );
 }
 

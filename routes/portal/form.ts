@@ -2,10 +2,19 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
+import type { Access } from "../../services/access.ts";
 import type { FormErrors } from "../../views/components/form.tsx";
+import type { PortalFrame } from "../../views/layout.tsx";
 import type { AppContext } from "../env.ts";
 import { formError } from "./errors.ts";
 import { askToReauthenticate, needsReauthentication, type PortalRoutes, readForm } from "./page.ts";
+
+/** Someone who looks at an organization's pages: a member in the portal, or an operator in the console. */
+export interface Viewer {
+  readonly access: Access;
+  /** Its `base` begins the addresses of the organization's pages. */
+  readonly frame: PortalFrame;
+}
 
 /** A form as it is shown: at first, or after it was rejected. */
 export interface FormState extends FormErrors {
@@ -29,7 +38,7 @@ export interface SubmitOptions {
 /** A page with a form, whose target has the same path. */
 export interface FormPage<Actor> {
   readonly path: string;
-  readonly show: (c: AppContext, session: Actor, state: FormState) => Response | Promise<Response>;
+  readonly show: (c: AppContext, actor: Actor, state: FormState) => Response | Promise<Response>;
   readonly submit: (
     c: AppContext,
     session: Actor,
@@ -39,13 +48,13 @@ export interface FormPage<Actor> {
   readonly reauthenticateFor?: (c: AppContext, input: Readonly<Record<string, string>>) => string;
 }
 
-export function mountForm<Actor extends SessionActor | OperatorActor>(
+export function mountForm<Actor extends SessionActor | OperatorActor | Viewer>(
   { get, post }: PortalRoutes<Actor>,
   { path, show, submit, reauthenticateFor }: FormPage<Actor>,
 ): void {
   get(path, (c, session) => show(c, session, newForm));
   post(path, async (c, session) => {
-    const input = await readForm(c, session);
+    const input = await readForm(c, "access" in session ? session.access.actor : session);
     return await submitForm(c, {
       submit: () => submit(c, session, input),
       showAgain: (state) => show(c, session, { ...state, input }),

@@ -47,7 +47,15 @@ export function gateFrame({ assets, config }: PortalParts): GateFrame {
 
 export function portalFrame({ assets, services }: PortalParts, session: Session): PortalFrame {
   const { clock, mail } = services;
-  return { assets, now: clock(), session, sendsMail: mail.mode !== "none", isConsole: false };
+  return {
+    assets,
+    now: clock(),
+    session,
+    base: home,
+    viewed: null,
+    sendsMail: mail.mode !== "none",
+    isConsole: false,
+  };
 }
 
 export type PortalHandler<Actor = SessionActor> = (

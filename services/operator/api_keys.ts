@@ -14,7 +14,7 @@ import {
 import type { SessionContext } from "../context.ts";
 import { addApiKey, type ApiKeyInput, type CreatedApiKey } from "../new_api_keys.ts";
 import type { PageInput } from "../pages.ts";
-import { resolveOrganization } from "./organizations.ts";
+import { resolveOrganization } from "../access.ts";
 
 /** Lists an organization's keys, newest first, including inactive ones. @throws {AppError} `not_found`, `validation_failed`. */
 export async function listApiKeys(

@@ -6,7 +6,7 @@ import { type OperatorAuditEvent, toOperatorAuditEvent } from "../reports/jobs/a
 import type { PageInput } from "../pages.ts";
 import { operatorReader } from "../reports/report_reader.ts";
 import type { ReportBytes } from "../reports/reports.ts";
-import { resolveOrganization } from "./organizations.ts";
+import { resolveOrganization } from "../access.ts";
 
 /** Which entries to read. */
 export interface OperatorAuditFilter extends AuditFilter {

@@ -11,7 +11,7 @@ import {
 } from "../organization/invitations.ts";
 import { readMemberPage } from "../organization/members.ts";
 import type { PageInput } from "../pages.ts";
-import { resolveOrganization } from "./organizations.ts";
+import { resolveOrganization } from "../access.ts";
 
 /** Lists members by the age of their accounts. @throws {AppError} `not_found`, `validation_failed`. */
 export async function listMembers(

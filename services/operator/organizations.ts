@@ -9,7 +9,6 @@ import {
   hasTooManyKeys,
   insertOperatedOrganization,
   type MetadataChange,
-  type OrganizationReference,
   type OrganizationUse,
   requireMetadataFits,
   selectOrganization,
@@ -21,13 +20,10 @@ import {
 } from "../../db/operator/organizations.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
-import { isId, newId } from "../../domain/id.ts";
+import { newId } from "../../domain/id.ts";
 import { metadataKeysMax } from "../../domain/limits.ts";
-import {
-  externalIdPrefix,
-  type OperatedOrganization,
-  type OrganizationStatus,
-} from "../../domain/operator/organization.ts";
+import type { OperatedOrganization, OrganizationStatus } from "../../domain/operator/organization.ts";
+import { resolveOrganization } from "../access.ts";
 import { type Change, rowOf, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { inviteToOrganization } from "../organization/invitations.ts";
@@ -35,25 +31,6 @@ import type { PageInput } from "../pages.ts";
 import { operatorReader } from "../reports/report_reader.ts";
 import { type OrganizationFilter, toOrganization } from "../reports/jobs/organization_list.ts";
 import { type OrganizationPlanChange, planChangesOf, requirePlan } from "./organization_plan.ts";
-
-/**
- * Finds the organization that a path or a record names.
- *
- * @param idText Its id, or `external:` and its external id.
- * @throws {AppError} `not_found`.
- */
-export async function resolveOrganization(
-  { database }: Pick<SessionContext, "database">,
-  idText: string,
-): Promise<OrganizationReference> {
-  const organization = idText.startsWith(externalIdPrefix)
-    ? await findOrganizationReference(database, { externalId: idText.slice(externalIdPrefix.length) })
-    : isId("org", idText)
-    ? await findOrganizationReference(database, { id: idText })
-    : undefined;
-  if (organization === undefined) throw notFoundError();
-  return organization;
-}
 
 /** Lists organizations, the newest first or by name. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function listOrganizations(

@@ -3,14 +3,10 @@ import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, forbiddenError, notFoundError } from "../../domain/errors.ts";
 import { hasPermission, type Permission } from "../../domain/permissions.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
+import type { Permit as MemberPermit } from "../sign_in/session_writes.ts";
 
-/** A permission that a session has in an organization. `writeAs` checks it again in the transaction that uses it. */
-export interface Permit extends Membership {
-  readonly actor: SessionActor;
-  readonly permission: Permission;
-  /** @returns The error for a user who is no longer a member when the batch is written. */
-  readonly notMemberError: () => AppError;
-}
+/** A membership with a permission. */
+export type Permit = Membership & MemberPermit;
 
 /**
  * Requires a permission in the organization that the caller names.

@@ -24,11 +24,19 @@ import {
   unavailableError,
 } from "../../domain/errors.ts";
 import { operatorSignInMs } from "../../domain/limits.ts";
-import { isReadPermission, rolesWith } from "../../domain/permissions.ts";
+import { isReadPermission, type Permission, rolesWith } from "../../domain/permissions.ts";
 import type { BaseContext } from "../base_context.ts";
-import type { Permit } from "../organization/membership.ts";
 import type { RateLimits } from "../rate_limits.ts";
 import { sessionBounds } from "./session_tokens.ts";
+
+/** A permission that a member has in an organization. `writeAs` checks it again in the transaction that uses it. */
+export interface Permit {
+  readonly actor: SessionActor;
+  readonly organizationId: string;
+  readonly permission: Permission;
+  /** Returns the error for a user who is no longer a member when the batch is written. */
+  readonly notMemberError: () => AppError;
+}
 
 /** Who writes: a session, its {@linkcode Permit} in an organization, or an operator. */
 export type Writer = SessionActor | Permit | OperatorActor;

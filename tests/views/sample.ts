@@ -38,6 +38,8 @@ export function portalFrame(text: string): PortalFrame {
     now,
     sendsMail: true,
     isConsole: false,
+    base: "/portal",
+    viewed: null,
     session: {
       id: "ses_1",
       user,

@@ -27,7 +27,7 @@ export function budgetPage(props: BudgetPageProps): Page {
         name={name}
         text="Limits what this key can use, in addition to your organization's limits. After a rotation, the old and the new key share the budget."
       />
-      <Form class="card" action={apiKeyHref(id, "budget")} hidden={aboutOrganization(frame.session)}>
+      <Form class="card" action={apiKeyHref(id, "budget")} hidden={aboutOrganization(frame)}>
         <div class="body">
           <Notice tone="refused" text={message ?? fields["limits"]} />
           <p class="muted small">

@@ -48,7 +48,7 @@ export function NewApiKeyForm(
   { frame, values, fields, message, canCancel = false }: NewApiKeyFormProps & { canCancel?: boolean },
 ) {
   return (
-    <Form class="card" action={newKeyHref} hidden={aboutOrganization(frame.session)}>
+    <Form class="card" action={newKeyHref} hidden={aboutOrganization(frame)}>
       {!canCancel && (
         <header>
           <h2>Create your first key</h2>

@@ -35,7 +35,7 @@ export function unusedKeysPage({ frame, lines, count, chosen, ...errors }: Unuse
         <Form
           class="card"
           action={`${keysHref}/revoke-unused`}
-          hidden={aboutOrganization(frame.session)}
+          hidden={aboutOrganization(frame)}
           error={errors.message}
         >
           <div class="body">

@@ -51,8 +51,10 @@ export function HiddenFields({ values = {} }: { values?: Readonly<Record<string,
 }
 
 /** Returns hidden fields for a form about the active organization: another one may be active when it is sent. */
-export function aboutOrganization({ organization }: Session): Readonly<Record<string, string>> {
-  return organization === null ? {} : { organizationId: organization.organizationId };
+export function aboutOrganization(
+  { session: { organization }, viewed }: { readonly session: Session; readonly viewed: object | null },
+): Readonly<Record<string, string>> {
+  return organization === null || viewed !== null ? {} : { organizationId: organization.organizationId };
 }
 
 /** Returns the hidden field of a form that leads on to another page, if there is one. */

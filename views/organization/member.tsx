@@ -121,7 +121,7 @@ function memberPage(
       name={member.user.name}
       facts={facts}
       action={memberHref(member.user.id, action)}
-      hidden={aboutOrganization(frame.session)}
+      hidden={aboutOrganization(frame)}
       back={membersBack}
       error={message}
       {...page}

@@ -109,7 +109,7 @@ function InviteForm({ form, roles, frame }: Inviting & { frame: PortalFrame }) {
     <RowForm
       action="/portal/members"
       error={message}
-      hidden={aboutOrganization(frame.session)}
+      hidden={aboutOrganization(frame)}
       note="The link in the email works once, for seven days, and only for this address."
     >
       <EmailField

@@ -77,7 +77,7 @@ function RenameForm({ frame, form: { value, fields, message } }: OrganizationPag
     <RowForm
       action="/portal/organization"
       error={message}
-      hidden={aboutOrganization(frame.session)}
+      hidden={aboutOrganization(frame)}
       hasOneField
     >
       <NameField

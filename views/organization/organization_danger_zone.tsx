@@ -51,7 +51,7 @@ export function transferOrganizationPage({ frame, members, nextHref, value, fiel
       text="The new owner can do everything. You become an admin, and only an owner can undo this."
       facts={[{ label: "Your role", value: "Owner → Admin" }]}
       action="/portal/organization/transfer"
-      hidden={aboutOrganization(frame.session)}
+      hidden={aboutOrganization(frame)}
       submit="Transfer ownership"
       back={back}
       error={message}

@@ -4,11 +4,11 @@ import { metadataKeysMax } from "../../../domain/limits.ts";
 import type { OperatedOrganization } from "../../../domain/operator/organization.ts";
 import { inviteMember } from "../../../services/operator/organization_members.ts";
 import { addNote, deleteNote } from "../../../services/operator/organization_notes.ts";
+import { resolveOrganization } from "../../../services/access.ts";
 import {
   changeOrganization,
   deleteOrganization,
   getOrganization,
-  resolveOrganization,
 } from "../../../services/operator/organizations.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import {

@@ -2,7 +2,7 @@
 import { pageItemsDefault } from "../../../domain/limits.ts";
 import { createApiKey, getApiKey, listApiKeys, revokeApiKey } from "../../../services/operator/api_keys.ts";
 import { FormSentError } from "../../../services/new_api_keys.ts";
-import { resolveOrganization } from "../../../services/operator/organizations.ts";
+import { resolveOrganization } from "../../../services/access.ts";
 import { organizationsHref } from "../../../views/operator/links.ts";
 import { organizationActionHref } from "../../../views/operator/organization.tsx";
 import {

@@ -6,7 +6,7 @@ import {
   listMembers,
   revokeInvitation,
 } from "../../../services/operator/organization_members.ts";
-import { resolveOrganization } from "../../../services/operator/organizations.ts";
+import { resolveOrganization } from "../../../services/access.ts";
 import { organizationsHref } from "../../../views/operator/links.ts";
 import { organizationActionHref } from "../../../views/operator/organization.tsx";
 import {

@@ -1,6 +1,6 @@
 // The console's pages of statements.
 import { pageItemsDefault, statementWaitMs } from "../../../domain/limits.ts";
-import { resolveOrganization } from "../../../services/operator/organizations.ts";
+import { resolveOrganization } from "../../../services/access.ts";
 import { closeStatement, listStatements, readStatement } from "../../../services/operator/statements.ts";
 import { listHref } from "../../../views/operator/list_filters.tsx";
 import { closeStatementPage, statementPage, statementsPage } from "../../../views/operator/statements.tsx";
