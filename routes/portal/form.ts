@@ -3,7 +3,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import type { Access } from "../../services/access.ts";
-import type { FormErrors } from "../../views/components/form.tsx";
+import type { ShownForm } from "../../views/components/form.tsx";
 import type { PortalFrame } from "../../views/layout.tsx";
 import type { AppContext } from "../env.ts";
 import { formError } from "./errors.ts";
@@ -16,10 +16,8 @@ export interface Viewer {
   readonly frame: PortalFrame;
 }
 
-/** A form as it is shown: at first, or after it was rejected. */
-export interface FormState extends FormErrors {
-  /** The input of a rejected form. */
-  readonly input?: Readonly<Record<string, string>>;
+/** With the code of the error that rejected the form, and the status of the response. */
+export interface FormState extends ShownForm {
   readonly code?: ErrorCode;
   readonly status: ContentfulStatusCode;
 }
@@ -32,7 +30,7 @@ export interface SubmitOptions {
   /** The page to return to after the password, for verbs that require recent authentication. */
   readonly reauthenticateFor?: string | undefined;
   /** Further errors after which to show the form again: the page itself explains them. */
-  readonly explained?: ReadonlySet<ErrorCode>;
+  readonly explained?: ReadonlySet<ErrorCode> | undefined;
 }
 
 /** A page with a form, whose target has the same path. */
@@ -46,19 +44,28 @@ export interface FormPage<Actor> {
   ) => Response | Promise<Response>;
   /** See {@linkcode SubmitOptions}. */
   readonly reauthenticateFor?: (c: AppContext, input: Readonly<Record<string, string>>) => string;
+  readonly explained?: ReadonlySet<ErrorCode>;
 }
 
-export function mountForm<Actor extends SessionActor | OperatorActor | Viewer>(
-  { get, post }: PortalRoutes<Actor>,
-  { path, show, submit, reauthenticateFor }: FormPage<Actor>,
+type FormActor = SessionActor | OperatorActor | Viewer | null;
+
+export function mountForm<Actor extends FormActor>(routes: PortalRoutes<Actor>, form: FormPage<Actor>): void {
+  routes.get(form.path, (c, actor) => form.show(c, actor, newForm));
+  mountTarget(routes, form);
+}
+
+/** Mounts the target of a form that is part of another page. */
+export function mountTarget<Actor extends FormActor>(
+  { post }: Pick<PortalRoutes<Actor>, "post">,
+  { path, show, submit, reauthenticateFor, explained }: FormPage<Actor>,
 ): void {
-  get(path, (c, session) => show(c, session, newForm));
-  post(path, async (c, session) => {
-    const input = await readForm(c, "access" in session ? session.access.actor : session);
+  post(path, async (c, actor) => {
+    const input = await readForm(c, actor && "access" in actor ? actor.access.actor : actor);
     return await submitForm(c, {
-      submit: () => submit(c, session, input),
-      showAgain: (state) => show(c, session, { ...state, input }),
+      submit: () => submit(c, actor, input),
+      showAgain: (state) => show(c, actor, { ...state, input }),
       reauthenticateFor: reauthenticateFor?.(c, input),
+      explained,
     });
   });
 }
@@ -79,6 +86,13 @@ export async function submitForm(
     }
     return await showAgain(formError(c, error));
   }
+}
+
+/** Shows the message of an error at a field, if that error rejected the form. */
+export function atField(form: FormState, code: ErrorCode, field: string): FormState {
+  return form.code === code && form.message !== null
+    ? { ...form, message: null, fields: { [field]: form.message } }
+    : form;
 }
 
 /** Returns the text for `?done=`, which names the action that led to this page, or null. */

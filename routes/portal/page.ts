@@ -76,6 +76,17 @@ export interface PortalRoutes<Actor = SessionActor> {
   post(path: string, handler: PortalHandler<Actor>): void;
 }
 
+/** Mounts handlers for anyone. */
+export function openRoutes(
+  app: App,
+  wrap: typeof withoutReferrer = (handler) => handler,
+): PortalRoutes<null> {
+  return {
+    get: (path, handler) => void app.get(path, wrap((c) => handler(c, null))),
+    post: (path, handler) => void app.post(path, wrap((c) => handler(c, null))),
+  };
+}
+
 /** Mounts handlers for signed-in users. */
 export function signedInRoutes(app: App, parts: PortalParts): PortalRoutes {
   return {
@@ -186,10 +197,10 @@ export function withoutReferrer(
  */
 export async function readForm(
   c: AppContext,
-  actor: SessionActor | OperatorActor,
+  actor: SessionActor | OperatorActor | null,
 ): Promise<Readonly<Record<string, string>>> {
   const form = await readFormBody(c);
-  const organization = actor.type === "session" ? actor.organization : null;
+  const organization = actor?.type === "session" ? actor.organization : null;
   const { organizationId } = form;
   if (
     organization !== null && organizationId !== undefined && organizationId !== organization.organizationId

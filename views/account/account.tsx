@@ -4,16 +4,14 @@ import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { EmailField, NameField } from "../components/field.tsx";
-import { Form, type FormErrors } from "../components/form.tsx";
+import { Form, type ShownForm, typed } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 
 export interface AccountPageProps {
   readonly frame: PortalFrame;
-  /** As typed, or the current name. */
-  readonly name: string;
-  readonly rejected?: FormErrors | undefined;
+  readonly nameForm?: ShownForm | undefined;
   /** Set if the confirmation email could not be sent again. */
   readonly mailError: string | null;
   /** The requested new email address, while its link is valid. */
@@ -27,19 +25,18 @@ export interface AccountPageProps {
 const accountBack = { href: "/portal/account", label: "Account" };
 
 export function accountPage(props: AccountPageProps): Page {
-  const { frame, name, rejected, ownerless, flash } = props;
+  const { frame, nameForm, ownerless, flash } = props;
   return (
     <PortalPage title="Account" frame={frame} place="account">
       <PageHead title="Account" text="Your name and email address, across all products." />
       <Notice tone="done" text={flash} />
       <Card title="Name">
-        <Form class="parts" action="/portal/account/name" error={rejected?.message}>
+        <Form class="parts" action="/portal/account/name" error={nameForm?.message}>
           <div class="row one">
             <NameField
               label="Your name"
-              value={name}
+              {...typed(nameForm, "name", frame.session.user.name)}
               hint="Visible to members of your organizations."
-              error={rejected?.fields["name"]}
               autocomplete="name"
             />
             <SubmitButton tone="plain">Save name</SubmitButton>
@@ -143,11 +140,7 @@ function ownerlessText(ownerless: readonly string[]): string {
     "Make someone else an owner, or delete the organization, before you delete your account.";
 }
 
-export function changeEmailPage({ frame, value, rejected }: {
-  frame: PortalFrame;
-  value: string;
-  rejected?: FormErrors;
-}): Page {
+export function changeEmailPage({ frame, form }: { frame: PortalFrame; form: ShownForm }): Page {
   return (
     <ConfirmPage
       frame={frame}
@@ -159,27 +152,20 @@ export function changeEmailPage({ frame, value, rejected }: {
       submit="Send link"
       tone="primary"
       back={accountBack}
-      error={rejected?.message}
+      error={form.message}
     >
-      <EmailField
-        label="New address"
-        value={value}
-        error={rejected?.fields["email"]}
-        autocomplete="email"
-        autofocus
-      />
+      <EmailField label="New address" {...typed(form, "email")} autocomplete="email" autofocus />
     </ConfirmPage>
   );
 }
 
-export function deleteAccountPage({ frame, ending, ownerless, value, rejected }: {
+export function deleteAccountPage({ frame, ending, ownerless, form }: {
   frame: PortalFrame;
   /** Organizations without other members: they are deleted with the account. */
   ending: readonly string[];
   /** Organizations that would be left without an owner: they prevent the deletion. */
   ownerless: readonly string[];
-  value: string;
-  rejected?: FormErrors;
+  form: ShownForm;
 }): Page {
   if (ownerless.length > 0) {
     return (
@@ -205,7 +191,7 @@ export function deleteAccountPage({ frame, ending, ownerless, value, rejected }:
       action="/portal/account/delete"
       submit="Delete account"
       back={accountBack}
-      error={rejected?.message}
+      error={form.message}
     >
       <ul class="list">
         <li>
@@ -221,12 +207,7 @@ export function deleteAccountPage({ frame, ending, ownerless, value, rejected }:
         )}
         <li>You leave all other organizations. Their usage records stay.</li>
       </ul>
-      <EmailField
-        label="Type your email address to confirm"
-        value={value}
-        error={rejected?.fields["email"]}
-        autocomplete="off"
-      />
+      <EmailField label="Type your email address to confirm" {...typed(form, "email")} autocomplete="off" />
     </ConfirmPage>
   );
 }

@@ -3,8 +3,7 @@ import type { Child } from "hono/jsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { ButtonLink, type ButtonTone, SubmitButton } from "./button.tsx";
 import { type Fact, Facts } from "./facts.tsx";
-import { NameField } from "./field.tsx";
-import { Form, type FormErrors, type FormProps } from "./form.tsx";
+import { Form, type FormProps } from "./form.tsx";
 import { Notice } from "./notice.tsx";
 import { PageHead, type PageLink } from "./page_head.tsx";
 import type { Place } from "./side.tsx";
@@ -51,25 +50,5 @@ export function ConfirmPage(props: ConfirmPageProps): Page {
         {props.after}
       </div>
     </PortalPage>
-  );
-}
-
-/** `value`: the new name, as typed. */
-export function RenamePage(
-  { value, rejected, charactersMax, ...props }:
-    & Omit<ConfirmPageProps, "heading" | "children">
-    & { value: string; rejected?: Pick<FormErrors, "fields"> | undefined; charactersMax?: number },
-): Page {
-  return (
-    <ConfirmPage {...props} tone="primary" heading="Rename “{name}”">
-      <NameField
-        label="New name"
-        value={value}
-        error={rejected?.fields["name"]}
-        autocomplete="off"
-        charactersMax={charactersMax}
-        autofocus
-      />
-    </ConfirmPage>
   );
 }

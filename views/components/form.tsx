@@ -9,6 +9,16 @@ export interface FormErrors {
   readonly fields: Readonly<Record<string, string>>;
 }
 
+/** A form as it is shown: at first, or again with its input after it was rejected. */
+export interface ShownForm extends FormErrors {
+  readonly input?: Readonly<Record<string, string>>;
+}
+
+/** Returns the value and the error of a field. `first`: its value before the form was sent. */
+export function typed(form: ShownForm | undefined, name: string, first = "") {
+  return { value: form?.input?.[name] ?? first, error: form?.fields[name] };
+}
+
 export interface FormProps {
   readonly class?: string;
   readonly action: string;

@@ -1,7 +1,7 @@
 // The page after the password: a code of the app, a recovery code, or a passkey.
 import { SubmitButton } from "../components/button.tsx";
 import { TextField } from "../components/field.tsx";
-import { Form, type FormErrors, returnField } from "../components/form.tsx";
+import { Form, returnField, type ShownForm, typed } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
@@ -9,17 +9,16 @@ import { codeCharactersMax } from "./two_step.tsx";
 
 const path = "/sign-in/second-step";
 
-export function secondStepPage({ frame, email, hasPasskeys, isRecovery, values, rejected }: {
+export function secondStepPage({ frame, email, hasPasskeys, isRecovery, returnTo, form }: {
   frame: GateFrame;
   email: string;
   hasPasskeys: boolean;
   /** Asks for a recovery code instead of one of the app. */
   isRecovery: boolean;
-  /** As typed. `returnTo`: the next page, checked by the caller. */
-  values: { code: string; returnTo: string | null };
-  rejected?: FormErrors | undefined;
+  /** The next page, checked by the caller. */
+  returnTo: string | null;
+  form: ShownForm;
 }): Page {
-  const { code, returnTo } = values;
   return (
     <GatePage title="Two-step sign-in" frame={frame}>
       <Form
@@ -33,15 +32,14 @@ export function secondStepPage({ frame, email, hasPasskeys, isRecovery, values, 
             Signing in as <bdi>{email}</bdi>.
           </p>
         </div>
-        <Notice tone="refused" text={rejected?.message} />
+        <Notice tone="refused" text={form.message} />
         <TextField
           label={isRecovery ? "Recovery code" : "Code"}
           name="code"
-          value={code}
+          {...typed(form, "code")}
           hint={isRecovery
             ? "One of the codes you saved, such as 7KQ2-MXFB-0D9T-HE4W. Each works once."
             : "The six digits in your authenticator app."}
-          error={rejected?.fields["code"]}
           autocomplete={isRecovery ? "off" : "one-time-code"}
           inputmode={isRecovery ? "text" : "numeric"}
           required

@@ -4,7 +4,7 @@ import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { PasswordField, UsernameField } from "../components/field.tsx";
-import { Form, type FormErrors } from "../components/form.tsx";
+import { Form, type ShownForm } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
@@ -30,7 +30,7 @@ export interface SecurityPageProps {
   readonly sessions: readonly SessionRow[];
   readonly twoStep: { readonly isOn: boolean; readonly recoveryCodesLeft: number };
   readonly passkeyCount: number;
-  readonly rejected?: FormErrors | undefined;
+  readonly form?: ShownForm | undefined;
   readonly flash: string | null;
 }
 
@@ -69,22 +69,22 @@ export function securityPage(props: SecurityPageProps): Page {
   );
 }
 
-function PasswordCard({ frame, rejected }: SecurityPageProps) {
+function PasswordCard({ frame, form }: SecurityPageProps) {
   return (
     <Card title="Password">
-      <Form class="parts" action={`${path}/password`} error={rejected?.message}>
+      <Form class="parts" action={`${path}/password`} error={form?.message}>
         <UsernameField email={frame.session.user.email} />
         <div class="row two">
           <PasswordField
             label="Current password"
             name="currentPassword"
-            error={rejected?.fields["currentPassword"]}
+            error={form?.fields["currentPassword"]}
           />
           <PasswordField
             label="New password"
             name="newPassword"
             isNew
-            error={rejected?.fields["newPassword"]}
+            error={form?.fields["newPassword"]}
           />
           <SubmitButton tone="plain">Change password</SubmitButton>
         </div>

@@ -2,19 +2,19 @@
 import { withReturnTo } from "../../domain/sign_in/return_to.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { EmailField, PasswordField } from "../components/field.tsx";
-import { Form, type FormErrors, returnField } from "../components/form.tsx";
+import { Form, returnField, type ShownForm, typed } from "../components/form.tsx";
 import { Notice, type NoticeProps } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { PasskeyForm } from "./passkey_form.tsx";
 
-export function signInPage({ frame, values, notice, rejected }: {
+export function signInPage({ frame, returnTo, notice, form }: {
   frame: GateFrame;
-  /** As typed. `returnTo`: the next page, checked by the caller. */
-  values: { email: string; returnTo: string | null };
+  /** The next page, checked by the caller. */
+  returnTo: string | null;
   notice?: NoticeProps | undefined;
-  rejected?: FormErrors | undefined;
+  form: ShownForm;
 }): Page {
-  const { email, returnTo } = values;
+  const email = typed(form, "email");
   return (
     <GatePage title="Sign in" frame={frame}>
       <Form class="card" action="/sign-in" hidden={returnField(returnTo)}>
@@ -23,19 +23,13 @@ export function signInPage({ frame, values, notice, rejected }: {
           <p class="muted small">One account for all products.</p>
         </div>
         {notice && <Notice {...notice} />}
-        <Notice tone="refused" text={rejected?.message} />
-        <EmailField
-          label="Email"
-          value={email}
-          error={rejected?.fields["email"]}
-          autocomplete="username"
-          autofocus={email === ""}
-        />
+        <Notice tone="refused" text={form.message} />
+        <EmailField label="Email" {...email} autocomplete="username" autofocus={email.value === ""} />
         <PasswordField
           label="Password"
           name="password"
-          error={rejected?.fields["password"]}
-          autofocus={email !== "" && rejected?.fields["email"] === undefined}
+          error={form.fields["password"]}
+          autofocus={email.value !== "" && email.error === undefined}
         />
         <SubmitButton>Sign in</SubmitButton>
         <p class="small">

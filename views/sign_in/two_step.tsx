@@ -8,7 +8,7 @@ import { Card } from "../components/card.tsx";
 import { CopyButton, Secret } from "../components/code.tsx";
 import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
 import { PasswordField, TextField, UsernameField } from "../components/field.tsx";
-import { Form, type FormErrors } from "../components/form.tsx";
+import { Form, type ShownForm, typed } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -149,13 +149,12 @@ function RecoveryCodesNotice({ codes, email }: { codes: readonly string[]; email
   );
 }
 
-export function twoStepSetUpPage({ frame, secret, otpauthUrl, value, rejected }: {
+export function twoStepSetUpPage({ frame, secret, otpauthUrl, form }: {
   frame: PortalFrame;
   /** Base32. */
   secret: string;
   otpauthUrl: string;
-  value: string;
-  rejected?: FormErrors | undefined;
+  form: ShownForm;
 }): Page {
   return (
     <PortalPage title="Set up two-step sign-in" frame={frame} place="security">
@@ -164,7 +163,7 @@ export function twoStepSetUpPage({ frame, secret, otpauthUrl, value, rejected }:
         title="Set up two-step sign-in"
         text="Two-step sign-in turns on when you confirm the first code."
       />
-      <Notice tone="refused" text={rejected?.message} />
+      <Notice tone="refused" text={form.message} />
       <Card title="1. Scan this with your app">
         <div class="qr">{raw(qrCodeSvg(otpauthUrl))}</div>
         <p class="muted small">
@@ -177,9 +176,8 @@ export function twoStepSetUpPage({ frame, secret, otpauthUrl, value, rejected }:
           <TextField
             label="Code"
             name="code"
-            value={value}
+            {...typed(form, "code")}
             hint="Six digits. They change every 30 seconds."
-            error={rejected?.fields["code"]}
             autocomplete="one-time-code"
             inputmode="numeric"
             required
@@ -239,7 +237,7 @@ function confirmation(
   );
 }
 
-export function turnOffLinkPage({ frame, rejected }: { frame: PortalFrame; rejected?: FormErrors }): Page {
+export function turnOffLinkPage({ frame, form }: { frame: PortalFrame; form: ShownForm }): Page {
   const { email } = frame.session.user;
   return (
     <ConfirmPage
@@ -253,10 +251,10 @@ export function turnOffLinkPage({ frame, rejected }: { frame: PortalFrame; rejec
       submit="Send link"
       tone="primary"
       back={twoStepLink}
-      error={rejected?.message}
+      error={form.message}
     >
       <UsernameField email={email} />
-      <PasswordField label="Password" name="password" error={rejected?.fields["password"]} autofocus />
+      <PasswordField label="Password" name="password" error={form.fields["password"]} autofocus />
     </ConfirmPage>
   );
 }

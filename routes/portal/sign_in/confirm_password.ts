@@ -9,11 +9,10 @@ import {
   reauthenticateWithPasskey,
 } from "../../../services/sign_in/recent_authentication.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
-import type { FormErrors } from "../../../views/components/form.tsx";
 import { confirmPasswordPage } from "../../../views/sign_in/confirm_password.tsx";
 import type { App, AppContext } from "../../env.ts";
-import { type FormState, mountForm, newForm, submitForm } from "../form.ts";
-import { portalFrame, type PortalParts, readForm, redirect, sendPage, signedInRoutes } from "../page.ts";
+import { atField, type FormState, mountForm, mountTarget } from "../form.ts";
+import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
 import { passkeyAnswer } from "./second_step.ts";
 
 const path = "/portal/confirm-password";
@@ -26,9 +25,11 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
     return target === null || target.startsWith(path) ? home : target;
   };
 
+  const targetOf = (c: AppContext, { input = c.req.query() }: FormState) => returnTo(input["return_to"]);
   const routes = signedInRoutes(app, parts);
 
-  async function show(c: AppContext, session: SessionActor, { target, ...state }: Shown): Promise<Response> {
+  async function show(c: AppContext, session: SessionActor, form: FormState): Promise<Response> {
+    const target = targetOf(c, form);
     const [{ totp }, passkeys] = await Promise.all([
       getTwoStepStatus(services, session),
       listPasskeys(services, session),
@@ -44,20 +45,20 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
       asksForPassword: !needsPasskey,
       asksForCode: totp.enabled,
       hasPasskeys: passkeys.length > 0,
-      rejected: aboutPassword(state),
+      form,
     });
-    return await sendPage(c, view, state.status);
+    return await sendPage(c, view, form.status);
   }
 
   mountForm(routes, {
     path,
-    show(c, session, { input, ...state }) {
-      const target = returnTo(input === undefined ? c.req.query("return_to") : input["return_to"]);
+    show(c, session, form) {
+      const target = targetOf(c, form);
       const now = services.clock();
       const isConfirmed = hasRecentAuthentication(session, now) &&
         (!isConsolePath(target) || hasOperatorSignIn(session, now));
-      if (input === undefined && isConfirmed && c.req.query("again") !== "1") return redirect(c, target);
-      return show(c, session, { ...state, target });
+      if (form.input === undefined && isConfirmed && c.req.query("again") !== "1") return redirect(c, target);
+      return show(c, session, atField(form, "invalid_credentials", "password"));
     },
     async submit(c, session, { password = "", code, return_to }) {
       await reauthenticate(services, session, { password, code: code?.slice(0, 100) });
@@ -65,29 +66,16 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
     },
   });
 
-  routes.post(`${path}/passkey`, async (c, session) => {
-    const { response, return_to } = await readForm(c, session);
-    const target = returnTo(return_to);
-    return await submitForm(c, {
-      async submit() {
-        await reauthenticateWithPasskey(services, session, passkeyAnswer(response));
-        return redirect(c, target);
-      },
-      // Not beside the field of the password.
-      showAgain: ({ message, status }) => show(c, session, { ...newForm, message, status, target }),
-    });
+  mountTarget(routes, {
+    path: `${path}/passkey`,
+    show,
+    async submit(c, session, { response, return_to }) {
+      await reauthenticateWithPasskey(services, session, passkeyAnswer(response));
+      return redirect(c, returnTo(return_to));
+    },
   });
   // Reloading the page of a rejected passkey shows the form again.
   routes.get(`${path}/passkey`, (c) => redirect(c, path));
-}
-
-type Shown = FormState & { readonly target: string };
-
-/** Shows the error of wrong credentials at the field `password`. */
-export function aboutPassword({ code, message, fields }: FormState): FormErrors {
-  return code === "invalid_credentials" && message !== null
-    ? { message: null, fields: { password: message } }
-    : { message, fields };
 }
 
 /** Returns the sidebar's page that a path belongs to, which never asks for the password. */

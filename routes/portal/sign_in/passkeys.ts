@@ -46,10 +46,9 @@ export function portalPasskeyRoutes(app: App, parts: PortalParts): void {
   const routes = sensitiveRoutes(app, parts);
   mountForm(routes, {
     path: `${path}/new`,
-    show(c, session, { input, ...state }) {
-      const rejected = { ...state, message: state.fields["response"] ?? state.message };
-      const form = { value: input?.["name"] ?? "", rejected };
-      return sendPage(c, addPasskeyPage({ frame: portalFrame(parts, session), ...form }), state.status);
+    show(c, session, state) {
+      const form = { ...state, message: state.fields["response"] ?? state.message };
+      return sendPage(c, addPasskeyPage({ frame: portalFrame(parts, session), form }), form.status);
     },
     async submit(c, session, { name: value = "", response }) {
       const { name } = check(passkeyNameSchema, { name: value }, "body");
@@ -66,11 +65,10 @@ function onePasskeyRoutes(routes: PortalRoutes, parts: PortalParts): void {
 
   mountForm(routes, {
     path: `${path}/:id/rename`,
-    async show(c, session, { input, ...rejected }) {
+    async show(c, session, form) {
       const passkey = await getPasskey(services, session, id(c));
-      const form = { value: input === undefined ? passkey.name : input["name"] ?? "", rejected };
-      const view = renamePasskeyPage({ frame: portalFrame(parts, session), passkey, ...form });
-      return await sendPage(c, view, rejected.status);
+      const view = renamePasskeyPage({ frame: portalFrame(parts, session), passkey, form });
+      return await sendPage(c, view, form.status);
     },
     async submit(c, session, input) {
       const passkey = await getPasskey(services, session, id(c));

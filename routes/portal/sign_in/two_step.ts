@@ -45,8 +45,7 @@ import {
   signedIn,
   signedInRoutes,
 } from "../page.ts";
-import { flashOf, mountForm } from "../form.ts";
-import { aboutPassword } from "./confirm_password.ts";
+import { atField, flashOf, type FormState, mountForm, newForm } from "../form.ts";
 
 const flashes = {
   "link-sent": "Check your email: the link in it turns off two-step sign-in. Earlier links no longer work.",
@@ -150,14 +149,12 @@ function setUpRoutes(app: App, { services }: PortalParts, { form, frameOf, page,
   async function showSetUp(
     c: AppContext,
     session: SessionActor,
-    typed: { value: string; error?: unknown } = { value: "" },
+    form: FormState = newForm,
   ): Promise<Response> {
-    const { value, error } = typed;
-    const rejected = error === undefined ? undefined : formError(c, error);
     const found = await findTotpSetup(services, session);
     if (found === null) return redirect(c, path);
-    const view = twoStepSetUpPage({ frame: frameOf(session), ...found, value, rejected });
-    return await sendPage(c, view, rejected?.status);
+    const view = twoStepSetUpPage({ frame: frameOf(session), ...found, form });
+    return await sendPage(c, view, form.status);
   }
 
   app.post(
@@ -173,14 +170,14 @@ function setUpRoutes(app: App, { services }: PortalParts, { form, frameOf, page,
   app.post(
     setUpPath,
     form(setUpPath, async (c, session) => {
-      const { code: value = "" } = await readFormBody(c);
+      const input = await readFormBody(c);
       try {
-        const recoveryCodes = await confirmTotp(services, session, value);
+        const recoveryCodes = await confirmTotp(services, session, input["code"] ?? "");
         const flash = "Two-step sign-in is on. Your next sign-in will ask for a code.";
         return await showCodes(c, session, { recoveryCodes, flash });
       } catch (error) {
         if (!(error instanceof AppError && error.code === "invalid_code")) throw error;
-        return await showSetUp(c, session, { value, error });
+        return await showSetUp(c, session, { ...formError(c, error), input });
       }
     }),
   );
@@ -238,8 +235,8 @@ function turnOffLinkRoutes(app: App, parts: PortalParts): void {
     async show(c, session, state) {
       const { totp } = await getTwoStepStatus(services, session);
       if (!totp.enabled && state.input === undefined) return redirect(c, path);
-      const props = { frame: portalFrame(parts, session), rejected: aboutPassword(state) };
-      return await sendPage(c, turnOffLinkPage(props), state.status);
+      const form = atField(state, "invalid_credentials", "password");
+      return await sendPage(c, turnOffLinkPage({ frame: portalFrame(parts, session), form }), form.status);
     },
     async submit(c, session, { password = "" }) {
       await requestTurnOffLink(services, session, password);
