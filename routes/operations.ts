@@ -35,7 +35,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
   const common = { tag: "Operations", security: "none" } as const;
   const healthy = {
     description: "Healthy.",
-    schema: z.object({ status: z.literal("ok").openapi({ description: "The status." }) }),
+    schema: z.object({ status: z.literal("ok").describe("The status.") }),
   };
   openAPIRegistry.registerPath(describe({
     ...common,
@@ -58,12 +58,11 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
         description: "Not ready.",
         headers: { "Retry-After": { description: "Seconds to wait before the next try.", example: "1" } },
         schema: z.object({
-          status: z.literal("unavailable").openapi({ description: "The status." }),
-          reason: z.enum(unreadyReasons).openapi({
-            description:
-              "Why. With `disk_full`, `database_locked`, `write_failed` and `write_delayed`, requests that only " +
+          status: z.literal("unavailable").describe("The status."),
+          reason: z.enum(unreadyReasons).describe(
+            "Why. With `disk_full`, `database_locked`, `write_failed` and `write_delayed`, requests that only " +
               "read still work.",
-          }),
+          ),
         }),
       },
     },

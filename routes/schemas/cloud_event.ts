@@ -25,7 +25,7 @@ import {
 export const cloudEventType = "application/cloudevents+json";
 export const cloudEventBatchType = "application/cloudevents-batch+json";
 
-const one: Quantity = { whole: 1, micro: 0 };
+export const quantityOne: Quantity = { whole: 1, micro: 0 };
 
 /** @param remedy Follows the message about a missing text. */
 const textOr = (remedy: string) =>
@@ -40,7 +40,7 @@ const data = z.record(z.string(), z.unknown(), { error: mustBe("object") })
     const fault = (name: string, message: string) =>
       context.addIssue({ code: "custom", path: [shortName(name)], message });
     const properties = new Map<string, string>();
-    let quantity: Quantity | null = one;
+    let quantity: Quantity | null = quantityOne;
     for (const [name, value] of Object.entries(members)) {
       if (name === "quantity") {
         quantity = quantityOf(value);
@@ -83,7 +83,7 @@ export const cloudEventDataSchema = {
   example: { quantity: 2.5, region: "eu-central" },
 } as const;
 
-function quantityOf(value: unknown): Quantity | null {
+export function quantityOf(value: unknown): Quantity | null {
   if (typeof value === "number") return splitQuantity(value);
   return typeof value === "string" ? parseQuantity(value) : null;
 }
@@ -110,9 +110,9 @@ const subjectWords =
   `Stored as the property \`subject\`, at most ${limits.usagePropertyValueCharactersMax} characters.`;
 
 export const eventAttributes = z.looseObject({
-  specversion: z.literal("1.0", { error: 'must be "1.0".' }).openapi({
-    description: "The version of the CloudEvents specification.",
-  }),
+  specversion: z.literal("1.0", { error: 'must be "1.0".' }).describe(
+    "The version of the CloudEvents specification.",
+  ),
   id: text.openapi({
     description: "Identifies the event together with `source`. Repeated events have no effect.",
     example: "4711",
@@ -203,7 +203,7 @@ export function usageOfEvent(
 export const cloudEventSchema = eventAttributes.transform((event, context): UsageInput => {
   const fault: EventFault = (path, message) => context.addIssue({ code: "custom", path, message });
   checkAttributes(event, fault);
-  return usageOfEvent(event, event.data ?? { quantity: one, properties: new Map() }, fault);
+  return usageOfEvent(event, event.data ?? { quantity: quantityOne, properties: new Map() }, fault);
 }).openapi("CloudEvent", {
   description: "A CloudEvent, version 1.0. Extension attributes are ignored.",
 });
@@ -212,9 +212,9 @@ const headerWords = "For binary mode. Percent-encode everything outside printabl
 
 /** In binary mode, for the OpenAPI document. They are parsed separately. */
 export const cloudEventHeaders = {
-  "ce-specversion": z.literal("1.0").optional().openapi({
-    description: "Marks the request as an event in binary mode. The body is the event's data, if any.",
-  }),
+  "ce-specversion": z.literal("1.0").optional().describe(
+    "Marks the request as an event in binary mode. The body is the event's data, if any.",
+  ),
   "ce-id": stringSchema(`The event's id. ${headerWords}`, "4711").min(1).optional(),
   "ce-source": stringSchema(
     `The event's source. The last path segment is the product. ${headerWords}`,

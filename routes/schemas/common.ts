@@ -120,7 +120,7 @@ export const pageQuerySchema = z.strictObject({
       default: pageItemsDefault,
       description: `The maximum number of items to return, from 1 to ${pageItemsMax}.`,
     }),
-  cursor: z.string().max(200).optional().openapi({ description: "The `nextCursor` of the previous page." }),
+  cursor: z.string().max(200).optional().describe("The `nextCursor` of the previous page."),
 });
 
 export const nextCursorSchema = stringSchema("The `cursor` of the next page. Null on the last page.")
@@ -132,6 +132,6 @@ export const personNameSchema = stringSchema("The user's name.", "Ada Lovelace")
 /** In a response. */
 export const addressSchema = stringSchema("The user's email address.", "ada@example.com");
 
-export const roleSchema = z.enum(roles).openapi({
-  description: "The role in the organization. OWNER has every permission, MEMBER the fewest.",
-});
+export const roleSchema = z.enum(roles).describe(
+  "The role in the organization. OWNER has every permission, MEMBER the fewest.",
+);

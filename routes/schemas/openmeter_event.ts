@@ -3,7 +3,6 @@
 import { z } from "@hono/zod-openapi";
 import { type ErrorDetail, validationError } from "../../domain/errors.ts";
 import * as limits from "../../domain/limits.ts";
-import { parseQuantity, type Quantity, splitQuantity } from "../../domain/meter/quantity.ts";
 import type { UsageInput } from "../../domain/meter/usage_record.ts";
 import { joinPath } from "../json_bounds.ts";
 import { batchArray } from "./batch_array.ts";
@@ -15,6 +14,8 @@ import {
   eventAttributes,
   type EventFault,
   propertyFault,
+  quantityOf,
+  quantityOne,
   shortName,
   usageOfEvent,
 } from "./cloud_event.ts";
@@ -29,7 +30,6 @@ export interface EventValue {
   readonly isNamed: boolean;
 }
 
-const one: Quantity = { whole: 1, micro: 0 };
 /** `1`, or a field: `tokens`, `usage.tokens`, or with the `$.` of OpenMeter's meters. */
 const valueForm = /^(1|(\$\.)?(?![\d.]+$)[^\s.$*[\]]+(\.[^\s.$*[\]]+)*)$/;
 const valueCharactersMax = limits.usagePropertyNameCharactersMax + "$.".length;
@@ -148,13 +148,8 @@ function usageOf(event: Event, value: EventValue, fault: EventFault): UsageInput
   visit(event.data ?? {}, "");
   const message = quantityFault(found, value);
   if (message !== null) fault(["data", value.field ?? ""], message);
-  const quantity = value.field === null ? one : quantityOf(found) ?? one;
+  const quantity = value.field === null ? quantityOne : quantityOf(found) ?? quantityOne;
   return usageOfEvent(event, { quantity, properties }, fault);
-}
-
-function quantityOf(found: unknown): Quantity | null {
-  if (typeof found === "number") return splitQuantity(found);
-  return typeof found === "string" ? parseQuantity(found) : null;
 }
 
 const anyNumber = 'must be a number, such as 12.5, or a string of digits, such as "12.5".';

@@ -146,9 +146,7 @@ export const usageInputSchema = z.strictObject({
 
 export function batchOf<T extends z.ZodType>(record: T) {
   return z.strictObject({
-    records: batchArray(record, "record").openapi({
-      description: `1 to ${limits.usageBatchRecordsMax} records.`,
-    }),
+    records: batchArray(record, "record").describe(`1 to ${limits.usageBatchRecordsMax} records.`),
   });
 }
 
@@ -158,7 +156,7 @@ export const usageRecordSchema = z.object({
   id: stringSchema("The record's id.", "use_01a1fde6017c9e3779b97f4b"),
   productSlug: stringSchema("The product.", "tiles"),
   metric: stringSchema("What was used.", "requests"),
-  quantity: z.number().openapi({ description: "The quantity in the metric's unit." }),
+  quantity: z.number().describe("The quantity in the metric's unit."),
   timestamp: timeOut("When the usage occurred."),
   recordedAt: timeOut("When the usage was recorded."),
   idempotencyKey: stringSchema("The idempotency key it was recorded with.", "invoice-2026-11-21-17")
@@ -186,9 +184,7 @@ export const usageRecordsQuerySchema = pageQuerySchema.extend({
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest record."),
   to: rangeEnd("The end of the range, exclusive."),
   ...filters,
-  idempotencyKey: idempotencyKeySchema.optional().openapi({
-    description: "Only the record with this idempotency key.",
-  }),
+  idempotencyKey: idempotencyKeySchema.optional().describe("Only the record with this idempotency key."),
 }).refine(cursorOrKey.isMet, cursorOrKey);
 
 export const usageRecordsSchema = z.object({
@@ -203,23 +199,20 @@ export const voidUsageSchema = z.strictObject({
   }),
 }).openapi("VoidUsage");
 
-const limitsOut = z.array(limitStandingSchema).optional().openapi({
-  description:
-    "Every limit that applies to these products and metrics, in the current window. Absent if none does. A soft limit is missing until " +
+const limitsOut = z.array(limitStandingSchema).optional().describe(
+  "Every limit that applies to these products and metrics, in the current window. Absent if none does. A soft limit is missing until " +
     "its earlier usage is added up, shortly after it was set.",
-});
+);
 
 export const recordedUsageSchema = z.object({
   usageRecord: usageRecordSchema,
-  duplicate: z.literal(true).optional().openapi({
-    description: "Present if the usage had already been recorded.",
-  }),
+  duplicate: z.literal(true).optional().describe("Present if the usage had already been recorded."),
   limits: limitsOut,
 }).openapi("RecordedUsage");
 
 export const recordedBatchSchema = z.object({
-  accepted: z.number().int().openapi({ description: "The number of new records." }),
-  duplicates: z.number().int().openapi({ description: "The number of records that already existed." }),
+  accepted: z.number().int().describe("The number of new records."),
+  duplicates: z.number().int().describe("The number of records that already existed."),
   limits: limitsOut,
 }).openapi("RecordedBatch");
 
@@ -287,9 +280,7 @@ export const usageSumsOf = <T extends z.ZodType>(sum: T) =>
     from: timeOutInZone("The start of the range, inclusive."),
     to: timeOutInZone("The end of the range, exclusive."),
     window: z.enum(queryWindows).openapi({ description: "The requested windows.", example: "day" }),
-    data: z.array(sum).openapi({
-      description: "One row for each window and group. Windows without records are omitted.",
-    }),
+    data: z.array(sum).describe("One row for each window and group. Windows without records are omitted."),
   });
 
 export const usageSumSchema = z.object({
@@ -303,10 +294,10 @@ export const usageSumSchema = z.object({
   apiKey: stringSchema("The API key's id, if grouped by API key. Null for usage recorded by an operator.")
     .nullable()
     .optional(),
-  sum: z.number().openapi({ description: "The sum. Exact up to 2^53−1, rounded beyond." }),
-  count: z.number().int().openapi({ description: "The number of records." }),
-  min: z.number().nullable().openapi({ description: `The smallest quantity. ${unknownExtreme}` }),
-  max: z.number().nullable().openapi({ description: `The largest quantity. ${unknownExtreme}` }),
+  sum: z.number().describe("The sum. Exact up to 2^53−1, rounded beyond."),
+  count: z.number().int().describe("The number of records."),
+  min: z.number().nullable().describe(`The smallest quantity. ${unknownExtreme}`),
+  max: z.number().nullable().describe(`The largest quantity. ${unknownExtreme}`),
 }).openapi("UsageSum");
 
 export const usageSumsSchema = usageSumsOf(usageSumSchema).openapi("UsageSums");
