@@ -58,7 +58,12 @@ const boost = "swap:outerHTML target:#main select:#main selectOOB:'#side'";
 
 /** A signed-out page: one card, one task. With `goOnTo`, a whole address, the browser continues there. */
 export function GatePage(
-  { title, frame, goOnTo, children }: { title: string; frame: GateFrame; goOnTo?: string; children: Child },
+  { title, frame, goOnTo, children }: {
+    title: string;
+    frame: GateFrame;
+    goOnTo?: string | undefined;
+    children: Child;
+  },
 ): Page {
   return document(
     <>

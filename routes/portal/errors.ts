@@ -1,7 +1,6 @@
 // Shows errors of the portal: as a page of their own, or beside the form that they are about.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
-import type { FormErrors } from "../../views/components/form.tsx";
 import { isConsolePath } from "../../domain/sign_in/return_to.ts";
 import { errorPage } from "../../views/error.tsx";
 import { formMessage } from "../schemas/messages.ts";
@@ -73,13 +72,8 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "mail_unavailable",
 ]);
 
-export interface FormError extends FormErrors {
-  readonly code: ErrorCode;
-  readonly status: ContentfulStatusCode;
-}
-
 /** Turns an error into messages for a form. @throws The error itself when it isn't about the input. */
-export function formError(c: AppContext, error: unknown): FormError {
+export function formError(c: AppContext, error: unknown) {
   if (!(error instanceof AppError) || !shownBesideForms.has(error.code)) throw error;
   setErrorHeaders(c, error);
   const fields = fieldErrors(error);

@@ -58,18 +58,11 @@ export function portalFrame({ assets, services }: PortalParts, session: Session)
   };
 }
 
+type AppHandler = (c: AppContext) => Response | Promise<Response>;
 export type PortalHandler<Actor = SessionActor> = (
   c: AppContext,
   session: Actor,
 ) => Response | Promise<Response>;
-
-/** Returns a handler that sends others to the sign-in page, and back afterwards. */
-export function signedIn(parts: PortalParts, handler: PortalHandler): (c: AppContext) => Promise<Response> {
-  return async (c) => {
-    const session = await findSession(c, parts);
-    return session === null ? toSignIn(c, parts) : await handler(c, sessionActor(c, session));
-  };
-}
 
 export interface PortalRoutes<Actor = SessionActor> {
   get(path: string, handler: PortalHandler<Actor>): void;
@@ -77,22 +70,19 @@ export interface PortalRoutes<Actor = SessionActor> {
 }
 
 /** Mounts handlers for anyone. */
-export function openRoutes(
-  app: App,
-  wrap: typeof withoutReferrer = (handler) => handler,
-): PortalRoutes<null> {
+export function openRoutes(app: App, wrap = (handler: AppHandler) => handler): PortalRoutes<null> {
   return {
     get: (path, handler) => void app.get(path, wrap((c) => handler(c, null))),
     post: (path, handler) => void app.post(path, wrap((c) => handler(c, null))),
   };
 }
 
-/** Mounts handlers for signed-in users. */
+/** Mounts handlers for signed-in users. Others are sent to the sign-in page, and back afterwards. */
 export function signedInRoutes(app: App, parts: PortalParts): PortalRoutes {
-  return {
-    get: (path, handler) => void app.get(path, signedIn(parts, handler)),
-    post: (path, handler) => void app.post(path, signedIn(parts, handler)),
-  };
+  return filteredRoutes(openRoutes(app), (handler) => async (c) => {
+    const session = await findSession(c, parts);
+    return session === null ? toSignIn(c, parts) : await handler(c, sessionActor(c, session));
+  });
 }
 
 /** Mounts handlers that require a recent authentication. Each form has the path of its page. */
@@ -114,9 +104,9 @@ export function memberRoutes(app: App, parts: PortalParts): PortalRoutes<MemberA
   );
 }
 
-function filteredRoutes<Actor extends SessionActor>(
-  { get, post }: PortalRoutes,
-  filter: (handler: PortalHandler<Actor>) => PortalHandler,
+function filteredRoutes<All, Actor>(
+  { get, post }: PortalRoutes<All>,
+  filter: (handler: PortalHandler<Actor>) => PortalHandler<All>,
 ): PortalRoutes<Actor> {
   return {
     get: (path, handler) => get(path, filter(handler)),
@@ -180,9 +170,7 @@ export function needsReauthentication(error: unknown): boolean {
 }
 
 /** Returns a handler whose responses, including errors, hide the URL from other sites: it contains a secret. */
-export function withoutReferrer(
-  handler: (c: AppContext) => Response | Promise<Response>,
-): (c: AppContext) => Response | Promise<Response> {
+export function withoutReferrer(handler: AppHandler): AppHandler {
   return (c) => {
     c.set("responseHeaders", [["referrer-policy", "no-referrer"]]);
     return handler(c);

@@ -1,23 +1,21 @@
 // A signed-out page with one card: a heading, an introduction, and a form or what to do next.
 import type { Child } from "hono/jsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
-import { Form } from "./form.tsx";
+import { Form, type FormProps } from "./form.tsx";
 import { Notice } from "./notice.tsx";
 
-interface GateCardProps {
+interface GateCardProps extends Partial<FormProps> {
   readonly frame: GateFrame;
   readonly title: string;
   readonly text?: Child | undefined;
-  /** The form's target; without one, the card has no form. */
-  readonly action?: string;
-  /** By name. */
-  readonly hidden?: Readonly<Record<string, string>> | undefined;
-  /** The reason for a rejection, if no field has the error. */
-  readonly error?: string | null | undefined;
-  readonly children: Child;
+  /** Below the card. */
+  readonly after?: Child;
+  readonly goOnTo?: string;
 }
 
-export function GateCard({ frame, title, text, action, hidden, error, children }: GateCardProps): Page {
+/** Without an `action`, the card has no form. */
+export function GateCard(props: GateCardProps): Page {
+  const { frame, title, text, action, hidden, error, after, goOnTo, children } = props;
   const head = (
     <div>
       <h1>{title}</h1>
@@ -25,7 +23,7 @@ export function GateCard({ frame, title, text, action, hidden, error, children }
     </div>
   );
   return (
-    <GatePage title={title} frame={frame}>
+    <GatePage title={title} frame={frame} goOnTo={goOnTo}>
       {action === undefined
         ? <div class="card">{head}{children}</div>
         : (
@@ -35,6 +33,7 @@ export function GateCard({ frame, title, text, action, hidden, error, children }
             {children}
           </Form>
         )}
+      {after}
     </GatePage>
   );
 }

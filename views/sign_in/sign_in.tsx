@@ -2,9 +2,10 @@
 import { withReturnTo } from "../../domain/sign_in/return_to.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { EmailField, PasswordField } from "../components/field.tsx";
-import { Form, returnField, type ShownForm, typed } from "../components/form.tsx";
+import { returnField, type ShownForm, typed } from "../components/form.tsx";
+import { GateCard, GateHint } from "../components/gate_card.tsx";
 import { Notice, type NoticeProps } from "../components/notice.tsx";
-import { type GateFrame, GatePage, type Page } from "../layout.tsx";
+import type { GateFrame, Page } from "../layout.tsx";
 import { PasskeyForm } from "./passkey_form.tsx";
 
 export function signInPage({ frame, returnTo, notice, form }: {
@@ -16,40 +17,40 @@ export function signInPage({ frame, returnTo, notice, form }: {
 }): Page {
   const email = typed(form, "email");
   return (
-    <GatePage title="Sign in" frame={frame}>
-      <Form class="card" action="/sign-in" hidden={returnField(returnTo)}>
-        <div>
-          <h1>Sign in</h1>
-          <p class="muted small">One account for all products.</p>
-        </div>
-        {notice && <Notice {...notice} />}
-        <Notice tone="refused" text={form.message} />
-        <EmailField label="Email" {...email} autocomplete="username" autofocus={email.value === ""} />
-        <PasswordField
-          label="Password"
-          name="password"
-          error={form.fields["password"]}
-          autofocus={email.value !== "" && email.error === undefined}
+    <GateCard
+      frame={frame}
+      title="Sign in"
+      text="One account for all products."
+      action="/sign-in"
+      hidden={returnField(returnTo)}
+      error={form.message}
+      after={
+        <PasskeyForm
+          assets={frame.assets}
+          ceremony="get"
+          options="/api/auth/sign-in/passkey/options"
+          action="/sign-in/passkey"
+          returnTo={returnTo}
+          submit="Sign in with a passkey"
         />
-        <SubmitButton>Sign in</SubmitButton>
-        <p class="small">
-          <a href="/forgot-password">Forgot your password?</a>
-        </p>
-        {frame.signUpOpen && (
-          <p class="small muted">
-            New here? <a href={withReturnTo("/sign-up", returnTo)}>Create an account</a>
-          </p>
-        )}
-      </Form>
-      <PasskeyForm
-        assets={frame.assets}
-        ceremony="get"
-        options="/api/auth/sign-in/passkey/options"
-        action="/sign-in/passkey"
-        returnTo={returnTo}
-        submit="Sign in with a passkey"
+      }
+    >
+      {notice && <Notice {...notice} />}
+      <EmailField label="Email" {...email} autocomplete="username" autofocus={email.value === ""} />
+      <PasswordField
+        label="Password"
+        name="password"
+        error={form.fields["password"]}
+        autofocus={email.value !== "" && email.error === undefined}
       />
-    </GatePage>
+      <SubmitButton>Sign in</SubmitButton>
+      <p class="small">
+        <a href="/forgot-password">Forgot your password?</a>
+      </p>
+      {frame.signUpOpen && (
+        <GateHint text="New here?" href={withReturnTo("/sign-up", returnTo)} label="Create an account" />
+      )}
+    </GateCard>
   );
 }
 
@@ -59,17 +60,14 @@ export function signInPage({ frame, returnTo, notice, form }: {
  * @param props `href`: a URL on another origin, checked by the caller. `host`: its host, with the port.
  */
 export function continuePage({ frame, href, host }: { frame: GateFrame; href: string; host: string }): Page {
+  const text = (
+    <>
+      Continuing to <bdi>{host}</bdi>.
+    </>
+  );
   return (
-    <GatePage title="Signed in" frame={frame} goOnTo={href}>
-      <div class="card">
-        <div>
-          <h1>You're signed in</h1>
-          <p class="muted">
-            Continuing to <bdi>{host}</bdi>.
-          </p>
-        </div>
-        <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
-      </div>
-    </GatePage>
+    <GateCard frame={frame} title="You're signed in" text={text} goOnTo={href}>
+      <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
+    </GateCard>
   );
 }
