@@ -3,7 +3,7 @@ import { timingSafeEqual } from "node:crypto";
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { Registry } from "prom-client";
 import { notFoundError } from "../domain/errors.ts";
-import { describe } from "./api/endpoint.ts";
+import { documentRoute } from "./api/endpoint.ts";
 import { unreadyReasons } from "../services/readiness.ts";
 import { commonErrors } from "./api/openapi/error_responses.ts";
 import { isLocalRequest } from "./client_address.ts";
@@ -31,21 +31,21 @@ export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
 }
 
 /** Documents these routes. They ignore query parameters, which load balancers and scrapers may add. */
-function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
+function describeOperations(app: OpenAPIHono<AppEnv>): void {
   const common = { tag: "Operations", security: "none" } as const;
   const healthy = {
     description: "Healthy.",
     schema: z.object({ status: z.literal("ok").describe("The status.") }),
   };
-  openAPIRegistry.registerPath(describe({
+  documentRoute(app, {
     ...common,
     route: "GET /health/live",
     operationId: "getLiveness",
     summary: "Check liveness",
     description: "Responds as long as the process runs.",
     responses: { 200: healthy },
-  }, commonErrors));
-  openAPIRegistry.registerPath(describe({
+  }, commonErrors);
+  documentRoute(app, {
     ...common,
     route: "GET /health/ready",
     operationId: "getReadiness",
@@ -66,8 +66,8 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
         }),
       },
     },
-  }, commonErrors));
-  openAPIRegistry.registerPath(describe({
+  }, commonErrors);
+  documentRoute(app, {
     ...common,
     route: "GET /metrics",
     security: "metricsToken",
@@ -80,7 +80,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
         contentType: "text/plain; version=0.0.4; charset=utf-8",
       },
     },
-  }, [...commonErrors, "not_found", "unavailable"]));
+  }, [...commonErrors, "not_found", "unavailable"]);
 }
 
 function maySeeMetrics(c: AppContext, token: string | undefined): boolean {

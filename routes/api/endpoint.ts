@@ -168,16 +168,12 @@ function queryOf(c: AppContext): Record<string, string | string[]> {
   return query;
 }
 
-/** Adds a route to the OpenAPI document, with every error that follows from its input. */
-export function documentRoute(app: OpenAPIHono<AppEnv>, endpoint: Endpoint<Schema, Schema, Schema>): void {
-  app.openAPIRegistry.registerPath(describe(endpoint, endpointErrors(endpoint)));
-}
-
-/** Describes a route for the OpenAPI document. `errors` are all of its error codes. */
-export function describe(
+/** Adds a route to the OpenAPI document. `errors`: by default, its own and those that follow from its input. */
+export function documentRoute(
+  app: OpenAPIHono<AppEnv>,
   endpoint: Endpoint<Schema, Schema, Schema>,
-  errors: readonly ErrorCode[],
-): RouteConfig {
+  errors: readonly ErrorCode[] = endpointErrors(endpoint),
+): void {
   const { security, body, otherBodies, query, params, headers } = endpoint;
   const responses = Object.entries(endpoint.responses).map(([status, response]) => {
     const { description, schema, contentType, headers: own } = response;
@@ -187,7 +183,7 @@ export function describe(
     return [status, { description, headers: headersOf({ security, own }), content }] as const;
   });
   const bodies = Object.entries({ ...(body && { "application/json": body }), ...otherBodies });
-  return {
+  const route = {
     ...splitRoute(endpoint),
     tags: [endpoint.tag],
     operationId: endpoint.operationId,
@@ -204,7 +200,8 @@ export function describe(
       headers,
     },
     responses: { ...Object.fromEntries(responses), ...errorResponses(errors, endpoint.hasProblems) },
-  } as RouteConfig;
+  };
+  app.openAPIRegistry.registerPath(route as RouteConfig);
 }
 
 /** Returns every error of a route: its own, and those that follow from its input. */

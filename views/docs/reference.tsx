@@ -64,7 +64,8 @@ export interface DocsGroup {
 }
 
 export interface DocsErrors {
-  readonly body: DocsBody;
+  /** Of the body of every error. */
+  readonly fields: readonly DocsField[];
   readonly codes: readonly { readonly code: string; readonly status: number; readonly meaning: string }[];
 }
 
@@ -184,7 +185,7 @@ function Paragraphs({ texts }: { texts: readonly string[] }) {
   );
 }
 
-function ErrorsContent({ errors: { body, codes } }: { errors: DocsErrors }) {
+function ErrorsContent({ errors: { fields, codes } }: { errors: DocsErrors }) {
   return (
     <>
       <Heading level={2} id="codes">Codes</Heading>
@@ -194,7 +195,7 @@ function ErrorsContent({ errors: { body, codes } }: { errors: DocsErrors }) {
         ))}
       </dl>
       <Heading level={2} id="fields">Fields</Heading>
-      <Fields fields={body.fields} />
+      <Fields fields={fields} />
     </>
   );
 }

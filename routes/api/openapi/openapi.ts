@@ -3,7 +3,7 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
 import type { AppEnv } from "../../env.ts";
 import { cloudEventDataSchema } from "../../schemas/cloud_event.ts";
-import { describe } from "../endpoint.ts";
+import { documentRoute } from "../endpoint.ts";
 import { responseHeaders, securitySchemes, tagDescriptions } from "./components.ts";
 import { errorMeanings } from "./error_meanings.ts";
 import { commonErrors, errorComponent, errorSchemas } from "./error_responses.ts";
@@ -63,7 +63,7 @@ export interface OpenApiOptions {
 /** Mounts `/api/openapi.json`. Every API route must be mounted before the first request. */
 export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions): void {
   const path = "/api/openapi.json";
-  app.openAPIRegistry.registerPath(describe({
+  documentRoute(app, {
     route: `GET ${path}`,
     tag: "Operations",
     operationId: "getOpenApiDocument",
@@ -77,7 +77,7 @@ export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions):
         }),
       },
     },
-  }, commonErrors));
+  }, commonErrors);
   const schemas = { ...errorSchemas, CloudEventData: cloudEventDataSchema };
   const components = { securitySchemes, headers: responseHeaders, schemas };
   for (const [type, parts] of Object.entries(components)) {

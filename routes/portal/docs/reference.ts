@@ -9,7 +9,7 @@ import type {
 } from "../../../views/docs/reference.tsx";
 import { securitySchemeNames } from "../../api/openapi/components.ts";
 import { errorMeanings } from "../../api/openapi/error_meanings.ts";
-import { errorCodesOf, errorExample } from "../../api/openapi/error_responses.ts";
+import { errorCodesOf } from "../../api/openapi/error_responses.ts";
 import { type JsonSchema, type JsonSchemas, resolved } from "../../api/openapi/examples.ts";
 import type { Content, OpenApiDocument, Operation } from "../../api/openapi/openapi.ts";
 import { codeSamples, type OperationContext } from "./code_samples.ts";
@@ -37,13 +37,9 @@ export function referenceGroups(document: OpenApiDocument): DocsGroup[] {
   })).filter(({ operations }) => operations.length > 0);
 }
 
-export function referenceErrors(document: OpenApiDocument): DocsErrors {
-  const error = {
-    schema: { $ref: "#/components/schemas/Error" },
-    example: errorExample("validation_failed"),
-  };
+export function referenceErrors({ components: { schemas } }: OpenApiDocument): DocsErrors {
   return {
-    body: bodyDocs(["application/json", error], document.components.schemas),
+    fields: fieldsOf({ $ref: "#/components/schemas/Error" }, { schemas, path: "" }),
     codes: Object.entries(errorMeanings).map(([code, meaning]) => ({
       code,
       status: errorStatuses[code as ErrorCode],
