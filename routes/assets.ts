@@ -53,7 +53,6 @@ export function serveFile(app: Hono<AppEnv>, { path, content, type, headers }: S
   });
 }
 
-/** Mounts `/static/*`, and returns the URLs for pages. */
 export function assetRoutes(app: Hono<AppEnv>): Assets {
   function serve(path: string, content: string | Uint8Array, type: string): string {
     serveFile(app, {

@@ -10,8 +10,7 @@ export function peerAddress(c: AppContext): string {
 
 /**
  * Returns the client's address, normalized (mapped IPv4 as IPv4). If a trusted hop forwards something other than an address,
- * that
- * is the address of that hop.
+ * that is the address of that hop.
  *
  * @param forwardedFor The `X-Forwarded-For` header, used only from a trusted peer.
  *

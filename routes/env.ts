@@ -13,7 +13,6 @@ export interface AppEnv {
     /** Such as `req_0199…`; in every response and log line. */
     requestId: string;
     client: ClientInfo;
-    /** Undefined until known. */
     actor: SessionActor | undefined;
     /** Domains of valid session cookies from before `COOKIE_DOMAIN` was changed; undefined until looked up. */
     formerDomains: readonly string[] | undefined;
@@ -24,13 +23,11 @@ export interface AppEnv {
     deadlines: Deadlines;
     /** Rejects an unknown sender before much of a body without a declared size is read. */
     lookUpSender: (() => Promise<void>) | undefined;
-    /** The body was not read to its end. */
     isBodyLeft: boolean | undefined;
     /** Resolves when a late body has arrived after all. */
     unfinishedBody: Promise<unknown> | undefined;
     /** Headers of the response, which replace default ones. Hono's `c.header` takes five times as long before a response exists. */
     responseHeaders: readonly (readonly [name: string, value: string])[] | undefined;
-    /** The error in the response. */
     error: AppError | undefined;
   };
   Bindings: {
@@ -51,7 +48,6 @@ export interface Log {
   error(message: string, values: Record<string, unknown>): void;
 }
 
-/** Of one thread. */
 export interface Metrics {
   readonly collect: CollectMetrics;
   /** Counts a response. @param startedAt When its request arrived, by `performance.now()`. */
@@ -64,7 +60,6 @@ export interface AppParts {
   readonly log: Log;
   /** Prints a line on the terminal, in addition to the log. */
   readonly print?: (line: string) => void;
-  /** Of this thread. */
   readonly metrics: Metrics;
   /** Of all threads and of the process. @throws {AppError} As `collectAll`. */
   readonly allMetrics: () => Promise<readonly MetricValues[]>;

@@ -10,7 +10,6 @@ const openArray = 0x5b, closeArray = 0x5d, openObject = 0x7b, closeObject = 0x7d
 /** An array or object that contains the current position. */
 interface Container {
   readonly isArray: boolean;
-  /** Names so far in an object, or commas in an array. */
   count: number;
   /** Start and end of the last name, including quotes. */
   nameStart: number;

@@ -97,12 +97,10 @@ export async function collectAll(
   }
 }
 
-/** Adds up the metrics of all threads, in Prometheus text format. */
 export function metricsText(all: readonly MetricValues[]): Promise<string> {
   return AggregatorRegistry.aggregate([...all]).metrics();
 }
 
-/** Returns counts by name as samples with one label. */
 export function byLabel(label: string, counts: object): Sample[] {
   return Object.entries(counts).map(([value, count]) => [{ [label]: value }, count]);
 }

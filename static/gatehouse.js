@@ -15,7 +15,6 @@ let changes = 0;
 /** Resolves when all sign-outs and switches are done. */
 let pending;
 
-/** An error response of the service. */
 export class GatehouseError extends Error {
   constructor(status, { error = {}, requestId = null }) {
     super(error.message ?? `The service returned status ${status}.`);
@@ -24,7 +23,6 @@ export class GatehouseError extends Error {
   }
 }
 
-/** Returns the current user. */
 export function me() {
   return loading ??= loadUser().finally(() => (loading = undefined));
 }
@@ -37,14 +35,12 @@ export function signIn({ returnTo = location.href } = {}) {
   location.assign(`${service}/sign-in?return_to=${encodeURIComponent(back.href)}`);
 }
 
-/** Signs the user out of all products. */
 export async function signOut() {
   // Sent immediately, without waiting for other requests.
   await change("sign-out", { method: "POST" });
   update({ authenticated: false, user: null, organizationId: null, role: null, memberships: [] });
 }
 
-/** Switches the active organization, in all products. */
 export async function switchOrganization(id) {
   const body = JSON.stringify({ organizationId: id });
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };

@@ -8,7 +8,6 @@ export interface ErrorPageProps {
   readonly frame: GateFrame | PortalFrame;
   readonly status: number;
   readonly title: string;
-  /** One sentence. */
   readonly message: string;
   readonly requestId: string;
   /** For people who are signed out: the page to return to after signing in. */

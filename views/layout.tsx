@@ -11,7 +11,6 @@ import { OperatorSide } from "./operator/side.tsx";
 
 export type { Place };
 
-/** URL paths of the files that pages load. */
 export interface Assets {
   readonly css: string;
   readonly script: string;
@@ -26,7 +25,6 @@ export interface Assets {
 
 export interface GateFrame {
   readonly assets: Assets;
-  /** Anyone can sign up. */
   readonly signUpOpen: boolean;
 }
 
@@ -86,7 +84,6 @@ export function GatePage(
 export function PortalPage({ title, frame, place, children }: {
   title: string;
   frame: PortalFrame;
-  /** The page's entry in the sidebar; null for none. */
   place: Place | null;
   children: Child;
 }): Page {
@@ -126,7 +123,6 @@ export function PortalPage({ title, frame, place, children }: {
   );
 }
 
-/** Tells operators whose page they look at. */
 function ViewedNotice({ name, base }: { name: string; base: string }) {
   return (
     <div class="note plain">
@@ -176,7 +172,6 @@ function SuspendedNotice({ name }: { name: string }) {
   );
 }
 
-/** A public page with its own index at the side. */
 export function IndexedPage(
   { title, assets, index, children }: { title: string; assets: Assets; index: Child; children: Child },
 ): Page {

@@ -54,7 +54,6 @@ interface Input<Body extends Schema, Query extends Schema, Params extends Schema
   readonly body: Output<Body>;
   readonly query: Output<Query>;
   readonly params: Output<Params>;
-  /** Of the body. */
   readonly bytes: number;
 }
 
@@ -81,7 +80,6 @@ export type Handle<Auth, Body extends Schema, Query extends Schema, Params exten
   auth: Auth,
 ) => Response | object | void | Promise<Response | object | void>;
 
-/** Mounts a route whose handler gets checked input and the authenticated caller. */
 export type MountRoute<Auth> = <
   Body extends Schema = undefined,
   Query extends Schema = undefined,
@@ -91,7 +89,6 @@ export type MountRoute<Auth> = <
   handle: Handle<Auth, Body, Query, Params>,
 ) => void;
 
-/** `errors` are those of routes that list none. */
 type Common = Pick<Endpoint<Schema, Schema, Schema>, "tag" | "errors">;
 
 export function publicRoutes(app: OpenAPIHono<AppEnv>, common: Common): MountRoute<null> {
@@ -204,7 +201,6 @@ export function documentRoute(
   app.openAPIRegistry.registerPath(route as RouteConfig);
 }
 
-/** Returns every error of a route: its own, and those that follow from its input. */
 function endpointErrors(endpoint: Endpoint<Schema, Schema, Schema>): ErrorCode[] {
   const codes: ErrorCode[] = [
     ...commonErrors,

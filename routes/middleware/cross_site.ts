@@ -13,10 +13,9 @@ const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
  * Accepts writes with `Sec-Fetch-Site: same-origin` and the `Origin` of `BASE_URL`, or with one of these headers if the other
- * is
- * missing. Allowed origins may write under `/api/auth/`. A request with neither header comes from a program or through a proxy
- * that removes them: it is accepted only if no page of another site could have sent it. Exempt are `/api/v1/`, which ignores
- * cookies, and {@linkcode browserRequestPath}.
+ * is missing. Allowed origins may write under `/api/auth/`. A request with neither header comes from a program or through a
+ * proxy that removes them: it is accepted only if no page of another site could have sent it. Exempt are `/api/v1/`, which
+ * ignores cookies, and {@linkcode browserRequestPath}.
  *
  * @param isKnown True if a route matches the request. Other requests get the usual 404 or 405.
  */

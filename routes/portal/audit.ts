@@ -110,7 +110,6 @@ export function auditChoice(
   };
 }
 
-/** Returns the address of the CSV file with these entries. */
 export function auditCsvHref(
   path: string,
   { action, organizationId }: AuditAddress,

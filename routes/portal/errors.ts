@@ -22,7 +22,6 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
   mail_unavailable: "Email isn't set up",
 };
 
-/** Shows the error as a page, in the portal's frame for people who are signed in. */
 export async function pageError(c: AppContext, error: AppError, parts: PortalParts): Promise<Response> {
   // The session ended after it was looked up.
   if (error.code === "unauthenticated") return toSignIn(c, parts);

@@ -103,8 +103,7 @@ export function flashOf(c: AppContext, flashes: Readonly<Record<string, string>>
 
 /**
  * Returns the text for `?done=` about an object. Its id is in the address instead of its name, so that links can't put
- * arbitrary
- * text into a page.
+ * arbitrary text into a page.
  *
  * @param flashes Texts about the object with the id; null without one.
  * @returns Null also if the viewer can't see the object.

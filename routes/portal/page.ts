@@ -69,7 +69,6 @@ export interface PortalRoutes<Actor = SessionActor> {
   post(path: string, handler: PortalHandler<Actor>): void;
 }
 
-/** Mounts handlers for anyone. */
 export function openRoutes(app: App, wrap = (handler: AppHandler) => handler): PortalRoutes<null> {
   return {
     get: (path, handler) => void app.get(path, wrap((c) => handler(c, null))),

@@ -17,7 +17,6 @@ const action = parsed(z.string(), (text): AuditAction[] | null => {
   }.`,
 });
 
-/** The filters of every list of entries. */
 export const auditFilters = {
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest entry."),
   to: rangeEnd("The end of the range, exclusive. Defaults to now."),
@@ -52,7 +51,6 @@ export const auditEventSchema = z.object({
   requestId: stringSchema("The `X-Request-Id` of the response.").nullable(),
 }).openapi("AuditEvent");
 
-/** As operators see it. */
 export const operatorAuditEventSchema = auditEventSchema.extend({
   organizationId: idOut("org", "The organization whose log the entry is in. Null for none.").nullable(),
 }).openapi("OperatorAuditEvent");

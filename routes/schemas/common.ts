@@ -94,17 +94,14 @@ export function stringSchema(description: string, example?: string) {
   return z.string().openapi({ description, ...(example === undefined ? {} : { example }) });
 }
 
-/** In a response. */
 export function idOut(prefix: IdPrefix, description: string) {
   return stringSchema(description, exampleId(prefix));
 }
 
-/** In a path. */
 export function idParam(prefix: IdPrefix, description: string) {
   return z.string().max(100).openapi({ description, example: exampleId(prefix) });
 }
 
-/** For the examples of the OpenAPI document. */
 export function exampleId(prefix: IdPrefix): string {
   return `${prefix}_0199d3c1a2b47c6e8f00112233445566`;
 }
@@ -126,10 +123,8 @@ export const pageQuerySchema = z.strictObject({
 export const nextCursorSchema = stringSchema("The `cursor` of the next page. Null on the last page.")
   .nullable();
 
-/** In a response. */
 export const personNameSchema = stringSchema("The user's name.", "Ada Lovelace");
 
-/** In a response. */
 export const addressSchema = stringSchema("The user's email address.", "ada@example.com");
 
 export const roleSchema = z.enum(roles).describe(

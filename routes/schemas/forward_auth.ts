@@ -83,7 +83,6 @@ export const forwardQuerySchema = z.strictObject({
   message: "requires meter.",
 });
 
-/** The headers that the proxy adds. */
 export const forwardedHeadersSchema = z.object({
   "X-Forwarded-Method": stringSchema("The method of the original request.").optional(),
   "X-Forwarded-Proto": stringSchema("The scheme of the original request. Defaults to that of `BASE_URL`.")

@@ -20,7 +20,6 @@ export function atMost(max: number, things: string): string {
   return `must have at most ${max} ${things}.`;
 }
 
-/** Forms show it for a name that is empty or too long. */
 export const enterName = `Enter a name of up to ${nameCharactersMax} characters.`;
 
 /** Returns a message as forms show it below the field. */

@@ -26,7 +26,6 @@ import { propertyLimitWords, propertyNameLimits } from "./usage.ts";
 export interface EventValue {
   /** The field of the data, with dots before nested ones. Null if each event counts as 1. */
   readonly field: string | null;
-  /** The request names it. */
   readonly isNamed: boolean;
 }
 
@@ -82,7 +81,6 @@ const batchSchema = batchArray(eventSchema, "event", "must be an array of events
     description: `1 to ${limits.usageBatchRecordsMax} events. Either all are recorded or none.`,
   });
 
-/** By content type. */
 export const openMeterSchemas = {
   [cloudEventBatchType]: batchSchema,
   [cloudEventType]: eventSchema,
@@ -107,7 +105,6 @@ export function readBatch(body: unknown, value: EventValue): UsageInput[] {
   return usageOrFaults(usage, faults);
 }
 
-/** Returns a function that adds the faults of the event at `start`. */
 function faultsAt(faults: ErrorDetail[], start: string): EventFault {
   return (path, message) => {
     if (faults.length < limits.errorDetailsMax) faults.push({ path: path.reduce(joinPath, start), message });

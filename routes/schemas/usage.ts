@@ -32,7 +32,6 @@ const quantity = parsed(
   () => quantityFault,
 );
 
-/** An idempotency key, in the body or in the header `Idempotency-Key`. */
 export const idempotencyKeySchema = z.string()
   .regex(idempotencyKeyForm, `must be 1 to ${limits.idempotencyKeyCharactersMax} printable ASCII characters.`)
   .openapi({
@@ -103,7 +102,6 @@ export const propertyFaults = {
   count: atMost(limits.usagePropertiesMax, "properties"),
 } as const;
 
-/** Describes the bounds of a record's timestamp. */
 export function timestampWords(pastMaxMs = limits.usageTimestampPastMaxMs): string {
   return `Defaults to the time of recording. At most ${pastMaxMs / (24 * 3_600_000)} days in the past and ${
     limits.usageTimestampFutureMaxMs / 60_000

@@ -12,12 +12,10 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 export interface AccountPageProps {
   readonly frame: PortalFrame;
   readonly nameForm?: ShownForm | undefined;
-  /** Set if the confirmation email could not be sent again. */
   readonly mailError: string | null;
   /** The requested new email address, while its link is valid. */
   readonly pendingEmail: string | null;
   readonly emails: { readonly limits: boolean };
-  /** Organizations that would be left without an owner. */
   readonly ownerless: readonly string[];
   readonly flash: string | null;
 }
@@ -163,7 +161,7 @@ export function deleteAccountPage({ frame, ending, ownerless, form }: {
   frame: PortalFrame;
   /** Organizations without other members: they are deleted with the account. */
   ending: readonly string[];
-  /** Organizations that would be left without an owner: they prevent the deletion. */
+  /** They prevent the deletion. */
   ownerless: readonly string[];
   form: ShownForm;
 }): Page {

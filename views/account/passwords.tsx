@@ -10,7 +10,6 @@ export function forgotPasswordPage({ frame, hasMail, form, isSent = false }: {
   frame: GateFrame;
   hasMail: boolean;
   form: ShownForm;
-  /** The form was just sent. */
   isSent?: boolean;
 }): Page {
   if (!hasMail) {

@@ -22,7 +22,6 @@ export interface AuditPageProps extends AuditFilterProps {
   readonly nextCursor: string | null;
   /** The address of the file with all matching entries. Null if a field has an error. */
   readonly csvHref: string | null;
-  /** The key that all entries are about. */
   readonly about?: { readonly name: string; readonly href: string } | undefined;
 }
 

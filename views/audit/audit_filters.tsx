@@ -28,15 +28,12 @@ export type AuditErrors = Readonly<
 export interface AuditAddress {
   /** In the operator console: an organization, whose whole log is shown, by its id or external id. */
   readonly organizationId: string | null;
-  /** An action or a group of actions. */
   readonly action: string | null;
   readonly actorId: string | null;
-  /** A key that all entries are about. */
   readonly targetId?: string | null;
   /** The first and the last day in UTC, such as `2026-11-01`, both inclusive; or what was typed. */
   readonly from: string | null;
   readonly to: string | null;
-  /** The cursor of an older page. */
   readonly cursor: string | null;
 }
 
@@ -49,7 +46,6 @@ export const wholeAuditLog: AuditAddress = {
   cursor: null,
 };
 
-/** `path`: of the portal's page or the console's. */
 export function auditHref(address: AuditAddress, path: string): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(address)) if (value) query.set(name, value);
@@ -118,7 +114,6 @@ export function AuditFilters({ path, address, people, errors }: AuditFilterProps
   );
 }
 
-/** The chosen filters in words, and a link without them. */
 export function ChosenAuditFilters({ path, address, people, errors }: AuditFilterProps) {
   const { action, actorId, organizationId, from, to } = address;
   const words = [
@@ -143,7 +138,6 @@ function actionName(action: string | null): string | null {
   return action === null ? null : names[action] ?? null;
 }
 
-/** The groups, then the actions of each. */
 function actionChoices(): (Choice | ChoiceGroup)[] {
   const groups = Object.entries(auditGroups) as [AuditGroup, string][];
   const named = (action: AuditAction) => ({ value: action, label: auditActions[action] });

@@ -108,7 +108,6 @@ const denialWords: ReadonlyMap<string, string> = new Map([
   ["locked", "Locked"],
 ]);
 
-/** Returns the parts of a sentence without its full stop. */
 export function auditSentence({ action, actor, target, details }: AuditEvent): AuditPart[] {
   const values = new Map<string, AuditPart>();
   for (const [name, value] of Object.entries(details)) {
@@ -176,7 +175,6 @@ function filled(
   return parts.map((part, index) => index % 2 === 0 ? part : values.get(part) ?? "someone");
 }
 
-/** Joins adjacent words. */
 function joined(parts: readonly AuditPart[]): AuditPart[] {
   const all: AuditPart[] = [];
   for (const part of parts) {

@@ -21,7 +21,6 @@ export interface ButtonLinkProps {
   readonly href: string;
   /** For screen readers, when every row has the same link: Revoke “Production”. */
   readonly about?: string;
-  /** The link downloads a file. */
   readonly isFile?: boolean;
   readonly children: Child;
 }

@@ -3,7 +3,6 @@ import type { Child } from "hono/jsx";
 
 export function Card({ title, aside, flush = false, children }: {
   title: Child;
-  /** Next to the title: counts, a legend. */
   aside?: Child;
   /** Omits the padding, for tables that reach the edges. */
   flush?: boolean;

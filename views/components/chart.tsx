@@ -117,7 +117,6 @@ function rounded(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-/** Stripes in the colors of the series, for the bar that isn't complete. */
 function Hatches({ colors }: { colors: readonly SeriesColor[] }) {
   return (
     <defs>

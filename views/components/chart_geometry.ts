@@ -44,7 +44,6 @@ export function chartGeometry(
   const width = Math.min(slot * barWidth[isDense ? "dense" : "wide"], barWidthMax);
   const texts = lines.map((value) => axisText(value, measure));
   return {
-    /** Bars are too narrow for wide gaps. */
     isDense,
     bars: windows.map(({ values }, index) => ({
       x: percent((index + 0.5) * slot - width / 2),
@@ -53,7 +52,6 @@ export function chartGeometry(
       segments: segmentsOf(values, top),
     })),
     lines: lines.map((value, index) => ({ y: percent(100 - value / top * 100), text: texts[index] ?? "" })),
-    /** Numbers on the axis need more room. */
     hasLongNumbers: texts.some((text) => text.length > axisCharactersMax),
     /** `isWideOnly`: hidden on narrow screens. */
     labels: timeLabels(windows, by).map((label) => ({ ...label, x: percent((label.index + 0.5) * slot) })),
@@ -94,7 +92,6 @@ function segmentsOf(values: readonly number[], top: number) {
   return segments;
 }
 
-/** Chooses the labels that fit. */
 function timeLabels(windows: readonly ChartWindow[], by: WindowUnit) {
   const isByDays = by === "hour" && windows.length > hourLabelsMax;
   const candidates = windows.flatMap(({ label, startsDay }, index) =>

@@ -34,7 +34,6 @@ export function ChartHits(props: ChartProps) {
   );
 }
 
-/** Returns text such as `Nov 13: 533,266 requests`. */
 function labelOf({ windows, measure, current }: ChartProps, index: number): string {
   const { name = "", total = "0" } = windows[index] ?? {};
   const noun = quantityText(total, measure).unit === null ? ` ${measureNoun(measure)}` : "";

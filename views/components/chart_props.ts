@@ -11,19 +11,15 @@ export interface ChartRow extends ChartWindow {
   /** The exact values and their sum, as decimal texts. */
   readonly sums: readonly string[];
   readonly total: string;
-  /** The page of this window, such as the hours of a day. */
   readonly href?: string | undefined;
 }
 
-/** A part of each bar. */
 export interface ChartSeries {
   readonly name: string;
   readonly color: SeriesColor;
-  /** The page of this series alone. */
   readonly href?: string | undefined;
 }
 
-/** Summed up as the last series. */
 export interface ChartOthers {
   readonly count: number;
   /** The largest ones. Totals are exact decimal texts. */
@@ -39,20 +35,16 @@ export interface ChartProps {
   readonly by: WindowUnit;
   /** In words: `November 1–30, 2026, UTC`. */
   readonly period: string;
-  /** In order, without gaps. */
   readonly windows: readonly ChartRow[];
-  /** In the order of the values. */
   readonly series: readonly ChartSeries[];
   /** Null if every series is one of `series`. */
   readonly others: ChartOthers | null;
   /** The window that isn't over yet, and how long it lasted so far: `15 h 12 min`. Those after it are still to come. */
   readonly current: { readonly position: number; readonly elapsed: string } | null;
-  /** For charts next to other things. */
   readonly isSmall?: boolean;
 }
 
 export interface ChartOptions extends Pick<ChartProps, "measure" | "by" | "period" | "isSmall"> {
-  /** Those of the stack. */
   readonly windows: readonly UsageWindow[];
   readonly timezone: string;
   /** Milliseconds since 1970. */

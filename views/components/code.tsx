@@ -22,7 +22,6 @@ export function exampleCurl(
   ].join("\n");
 }
 
-/** `copy`: the button's label. */
 export function Secret({ id, value, copy }: { id: string; value: string; copy: string }) {
   return (
     <div class="secret">
@@ -60,7 +59,6 @@ export function NewSecret(
   );
 }
 
-/** Copies the text of the element whose id is `target`. */
 export function CopyButton(props: { target: string; tone: "primary" | "quiet"; children: Child }) {
   return (
     <button type="button" class={`button ${props.tone} with-scripts`} data-copy={props.target}>

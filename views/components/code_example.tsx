@@ -87,7 +87,6 @@ function tabName(language: string): string {
 
 // Colors strings, comments and keywords. It needs no grammar: an example that is colored wrong still reads.
 
-/** `kind` is null for ordinary text. */
 interface CodePart {
   readonly text: string;
   readonly kind: "string" | "comment" | "keyword" | null;
@@ -112,7 +111,6 @@ const comments: Readonly<Record<string, string>> = {
 const strings = String.raw`"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\])*'`;
 const sameAs: Readonly<Record<string, string>> = { js: "ts" };
 
-/** Divides a code example into parts, which together are the code. */
 function highlight(code: string, language: string): CodePart[] {
   const name = sameAs[language] ?? language;
   const kinds = [

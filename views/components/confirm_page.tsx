@@ -16,7 +16,6 @@ export interface ConfirmPageProps extends Omit<FormProps, "class" | "children"> 
   /** The heading, if it differs from the title. `{name}` stands for `name`. */
   readonly heading?: string;
   readonly name?: string;
-  /** Says what will happen, in one or two sentences. */
   readonly text: string;
   readonly facts: readonly Fact[];
   readonly submit: string;
@@ -24,7 +23,6 @@ export interface ConfirmPageProps extends Omit<FormProps, "class" | "children"> 
   readonly tone?: ButtonTone;
   readonly back: PageLink;
   readonly children?: Child;
-  /** Below the form. */
   readonly after?: Child;
 }
 

@@ -9,7 +9,6 @@ export interface ExpiryValue {
   readonly expiresOn: string;
 }
 
-/** Reads the field from a form as sent, or starts a new one. */
 export function expiryValue(
   { expires = "never", expiresOn = "" }: Readonly<Record<string, string>> = {},
 ): ExpiryValue {

@@ -15,14 +15,12 @@ export interface FieldProps {
   readonly id?: string;
   readonly value: string;
   readonly hint?: string | undefined;
-  /** One sentence, if the value was rejected. */
   readonly error?: string | undefined;
 }
 
 export interface TextFieldProps extends FieldProps {
   readonly type?: "text" | "email" | "password" | "search";
   readonly autocomplete: string;
-  /** The keyboard on phones. */
   readonly inputmode?: "numeric" | "decimal" | "text";
   readonly required?: boolean;
   readonly minlength?: number;
@@ -105,7 +103,6 @@ export function NameField(
   return <TextField required maxlength={charactersMax} {...props} name="name" />;
 }
 
-/** `isNew`: for choosing a password. */
 export function PasswordField(
   { isNew = false, ...props }:
     & Pick<TextFieldProps, "label" | "name" | "error" | "autofocus">

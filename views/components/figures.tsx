@@ -7,7 +7,6 @@ export interface Figure {
   readonly label: string;
   /** A number or a decimal string; none if there is nothing to show. */
   readonly number: number | string | undefined;
-  /** Default: no unit. */
   readonly measure?: Measure;
   readonly note?: Child;
 }

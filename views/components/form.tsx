@@ -22,7 +22,6 @@ export function typed(form: ShownForm | undefined, name: string, first = "") {
 export interface FormProps {
   readonly class?: string;
   readonly action: string;
-  /** By name. */
   readonly hidden?: Readonly<Record<string, string>> | undefined;
   /** The reason for a rejection, if no field has the error. */
   readonly error?: string | null | undefined;

@@ -8,7 +8,6 @@ interface GateCardProps extends Partial<FormProps> {
   readonly frame: GateFrame;
   readonly title: string;
   readonly text?: Child | undefined;
-  /** Below the card. */
   readonly after?: Child;
   readonly goOnTo?: string;
 }
@@ -38,7 +37,6 @@ export function GateCard(props: GateCardProps): Page {
   );
 }
 
-/** A small question below the form, with a link. */
 export function GateHint({ text, href, label }: { text: string; href: string; label: string }) {
   return (
     <p class="small muted">

@@ -18,7 +18,6 @@ export function usedShare({ used, quantity }: LimitStanding): number {
 interface Context {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Gives names and units. */
   readonly catalogue?: Catalogue | undefined;
 }
 

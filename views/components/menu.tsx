@@ -6,7 +6,6 @@ export interface LinkChoice {
   readonly href: string;
   readonly label: string;
   readonly isCurrent: boolean;
-  /** Before the label, such as a swatch. */
   readonly before?: Child;
 }
 
@@ -18,9 +17,7 @@ export interface MenuProps {
   /** Only screen readers get the label, because the value says it. */
   readonly isValueAlone?: boolean;
   readonly icon?: IconName;
-  /** Opens to the left of the button's right edge. */
   readonly isAtEnd?: boolean;
-  /** Open from the start, for a form with an error. */
   readonly isOpen?: boolean;
   readonly class?: string;
   /** On phones, in place of label and value: for the menu that has all filters there. */

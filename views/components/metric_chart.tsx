@@ -11,9 +11,7 @@ export interface MetricChartProps {
   readonly strip: MetricStripProps | null;
   /** Null if there is nothing to draw; `children` say why. */
   readonly chart: ChartProps | null;
-  /** Next to the heading, such as the choice of what is stacked. */
   readonly aside?: Child;
-  /** In place of the chart. */
   readonly children?: Child;
 }
 

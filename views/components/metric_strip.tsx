@@ -13,7 +13,6 @@ export interface MetricTotal {
   /** In percent; null if there was nothing before, undefined to leave it out. */
   readonly change?: number | null | undefined;
   readonly href: string;
-  /** The page shows the chart of this metric. */
   readonly isChosen: boolean;
 }
 

@@ -6,7 +6,6 @@ export interface OwnLink {
   readonly href: string;
   readonly label: string;
   readonly icon: IconName;
-  /** The name of its page in the sidebar. */
   readonly place: string;
 }
 

@@ -8,7 +8,6 @@ export interface PageLink {
 }
 
 export interface PageHeadProps {
-  /** The page above it. */
   readonly back?: PageLink;
   /** `{name}` stands for `name`. */
   readonly title: string;

@@ -46,7 +46,6 @@ const documentation: PlaceLink = {
 
 export interface SideProps {
   readonly session: Session;
-  /** The current page; null for pages that are not in the sidebar. */
   readonly place: Place | null;
 }
 
@@ -111,7 +110,6 @@ function Organizations({ session, place }: SideProps) {
   );
 }
 
-/** Switches to the same page of another organization. */
 function SwitchForm(props: { membership: Membership; isActive: boolean; place: Place | null }) {
   const { membership, isActive } = props;
   const back = places.find(({ place }) => place === props.place)?.href;

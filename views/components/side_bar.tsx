@@ -12,9 +12,7 @@ export interface PlaceLink {
   readonly icon: IconName;
   /** In the bar at the bottom of phones. */
   readonly isNear?: boolean;
-  /** Comes after a line. */
   readonly isApart?: boolean;
-  /** The page has another frame. */
   readonly isElsewhere?: boolean;
 }
 
@@ -24,14 +22,11 @@ export interface SideBarProps {
   readonly class?: string;
   /** The product's name leads to it. */
   readonly home: string;
-  /** Next to the product's name. */
   readonly badge?: Child;
   readonly places: readonly PlaceLink[];
-  /** The current page; null for pages that are not in the navigation. */
   readonly place: string | null;
   /** The heading of the menu. */
   readonly who: { readonly name: string; readonly second: string };
-  /** The menu, below the places that are not near. */
   readonly children: Child;
 }
 

@@ -6,15 +6,12 @@ export type SortDirection = "ascending" | "descending";
 
 export interface Column {
   readonly title: string;
-  /** Aligns numbers to the right. */
   readonly isNumber?: boolean;
-  /** For screen readers only, as for the column of actions. */
   readonly isUnseen?: boolean;
   /** Left out where there is little room, as are its cells. */
   readonly isOptional?: boolean;
   /** Left out with its cells as the card gets narrower, 1 first. Cells that need no label return in the card of a row. */
   readonly drop?: 1 | 2 | 3;
-  /** The place of its cells. */
   readonly place?: "total";
   /** Makes the heading a link that sorts the rows. `direction`: null unless they are sorted by this column. */
   readonly sort?: { readonly href: string; readonly direction: SortDirection | null } | undefined;
@@ -23,9 +20,8 @@ export interface Column {
 export const actionsColumn = { title: "Actions", isUnseen: true };
 
 /**
- * On a phone, rows become cards with the labels of their cells, cards of cells that need no label, rows that fit as they are,
- * or
- * two lines with the name and the total first.
+ * On a phone, rows become cards with the labels of their cells, cards of cells that need no label, rows that fit as they
+ * are, or two lines with the name and the total first.
  */
 export type TableKind = "stack" | "cards" | "rows" | "breakdown";
 
@@ -127,7 +123,6 @@ export function Words({ onCard, offCard }: { onCard?: string; offCard?: string }
   );
 }
 
-/** A name that people gave. */
 export function Name({ text }: { text: string }) {
   return (
     <div class="name">

@@ -29,7 +29,6 @@ export interface DocsFrame {
   readonly reader: DocsReader;
 }
 
-/** The text is rendered when it is needed. */
 export interface DocsArticle {
   readonly path: string;
   readonly title: string;
@@ -81,7 +80,6 @@ export function docsPage(
 
 export interface DocsResult {
   readonly href: string;
-  /** In the navigation. */
   readonly group: string;
   readonly title: string;
   /** The section of the page; empty at its start. */
@@ -130,7 +128,6 @@ function summary(query: string, count: number): Child {
   return <>{count === 1 ? "1 result" : `${count} results`} for {quoted}</>;
 }
 
-/** Explains the address in the examples. */
 function Address({ origin, reader }: { origin: string; reader: DocsReader }) {
   return (
     <div class="note plain">

@@ -6,19 +6,16 @@ import { CodeExample, type CodeSample } from "../components/code_example.tsx";
 
 export interface MarkdownPart {
   readonly tokens: readonly Token[];
-  /** The anchors of all of its headings. */
   readonly anchors: readonly string[];
 }
 
 export interface MarkdownOptions {
   /** Returns the served address of a relative link; null if its target isn't served. */
   readonly link: (href: string) => string | null;
-  /** Changes the text of code, such as its addresses. */
   readonly code: (text: string) => string;
 }
 
 export interface MarkdownStart {
-  /** The anchor of a second-level heading. */
   readonly anchor: string;
   /** The heading is the page's title, so it is left out, and those below it are one level higher. */
   readonly isTitle: boolean;

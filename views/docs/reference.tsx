@@ -18,7 +18,6 @@ export interface DocsField {
 export interface DocsBody {
   readonly type: string;
   readonly fields: readonly DocsField[];
-  /** Indented JSON. */
   readonly example: string | null;
 }
 
@@ -51,7 +50,6 @@ export interface DocsOperationLink {
   readonly method: string;
   readonly path: string;
   readonly summary: string;
-  /** Reads the rest. */
   readonly read: () => DocsOperation;
 }
 
@@ -64,7 +62,6 @@ export interface DocsGroup {
 }
 
 export interface DocsErrors {
-  /** Of the body of every error. */
   readonly fields: readonly DocsField[];
   readonly codes: readonly { readonly code: string; readonly status: number; readonly meaning: string }[];
 }
@@ -250,7 +247,6 @@ function Responses({ responses }: { responses: DocsOperation["responses"] }) {
   );
 }
 
-/** Text with code in backticks. */
 function Prose({ text }: { text: string }) {
   return <>{text.split("`").map((part, index) => index % 2 === 1 ? <code>{part}</code> : part)}</>;
 }

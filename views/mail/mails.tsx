@@ -10,18 +10,14 @@ import { htmlMail, plainMail } from "./mail_body.tsx";
 
 interface Words {
   readonly subject: string;
-  /** One paragraph, or several. */
   readonly text: string | readonly string[];
-  /** The label of its button. */
   readonly action?: string;
   /** Advice if it was someone else; by default, to change the password. */
   readonly otherwise?: string;
 }
 
-/** Addresses that emails refer to. */
 interface Places {
   readonly site: string;
-  /** The portal's public address. */
   readonly home: string;
   readonly account: string;
   readonly security: string;

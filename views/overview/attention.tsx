@@ -20,7 +20,6 @@ export interface AttentionProps {
   };
   /** Null for those who can't see it. */
   readonly withoutTwoStep: { readonly count: number; readonly names: readonly string[] } | null;
-  /** Gives names and units to limits. */
   readonly catalogue: Catalogue;
   /** Milliseconds since 1970. */
   readonly now: number;

@@ -13,9 +13,7 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 export interface FirstStepsPageProps {
   readonly frame: PortalFrame;
   readonly hasKey: boolean;
-  /** The organization has another member. */
   readonly hasOthers: boolean;
-  /** Records something. */
   readonly curl: string;
 }
 
@@ -112,7 +110,6 @@ function Steps({ frame, hasKey, curl }: Omit<FirstStepsPageProps, "hasOthers">) 
 function Step(props: {
   number: number;
   isDone: boolean;
-  /** The step to take now. */
   isNext: boolean;
   title: string;
   text: string;

@@ -17,7 +17,6 @@ import { Attention, type AttentionProps } from "./attention.tsx";
 
 export interface OverviewPageProps extends Pick<AttentionProps, "limits"> {
   readonly frame: PortalFrame;
-  /** Of the page with the chosen metric. */
   readonly href: string;
   /** The month and the time zone: `November 2026 so far, in UTC`. */
   readonly label: string;

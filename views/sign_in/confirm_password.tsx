@@ -19,7 +19,6 @@ export interface ConfirmPasswordProps {
   readonly returnTo: string;
   /** The page behind “Cancel”. */
   readonly back: string;
-  /** The next page belongs to the operator console. */
   readonly isForConsole: boolean;
   /** The next page accepts the password. Otherwise it requires a passkey. */
   readonly asksForPassword: boolean;

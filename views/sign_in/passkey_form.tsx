@@ -8,7 +8,6 @@ import { HiddenFields, returnField } from "../components/form.tsx";
 export interface PasskeyFormProps {
   readonly assets: Assets;
   readonly ceremony: "create" | "get";
-  /** The URL of the options. */
   readonly options: string;
   readonly action: string;
   /** The page to open if the options require a recent authentication. */
@@ -41,7 +40,6 @@ export function PasskeyForm(props: PasskeyFormProps) {
   );
 }
 
-/** Explains why there is no button. */
 export function PasskeysMissing() {
   return (
     <>

@@ -13,7 +13,6 @@ export function secondStepPage({ frame, email, hasPasskeys, isRecovery, returnTo
   frame: GateFrame;
   email: string;
   hasPasskeys: boolean;
-  /** Asks for a recovery code instead of one of the app. */
   isRecovery: boolean;
   /** The next page, checked by the caller. */
   returnTo: string | null;

@@ -16,7 +16,6 @@ import { codesLeft, isFewCodes, securityLink, twoStepPath } from "./two_step.tsx
 /** A session in the list. Times are ISO 8601 UTC. */
 export interface SessionRow {
   readonly id: string;
-  /** The session that opens the page. */
   readonly current: boolean;
   /** Such as `Chrome on Linux`. */
   readonly device: string;

@@ -3,7 +3,6 @@ import { axisNumber, groupDigits } from "../../domain/number_text.ts";
 import type { CatalogueMetric } from "../../domain/meter/catalogue.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 
-/** Gives quantities of a metric their name and unit. */
 export type Measure = Pick<CatalogueMetric, "name" | "unit">;
 
 export interface QuantityText {

@@ -17,7 +17,6 @@ export const tagDescriptions = {
 
 export type Tag = keyof typeof tagDescriptions;
 
-/** As the API reference shows them. */
 export const securitySchemeNames: Readonly<Record<string, string>> = {
   session: "Session",
   apiKey: "API key",
@@ -102,7 +101,6 @@ export const responseHeaders = {
   },
 } as const;
 
-/** By name. */
 export type OwnHeaders = Readonly<Record<string, { readonly description: string; readonly example: string }>>;
 
 const ref = (name: keyof typeof responseHeaders) => ({ $ref: `#/components/headers/${name}` });

@@ -7,7 +7,6 @@ import { errorMeanings } from "./error_meanings.ts";
 import { errorMessages, missingName } from "./error_messages.ts";
 import type { JsonSchema } from "./examples.ts";
 
-/** Errors of every operation. */
 export const commonErrors = ["malformed_request", "uri_too_long", "headers_too_large", "internal"] as const;
 
 const allCodes = Object.keys(errorStatuses) as ErrorCode[];
@@ -38,7 +37,6 @@ export function errorCodesOf(reference: string): ErrorCode[] {
   return codes.split(separator) as ErrorCode[];
 }
 
-/** By component name. */
 export const errorSchemas = {
   ErrorCode: { type: "string", enum: allCodes, description: "A stable name for programs." },
   ErrorDetail: {

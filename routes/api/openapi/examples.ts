@@ -29,7 +29,6 @@ export function resolved(schema: JsonSchema, schemas: JsonSchemas): JsonSchema {
   return resolved(found, schemas);
 }
 
-/** Returns the example of a schema, or one built from its parts. */
 export function exampleOf(given: JsonSchema, schemas: JsonSchemas): unknown {
   const schema = resolved(given, schemas);
   const fixed = [schema.example, schema.examples?.[0], schema.const, schema.enum?.[0], schema.default]

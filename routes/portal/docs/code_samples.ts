@@ -15,10 +15,8 @@ interface ExampleRequest {
   /** In upper case. */
   readonly method: string;
   readonly url: string;
-  /** Authenticates the request, from an environment variable. */
   readonly secret: { readonly header: string; readonly before: string; readonly variable: string } | null;
   readonly isJson: boolean;
-  /** Undefined without a body. */
   readonly body: unknown;
 }
 
@@ -67,7 +65,6 @@ function curlOf({ method, url, secret, isJson, body }: ExampleRequest): string {
   return lines.join(" \\\n  ");
 }
 
-/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return /^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

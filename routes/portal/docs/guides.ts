@@ -25,7 +25,6 @@ import { type MarkdownPart, renderMarkdown, splitMarkdown } from "../../../views
 /** The metering clients are served below this path. */
 export const examplesPath = "/docs/examples";
 
-/** The clients and the applications of `examples/metering/`, by name. */
 export const exampleFiles: ReadonlyMap<string, string> = new Map([
   ["gatehouse.py", gatehousePy],
   ["meter.go", meterGo],

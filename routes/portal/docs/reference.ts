@@ -14,7 +14,6 @@ import { type JsonSchema, type JsonSchemas, resolved } from "../../api/openapi/e
 import type { Content, OpenApiDocument, Operation } from "../../api/openapi/openapi.ts";
 import { codeSamples, type OperationContext } from "./code_samples.ts";
 
-/** Groups the operations by tag, without empty groups. */
 export function referenceGroups(document: OpenApiDocument): DocsGroup[] {
   const { schemas } = document.components;
   const origin = document.servers[0]?.url ?? "";
@@ -111,7 +110,6 @@ function bodyDocs([type, { schema, example }]: [string, Content], schemas: JsonS
   };
 }
 
-/** Lists all fields, including those of nested objects. */
 function fieldsOf(given: JsonSchema, { schemas, path }: { schemas: JsonSchemas; path: string }): DocsField[] {
   const schema = resolved(given, schemas);
   if (schema.items !== undefined) return fieldsOf(schema.items, { schemas, path: `${path}[]` });

@@ -4,10 +4,8 @@ import { docsQueryCharactersMax, type DocsResult } from "../../../views/docs/doc
 /** A part of a page, as plain text. */
 export interface DocsSection {
   readonly href: string;
-  /** The group of its page in the navigation. */
   readonly group: string;
   readonly title: string;
-  /** Empty before the first heading of a page. */
   readonly heading: string;
   readonly text: string;
   /** The words of the title, the heading and the text: see {@linkcode wordsOf}. */
