@@ -31,16 +31,14 @@ const css = [base, frame, components, tables, charts, usage, keys, overview, ope
   );
 const yearSeconds = 365 * 24 * 3600;
 
-export interface ServedFile {
-  readonly path: string;
-  readonly content: string | Uint8Array;
-  readonly type: string;
-  /** Headers of every response, including 304. */
-  readonly headers: readonly (readonly [name: string, value: string])[];
-}
-
 /** Mounts a file, with an ETag derived from its content. */
-export function serveFile(app: Hono<AppEnv>, { path, content, type, headers }: ServedFile): void {
+export function serveFile(app: Hono<AppEnv>, { path, content, type, headers }: {
+  path: string;
+  content: string | Uint8Array;
+  type: string;
+  /** Headers of every response, including 304. */
+  headers: readonly (readonly [name: string, value: string])[];
+}): void {
   // A copy: a response takes its bytes' buffer for itself.
   const body = typeof content === "string" ? content : new Uint8Array(content);
   const etag = `"${hash("sha256", content, "hex").slice(0, 16)}"`;

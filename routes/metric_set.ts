@@ -9,17 +9,10 @@ export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
 
 export type CollectMetrics = () => Promise<MetricValues>;
 
-export type Labels = Readonly<Record<string, string>>;
-export type Sample = readonly [labels: Labels, value: number, metricName?: string];
+type Labels = Readonly<Record<string, string>>;
+type Sample = readonly [labels: Labels, value: number, metricName?: string];
 
 type GaugeValue = number | Sample[] | null;
-
-interface Definition {
-  readonly type: "counter" | "gauge" | "histogram";
-  readonly help: string;
-  readonly collect: () => Iterable<Sample> | Promise<Iterable<Sample>>;
-  readonly aggregator?: Aggregator | undefined;
-}
 
 /** Combines the values of several threads. */
 type Aggregator = "sum" | "max";
@@ -61,7 +54,12 @@ export class MetricSet {
     this.#add(name, { type: "histogram", help, collect });
   }
 
-  #add(name: string, { type, help, collect, aggregator = "sum" }: Definition): void {
+  #add(name: string, { type, help, collect, aggregator = "sum" }: {
+    type: "counter" | "gauge" | "histogram";
+    help: string;
+    collect: () => Iterable<Sample> | Promise<Iterable<Sample>>;
+    aggregator?: Aggregator | undefined;
+  }): void {
     const get = async () => {
       const toValue = ([labels, value, metricName = name]: Sample) => ({ labels, value, metricName });
       return { name, help, type, values: Array.from(await collect(), toValue), aggregator };

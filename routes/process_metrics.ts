@@ -6,7 +6,7 @@ import type { OwnedProcessParts } from "../services/process_parts.ts";
 import type { Services } from "../services/services.ts";
 import { ageSeconds, byLabel, type CollectMetrics, MetricSet } from "./metric_set.ts";
 
-export interface ProcessMetricsOptions {
+interface ProcessMetricsOptions {
   readonly parts: OwnedProcessParts;
   readonly services: Pick<Services, "unreadyReason">;
   /** Undefined without a schedule. */

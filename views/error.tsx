@@ -3,7 +3,7 @@ import { withReturnTo } from "../domain/sign_in/return_to.ts";
 import { ButtonLink } from "./components/button.tsx";
 import { type GateFrame, GatePage, type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
-export interface ErrorPageProps {
+interface ErrorPageProps {
   /** The signed-in frame if there is a session, otherwise the signed-out frame. */
   readonly frame: GateFrame | PortalFrame;
   readonly status: number;

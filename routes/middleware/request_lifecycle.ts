@@ -34,16 +34,14 @@ const hstsSeconds = 2 * 365 * 24 * 3600;
 /** Checks a request before anything else does. @throws {AppError} To reject it. */
 export type Guard = (c: AppContext) => void;
 
-export interface RequestLifecycleOptions {
-  /** Run in order. Plain functions, because each middleware costs a promise or two. */
-  readonly guards: readonly Guard[];
-  readonly errorResponse: (error: unknown, c: AppContext) => Response | Promise<Response>;
-  /** Counts and notes a response. `startedAt`: when its request arrived, by `performance.now()`. */
-  readonly onResponse: (c: AppContext, startedAt: number) => void;
-}
-
 /** Creates the outermost middleware but CORS. */
-export function requestLifecycle(parts: AppParts, options: RequestLifecycleOptions): AppMiddleware {
+export function requestLifecycle(parts: AppParts, options: {
+  /** Run in order. Plain functions, because each middleware costs a promise or two. */
+  guards: readonly Guard[];
+  errorResponse: (error: unknown, c: AppContext) => Response | Promise<Response>;
+  /** Counts and notes a response. `startedAt`: when its request arrived, by `performance.now()`. */
+  onResponse: (c: AppContext, startedAt: number) => void;
+}): AppMiddleware {
   const { guards, errorResponse, onResponse } = options;
   const { config, log } = parts;
   const programHeaders = securityHeaders(config);

@@ -24,7 +24,7 @@ export interface FormState extends ShownForm {
 
 export const newForm: FormState = { fields: {}, message: null, status: 200 };
 
-export interface SubmitOptions {
+interface SubmitOptions {
   readonly submit: () => Response | Promise<Response>;
   readonly showAgain: (state: FormState) => Response | Promise<Response>;
   /** The page to return to after the password, for verbs that require recent authentication. */
@@ -34,7 +34,7 @@ export interface SubmitOptions {
 }
 
 /** A page with a form, whose target has the same path. */
-export interface FormPage<Actor> {
+interface FormPage<Actor> {
   readonly path: string;
   readonly show: (c: AppContext, actor: Actor, state: FormState) => Response | Promise<Response>;
   readonly submit: (

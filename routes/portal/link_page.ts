@@ -10,7 +10,7 @@ import { findSession } from "../session.ts";
 import { type PortalParts, sendPage, withoutReferrer } from "./page.ts";
 
 /** A page behind links. The state `dead` is that of a link that doesn't work. */
-export interface LinkPage<State extends { readonly state: string }> {
+interface LinkPage<State extends { readonly state: string }> {
   readonly path: string;
   readonly view: (state: State) => Page;
   readonly stateOf: (token: string, session: Session | null) => Promise<State>;

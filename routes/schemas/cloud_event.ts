@@ -155,7 +155,7 @@ export const eventAttributes = z.looseObject({
   }),
 });
 
-export interface EventData {
+interface EventData {
   readonly quantity: Quantity;
   readonly properties: Map<string, string>;
 }

@@ -23,7 +23,7 @@ import { mustBe, required } from "./messages.ts";
 import { propertyLimitWords, propertyNameLimits } from "./usage.ts";
 
 /** Locates the quantity of an event. */
-export interface EventValue {
+interface EventValue {
   /** The field of the data, with dots before nested ones. Null if each event counts as 1. */
   readonly field: string | null;
   readonly isNamed: boolean;

@@ -9,7 +9,7 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 
-export interface AccountPageProps {
+interface AccountPageProps {
   readonly frame: PortalFrame;
   readonly nameForm?: ShownForm | undefined;
   readonly mailError: string | null;

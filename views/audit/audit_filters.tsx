@@ -13,7 +13,7 @@ import { HintLine } from "../components/list_card.tsx";
 import { Menu } from "../components/menu.tsx";
 import { type Choice, type ChoiceGroup, DateField, SelectField, TextField } from "../components/field.tsx";
 
-export interface AuditPerson {
+interface AuditPerson {
   readonly id: string;
   readonly name: string;
   /** Null for former members. */

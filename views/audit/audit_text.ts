@@ -4,7 +4,7 @@ import { groupDigits } from "../../domain/number_text.ts";
 import { type AuditAction, auditActions, type AuditEvent } from "../../domain/audit.ts";
 
 /** A part of a sentence: our own words, or anyone's text, which the page sets apart. `id`: of the object that it names. */
-export type AuditPart = string | { readonly name: string; readonly id?: string };
+type AuditPart = string | { readonly name: string; readonly id?: string };
 
 /** `{…}` is the target's name or a detail. A part in brackets is left out if one of its values is missing. */
 const sentences: Readonly<Record<AuditAction, string>> = {

@@ -16,7 +16,7 @@ export function SubmitButton(
   );
 }
 
-export interface ButtonLinkProps {
+interface ButtonLinkProps {
   readonly tone?: ButtonTone;
   readonly href: string;
   /** For screen readers, when every row has the same link: Revoke “Production”. */

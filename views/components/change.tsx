@@ -2,20 +2,18 @@
 import { percentText } from "../../domain/number_text.ts";
 import { Icon } from "./icon.tsx";
 
-export interface ChangeProps {
-  /** Null if nothing was used then. */
-  readonly percent: number | null;
-  /** The period to compare with, such as `October 1–22`. */
-  readonly period: string;
-}
-
 /** Adds word joiners to a period, which prevent line breaks within a range of days. */
 export function unbroken(period: string): string {
   return period.replace(/(?<=\d)–(?=\d)/, "\u2060–\u2060");
 }
 
 /** The change in words: `12.4% more than October 1–22`. */
-export function Change({ percent, period }: ChangeProps) {
+export function Change({ percent, period }: {
+  /** Null if nothing was used then. */
+  percent: number | null;
+  /** The period to compare with, such as `October 1–22`. */
+  period: string;
+}) {
   const than = unbroken(period);
   if (percent === null) return <>{`No usage during ${than}`}</>;
   if (percent === 0) return <>{`Same as ${than}`}</>;

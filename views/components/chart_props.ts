@@ -44,7 +44,7 @@ export interface ChartProps {
   readonly isSmall?: boolean;
 }
 
-export interface ChartOptions extends Pick<ChartProps, "measure" | "by" | "period" | "isSmall"> {
+interface ChartOptions extends Pick<ChartProps, "measure" | "by" | "period" | "isSmall"> {
   readonly windows: readonly UsageWindow[];
   readonly timezone: string;
   /** Milliseconds since 1970. */

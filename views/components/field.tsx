@@ -8,7 +8,7 @@ import {
 } from "../../domain/limits.ts";
 import { Icon } from "./icon.tsx";
 
-export interface FieldProps {
+interface FieldProps {
   readonly label: string;
   /** Also the id, unless the page has several fields of this name. */
   readonly name: string;
@@ -18,7 +18,7 @@ export interface FieldProps {
   readonly error?: string | undefined;
 }
 
-export interface TextFieldProps extends FieldProps {
+interface TextFieldProps extends FieldProps {
   readonly type?: "text" | "email" | "password" | "search";
   readonly autocomplete: string;
   readonly inputmode?: "numeric" | "decimal" | "text";

@@ -27,7 +27,7 @@ export function ListCard({ label, tabs, tools, footer, children }: {
   );
 }
 
-export interface Tab {
+interface Tab {
   readonly href: string;
   readonly label: string;
   /** Null when it is unknown. `isAtLeast`: there may be more. */

@@ -9,24 +9,22 @@ export interface LinkChoice {
   readonly before?: Child;
 }
 
-export interface MenuProps {
-  /** Such as "Product". Also the key of the button, to which the focus returns. */
-  readonly label: string;
-  /** The choice; none for a menu of actions. */
-  readonly value?: string | undefined;
-  /** Only screen readers get the label, because the value says it. */
-  readonly isValueAlone?: boolean;
-  readonly icon?: IconName;
-  readonly isAtEnd?: boolean;
-  readonly isOpen?: boolean;
-  readonly class?: string;
-  /** On phones, in place of label and value: for the menu that has all filters there. */
-  readonly foldedLabel?: string;
-  readonly children: Child;
-}
-
 /** A button that says its value and opens a box: links (`MenuLinks`), `<p class="label">`, `<hr>`, or a form. Only one menu of a page is open. */
-export function Menu(props: MenuProps) {
+export function Menu(props: {
+  /** Such as "Product". Also the key of the button, to which the focus returns. */
+  label: string;
+  /** The choice; none for a menu of actions. */
+  value?: string | undefined;
+  /** Only screen readers get the label, because the value says it. */
+  isValueAlone?: boolean;
+  icon?: IconName;
+  isAtEnd?: boolean;
+  isOpen?: boolean;
+  class?: string;
+  /** On phones, in place of label and value: for the menu that has all filters there. */
+  foldedLabel?: string;
+  children: Child;
+}) {
   const { label, value, isValueAlone = false, icon, isAtEnd = false, isOpen = false, children } = props;
   const { foldedLabel } = props;
   return (

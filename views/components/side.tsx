@@ -44,7 +44,7 @@ const documentation: PlaceLink = {
   isElsewhere: true,
 };
 
-export interface SideProps {
+interface SideProps {
   readonly session: Session;
   readonly place: Place | null;
 }

@@ -16,7 +16,7 @@ export interface PlaceLink {
   readonly isElsewhere?: boolean;
 }
 
-export interface SideBarProps {
+interface SideBarProps {
   /** The name of the navigation, for screen readers. */
   readonly label: string;
   readonly class?: string;

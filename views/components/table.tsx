@@ -23,7 +23,7 @@ export const actionsColumn = { title: "Actions", isUnseen: true };
  * On a phone, rows become cards with the labels of their cells, cards of cells that need no label, rows that fit as they
  * are, or two lines with the name and the total first.
  */
-export type TableKind = "stack" | "cards" | "rows" | "breakdown";
+type TableKind = "stack" | "cards" | "rows" | "breakdown";
 
 /** `isSmall`: its rows fit on a phone. */
 export function Table(

@@ -7,7 +7,7 @@ import { type Assets, IndexedPage, type Page } from "../layout.tsx";
 
 export const docsQueryCharactersMax = 100;
 
-export interface DocsLink {
+interface DocsLink {
   readonly path: string;
   readonly title: string;
   /** Pages below it, shown on them and on the page itself. */

@@ -9,13 +9,13 @@ export interface MarkdownPart {
   readonly anchors: readonly string[];
 }
 
-export interface MarkdownOptions {
+interface MarkdownOptions {
   /** Returns the served address of a relative link; null if its target isn't served. */
   readonly link: (href: string) => string | null;
   readonly code: (text: string) => string;
 }
 
-export interface MarkdownStart {
+interface MarkdownStart {
   readonly anchor: string;
   /** The heading is the page's title, so it is left out, and those below it are one level higher. */
   readonly isTitle: boolean;

@@ -45,7 +45,7 @@ export interface DocsOperation {
   readonly samples: readonly CodeSample[];
 }
 
-export interface DocsOperationLink {
+interface DocsOperationLink {
   readonly id: string;
   readonly method: string;
   readonly path: string;

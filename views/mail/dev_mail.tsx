@@ -3,7 +3,7 @@ import { EmptyState } from "../components/empty_state.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 
-export interface ListedMail {
+interface ListedMail {
   readonly id: string;
   readonly to: string;
   readonly subject: string;

@@ -2,7 +2,7 @@
 // The portal's rules on styles don't apply here. The colors are those of static/styles/base.css.
 import { raw } from "hono/html";
 
-export interface MailBody {
+interface MailBody {
   /** Addresses in the text that begin with this become links. */
   readonly home: string;
   readonly greeting: string;

@@ -16,16 +16,16 @@ interface Words {
   readonly otherwise?: string;
 }
 
-interface Places {
-  readonly site: string;
-  readonly home: string;
-  readonly account: string;
-  readonly security: string;
-  readonly forgot: string;
-}
-
 const ignore = "If this wasn't you, you can ignore this email.";
-const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Places) => Words } = {
+const mails: {
+  readonly [Kind in MailKind]: (fields: MailFields[Kind], at: {
+    site: string;
+    home: string;
+    account: string;
+    security: string;
+    forgot: string;
+  }) => Words;
+} = {
   verify_email: (_fields, { site }) => ({
     subject: "Confirm your email address",
     text: `Someone created an account at ${site} with this email address. Confirm that it's yours.`,

@@ -10,7 +10,7 @@ import { PageHead } from "../components/page_head.tsx";
 import { refresh } from "../components/refresh.ts";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 
-export interface FirstStepsPageProps {
+interface FirstStepsPageProps {
   readonly frame: PortalFrame;
   readonly hasKey: boolean;
   readonly hasOthers: boolean;

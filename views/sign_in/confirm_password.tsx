@@ -13,7 +13,7 @@ import { codeCharactersMax, turnOffLinkPath } from "./two_step.tsx";
 const path = "/portal/confirm-password";
 const title = "Confirm it's you";
 
-export interface ConfirmPasswordProps {
+interface ConfirmPasswordProps {
   readonly frame: PortalFrame;
   /** The next page, checked by the caller. */
   readonly returnTo: string;

@@ -5,20 +5,18 @@ import type { Assets } from "../layout.tsx";
 import { type ButtonTone, SubmitButton } from "../components/button.tsx";
 import { HiddenFields, returnField } from "../components/form.tsx";
 
-export interface PasskeyFormProps {
-  readonly assets: Assets;
-  readonly ceremony: "create" | "get";
-  readonly options: string;
-  readonly action: string;
+export function PasskeyForm(props: {
+  assets: Assets;
+  ceremony: "create" | "get";
+  options: string;
+  action: string;
   /** The page to open if the options require a recent authentication. */
-  readonly reauthenticate?: string;
-  readonly returnTo?: string | null;
-  readonly tone?: ButtonTone;
-  readonly submit: string;
-  readonly children?: Child;
-}
-
-export function PasskeyForm(props: PasskeyFormProps) {
+  reauthenticate?: string;
+  returnTo?: string | null;
+  tone?: ButtonTone;
+  submit: string;
+  children?: Child;
+}) {
   return (
     <form
       class="passkey"

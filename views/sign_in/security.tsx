@@ -14,7 +14,7 @@ import { passkeysPath } from "./passkeys.tsx";
 import { codesLeft, isFewCodes, securityLink, twoStepPath } from "./two_step.tsx";
 
 /** A session in the list. Times are ISO 8601 UTC. */
-export interface SessionRow {
+interface SessionRow {
   readonly id: string;
   readonly current: boolean;
   /** Such as `Chrome on Linux`. */
@@ -24,7 +24,7 @@ export interface SessionRow {
   readonly lastSeenAt: string;
 }
 
-export interface SecurityPageProps {
+interface SecurityPageProps {
   readonly frame: PortalFrame;
   readonly sessions: readonly SessionRow[];
   readonly twoStep: { readonly isOn: boolean; readonly recoveryCodesLeft: number };

@@ -23,19 +23,6 @@ export const securityLink = { href: "/portal/account/security", label: "Security
 /** The length of a field for codes; recovery codes have hyphens. */
 export const codeCharactersMax = 40;
 
-export interface TwoStepPageProps {
-  readonly frame: PortalFrame;
-  /** ISO 8601; null if it is off. */
-  readonly confirmedAt: string | null;
-  /** ISO 8601; since when codes are rejected, or null. */
-  readonly lockedAt: string | null;
-  readonly recoveryCodesLeft: number;
-  /** Shown only once. */
-  readonly recoveryCodes: readonly string[] | null;
-  readonly flash: string | null;
-  readonly error: string | null;
-}
-
 /** True if the person should create new recovery codes. */
 export function isFewCodes(left: number): boolean {
   return left <= 3;
@@ -46,7 +33,18 @@ export function codesLeft(left: number): string {
   return `${countOf(left, "code")} left`;
 }
 
-export function twoStepPage(props: TwoStepPageProps): Page {
+export function twoStepPage(props: {
+  frame: PortalFrame;
+  /** ISO 8601; null if it is off. */
+  confirmedAt: string | null;
+  /** ISO 8601; since when codes are rejected, or null. */
+  lockedAt: string | null;
+  recoveryCodesLeft: number;
+  /** Shown only once. */
+  recoveryCodes: readonly string[] | null;
+  flash: string | null;
+  error: string | null;
+}): Page {
   const { frame, flash, error, recoveryCodes, recoveryCodesLeft: left } = props;
   return (
     <PortalPage title="Two-step sign-in" frame={frame} place="security">

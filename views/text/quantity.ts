@@ -5,7 +5,7 @@ import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 
 export type Measure = Pick<CatalogueMetric, "name" | "unit">;
 
-export interface QuantityText {
+interface QuantityText {
   /** Such as `2.41` or `9,672,878`. */
   readonly number: string;
   /** Such as `TB`; null without a unit. */

@@ -22,7 +22,7 @@ export interface DocumentedResponse {
   readonly content?: Readonly<Record<string, Content>>;
 }
 
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
   readonly required?: boolean;
@@ -55,7 +55,7 @@ export interface OpenApiDocument {
   };
 }
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   readonly baseUrl: string;
   readonly version: string;
 }
