@@ -32,12 +32,6 @@ document.addEventListener("change", (event) => {
   if (event.target.type !== "date") event.target.closest("form[data-send-on-change]")?.requestSubmit();
 });
 
-offerOwnTimezone();
-document.addEventListener("htmx:after:swap", offerOwnTimezone);
-
-loadPasskeys();
-document.addEventListener("htmx:after:swap", loadPasskeys);
-
 // Sends a form only once, even if its button is clicked twice.
 document.addEventListener("submit", (event) => {
   const form = event.target;
@@ -121,8 +115,10 @@ document.addEventListener("submit", (event) => {
   for (const button of event.target.querySelectorAll("[data-show]")) show(button, false);
 }, true);
 
-forgetMessage();
-document.addEventListener("htmx:after:swap", forgetMessage);
+for (const enhance of [offerOwnTimezone, loadPasskeys, forgetMessage, joinBars]) {
+  enhance();
+  document.addEventListener("htmx:after:swap", enhance);
+}
 
 function isForm(ctx) {
   return ctx.request.method !== "GET";
@@ -263,9 +259,6 @@ function joinBars() {
     for (const bar of bars) bar.tabIndex = bar === stop ? 0 : -1;
   }
 }
-joinBars();
-document.addEventListener("htmx:after:swap", joinBars);
-
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     for (const hits of document.querySelectorAll(".hits:is(:hover, :focus-within)")) {

@@ -5,8 +5,7 @@ import type { OperatorPlace } from "../operator/side.tsx";
 import { roleWords } from "../text/role.ts";
 import { Form, returnField } from "./form.tsx";
 import { Icon } from "./icon.tsx";
-import { Own, type OwnLink } from "./own.tsx";
-import { Initial, type PlaceLink, SideBar } from "./side_bar.tsx";
+import { Initial, Own, type OwnLink, type PlaceLink, SideBar } from "./side_bar.tsx";
 
 export type Place =
   | "overview"

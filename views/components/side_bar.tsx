@@ -1,6 +1,7 @@
-// The frame of the sidebars of the portal and of the console: places, and a menu with the person's own links. On a phone,
+// The frame of the sidebars of the portal and of the console: places, and a menu with the links of the person's account. On a phone,
 // it is a line at the top and a bar at the bottom, with the nearest places and everything else under "More".
 import type { Child } from "hono/jsx";
+import type { Session } from "../../domain/sign_in/session.ts";
 import { Brand, Icon, type IconName } from "./icon.tsx";
 
 export interface PlaceLink {
@@ -110,4 +111,46 @@ const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 export function Initial({ name }: { name: string }) {
   const [first] = graphemes.segment(name.trimStart());
   return <span class="initial" aria-hidden="true">{first?.segment.toUpperCase() ?? ""}</span>;
+}
+
+export interface OwnLink {
+  readonly href: string;
+  readonly label: string;
+  readonly icon: IconName;
+  readonly place: string;
+}
+
+const account: readonly OwnLink[] = [
+  { place: "account", href: "/portal/account", label: "Account", icon: "person" },
+  { place: "security", href: "/portal/account/security", label: "Security", icon: "shield" },
+];
+
+/** `place`: the current page. `first`: links before those of the account. */
+export function Own(
+  { session, place, first = [] }: {
+    session: Session;
+    place: string | null;
+    first?: readonly OwnLink[];
+  },
+) {
+  return (
+    <>
+      <p class="label">
+        <bdi class="cut">{session.user.name}</bdi>
+        <span class="cut">{session.user.email}</span>
+      </p>
+      {[...first, ...account].map((one) => (
+        <a class="menu-item" href={one.href} aria-current={one.place === place ? "page" : undefined}>
+          <Icon name={one.icon} />
+          {one.label}
+        </a>
+      ))}
+      <form method="post" action="/sign-out" hx-boost="false">
+        <button type="submit" class="menu-item">
+          <Icon name="out" />
+          Sign out
+        </button>
+      </form>
+    </>
+  );
 }

@@ -16,16 +16,10 @@ interface Words {
   readonly otherwise?: string;
 }
 
+type Places = Readonly<Record<"site" | "home" | "account" | "security" | "forgot", string>>;
+
 const ignore = "If this wasn't you, you can ignore this email.";
-const mails: {
-  readonly [Kind in MailKind]: (fields: MailFields[Kind], at: {
-    site: string;
-    home: string;
-    account: string;
-    security: string;
-    forgot: string;
-  }) => Words;
-} = {
+const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Places) => Words } = {
   verify_email: (_fields, { site }) => ({
     subject: "Confirm your email address",
     text: `Someone created an account at ${site} with this email address. Confirm that it's yours.`,
