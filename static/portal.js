@@ -158,22 +158,22 @@ function nameOf(control) {
   return control.id || control.dataset.key || control.name || control.ariaLabel || control.textContent.trim();
 }
 
-async function copy(button, source) {
+async function copy(button, element) {
   const words = button.querySelector("[data-copy-words]");
   button.dataset.words ??= words.textContent;
-  words.textContent = await isCopied(source) ? "Copied" : "Selected. Press Ctrl+C";
+  words.textContent = await isCopied(element) ? "Copied" : "Selected. Press Ctrl+C";
   document.getElementById("announcer")?.replaceChildren(words.textContent);
   setTimeout(() => (words.textContent = button.dataset.words), copiedMs);
 }
 
 // Pages without https can't use the clipboard, so the text is selected instead.
-async function isCopied(source) {
+async function isCopied(element) {
   try {
     // Without the languages that aren't shown.
-    await navigator.clipboard.writeText(source.innerText);
+    await navigator.clipboard.writeText(element.innerText);
     return true;
   } catch {
-    getSelection().selectAllChildren(source);
+    getSelection().selectAllChildren(element);
     return false;
   }
 }

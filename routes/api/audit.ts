@@ -37,7 +37,7 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     responses: { 200: csvResponse },
   }, async (c, { query: { action: actions, ...query } }, actor) => {
     const { signal } = c.req.raw;
-    const report = await readAuditCsv(services, actor, { filter: { ...query, actions }, signal });
-    return sendCsv(c, report, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
+    const rows = await readAuditCsv(services, actor, { filter: { ...query, actions }, signal });
+    return sendCsv(c, rows, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
   });
 }

@@ -13,7 +13,7 @@ import { confirmPasswordPage } from "../../../views/sign_in/confirm_password.tsx
 import type { App, AppContext } from "../../env.ts";
 import { atField, type FormState, mountForm, mountTarget } from "../form.ts";
 import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
-import { passkeyAnswer } from "./second_step.ts";
+import { parsePasskeyResponse } from "./second_step.ts";
 
 const path = "/portal/confirm-password";
 const home = "/portal/account";
@@ -70,7 +70,7 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
     path: `${path}/passkey`,
     show,
     async submit(c, session, { response, return_to }) {
-      await reauthenticateWithPasskey(services, session, passkeyAnswer(response));
+      await reauthenticateWithPasskey(services, session, parsePasskeyResponse(response));
       return redirect(c, returnTo(return_to));
     },
   });

@@ -52,7 +52,7 @@ export function portalPasskeyRoutes(app: App, parts: PortalParts): void {
     },
     async submit(c, session, { name: value = "", response }) {
       const { name } = check(passkeyNameSchema, { name: value }, "body");
-      await addPasskey(services, session, { name, answer: registrationAnswer(response) });
+      await addPasskey(services, session, { name, answer: parseRegistration(response) });
       return redirect(c, `${path}?done=added`);
     },
   });
@@ -89,7 +89,7 @@ function onePasskeyRoutes(routes: PortalRoutes, parts: PortalParts): void {
 }
 
 /** @throws {AppError} `validation_failed` if a browser can't have sent this. */
-function registrationAnswer(text: string | undefined): RegistrationAnswer {
+function parseRegistration(text: string | undefined): RegistrationAnswer {
   try {
     return check(passkeyRegistrationSchema, JSON.parse(text ?? ""), "body");
   } catch {

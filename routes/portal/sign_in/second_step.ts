@@ -92,7 +92,7 @@ export function portalSecondStepRoutes(app: App, parts: PortalParts): void {
     path: `${path}/passkey`,
     show,
     async submit(c, _actor, { response, return_to }) {
-      const input = { token: await tokenOf(c), answer: passkeyAnswer(response) };
+      const input = { token: await tokenOf(c), answer: parsePasskeyResponse(response) };
       return await complete(c, (client) => signInWithPasskey(services, client, input), return_to);
     },
   });
@@ -101,7 +101,7 @@ export function portalSecondStepRoutes(app: App, parts: PortalParts): void {
     path: "/sign-in/passkey",
     show: startOver,
     async submit(c, _actor, { response, return_to }) {
-      const input = { answer: passkeyAnswer(response) };
+      const input = { answer: parsePasskeyResponse(response) };
       return await complete(c, (client) => signInWithPasskey(services, client, input), return_to);
     },
   });
@@ -112,7 +112,7 @@ export function portalSecondStepRoutes(app: App, parts: PortalParts): void {
 }
 
 /** Parses a passkey's response in a form. @throws {AppError} `invalid_credentials` if a passkey can't have sent this. */
-export function passkeyAnswer(text: string | undefined): PasskeyAnswer {
+export function parsePasskeyResponse(text: string | undefined): PasskeyAnswer {
   try {
     return check(passkeyAssertionSchema, JSON.parse(text ?? ""), "body");
   } catch (error) {
