@@ -26,10 +26,25 @@ export type KeyOrder = (typeof keyOrders)[number];
 export interface KeyLine extends ApiKey {
   /** The last use of any of them. */
   readonly lastUsedAt: string | null;
-  /** Active and expires soon. */
-  readonly expiresSoon: boolean;
   /** When the last replaced key stops working; null if none works. */
   readonly oldKeyEndsAt: string | null;
+}
+
+/** A page of the list, besides its lines. */
+export interface KeyListPage {
+  /** The search, without characters that could not be found. */
+  readonly search: string;
+  readonly order: KeyOrder;
+  /** The numbers of lines that match the search in each state. `isCut`: there may be more inactive ones. */
+  readonly counts: Readonly<Record<KeyState, number>> & { readonly isCut: boolean };
+  /** The number of active lines that were not used for 90 days. Like `isEmpty`, this doesn't depend on the search. */
+  readonly unused: number;
+  readonly isEmpty: boolean;
+  /** The number of active keys, and its maximum, for those who see all keys. */
+  readonly limit: { readonly active: number; readonly max: number } | null;
+  /** The number of this page, from 1, and of the last one. */
+  readonly page: number;
+  readonly pages: number;
 }
 
 /** A key of which lines are made. Times in milliseconds since 1970. */

@@ -71,7 +71,14 @@ export async function operatorAccess(
   actor: OperatorActor,
   idText: string,
 ): Promise<OperatorAccess> {
-  const { id, name } = await resolveOrganization(context, idText);
+  return operatorAccessTo(actor, await resolveOrganization(context, idText));
+}
+
+/** Returns an operator's access to an organization that exists or is being created. */
+export function operatorAccessTo(
+  actor: OperatorActor,
+  { id, name }: Pick<OrganizationReference, "id" | "name">,
+): OperatorAccess {
   return {
     actor,
     role: null,

@@ -20,6 +20,7 @@ import { isId } from "../domain/id.ts";
 import { auditPageActorsMax, auditRetentionMs, retentionStepRecordsMax } from "../domain/limits.ts";
 import type { Session } from "../domain/sign_in/session.ts";
 import { toAuditEvent } from "./reports/jobs/audit_csv.ts";
+import { type Access, requirePermission } from "./access.ts";
 import type { Context, SessionContext } from "./context.ts";
 import { requireActiveOrganization } from "./organization/membership.ts";
 import { invalidCursorError, type PageInput, readPage } from "./pages.ts";
@@ -54,16 +55,17 @@ export interface DeniedRequest {
 const newest: AuditPosition = { at: Number.MAX_SAFE_INTEGER, id: "" };
 
 /**
- * Lists entries of the active organization, newest first.
+ * Lists entries of an organization, newest first.
  *
  * @throws {AppError} `forbidden`; `validation_failed` for an invalid cursor and for a `to` that is not after `from`.
  */
 export async function listAuditEvents(
   { database }: SessionContext,
-  session: Session,
+  access: Access,
   { limit, cursor, ...filter }: AuditFilter & PageInput,
 ): Promise<{ events: AuditEvent[]; nextCursor: string | null }> {
-  const { organizationId } = requireActiveOrganization(session, "audit.read");
+  requirePermission(access, "audit.read");
+  const { organizationId } = access;
   const query = { organizationId, ...rangeOf({ ...filter, cursor }) };
   const { rows, nextCursor } = await readAuditPage(database, { ...query, limit });
   return { events: rows.map(toAuditEvent), nextCursor };

@@ -92,7 +92,7 @@ export function PortalPage({ title, frame, place, children }: {
   const isReminded = frame.sendsMail && !isConsole && !session.user.emailVerified && place !== "account";
   return document(
     <>
-      <Head title={title} assets={frame.assets}>
+      <Head title={viewed === null ? title : `${title} · ${viewed.name}`} assets={frame.assets}>
         <meta name="htmx-config" content={htmxConfig} />
         <script defer src={frame.assets.htmx}></script>
       </Head>

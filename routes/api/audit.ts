@@ -1,6 +1,7 @@
 // The API of the audit log.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { isoTime } from "../../domain/time.ts";
+import { activeAccess } from "../../services/access.ts";
 import { listAuditEvents, readAuditCsv } from "../../services/audit.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { auditEventSchema, auditFilters } from "../schemas/audit.ts";
@@ -25,7 +26,7 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       },
     },
   }, (_c, { query: { action: actions, ...query } }, actor) => {
-    return listAuditEvents(services, actor, { ...query, actions });
+    return listAuditEvents(services, activeAccess(actor), { ...query, actions });
   });
 
   route({

@@ -12,9 +12,9 @@ import { isId } from "../../domain/id.ts";
 import { sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/time.ts";
+import { accessTo, requirePermission } from "../access.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
-import { requireMembership } from "../organization/membership.ts";
 import { sessionBounds, sessionIdleMs, sessionMaxMs } from "./session_tokens.ts";
 
 /**
@@ -71,11 +71,11 @@ export async function switchOrganization(
   actor: SessionActor,
   organizationId: string,
 ): Promise<Session> {
-  const permit = requireMembership(actor, { organizationId, permission: "members.read" });
-  await writeAs(permit, [
+  const writer = requirePermission(accessTo(actor, organizationId), "members.read");
+  await writeAs(writer, [
     updateSessionOrganization({ id: actor.id, userId: actor.user.id }, organizationId),
     updateLastOrganization(actor.user.id, organizationId),
   ]);
-  const { name, role, suspended } = permit;
-  return { ...actor, organization: { organizationId, name, role, suspended } };
+  const organization = actor.memberships.find((one) => one.organizationId === organizationId) ?? null;
+  return { ...actor, organization };
 }

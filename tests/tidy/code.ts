@@ -26,7 +26,8 @@ export const codeRules: Rules = {
     // Other verbs in the same file may take a `Context`.
     const scope = isNamed(node, "Context") ? ts.findAncestor(node, ts.isFunctionLike) : node.getSourceFile();
     const takesSession = nodesOf(file).some((other) =>
-      isNamed(other, "SessionActor") && scope !== undefined && other.pos >= scope.pos &&
+      isNamed(other, "SessionActor", "Access", "MemberAccess") && scope !== undefined &&
+      other.pos >= scope.pos &&
       other.end <= scope.end
     );
     return takesSession

@@ -85,6 +85,7 @@ const cases = `
 # what acts for a session writes as that session
 2 services/a.ts: function f(a: SessionActor) {} function g(a: BaseContext, b: Database) {} // Database
 2 services/a.ts: function f(a: SessionActor, b: Context) {} function g(a: Context) { return (b: SessionActor) => 1; }
+2 services/a.ts: function f(a: Access, b: BaseContext) {} function g(a: MemberAccess, b: Context) {}
 0 services/a.ts: function f(a: SessionActor, b: SessionContext, c: DatabaseReader) {} function g(a: Context) {}
 0 services/a.ts: function f(a: Actor, b: BaseContext, c: Database, d: Context) {} // SessionActor
 0 routes/a.ts: function f(a: SessionActor, b: Context) {}

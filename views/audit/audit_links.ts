@@ -9,7 +9,7 @@ export function objectHref(id: string, { isConsole }: { isConsole: boolean }): s
   if (isConsole) {
     return isId("usr", id) ? userHref(id) : isId("org", id) ? organizationHref(id) : null;
   }
-  if (isId("key", id)) return apiKeyHref(id);
+  if (isId("key", id)) return apiKeyHref("/portal", id);
   if (isId("usr", id)) return `/portal/members#${id}`;
   if (isId("org", id)) return "/portal/organization";
   return id.startsWith("use_") ? recordHref(id) : null;
