@@ -3,7 +3,7 @@
 import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AppContext } from "../env.ts";
-import { unlistedOrigin, unlistedOriginText } from "../unlisted_origin.ts";
+import { unlistedOrigin, unlistedOriginText } from "./cors.ts";
 import type { Guard } from "./request_lifecycle.ts";
 
 /** The only form that every site may send. It shows what arrived, to find out why other forms are rejected, and changes nothing. */
