@@ -4,14 +4,13 @@ import { type DatabaseReader, sql } from "./engine/database.ts";
 import { numberOf } from "./meter/usage_sums.ts";
 import { hasTwoStep } from "./sign_in/two_step.ts";
 
-/** What an organization has: 0 or 1. */
 export interface FirstStepsRow {
   readonly hasKey: number;
   readonly hasUsage: number;
   readonly hasOthers: number;
 }
 
-/** @param scope `createdBy`: only keys of this user. @returns Whether there is a key, a record, and more than one member. */
+/** @param scope `createdBy`: only keys of this user. */
 export function findFirstSteps(
   database: DatabaseReader,
   { organizationId, createdBy }: ApiKeyScope,
@@ -26,7 +25,7 @@ export function findFirstSteps(
     EXISTS (SELECT 1 FROM memberships WHERE organization_id = ${organizationId} LIMIT 1 OFFSET 1) AS hasOthers`);
 }
 
-/** @returns The names of members without two-step sign-in, by the age of their accounts, and how many there are. */
+/** Returns the names of members without two-step sign-in, by the age of their accounts, and counts them all. */
 export async function findMembersWithoutTwoStep(
   database: DatabaseReader,
   { organizationId, limit }: { organizationId: string; limit: number },

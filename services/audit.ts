@@ -28,7 +28,7 @@ import { membersOf } from "./reports/report_reader.ts";
 import type { ReportBytes } from "./reports/reports.ts";
 import { sessionBounds, wellFormedHashes } from "./sign_in/session_tokens.ts";
 
-/** Which entries to read; all by default. Times in milliseconds since 1970. */
+/** Filters entries; all by default. Times in milliseconds since 1970. */
 export interface AuditFilter {
   readonly actions?: readonly AuditAction[] | undefined;
   /** Of a user or a key. */
@@ -71,7 +71,7 @@ export async function listAuditEvents(
   return { events: rows.map(toAuditEvent), nextCursor };
 }
 
-/** Reads all matching entries. @returns CSV. @throws {AppError} As {@linkcode listAuditEvents}; `unavailable`. */
+/** Reads all matching entries as CSV. @throws {AppError} As {@linkcode listAuditEvents}; `unavailable`. */
 export async function readAuditCsv(
   { reports, clock }: SessionContext,
   session: Session,
@@ -93,7 +93,7 @@ export function noteDenied(context: Context, actor: SessionActor, request: Denie
   insertDenied(context, { ...actor, client: copyOf(actor.client) }, request).catch(context.onBackgroundError);
 }
 
-/** The same for a request whose session is not known yet. Requests without a session would flood the log: they are ignored. */
+/** Logs a denied request whose session is not known yet. Requests without a session would flood the log: they are ignored. */
 export function noteDeniedTokens(
   context: Context,
   tokens: readonly string[],
@@ -123,7 +123,7 @@ export function noteLimitedApiKey(context: Context, keyHash: string, client: Cli
     .catch(onBackgroundError);
 }
 
-/** Deletes some of the entries that are past the retention time. @returns Whether there may be more. */
+/** Deletes some of the entries that are past the retention time. Returns true if there may be more. */
 export async function deleteOldAuditEvents({ database, clock }: Pick<Context, "database" | "clock">) {
   const before = clock() - auditRetentionMs;
   const oldest = await findOldestAuditEventAt(database);
@@ -134,13 +134,12 @@ export async function deleteOldAuditEvents({ database, clock }: Pick<Context, "d
   return deleted?.changes === retentionStepRecordsMax;
 }
 
-/** @returns The position that a cursor names, or null for an invalid cursor. */
+/** Returns null for an invalid cursor. */
 export function parseAuditCursor(cursor: string): AuditPosition | null {
   const [, at, id = ""] = /^(\d{1,15})\.(.+)$/.exec(cursor) ?? [];
   return at !== undefined && isId("aud", id) ? { at: Number(at), id } : null;
 }
 
-/** @returns A page of entries. */
 export function readAuditPage(database: DatabaseReader, query: AuditQuery) {
   return readPage(
     (limit) => findAuditEvents(database, { ...query, limit }),
@@ -148,7 +147,7 @@ export function readAuditPage(database: DatabaseReader, query: AuditQuery) {
   );
 }
 
-/** @returns The query of a filter. @throws {AppError} `validation_failed` for an invalid cursor or range. */
+/** @throws {AppError} `validation_failed` for an invalid cursor or range. */
 export function rangeOf(filter: AuditFilter & { readonly cursor?: string | undefined }) {
   const { actions, actorId, targetIds, from = 0, to, cursor } = filter;
   if (to !== undefined && to <= from) {
@@ -184,7 +183,7 @@ async function findActor(context: Context, hashes: readonly string[], client: Cl
   return { ...first, type: "session" as const, client };
 }
 
-/** Copies what is needed later: a request cannot be read after its response has been sent. */
+/** Copies the fields that are needed later: a request cannot be read after its response has been sent. */
 function copyOf({ address, userAgent, requestId }: ClientInfo): ClientInfo {
   return { address, userAgent, requestId };
 }

@@ -2,10 +2,9 @@
 import type { Config } from "../config.ts";
 import type { Database } from "../db/engine/database.ts";
 
-/** Constant while the program runs. */
+/** Constant while the program runs. `clock`: milliseconds since 1970. */
 export interface BaseContext {
   readonly config: Config;
   readonly database: Database;
-  /** @returns Milliseconds since 1970. */
   readonly clock: () => number;
 }

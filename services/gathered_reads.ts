@@ -1,6 +1,5 @@
 // Reads from the database that several requests share.
 
-/** What is read with one statement. */
 interface Batch<Item, Found> {
   readonly items: Item[];
   readonly found: Promise<Found>;
@@ -13,13 +12,13 @@ export class GatheredReads<Item, Found> {
   /** The batch that has not been read yet. */
   #batch: Batch<Item, Found> | undefined;
 
-  /** @param read Reads one batch. @param itemsMax A batch with this many items takes no further request. */
+  /** @param itemsMax A batch with this many items takes no further request. */
   constructor(read: (items: readonly Item[]) => Promise<Found>, itemsMax: number) {
     this.#read = read;
     this.#itemsMax = itemsMax;
   }
 
-  /** @returns What the batch of these items found, which may include what other requests asked for. */
+  /** Returns what the batch of these items found, which may include what other requests asked for. */
   find(items: readonly Item[]): Promise<Found> {
     if (this.#batch === undefined || this.#batch.items.length >= this.#itemsMax) this.#batch = this.#start();
     this.#batch.items.push(...items);

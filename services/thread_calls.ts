@@ -12,8 +12,7 @@ interface CallMessage {
 /**
  * Connects this thread with the one at the other end of a port. Calls have no time limit.
  *
- * @param functions What the other thread may call. @param options `thread`: the name of this one, for errors.
- * @returns What the other thread offers.
+ * @param functions Offered to the other thread. @param options `thread`: the name of this one, for errors.
  */
 export function connectCalls<Theirs extends object, Own extends object>(
   port: MessagePort,

@@ -13,10 +13,7 @@ export interface SessionGuard extends SessionBounds {
     | null;
 }
 
-/**
- * Why a session may not write: it has ended, its user is not a member, their role doesn't permit the action, or the organization
- * is suspended.
- */
+/** The session has ended, its user is not a member, their role doesn't permit the action, or the organization is suspended. */
 export type SessionRejection = "ended" | "not_member" | "role" | "suspended";
 
 function rejection({ sessionId, role, ...bounds }: SessionGuard) {
@@ -43,7 +40,7 @@ export function requireSession(guard: SessionGuard) {
     SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
 }
 
-/** @returns Why the session may not write, or null if it may. */
+/** Returns why the session may not write, or null if it may. */
 export async function findSessionRejection(database: DatabaseReader, guard: SessionGuard) {
   const row = await database.readFirst<{ reason: SessionRejection | null }>(rejection(guard));
   return row?.reason ?? null;

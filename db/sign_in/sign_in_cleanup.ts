@@ -3,8 +3,8 @@
 import { type Database, sql } from "../engine/database.ts";
 
 /**
- * @param options `now`: milliseconds since 1970. `seenAfter`: sessions last used by then have expired. `limit`: of each kind.
- * @returns How many rows were deleted.
+ * Deletes at most `limit` rows of each kind, and returns how many were deleted. @param options `seenAfter`: sessions last used
+ * by then have expired.
  */
 export async function deleteExpiredSignIns(
   database: Database,

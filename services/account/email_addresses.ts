@@ -16,12 +16,10 @@ import { rateLimited } from "../sign_in/credentials.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 
-/** What a link about an email address is for. */
+/** A link that confirms `email` for a user. */
 export interface EmailLink {
   readonly purpose: Extract<LinkPurpose, "verify_email" | "change_email">;
-  /** The user whose address it is. */
   readonly userId: string;
-  /** The address that it confirms. */
   readonly email: string;
   readonly tokenHash: string;
 }
@@ -88,19 +86,19 @@ export async function requestEmailChange(context: SessionContext, actor: Session
   });
 }
 
-/** A link that no one has: with it, a change to an address that is taken looks as pending as any other. */
+/** Inserts a link that no one has: with it, a change to an address that is taken looks as pending as any other. */
 function pendingChange({ userId, email, now }: { userId: string; email: string; now: number }) {
   const expiresAt = now + linkLifetimesMs.change_email;
   const tokenHash = hashToken(newToken());
   return insertLinkToken({ tokenHash, purpose: "change_email", subject: userId, email, now, expiresAt });
 }
 
-/** @returns The address that the person requested, while its link is valid; else null. */
+/** Returns the address that the person requested, while its link is valid; else null. */
 export async function findPendingEmailChange(context: SessionContext, actor: SessionActor) {
   return (await findPendingEmail(context.database, actor.user.id, context.clock()))?.email ?? null;
 }
 
-/** Finds a link without using it up. @returns Null if it doesn't work. */
+/** Finds a link without using it up. Returns null if it doesn't work. */
 export async function findEmailLink(context: SessionContext, token: string): Promise<EmailLink | null> {
   const tokenHash = wellFormedHash(token);
   const link = tokenHash === null

@@ -99,17 +99,16 @@ export async function requestPasswordReset(context: Context, client: ClientInfo,
   mail.wake();
 }
 
-/** A reset link that works, and whose it is. */
 interface PasswordReset {
   readonly user: UserCredentials;
   readonly tokenHash: string;
-  /** Where it was sent; null for a link from the operator. */
+  /** The address it was sent to; null for a link from the operator. */
   readonly email: string | null;
-  /** Whether the address was never confirmed; see {@linkcode resetPassword}. */
+  /** True if the address was never confirmed; see {@linkcode resetPassword}. */
   readonly takesBack: boolean;
 }
 
-/** Finds a reset link without using it up. @returns Null when it doesn't work. */
+/** Finds a reset link without using it up. Returns null if it doesn't work. */
 export async function findPasswordReset(context: Context, token: string): Promise<PasswordReset | null> {
   const { database, clock } = context;
   const tokenHash = wellFormedHash(token);
@@ -123,9 +122,9 @@ export async function findPasswordReset(context: Context, token: string): Promis
 }
 
 /**
- * Sets a new password with a link, which is then used up. Every session ends. If the address was never confirmed, someone
- * else may have created the account: two-step sign-in, passkeys, keys and invitations end too, and all other members are
- * removed from its organizations.
+ * Sets a new password with a link, which is then used up. Every session ends. If the address was never confirmed, someone else
+ * may have created the account: two-step sign-in, passkeys, keys and invitations end too, and all other members are removed
+ * from its organizations.
  *
  * @throws {AppError} `invalid_token`, `validation_failed`, `rate_limited`, `unavailable`.
  */
@@ -164,7 +163,7 @@ export async function resetPassword(
   context.mail.wake();
 }
 
-/** Checks a new password. @throws {AppError} `validation_failed` for the field `path`. */
+/** @throws {AppError} `validation_failed` for the field `path`. */
 export async function checkNewPassword(
   { credentials }: Pick<Context, "credentials">,
   password: string,
@@ -174,18 +173,18 @@ export async function checkNewPassword(
   if (faults.length > 0) throw validationError(faults);
 }
 
-/** When and how a password was replaced. */
+/**
+ * A replaced password. `keep`: the session that stays. `isTakenBack`: the reset also confirmed the address; the email lists
+ * what else ended.
+ */
 export interface NewPassword extends Audited {
-  /** The session that stays. */
   readonly keep?: string;
-  /** The reset also confirmed the address; the email lists what else ended. */
   readonly isTakenBack?: boolean;
 }
 
 /**
- * Ends everything that was reached with the old password or leads past the new one.
- *
- * @returns The statements for the batch that replaces the password, after its audit entry.
+ * Ends everything that was reached with the old password or leads past the new one. The statements belong to the batch that
+ * replaces the password, after its audit entry.
  */
 export function afterNewPassword(
   { credentials, mail }: Pick<Context, "credentials" | "mail">,

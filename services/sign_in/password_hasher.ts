@@ -9,34 +9,33 @@ import type { PasswordRequest, PasswordResponse, PasswordResult, PasswordTask } 
 /** The start of a hash with the current parameters. */
 const current = "$argon2id$v=19$m=19456,t=2,p=1$";
 
-/** The hash of a random text that nobody has: checked for unknown users, so that they take as long. */
+/** The hash of a random text. Checked for unknown users, so that they take as long. */
 const unknownUser =
   "$argon2id$v=19$m=19456,t=2,p=1$U5hXNoi3j8Cjtw6/xyGXxw$Qm6GKzPm4TFaCziKqrzVdtWu01TFdLOPNrZLx2E2bPI";
 
-/** @returns Whether a stored hash has older parameters and should be replaced. */
+/** True if a stored hash has older parameters and should be replaced. */
 export function needsRehash(phc: string): boolean {
   return !phc.startsWith(current);
 }
 
 /** Hashes and checks passwords, in a thread of its own. */
 export interface PasswordHashing {
-  /** @returns A PHC string. @throws {AppError} `unavailable` when too many are waiting. */
+  /** Returns a PHC string. @throws {AppError} `unavailable` when too many are waiting. */
   hash(password: string): Promise<string>;
   /**
-   * @param phc The stored hash, or undefined for an unknown user: the check takes as long and returns false.
+   * Checks a password. With undefined for an unknown user, it takes as long and returns false.
+   *
    * @throws {AppError} `unavailable` when too many are waiting.
    */
   verify(phc: string | undefined, password: string): Promise<boolean>;
 }
 
-/** The hashing thread, and what waits for it. */
 interface HashingThread {
   readonly worker: Worker;
   /** By the id of the request. */
   readonly waiting: Map<number, PromiseWithResolvers<PasswordResult>>;
 }
 
-/** @returns The hashing thread. */
 export function newPasswordWorker(): Worker {
   return new Worker(new URL("./password_worker.ts", import.meta.url), { type: "module" });
 }
@@ -48,10 +47,7 @@ export class PasswordHasher implements PasswordHashing {
   #thread: HashingThread | undefined;
   #lastId = 0;
 
-  /**
-   * @param concurrency How many hashes run at the same time; usually the number of cores.
-   * @param options `newWorker`: for tests.
-   */
+  /** @param concurrency Hashes at the same time; usually the number of cores. @param options `newWorker`: for tests. */
   constructor(concurrency: number, { newWorker = newPasswordWorker }: { newWorker?: () => Worker } = {}) {
     this.#limit = pLimit(concurrency);
     this.#newWorker = newWorker;
@@ -73,7 +69,6 @@ export class PasswordHasher implements PasswordHashing {
     return phc !== undefined && "matches" in result && result.matches;
   }
 
-  /** Ends the thread. */
   close(): void {
     this.#thread?.worker.terminate();
     this.#thread = undefined;

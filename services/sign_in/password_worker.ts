@@ -2,25 +2,22 @@
 // pool: where requests are handled, they would delay timers (docs/decisions/0006).
 import { hash, type Options, verify } from "@node-rs/argon2";
 
-/** What to do. Passwords are normalized. */
+/** A request. Passwords are normalized. */
 export type PasswordTask =
   | { readonly type: "hash"; readonly password: string }
   | { readonly type: "verify"; readonly password: string; readonly phc: string };
 
-/** What the main thread asks for. */
 export interface PasswordRequest {
-  /** That of the response. */
   readonly id: number;
   readonly task: PasswordTask;
 }
 
-/** A PHC string, whether the password matches, or an error message. */
+/** A PHC string, true if the password matches, or an error message. */
 export type PasswordResult =
   | { readonly hash: string }
   | { readonly matches: boolean }
   | { readonly fault: string };
 
-/** The response to one request. */
 export interface PasswordResponse {
   readonly id: number;
   readonly result: PasswordResult;

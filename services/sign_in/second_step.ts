@@ -20,7 +20,7 @@ import { newSession, sessionBounds, wellFormedHash } from "./session_tokens.ts";
 import { personOf, selectSignedIn, type SignedIn, signedIn } from "./sign_in.ts";
 import { type PasskeyAnswer, signInOptions } from "./webauthn.ts";
 
-/** Finds the sign-in that waits for one of these tokens. @returns Null if there is none, or if they are of different people. */
+/** Finds the sign-in that waits for one of these tokens. Returns null if there is none, or if they are of different people. */
 export async function findPendingSignIn(
   context: Context,
   tokens: readonly string[],
@@ -59,11 +59,10 @@ export async function signInWithCode(
 }
 
 /**
- * Starts a sign-in with a passkey.
+ * Returns the options for `navigator.credentials.get()`.
  *
  * @param token Of the sign-in whose second step this is. Without one the passkey signs in alone, and the result doesn't depend
  *   on who asks.
- * @returns The options for `navigator.credentials.get()`.
  * @throws {AppError} `two_step_state`, `rate_limited`.
  */
 export async function beginPasskeySignIn(context: Context, client: ClientInfo, token: string | undefined) {
@@ -134,7 +133,7 @@ async function requirePending(context: Context, token: string) {
   return found;
 }
 
-/** @returns The new session, or null if the code or passkey was used meanwhile. */
+/** Returns null if the code or passkey was used meanwhile. */
 async function createSession(
   context: Context,
   client: ClientInfo,
