@@ -10,7 +10,6 @@ import { databaseName, openForCommand } from "./open_database.ts";
 import { CommandError, exitStatus, readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
-/** How a command runs. */
 export interface AdministrationOptions {
   /** Such as `gatehouse user list`, for the audit log. */
   readonly command: string;
@@ -21,18 +20,14 @@ export interface AdministrationOptions {
   readonly unknown: { readonly message: string; readonly status: number };
 }
 
-/** What a command acts with. */
 export interface AdministrationParts {
   readonly services: Services;
   readonly actor: OperatorActor;
 }
 
 /**
- * Opens the database that a server may be using, and acts on it as the operator on the command line.
- *
- * @param act What the command does.
- * @returns 0.
- * @throws {CommandError}
+ * Opens the database that a server may be using, and acts on it as the operator on the command line. Returns 0. @throws
+ * {CommandError}
  */
 export async function administer(
   options: AdministrationOptions,
@@ -86,17 +81,12 @@ function toCommandError(error: unknown, { unknown }: AdministrationOptions): Com
     : new CommandError(messageOf(error), exitStatus.internal);
 }
 
-/** When no account has an email address. */
 export const unknownAccount = {
   message: "no account has this email address.",
   status: exitStatus.noUser,
 } as const;
 
-/**
- * @param label What the name is called in an error, such as `--name`.
- * @returns The name, trimmed.
- * @throws {CommandError}
- */
+/** Returns the name, trimmed. @param label Its name in an error, such as `--name`. @throws {CommandError} */
 export function nameArgument(
   text: string,
   { label, charactersMax }: { label: string; charactersMax: number },

@@ -18,14 +18,6 @@ type Call = VerbArguments<OperatorVerb> & AdministrationParts;
 
 const verbs: Readonly<Record<OperatorVerb, (call: Call) => Promise<void>>> = { add, remove, list };
 
-/**
- * Runs `gatehouse operator`.
- *
- * @param args As typed, without `gatehouse operator`.
- * @param environment See {@linkcode CommandLine}.
- * @returns 0.
- * @throws {CommandError}
- */
 export async function operatorCommand(args: readonly string[], environment: Settings): Promise<number> {
   const parsed = parseVerbArguments("gatehouse operator", forms, args);
   if (parsed === "help") return writeLine(operatorHelp());

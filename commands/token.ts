@@ -30,14 +30,6 @@ type Call = TokenArguments & AdministrationParts;
 const verbs: Readonly<Record<TokenVerb, (call: Call) => Promise<void>>> = { create, list, revoke };
 const listPageItems = 100;
 
-/**
- * Runs `gatehouse token`.
- *
- * @param args As typed, without `gatehouse token`.
- * @param environment See {@linkcode CommandLine}.
- * @returns 0.
- * @throws {CommandError}
- */
 export async function tokenCommand(args: readonly string[], environment: Settings): Promise<number> {
   const parsed = parseVerbArguments("gatehouse token", forms, args);
   if (parsed === "help") return writeLine(tokenHelp());
@@ -59,7 +51,7 @@ async function create(call: Call): Promise<void> {
   writeLine(fullToken);
 }
 
-/** @param now Milliseconds since 1970. @returns The token to create. @throws {CommandError} */
+/** @throws {CommandError} */
 function toNewToken({ subject, texts, lists }: TokenArguments, now: number): NewToken {
   const scopes = lists.get("scope") ?? [];
   const addresses = lists.get("address") ?? [];
@@ -85,7 +77,7 @@ function toScope(text: string): OperatorScope {
   throw new CommandError(unknownScope(text), exitStatus.data);
 }
 
-/** @param text A number of days or hours, such as `90d`, a date or a time. @returns Milliseconds since 1970. */
+/** Parses a number of days or hours, such as `90d`, a date or a time. Returns milliseconds since 1970. */
 function toExpiry(text: string, now: number): number {
   const [, count, unit] = /^(\d{1,5})([dh])$/.exec(text) ?? [];
   const hours = unit === "d" ? 24 : 1;

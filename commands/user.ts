@@ -33,7 +33,6 @@ const forms = {
 type UserVerb = keyof typeof forms;
 type UserArguments = VerbArguments<UserVerb>;
 
-/** A call of a subcommand. */
 interface Call extends UserArguments, AdministrationParts {
   /** From standard input, with `--password-stdin`. */
   readonly password: string | undefined;
@@ -47,14 +46,6 @@ const verbs: Readonly<Record<UserVerb, (call: Call) => Promise<void>>> = {
   "reset-password": resetPassword,
 };
 
-/**
- * Runs `gatehouse user`.
- *
- * @param args As typed, without `gatehouse user`.
- * @param environment See {@linkcode CommandLine}.
- * @returns 0.
- * @throws {CommandError}
- */
 export async function userCommand(args: readonly string[], environment: Settings): Promise<number> {
   const parsed = parseVerbArguments("gatehouse user", forms, args);
   return parsed === "help" ? writeLine(userHelp()) : await run(parsed, environment);
@@ -76,10 +67,8 @@ async function run(parsed: UserArguments, environment: Settings): Promise<number
 const passwordBytesMax = passwordCharactersMax * 256;
 
 /**
- * Reads a password from standard input, because everyone on the machine can see the arguments of a command.
- *
- * @returns The password, without the line end that `echo` adds.
- * @throws {CommandError}
+ * Reads a password from standard input, because everyone on the machine can see the arguments of a command. Removes the line
+ * end that `echo` adds. @throws {CommandError}
  */
 async function readPassword(): Promise<string> {
   if (Deno.stdin.isTerminal()) {
@@ -103,7 +92,7 @@ async function readPassword(): Promise<string> {
   }
 }
 
-/** @returns The account to create. @throws {CommandError} */
+/** @throws {CommandError} */
 function toNewUser({ subject: email, texts }: UserArguments) {
   const name = nameOption(texts, "name");
   const organizationName = nameOption(texts, "organization");

@@ -4,34 +4,25 @@ import { parseArgs } from "node:util";
 import { messageOf } from "../domain/errors.ts";
 import { CommandError, exitStatus } from "./settings.ts";
 
-/** How a subcommand is called. */
+/** The arguments of a subcommand. */
 export interface VerbForm {
-  /** What its only argument is, such as `email address`; undefined for none. */
+  /** Its only argument, such as `email address`; undefined for none. */
   readonly subject?: string;
   /** Its options: with a value, with a list (repeated, or joined by commas), or without a value. */
   readonly options: Readonly<Record<string, "text" | "list" | "flag">>;
 }
 
-/** Valid arguments. */
 export interface VerbArguments<Verb extends string> {
   readonly verb: Verb;
   /** As typed; empty for a subcommand without one. */
   readonly subject: string;
   /** The options with a value, by name. */
   readonly texts: ReadonlyMap<string, string>;
-  /** The options with a list. */
   readonly lists: ReadonlyMap<string, readonly string[]>;
-  /** The options without a value. */
   readonly flags: ReadonlySet<string>;
 }
 
-/**
- * @param command Such as `gatehouse user`.
- * @param forms The subcommands by name.
- * @param args As typed, without the command.
- * @returns The arguments, or `help` for `--help`.
- * @throws {CommandError}
- */
+/** Parses the arguments after `command`, such as `gatehouse user`. Returns `help` for `--help`. @throws {CommandError} */
 export function parseVerbArguments<Verb extends string>(
   command: string,
   forms: Readonly<Record<Verb, VerbForm>>,

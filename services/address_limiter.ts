@@ -1,5 +1,5 @@
 // Rate limits by client address. Failures behind an unknown proxy don't count, because one client could lock out all others;
-// what creates rows or sends emails has a wider limit there.
+// requests that create rows or send emails have a wider limit there.
 import type { ClientInfo } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import type { RateLimiter, RateLimitState } from "./rate_limiter.ts";

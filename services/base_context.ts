@@ -1,4 +1,4 @@
-// What the long-lived parts of the program are made from. Time comes from here, so that tests never sleep.
+// The base of all long-lived parts of the program. Time comes from here, so that tests never sleep.
 import type { Config } from "../config.ts";
 import type { Database } from "../db/engine/database.ts";
 

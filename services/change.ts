@@ -1,4 +1,4 @@
-// Changes by a signed-in person or an operator. Each is one batch: the change, its audit entry, what follows from it, and an email about it.
+// Changes by a signed-in person or an operator. Each is one batch: the change, its audit entry, its consequences, and an email about it.
 import { type Audited, insertAuditEvent } from "../db/audit.ts";
 import type { Statement, WriteResult } from "../db/engine/database.ts";
 import type { AuditEntry } from "../domain/audit.ts";
@@ -22,7 +22,7 @@ export async function writeChange(context: SessionContext, by: Writer, change: C
 }
 
 /**
- * Writes a change, and reads what it changed in the same transaction: reading afterwards could fail, and a change that was
+ * Writes a change, and reads its result in the same transaction: reading afterwards could fail, and a change that was
  * made would be reported as failed.
  *
  * @param select Reads one row.

@@ -1,4 +1,4 @@
-// What verbs work with. A verb is an exported function `revokeApiKey(context, actor, id)` in the file of its noun.
+// The context of verbs. A verb is an exported function `revokeApiKey(context, actor, id)` in the file of its noun.
 import type { DatabaseReader } from "../db/engine/database.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { Mail } from "./mail/mail.ts";

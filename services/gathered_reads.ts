@@ -5,7 +5,7 @@ interface Batch<Item, Found> {
   readonly found: Promise<Found>;
 }
 
-/** Reads what all requests of the same turn ask for together, because starting a read takes longer than finding a row. */
+/** Reads for all requests of the same turn together, because starting a read takes longer than finding a row. */
 export class GatheredReads<Item, Found> {
   readonly #read: (items: readonly Item[]) => Promise<Found>;
   readonly #itemsMax: number;
@@ -18,7 +18,7 @@ export class GatheredReads<Item, Found> {
     this.#itemsMax = itemsMax;
   }
 
-  /** Returns what the batch of these items found, which may include what other requests asked for. */
+  /** Returns the result for the batch of these items, which may include items of other requests. */
   find(items: readonly Item[]): Promise<Found> {
     if (this.#batch === undefined || this.#batch.items.length >= this.#itemsMax) this.#batch = this.#start();
     this.#batch.items.push(...items);

@@ -1,4 +1,4 @@
-// The portal's first page: what an organization still has to do and, once it has usage, how it stands.
+// The portal's first page: an organization's first steps and, once it has usage, its numbers.
 import { findFirstSteps } from "../db/overview.ts";
 import type { SessionActor } from "../domain/actor.ts";
 import { hasPermission } from "../domain/permissions.ts";

@@ -1,4 +1,4 @@
-// Errors between threads. Cloning an error loses its class and what it has besides its message.
+// Errors between threads. Cloning an error loses its class and its other properties.
 import { DatabaseError, type DatabaseErrorKind } from "../db/engine/database.ts";
 import { AppError } from "../domain/errors.ts";
 

@@ -23,7 +23,7 @@ export interface Services extends Context {
   unreadyReason(options?: { mayWrite: boolean }): Promise<UnreadyReason | null>;
   /** Makes {@linkcode unreadyReason} return `stopping`, and starts no more reports, except for recording. */
   drain(): void;
-  /** Writes what was accepted and ends the reports of this thread; the database stays open. */
+  /** Writes accepted records and ends the reports of this thread; the database stays open. */
   close(): Promise<void>;
 }
 

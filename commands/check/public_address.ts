@@ -12,7 +12,7 @@ import { checkClock, type ClockReading, reasonOf } from "./time.ts";
 
 const publicAddress = resultsOf("Public address", { isForProxy: true });
 
-/** @returns Whether a server responds on the configured port, bypassing any proxy. */
+/** True if a server responds on the configured port, bypassing any proxy. */
 export async function isServerRunning(config: PublicSettings, send: Send): Promise<boolean> {
   if (config.port === 0) return false;
   try {
@@ -23,11 +23,7 @@ export async function isServerRunning(config: PublicSettings, send: Send): Promi
   }
 }
 
-/**
- * Checks what a browser would see.
- *
- * @param options `isRunning`: whether the server responds without a proxy. `send`: sends the requests.
- */
+/** @param options `isRunning`: the server responds without a proxy. */
 export async function checkPublicAddress(
   config: PublicSettings,
   options: { isRunning: Promise<boolean>; send: Send },
@@ -106,7 +102,7 @@ async function unreachableResult(
   );
 }
 
-/** @returns Why the server can't be reached or isn't ready, or null. */
+/** Returns null if the server is ready. */
 function readyProblem(
   config: PublicSettings,
   { ready, body }: { ready: Response; body: string },
@@ -136,7 +132,7 @@ function readyProblem(
   );
 }
 
-/** @returns The origin of a redirect to the same page at another address (https or another name), or null. */
+/** Returns the origin of a redirect to the same page at another address (https or another name), or null. */
 function redirectedOrigin(location: string | null, baseUrl: URL): string | null {
   if (location === null || !URL.canParse(location, baseUrl)) return null;
   const { origin, pathname } = new URL(location, baseUrl);
@@ -232,7 +228,7 @@ function hasAttribute(cookie: string, attribute: string): boolean {
   return cookie.split(/;\s*/).some((one) => equal(one, attribute));
 }
 
-/** @returns Whether exactly the cookie for the domain names it; the other one clears the host's own cookie. */
+/** True if exactly the cookie for the domain names it; the other one clears the host's own cookie. */
 function hasDomain(cookies: readonly string[], cookieDomain: string | undefined): boolean {
   const domains = cookies.flatMap((cookie) => /;\s*domain=([^;]*)/i.exec(cookie)?.[1] ?? []);
   if (cookieDomain === undefined) return domains.length === 0;

@@ -1,9 +1,9 @@
-// What all checks of the public address share: requests, and results when there is no response.
+// Requests for all checks of the public address, and results when there is no response.
 import type { Config } from "../../config.ts";
 import { type CheckResult, type CheckResults, resultsOf } from "../../domain/check_result.ts";
 import { reasonOf } from "./time.ts";
 
-/** The settings that determine what a browser should see. */
+/** The settings that determine the responses to a browser. */
 export type PublicSettings = Pick<
   Config,
   "baseUrl" | "secure" | "host" | "port" | "cookieDomain" | "allowedOrigins" | "metricsToken"
@@ -12,12 +12,7 @@ export type PublicSettings = Pick<
 /** Sends a request. Tests replace it by a proxy of their own. */
 export type Send = (address: string, init?: RequestInit) => Promise<Response>;
 
-/**
- * Runs a check that sends requests.
- *
- * @param about What is checked.
- * @returns The check's result, or that it failed.
- */
+/** Runs a check that sends requests, and reports if it failed. */
 export async function attempt(
   about: string,
   check: (result: CheckResults) => Promise<CheckResult>,
@@ -31,7 +26,7 @@ export async function attempt(
   }
 }
 
-/** @returns The response, after discarding its body. */
+/** Discards the body. */
 export async function withoutBody(pending: Promise<Response>): Promise<Response> {
   const response = await pending;
   await response.body?.cancel();

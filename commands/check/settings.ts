@@ -5,7 +5,6 @@ import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { isLoopbackHost } from "../../domain/loopback.ts";
 import { isBehindProxy } from "../proxy/configuration.ts";
 
-/** The settings that these checks read. */
 export type CheckedSettings = Pick<
   Config,
   "baseUrl" | "secure" | "host" | "port" | "cookieDomain" | "allowedOrigins" | "trustedProxies"
@@ -22,7 +21,7 @@ export function checkSettings(config: CheckedSettings): CheckResult[] {
   ];
 }
 
-/** @returns An origin as a browser would send it; for a wildcard, one that it matches. */
+/** Returns an origin in a browser's form; for a wildcard, one that it matches. */
 export function exampleOrigin({ text }: AllowedOrigin): URL {
   return new URL(text.replace("*", "check"));
 }
@@ -114,7 +113,7 @@ function checkTrustedProxies(config: CheckedSettings): CheckResult {
   );
 }
 
-/** @returns The address that a proxy on this machine connects from. */
+/** Returns the address that a proxy on this machine connects from. */
 function likelyProxy(host: string): string {
   return isLoopbackHost(host) || host === "0.0.0.0" || host === "::" ? "127.0.0.1,::1" : host;
 }

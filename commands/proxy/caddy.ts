@@ -2,7 +2,7 @@
 import { loopbackAddresses } from "../../domain/loopback.ts";
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
-/** @returns The lines of a Caddyfile. */
+/** Returns the lines of a Caddyfile. */
 export function caddyBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {
   const site = (host: string) => siteAddress(placement, host);
   return [
@@ -30,7 +30,7 @@ export function caddyBlock(placement: ProxyPlacement, applications: readonly Pro
   ];
 }
 
-/** @returns The directive that keeps other machines from a host that only this one reaches. */
+/** Keeps other machines from a host that only this one reaches. */
 function bind(host: string): string[] {
   const addresses = loopbackAddresses(host);
   return addresses === null ? [] : [`\tbind ${addresses.join(" ")}`];

@@ -8,7 +8,7 @@ import {
 import { loopbackAddresses } from "../../domain/loopback.ts";
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
-/** @returns The lines of a file for nginx's http block. */
+/** Returns the lines of a file for nginx's http block. */
 export function nginxBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {
   const { host, secure, publicPort, upstream } = placement;
   const names = [host, ...applications.map((application) => application.host)];
@@ -36,7 +36,7 @@ export function nginxBlock(placement: ProxyPlacement, applications: readonly Pro
   ];
 }
 
-/** @returns The directives for all addresses, or for this machine's own if no host is reached from elsewhere. */
+/** Returns directives for all addresses, or for this machine's own if no host is reached from elsewhere. */
 function listen(hosts: readonly string[], port: number, more = ""): string {
   const found = hosts.map(loopbackAddresses);
   const isLocal = found.every((addresses) => addresses !== null);
@@ -72,7 +72,10 @@ function ownServer(placement: ProxyPlacement): string[] {
   ];
 }
 
-/** Removes what no application may receive: session tokens, API keys, and upgrades other than WebSockets, which tunnel requests. */
+/**
+ * Removes session tokens, API keys, and upgrades other than WebSockets, which tunnel requests: no application may receive
+ * them.
+ */
 const maps = [
   "map $http_cookie $gatehouse_cookie {",
   "    default $http_cookie;",

@@ -9,31 +9,30 @@ import { connectCalls } from "../../services/thread_calls.ts";
 import { CommandError, exitStatus } from "../settings.ts";
 import type { HttpThreadCalls, HttpThreadData, MainThreadCalls } from "./http_calls.ts";
 
-/** @returns Whether several threads can listen on one port. */
+/** True if several threads can listen on one port. */
 export function canSharePort(): boolean {
   // Deno exits if `reusePort` is used without --unstable-net, which also adds this function.
   return Deno.build.os === "linux" && "listenDatagram" in Deno;
 }
 
-/** @returns How many threads are to serve HTTP, if they can share the port. */
+/** Returns the number of threads to serve HTTP, if they can share the port. */
 export function wantedHttpThreads({ httpThreads, database }: Config): number {
   if (httpThreads !== "auto") return httpThreads;
   // A libSQL server takes no more from several threads than from one.
   return database.kind === "remote" ? 1 : Math.min(navigator.hardwareConcurrency, autoHttpThreadsMax);
 }
 
-/** What is the same for all threads. */
+/** Shared by all threads. */
 type Shared = "threads" | "settings" | "version" | "rateLimitBuffer";
 
 interface HttpThreadsOptions extends Pick<HttpThreadData, Shared> {
   readonly database: MainDatabase;
-  /** What the threads may call. */
+  /** Offered to the threads. */
   readonly calls: MainThreadCalls;
   /** Called when a thread ends by itself. */
   readonly onEnd: (reason: string) => void;
 }
 
-/** A running thread. */
 interface HttpThread {
   readonly calls: ReturnType<typeof connectCalls<HttpThreadCalls, MainThreadCalls>>;
   /** Resolves with the reason when the thread has ended. */
@@ -61,7 +60,6 @@ export class HttpThreads {
     return new HttpThreads(threads);
   }
 
-  /** Collects the metrics of each. */
   get metrics(): readonly CollectMetrics[] {
     return this.#threads.map(({ calls }) => () => calls.collectMetrics());
   }
@@ -91,7 +89,7 @@ export class HttpThreads {
     await this.#all((calls) => calls.closePort());
   }
 
-  /** Writes what was accepted, and closes the threads' databases. */
+  /** Writes accepted records, and closes the threads' databases. */
   async close(): Promise<void> {
     await this.#all((calls) => calls.close());
   }

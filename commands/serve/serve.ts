@@ -93,7 +93,7 @@ export async function serve(environment: Settings, options: { version: string })
   return status;
 }
 
-/** @returns The schedule, if there is one. @throws {SettingsError} */
+/** @throws {SettingsError} */
 async function openBackupSchedule(
   { backups: plan, database }: Config,
   log: ProgramLog,
@@ -112,7 +112,7 @@ async function openBackupSchedule(
 
 interface ServerOptions {
   readonly config: Config;
-  /** What `config` was read from. */
+  /** The source of `config`. */
   readonly settings: Settings;
   readonly log: ProgramLog;
   readonly opened: OpenedDatabase;
@@ -124,7 +124,7 @@ interface ServerOptions {
   readonly fail: (message: string, values: Record<string, unknown>) => void;
 }
 
-/** Starts all HTTP threads, and the background work. @returns A function that stops both and closes the database. */
+/** Starts all HTTP threads, and the background work. Returns a function that stops both and closes the database. */
 async function startServer(options: ServerOptions): Promise<() => Promise<void>> {
   const { log, opened, backups, version } = options;
   const threadCount = countHttpThreads(options);
@@ -195,7 +195,6 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   };
 }
 
-/** @returns How many threads serve HTTP. */
 function countHttpThreads({ config, log }: ServerOptions): number {
   const wanted = wantedHttpThreads(config);
   if (wanted === 1 || canSharePort()) return wanted;
@@ -203,7 +202,7 @@ function countHttpThreads({ config, log }: ServerOptions): number {
   return 1;
 }
 
-/** What is deleted in the background, a little at a time. Each function returns whether there may be more. */
+/** Deletions in the background, a little at a time. Each returns true if there may be more. */
 const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
   "old usage records": deleteOldUsageRecords,
   "old audit entries": deleteOldAuditEvents,
@@ -232,7 +231,7 @@ async function deleteOldData(
   }
 }
 
-/** Repeats a step until the signal: immediately while it returns that there is more, otherwise, and after an error, after a pause. */
+/** Repeats a step until the signal: immediately while it returns true, otherwise, and after an error, after a pause. */
 async function repeat(
   step: () => Promise<boolean>,
   { what, pauseMs, log, signal }: { what: string; pauseMs: number; log: ProgramLog; signal: AbortSignal },
@@ -248,7 +247,7 @@ async function repeat(
   }
 }
 
-/** Completes a statement, or closes one that is due. @returns Whether there was one. */
+/** Completes a statement, or closes one that is due. Returns true if there was one. */
 async function closeStatement(services: Services, log: ProgramLog): Promise<boolean> {
   const statement = await closeDueStatement(services);
   if (statement !== null) log.info("statement closed", { period: statement.period });

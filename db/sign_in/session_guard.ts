@@ -1,4 +1,4 @@
-// What must be true when a batch is written for a session. A session is looked up before a request's body is read, which may take
+// The conditions for writing a batch for a session. A session is looked up before a request's body is read, which may take
 // ten seconds: meanwhile the session may end, or its user may lose their role.
 import { isSuspended } from "../api_keys.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";

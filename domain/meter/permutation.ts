@@ -19,7 +19,7 @@ export function createPermutation(key: string) {
   const hex24 = (word: number) =>
     `${digits[word >>> 16]}${digits[(word >>> 8) & 0xff]}${digits[word & 0xff]}`;
   return {
-    /** @returns 12 hexadecimal digits. */
+    /** Returns 12 hexadecimal digits. */
     hide(number: number): string {
       let x = Math.floor(number / half);
       let y = number % half;

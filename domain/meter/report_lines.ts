@@ -7,7 +7,7 @@ export const noPart = "";
 /** The other parts that a stack names. */
 const othersMax = 20;
 
-/** A line of a table: what one product, key or organization used. */
+/** The usage of one product, key or organization. */
 export interface ReportLine {
   /** Null for usage without a key. */
   readonly id: string | null;
@@ -17,18 +17,16 @@ export interface ReportLine {
   readonly share: number | null;
   /** As {@linkcode percentChange}. */
   readonly change: number | null;
-  /** The number of records. */
   readonly records: number;
 }
 
-/** The sum of a line. */
 export interface LineSum {
   readonly id: string | null;
   readonly micros: bigint;
   readonly count: number;
 }
 
-/** @returns A line for everything that was used in the period or the one before, largest first. */
+/** Returns a line for everything that was used in the period or the one before, largest first. */
 export function reportLines(sums: Iterable<LineSum>, before: Iterable<LineSum>): ReportLine[] {
   const lines = new Map<string | null, { now: bigint; before: bigint; records: number }>();
   const none = { now: 0n, before: 0n, records: 0 };
@@ -53,12 +51,11 @@ export function reportLines(sums: Iterable<LineSum>, before: Iterable<LineSum>):
 }
 
 /**
- * Stacks sums.
+ * Stacks sums. A single other part has a series of its own.
  *
  * @param sums Those of the named parts, by window.
  * @param options `named`: the parts with a series of their own, from the bottom up. `others`: the lines of all other parts.
  *   `totals`: the sum of everything by window, in millionths.
- * @returns The stack. A single other part has a series of its own.
  */
 export function stackOf(
   sums: Iterable<LineSum & { readonly position: number }>,

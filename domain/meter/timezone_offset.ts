@@ -2,16 +2,13 @@
 import { zonedTime } from "../time.ts";
 import type { UsageWindow } from "./usage_window.ts";
 
-/** By how much the clocks of a time zone are ahead of UTC from a moment on, both in milliseconds. */
+/** The clocks of a time zone are `ahead` of UTC from a moment on, both in milliseconds. */
 export interface TimezoneOffset {
   readonly since: number;
   readonly ahead: number;
 }
 
-/**
- * @param timezone An IANA name. @param range In milliseconds since 1970.
- * @returns The offset at the start of the range, and after each change in it.
- */
+/** Returns the offset at the start of a range, and after each change in it. */
 export function timezoneOffsets(timezone: string, { start, end }: UsageWindow): TimezoneOffset[] {
   const offsets: TimezoneOffset[] = [];
   let time: Temporal.ZonedDateTime | null = zonedTime(start, timezone);

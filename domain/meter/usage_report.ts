@@ -27,7 +27,7 @@ export interface UsageStack {
   }[];
 }
 
-/** How many of the other parts are named. */
+/** The number of other parts that are named. */
 const namedOthersMax = 50;
 
 /**
@@ -83,19 +83,18 @@ function totalsOf(sums: readonly StackedSum[]): Map<string, bigint> {
   return totals;
 }
 
-/** @returns The percentage of a whole, to one decimal place; null if the whole is 0. */
+/** Returns the percentage of a whole, to one decimal place; null if the whole is 0. */
 export function percentOf(part: bigint, whole: bigint): number | null {
   return whole === 0n ? null : Number((part * 1000n + whole / 2n) / whole) / 10;
 }
 
-/** @returns The percentage by which `now` exceeds `before`, to one decimal place; null if there was nothing before. */
+/** Returns the percentage by which `now` exceeds `before`, to one decimal place; null if there was nothing before. */
 export function percentChange(now: bigint, before: bigint): number | null {
   return before === 0n
     ? null
     : Number(((now - before) * 1000n + (now < before ? -before : before) / 2n) / before) / 10;
 }
 
-/** @returns The sum. */
 export function sumOf(values: readonly bigint[]): bigint {
   return values.reduce((sum, value) => sum + value, 0n);
 }

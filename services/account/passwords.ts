@@ -175,7 +175,7 @@ export async function checkNewPassword(
 
 /**
  * A replaced password. `keep`: the session that stays. `isTakenBack`: the reset also confirmed the address; the email lists
- * what else ended.
+ * all consequences.
  */
 export interface NewPassword extends Audited {
   readonly keep?: string;

@@ -254,7 +254,7 @@ export class MailWorker implements MailAccess {
       capMailDelays({ now, waitMaxMs: mailRetryMaxMs }),
       deleteExpiredLinks(now),
       deleteExpiredMailBudgets(now),
-      // Without a mail server, what an earlier configuration left in the outbox would stay forever.
+      // Without a mail server, emails of an earlier configuration would stay in the outbox forever.
       ...(this.#mode === "none" ? [deleteOldMails(now - mailGiveUpMs)] : []),
     ]);
   }

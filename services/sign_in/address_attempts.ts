@@ -1,4 +1,4 @@
-// Attempts by client address. Only failures use up what an address has. Several people behind one address may sign in at the
+// Attempts by client address. Only failures use up an address's budget. Several people behind one address may sign in at the
 // same time, so an attempt that finds nothing left waits while others are undecided.
 import { addressAttemptsWaitingMax } from "../../domain/limits.ts";
 import type { RateLimiter, RateLimitState } from "../rate_limiter.ts";

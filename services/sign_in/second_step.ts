@@ -1,5 +1,5 @@
 // Signing in with more than a password: the second step, and passkeys, which also sign in alone. The batch that creates the
-// session uses up what allowed it: the pending sign-in, the code, the passkey's counter.
+// session uses up its permission: the pending sign-in, the code, the passkey's counter.
 import { insertAuditEvent } from "../../db/audit.ts";
 import { findPasskeysOfUser, usePasskey, usePasskeyInSecondStep } from "../../db/sign_in/passkeys.ts";
 import { consumePendingSignIn, findPendingSignIns } from "../../db/sign_in/pending_sign_ins.ts";

@@ -30,7 +30,7 @@ export type PasskeyAnswer = Answer<
 /** `PublicKeyCredentialCreationOptions` or `…RequestOptions`, as JSON. */
 export type PasskeyOptions = Readonly<Record<string, unknown>>;
 
-/** EdDSA, ES256 and RS256, by their COSE numbers: what today's authenticators support. */
+/** EdDSA, ES256 and RS256, by their COSE numbers. Today's authenticators support them. */
 const algorithms = [-8, -7, -257];
 const knownTransports = new Set(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"]);
 

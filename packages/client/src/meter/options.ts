@@ -1,9 +1,8 @@
-// What a meter can be configured with, and where the rest comes from.
+// The options of a meter, with defaults from the environment.
 import { fromEnvironment, serviceUrl } from "../http.ts";
 import { requireSafeFolder } from "./folder.ts";
 import type { MeterProblem } from "./problems.ts";
 
-/** How to create a `Meter`. */
 export interface MeterOptions {
   /** The address of Gatehouse. Default: the environment variable `GATEHOUSE_URL`. */
   url?: string | URL | undefined;
@@ -13,7 +12,7 @@ export interface MeterOptions {
   operatorToken?: string | undefined;
   /**
    * A folder for records that wait to be sent, created if missing. Without it, they wait in memory. Use one folder for
-   * each API key: a process sends what others have left in the folder with its own key. Other users must not be able to
+   * each API key: a process sends records of others in the folder with its own key. Other users must not be able to
    * write to it.
    */
   spool?: string | undefined;
@@ -21,23 +20,22 @@ export interface MeterOptions {
   batchRecordsMax?: number | undefined;
   /** The most bytes of records in one request. Default: 512 KiB. */
   batchBytesMax?: number | undefined;
-  /** How long a record waits for others to be sent with. Default: 1,000 ms. */
+  /** A record waits this long for others to be sent with. Default: 1,000 ms. */
   flushIntervalMs?: number | undefined;
   /** The most records that wait in memory, up to 128 MiB. Default: 100,000. */
   waitingRecordsMax?: number | undefined;
   /** The most bytes that wait in the spool. Default: 1 GiB. */
   spoolBytesMax?: number | undefined;
-  /** How long to wait for a response. Default: 10,000 ms. */
+  /** The time limit of a request. Default: 10,000 ms. */
   timeoutMs?: number | undefined;
   /** Called when usage is delayed, and when sending resumes; when usage is rejected, dropped or rounded. Default: log to the console, at most every 10 seconds. */
   onProblem?: ((problem: MeterProblem) => void) | undefined;
-  /** Whether SIGTERM closes the meter before it ends the process. Default: false. */
+  /** Closes the meter on SIGTERM, before the signal ends the process. Default: false. */
   handleSigterm?: boolean | undefined;
   /** Replaces `globalThis.fetch`. */
   fetch?: typeof fetch | undefined;
 }
 
-/** Options with their defaults. */
 export interface MeterSettings {
   readonly endpoint: string;
   readonly credential: string;
@@ -89,7 +87,7 @@ export function meterSettings(options: MeterOptions): MeterSettings {
   };
 }
 
-/** @returns The value, or the default if it is none, such as `Number(undefined)`. */
+/** Returns the default for a value that is none, such as `Number(undefined)`. */
 function positive(value: number | undefined, usual: number): number {
   return value !== undefined && value >= 1 ? value : usual;
 }

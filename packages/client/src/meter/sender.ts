@@ -13,14 +13,13 @@ const pauseMaxMs = 60_000;
 const closingPauseMaxMs = 1_000;
 const firstPauseMs = 200;
 
-/** What the sender has done since the start. */
+/** Counts since the start. */
 export interface SendCounts {
   sent: number;
   duplicates: number;
   rejected: number;
 }
 
-/** Sends records in the background. */
 export class Sender {
   readonly counts: SendCounts = { sent: 0, duplicates: 0, rejected: 0 };
   readonly #settings: MeterSettings;
@@ -59,7 +58,7 @@ export class Sender {
     if (this.#isIdle && this.#isDue()) this.#endWait();
   }
 
-  /** @returns Whether all records up to a number were settled in time. */
+  /** Returns true if all records up to a number were settled in time. */
   async flush(sequence: number, timeoutMs: number): Promise<boolean> {
     this.#flushUntil = Math.max(this.#flushUntil, sequence);
     this.wake();
@@ -111,7 +110,7 @@ export class Sender {
     }
   }
 
-  /** Like {@linkcode #send}, but never rejects. */
+  /** Sends like {@linkcode #send}, but never rejects. */
   async #trySend(lines: Line[]): Promise<readonly Line[][]> {
     try {
       return await this.#send(lines);
@@ -121,7 +120,7 @@ export class Sender {
     }
   }
 
-  /** @returns The records to send next, in parts. */
+  /** Returns the records to send next, in parts. */
   async #send(lines: Line[]): Promise<readonly Line[][]> {
     if (lines.length > this.#recordsMax) {
       return [lines.slice(0, this.#recordsMax), lines.slice(this.#recordsMax)];
@@ -218,7 +217,7 @@ export class Sender {
   }
 }
 
-/** @returns A promise with its resolver. Node.js 20 has no `Promise.withResolvers`. */
+/** Returns a promise with its resolver. Node.js 20 has no `Promise.withResolvers`. */
 function newSignal(): { promise: Promise<void>; resolve: () => void } {
   let resolve = () => {};
   const promise = new Promise<void>((done) => resolve = done);
@@ -237,7 +236,7 @@ function replyOf(response: Response, text: string): Reply {
   };
 }
 
-/** @returns What to log about a response that isn't a success. */
+/** Describes a response that isn't a success, for a log. */
 function reasonOf({ status, headers }: Response, body: unknown): string {
   const { error, requestId } = (body ?? {}) as {
     error?: { code?: unknown; message?: unknown };
