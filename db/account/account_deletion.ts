@@ -1,8 +1,9 @@
 // All SQL of deleting an account: the condition under which it may be deleted, and everything that is deleted with it.
-import { isSuspended, revokeApiKeysCreatedBy } from "../api_keys.ts";
+import { revokeApiKeysCreatedBy } from "../api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { revokeInvitationsSentBy } from "../organization/invitations.ts";
+import { isSuspended } from "../organization/organizations.ts";
 
 /** The memberships of others in the organization of `m`, another membership. */
 const others =

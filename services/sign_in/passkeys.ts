@@ -17,7 +17,7 @@ import type { Passkey } from "../../domain/sign_in/passkey.ts";
 import { isoTime } from "../../domain/time.ts";
 import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
-import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
+import { createChallenge, relyingParty, takeChallenge } from "./passkey_check.ts";
 import {
   requireMayChangeFactors,
   requireRecentAuthentication,

@@ -20,7 +20,7 @@ import type { Session } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
 import { hasOperatorSignIn } from "../operator/operator_access.ts";
 import { rateLimited, sessionSubject } from "./credentials.ts";
-import { type ChallengeWriter, checkPasskey, ownPasskeyOptions } from "./passkey_challenges.ts";
+import { type ChallengeWriter, checkPasskey, ownPasskeyOptions } from "./passkey_check.ts";
 import { signInExpiredError } from "./second_step_codes.ts";
 import { hashToken, newToken } from "./session_tokens.ts";
 import type { PasskeyAnswer, PasskeyOptions } from "./webauthn.ts";
