@@ -10,7 +10,7 @@ import { databaseName, openForCommand } from "./open_database.ts";
 import { CommandError, exitStatus, readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
-export interface AdministrationOptions {
+interface AdministrationOptions {
   /** Such as `gatehouse user list`, for the audit log. */
   readonly command: string;
   readonly environment: Settings;

@@ -24,7 +24,7 @@ export function databaseName({ database }: Pick<Config, "database">): string {
   return database.kind === "file" ? resolve(database.path) : new URL(database.url).host;
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   /** See `openEmbedded`. By default, only the write that met a fatal error reports it. */
   readonly onFatal?: (error: DatabaseError) => void;
   /**

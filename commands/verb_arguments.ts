@@ -5,7 +5,7 @@ import { messageOf } from "../domain/errors.ts";
 import { CommandError, exitStatus } from "./settings.ts";
 
 /** The arguments of a subcommand. */
-export interface VerbForm {
+interface VerbForm {
   /** Its only argument, such as `email address`; undefined for none. */
   readonly subject?: string;
   /** Its options: with a value, with a list (repeated, or joined by commas), or without a value. */

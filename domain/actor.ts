@@ -32,7 +32,7 @@ export interface PersonActor {
 }
 
 /** A signed-in account, a token that is used for one scope, or access to the machine. */
-export type OperatorCredential =
+type OperatorCredential =
   | { readonly kind: "account"; readonly session: SessionActor }
   | { readonly kind: "token"; readonly id: string; readonly name: string; readonly scope: OperatorScope }
   | { readonly kind: "commandLine" };

@@ -129,7 +129,7 @@ export function auditActionsOf(name: string): readonly AuditAction[] {
 }
 
 /** An object, with its name at that time. */
-export interface AuditTarget {
+interface AuditTarget {
   readonly id: string | null;
   readonly name: string | null;
 }

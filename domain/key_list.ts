@@ -3,7 +3,7 @@ import { type ApiKey, apiKeyTag } from "./api_key.ts";
 import type { KeyUsage } from "./meter/key_usage.ts";
 
 /** Active keys that expire within this time are marked. */
-export const keyExpiresSoonMs = 14 * 24 * 3_600_000;
+const keyExpiresSoonMs = 14 * 24 * 3_600_000;
 /** Keys that were not used for this long can be revoked together, up to the maximum at a time. */
 export const keyUnusedMs = 90 * 24 * 3_600_000;
 export const unusedKeysRevokedMax = 50;

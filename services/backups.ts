@@ -80,7 +80,7 @@ const nameForm = /^gatehouse-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
 const unfinishedForm = /^gatehouse-\d{8}T\d{6}Z\.db\.[0-9a-f]{8}\.part$/;
 
 /** `path`: the data file. */
-export interface ScheduleOptions {
+interface ScheduleOptions {
   readonly path: string;
   readonly plan: BackupPlan;
   readonly clock: () => number;

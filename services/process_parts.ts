@@ -37,7 +37,7 @@ export interface OwnedProcessParts extends ProcessParts {
   close(): Promise<void>;
 }
 
-export interface ProcessPartsOptions {
+interface ProcessPartsOptions {
   /** Receives errors that no request waits for. */
   readonly onBackgroundError: (error: unknown) => void;
   /** By default, no email is sent. */

@@ -27,7 +27,7 @@ export interface Services extends Context {
   close(): Promise<void>;
 }
 
-export interface ServicesOptions {
+interface ServicesOptions {
   /** Shared by all threads. It stays open. */
   readonly parts: ProcessParts;
   /** Receives errors that no request waits for. */

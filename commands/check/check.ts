@@ -7,9 +7,9 @@ import { proxyBlock } from "../proxy/configuration.ts";
 import { CommandError, exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { checkDatabase } from "./database.ts";
-import { withLocalhostNames } from "./localhost_names.ts";
 import { checkMail } from "./mail.ts";
 import { checkPublicAddress, isServerRunning } from "./public_address.ts";
+import { withLocalhostNames } from "./request.ts";
 import { checkSettingNames } from "./setting_names.ts";
 import { checkSettings } from "./settings.ts";
 

@@ -32,3 +32,19 @@ export async function withoutBody(pending: Promise<Response>): Promise<Response>
   await response.body?.cancel();
   return response;
 }
+
+/**
+ * Calls `act` with a `fetch` that finds names below localhost on this machine, as browsers do (RFC 6761): most resolvers don't know
+ * them. Only over http, because over https, certificates need such a resolver, too.
+ */
+export async function withLocalhostNames<T>(act: (send: Send) => Promise<T>): Promise<T> {
+  using client = Deno.createHttpClient({ allowHost: true });
+  return await act((address, init = {}) => {
+    const url = new URL(address);
+    if (url.protocol !== "http:" || !url.hostname.endsWith(".localhost")) return fetch(address, init);
+    const headers = new Headers(init.headers);
+    headers.set("host", url.host);
+    url.hostname = "127.0.0.1";
+    return fetch(url, { ...init, headers, client } as RequestInit);
+  });
+}

@@ -5,7 +5,7 @@ import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { isLoopbackHost } from "../../domain/loopback.ts";
 import { isBehindProxy } from "../proxy/configuration.ts";
 
-export type CheckedSettings = Pick<
+type CheckedSettings = Pick<
   Config,
   "baseUrl" | "secure" | "host" | "port" | "cookieDomain" | "allowedOrigins" | "trustedProxies"
 >;

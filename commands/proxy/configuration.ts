@@ -6,7 +6,7 @@ import { caddyBlock } from "./caddy.ts";
 import { nginxBlock } from "./nginx.ts";
 import { traefikBlock } from "./traefik.ts";
 
-export type ProxyConfig = Pick<Config, "baseUrl" | "secure" | "host" | "port">;
+type ProxyConfig = Pick<Config, "baseUrl" | "secure" | "host" | "port">;
 
 export const proxyNames = ["nginx", "caddy", "traefik"] as const;
 export type ProxyName = (typeof proxyNames)[number];

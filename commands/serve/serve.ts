@@ -33,7 +33,7 @@ import { createProcessParts, servedCalls } from "../../services/process_parts.ts
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
 import { HttpServer, requireFreePort } from "./http_server.ts";
-import { canSharePort, HttpThreads, wantedHttpThreads } from "./http_threads.ts";
+import { canSharePort, startHttpThreads, wantedHttpThreads } from "./http_threads.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { databaseName, type OpenedDatabase, openForCommand } from "../open_database.ts";
 import { dropWritePermission } from "../permissions.ts";
@@ -142,7 +142,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   const sources = [processMetrics({ parts, services, backups: backupState, version, clock: Date.now })];
   const allMetrics = () => collectAll(sources);
   sources.push(server.start({ services, allMetrics, version }));
-  const threads = await HttpThreads.start({
+  const threads = await startHttpThreads({
     threads: threadCount,
     settings: { ...options.settings, PORT: String(config.port), BASE_URL: config.baseUrl.origin },
     version,
@@ -152,10 +152,10 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     onEnd: (reason) => options.fail("stopping: a thread has died", { reason }),
   });
   sources.push(...threads.metrics);
-  options.databaseFailed.then(() => threads.failDatabase("it has died"));
+  options.databaseFailed.then(() => threads.callAll((calls) => calls.failDatabase("it has died")));
   announce(config, { log, httpThreads: threadCount });
   server.markReady();
-  await threads.markReady();
+  await threads.callAll((calls) => calls.markReady());
   const stopping = new AbortController();
   const { signal } = stopping;
   const working = [
@@ -179,14 +179,17 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   return async function stop() {
     server.drain();
     stopping.abort();
-    threads.drain();
+    threads.callAll((calls) => calls.drain());
     await delay(shutdownNoticeMs);
     // Neither a client that never finishes nor a thread that hangs must keep the recorders from writing their queues.
-    const isClean = await settlesWithin(shutdownHalfMs, Promise.all([server.finish(), threads.finish()]));
-    if (isClean) await Promise.all([server.closePort(), threads.closePort()]);
+    const isClean = await settlesWithin(
+      shutdownHalfMs,
+      Promise.all([server.finish(), threads.callAll((calls) => calls.finish())]),
+    );
+    if (isClean) await Promise.all([server.closePort(), threads.callAll((calls) => calls.closePort())]);
     else log.warn("some connections did not end in time", {});
     const close = async () => {
-      await Promise.all([...working, server.close(), threads.close()]);
+      await Promise.all([...working, server.close(), threads.callAll((calls) => calls.close())]);
       await parts.close();
       if (!isClean) await delay(shutdownFlushMs);
       await opened.close();

@@ -67,7 +67,7 @@ export function deletePasskeys(userId: string, { audited }: { audited: string })
 }
 
 /** A use, with the new counter. */
-export interface PasskeyUse {
+interface PasskeyUse {
   readonly id: string;
   readonly userId: string;
   readonly counter: number;
@@ -98,7 +98,7 @@ export function usePasskeyInSecondStep(use: PasskeyUse & SecondStep): Statement 
 export type PasskeyPurpose = "register" | "sign_in" | "second_step";
 
 /** A challenge in base64url. `userId`: whose passkey may answer; null if any may. `expiresAt`: milliseconds since 1970. */
-export interface PasskeyChallenge {
+interface PasskeyChallenge {
   readonly challenge: string;
   readonly purpose: PasskeyPurpose;
   readonly userId: string | null;

@@ -5,7 +5,7 @@ import { isSuspended } from "../organization/organizations.ts";
 import { liveSession, type SessionBounds } from "./sessions.ts";
 
 /** The session that writes, and the role that it needs. */
-export interface SessionGuard extends SessionBounds {
+interface SessionGuard extends SessionBounds {
   readonly sessionId: string;
   /** The organization, and the roles that permit the action; null if none is needed. `isReading`: it changes nothing there. */
   readonly role:

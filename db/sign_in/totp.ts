@@ -5,7 +5,7 @@ import { type DatabaseReader, sql } from "../engine/database.ts";
 import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
 /** A user's authenticator app. Times in milliseconds since 1970. */
-export interface TotpRow {
+interface TotpRow {
   /** Base32. */
   readonly secret: string;
   /** The time when two-step sign-in was turned on; null during the setup. */

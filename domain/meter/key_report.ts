@@ -4,7 +4,7 @@ import type { UsageStack } from "./usage_report.ts";
 import type { UsageWindow } from "./usage_window.ts";
 
 /** The total of a metric as an exact decimal text. */
-export interface KeyMetric extends CatalogueMetric {
+interface KeyMetric extends CatalogueMetric {
   readonly total: string;
   /** Percentages to one decimal place: of the 30 days before, and of the total of all keys; null if that is 0. */
   readonly change: number | null;

@@ -14,14 +14,6 @@ export const verificationCodes = [
 ] as const;
 export type VerificationCode = (typeof verificationCodes)[number];
 
-export interface VerifiedKey {
-  readonly id: string;
-  readonly name: string;
-  /** Sorted. */
-  readonly permissions: readonly string[];
-  readonly expiresAt: string | null;
-}
-
 export interface VerifiedOrganization {
   readonly id: string;
   readonly name: string;
@@ -33,7 +25,12 @@ export interface KeyVerification {
   readonly valid: boolean;
   readonly code: VerificationCode;
   /** Null if there is no such key. `permissions` are sorted; `expiresAt` is ISO 8601 UTC. */
-  readonly apiKey: VerifiedKey | null;
+  readonly apiKey: {
+    readonly id: string;
+    readonly name: string;
+    readonly permissions: readonly string[];
+    readonly expiresAt: string | null;
+  } | null;
   /** Null if there is no such key, or its organization was deleted. */
   readonly organization: VerifiedOrganization | null;
   /** Those that apply to the usage of the question, if any. */

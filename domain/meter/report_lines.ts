@@ -8,7 +8,7 @@ export const noPart = "";
 const othersMax = 20;
 
 /** The usage of one product, key or organization. */
-export interface ReportLine {
+interface ReportLine {
   /** Null for usage without a key. */
   readonly id: string | null;
   /** A decimal text. */
@@ -20,7 +20,7 @@ export interface ReportLine {
   readonly records: number;
 }
 
-export interface LineSum {
+interface LineSum {
   readonly id: string | null;
   readonly micros: bigint;
   readonly count: number;

@@ -3,7 +3,7 @@ import { zonedTime } from "../time.ts";
 import type { UsageWindow } from "./usage_window.ts";
 
 /** The clocks of a time zone are `ahead` of UTC from a moment on, both in milliseconds. */
-export interface TimezoneOffset {
+interface TimezoneOffset {
   readonly since: number;
   readonly ahead: number;
 }

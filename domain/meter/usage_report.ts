@@ -2,7 +2,7 @@
 import { microsToDecimal, microsToNumber } from "./quantity.ts";
 
 /** One sum of a window and of a part of the usage, such as a product. */
-export interface StackedSum {
+interface StackedSum {
   readonly position: number;
   /** A slug or an id. */
   readonly part: string;

@@ -9,7 +9,7 @@ export type WindowUnit = (typeof windowUnits)[number];
 
 /** Windows of the calendar, or one for the whole range. */
 export const queryWindows = [...windowUnits, "total"] as const;
-export type QueryWindow = (typeof queryWindows)[number];
+type QueryWindow = (typeof queryWindows)[number];
 
 /** A window in milliseconds since 1970: `start` is included, `end` is not. */
 export interface UsageWindow {

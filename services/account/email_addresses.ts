@@ -17,7 +17,7 @@ import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 
 /** A link that confirms `email` for a user. */
-export interface EmailLink {
+interface EmailLink {
   readonly purpose: Extract<LinkPurpose, "verify_email" | "change_email">;
   readonly userId: string;
   readonly email: string;

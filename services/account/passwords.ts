@@ -174,22 +174,15 @@ export async function checkNewPassword(
 }
 
 /**
- * A replaced password. `keep`: the session that stays. `isTakenBack`: the reset also confirmed the address; the email lists
- * all consequences.
- */
-export interface NewPassword extends Audited {
-  readonly keep?: string;
-  readonly isTakenBack?: boolean;
-}
-
-/**
  * Ends everything that was reached with the old password or leads past the new one. The statements belong to the batch that
  * replaces the password, after its audit entry.
+ *
+ * @param options `keep`: the session that stays. `isTakenBack`: the reset also confirmed the address; the email says so.
  */
 export function afterNewPassword(
   { credentials, mail }: Pick<Context, "credentials" | "mail">,
   user: UserCredentials,
-  { isTakenBack = false, ...audited }: NewPassword,
+  { isTakenBack = false, ...audited }: Audited & { keep?: string; isTakenBack?: boolean },
 ): Statement[] {
   const kind = isTakenBack ? "account_taken_back" : "password_changed";
   const notice = { kind, to: user.email, fields: { name: user.name } } as const;

@@ -22,7 +22,7 @@ import { requireJoinable } from "../organization/accept_invitation.ts";
 import { newSession, wellFormedHash } from "../sign_in/session_tokens.ts";
 import { selectSignedIn, type SignedIn, signedIn } from "../sign_in/sign_in.ts";
 
-export interface SignUpInput {
+interface SignUpInput {
   readonly name: string;
   /** Optional with an invitation, which has an address. */
   readonly email?: string | undefined;
@@ -129,7 +129,7 @@ async function createAccount(
 }
 
 /** Statements that create an account. The second one is its audit entry `audited`, without which nothing is written. */
-export interface NewAccount {
+interface NewAccount {
   readonly statements: readonly Statement[];
   readonly audited: string;
 }

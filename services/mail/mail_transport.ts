@@ -34,7 +34,7 @@ export class MailError extends Error {
   }
 }
 
-export interface SmtpSettings {
+interface SmtpSettings {
   readonly smtpUrl: string;
   readonly mailFrom: string;
   readonly baseUrl: Config["baseUrl"];

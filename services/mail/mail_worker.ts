@@ -34,7 +34,7 @@ import { type DevelopmentMail, linkAddress, type MailAccess, type MailMode, mail
 import { MailError, type MailMessage, type MailTransport, smtpTransport } from "./mail_transport.ts";
 
 /** Values are never secrets, except for `info` in development. */
-export interface MailLog {
+interface MailLog {
   readonly debug?: ((message: string, values: Record<string, unknown>) => void) | undefined;
   info(message: string, values: Record<string, unknown>): void;
   warn(message: string, values: Record<string, unknown>): void;

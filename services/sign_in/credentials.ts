@@ -27,7 +27,7 @@ import type { PasswordHashing } from "./password_hasher.ts";
 /** Identifies the account in the audit entry of a guess. */
 export type About = Pick<AuditEntry, "organizationId" | "target">;
 
-export interface Guess {
+interface Guess {
   /** An email address or an id, never a secret. Delays apply to it. */
   readonly subject: string;
   readonly actor: Actor;
@@ -37,7 +37,7 @@ export interface Guess {
   readonly about: () => About | Promise<About>;
 }
 
-export interface CredentialsParts {
+interface CredentialsParts {
   readonly hasher: PasswordHashing;
   readonly attempts: Attempts;
   readonly rateLimits: RateLimits;

@@ -1,6 +1,6 @@
 // Passkey challenges: created, stored for a few minutes, used once. And the check of a passkey that answers one.
 import type { Config } from "../../config.ts";
-import { findUserCredentialsById, type UserCredentials } from "../../db/account/users.ts";
+import { findUserCredentialsById } from "../../db/account/users.ts";
 import type { Database, DatabaseReader } from "../../db/engine/database.ts";
 import {
   findPasskeyByCredential,
@@ -24,7 +24,7 @@ import {
 } from "./webauthn.ts";
 
 /** `userId`: whose passkey may answer; null if any may. */
-export interface ChallengeUse {
+interface ChallengeUse {
   readonly purpose: PasskeyPurpose;
   readonly userId: string | null;
 }
@@ -74,12 +74,6 @@ export async function ownPasskeyOptions(
   return await signInOptions(relyingParty(config), { challenge, allowed });
 }
 
-export interface CheckedPasskey {
-  readonly id: string;
-  readonly counter: number;
-  readonly user: UserCredentials;
-}
-
 /**
  * Checks a passkey's answer, and uses up its challenge. Returns null if anything about the answer is wrong.
  *
@@ -89,7 +83,7 @@ export async function checkPasskey(
   { config, database }: PasskeyContext,
   writer: ChallengeWriter,
   { answer, userId }: { answer: PasskeyAnswer; userId: string | null },
-): Promise<CheckedPasskey | null> {
+) {
   const purpose = userId === null ? "sign_in" : "second_step";
   const challenge = await takeChallenge(writer, { purpose, userId, answer });
   if (challenge === null) return null;

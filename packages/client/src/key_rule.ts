@@ -47,21 +47,8 @@ export type VerifiedApiKey = ValidKey["apiKey"] & {
   readonly limits: readonly LimitStanding[];
 };
 
-/** Decides about API keys, and records the usage of requests that passed. */
-export interface KeyRule<R, S> {
-  readonly decide: (
-    request: R,
-    view: RequestView,
-  ) => Promise<Decision<VerifiedApiKey>>;
-  /** Records the usage of a request once its response has begun, if it wasn't recorded before. Never throws. */
-  readonly settle: (
-    apiKey: VerifiedApiKey,
-    result: { request: R; response: S; status: number },
-  ) => void;
-}
-
-/** @throws {TypeError} */
-export function keyRule<R, S>(options: KeyOptions<R, S>): KeyRule<R, S> {
+/** Decides about API keys, and records the usage of requests that passed. @throws {TypeError} */
+export function keyRule<R, S>(options: KeyOptions<R, S>) {
   requireValues(options, ["limit"]);
   const { gatehouse, permission = [], meter, limit, keyFrom } = options;
   if (limit === true && meter === undefined) throw new TypeError("limit: true requires meter");
@@ -71,7 +58,7 @@ export function keyRule<R, S>(options: KeyOptions<R, S>): KeyRule<R, S> {
   // Made here, so that a wrong setting fails at the start.
   const recorder = meter === undefined || limit === true ? null : gatehouse.meter;
   return {
-    decide: (request, view) =>
+    decide: (request: R, view: RequestView): Promise<Decision<VerifiedApiKey>> =>
       failClosed(async () => {
         const key = keyFrom === undefined
           ? bearerToken(headerOf(view, "authorization"))
@@ -85,7 +72,11 @@ export function keyRule<R, S>(options: KeyOptions<R, S>): KeyRule<R, S> {
         });
         return judge(verification, { permissions, quantity });
       }),
-    settle(apiKey, { request, response, status }) {
+    /** Records the usage of a request once its response has begun, if it wasn't recorded before. Never throws. */
+    settle(
+      apiKey: VerifiedApiKey,
+      { request, response, status }: { request: R; response: S; status: number },
+    ): void {
       if (recorder === null || meter === undefined || status >= 400) return;
       const { product, metric } = meter;
       let quantity = NaN;

@@ -36,24 +36,10 @@ export interface MeterOptions {
   fetch?: typeof fetch | undefined;
 }
 
-export interface MeterSettings {
-  readonly endpoint: string;
-  readonly credential: string;
-  readonly isOperator: boolean;
-  readonly spool: string | undefined;
-  readonly batchRecordsMax: number;
-  readonly batchBytesMax: number;
-  readonly flushIntervalMs: number;
-  readonly waitingRecordsMax: number;
-  readonly spoolBytesMax: number;
-  readonly timeoutMs: number;
-  readonly fetch: typeof fetch;
-}
-
 const batchRecordsMax = 1_000;
 
 /** @throws {TypeError} Without an address or exactly one of an API key and an operator token, or if others can change the spool. */
-export function meterSettings(options: MeterOptions): MeterSettings {
+export function meterSettings(options: MeterOptions) {
   const url = serviceUrl(options.url);
   const isGiven = options.apiKey !== undefined || options.operatorToken !== undefined;
   const { apiKey, operatorToken } = isGiven ? options : {
@@ -83,9 +69,11 @@ export function meterSettings(options: MeterOptions): MeterSettings {
     waitingRecordsMax: positive(options.waitingRecordsMax, 100_000),
     spoolBytesMax: positive(options.spoolBytesMax, 1024 ** 3),
     timeoutMs: positive(options.timeoutMs, 10_000),
-    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    fetch: options.fetch ?? ((...request: Parameters<typeof fetch>) => globalThis.fetch(...request)),
   };
 }
+
+export type MeterSettings = Readonly<ReturnType<typeof meterSettings>>;
 
 /** Returns the default for a value that is none, such as `Number(undefined)`. */
 function positive(value: number | undefined, usual: number): number {

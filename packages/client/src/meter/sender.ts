@@ -13,15 +13,9 @@ const pauseMaxMs = 60_000;
 const closingPauseMaxMs = 1_000;
 const firstPauseMs = 200;
 
-/** Counts since the start. */
-export interface SendCounts {
-  sent: number;
-  duplicates: number;
-  rejected: number;
-}
-
 export class Sender {
-  readonly counts: SendCounts = { sent: 0, duplicates: 0, rejected: 0 };
+  /** Since the start. */
+  readonly counts = { sent: 0, duplicates: 0, rejected: 0 };
   readonly #settings: MeterSettings;
   readonly #queue: Queue;
   readonly #problems: Problems;

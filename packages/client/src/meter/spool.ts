@@ -16,7 +16,7 @@ const retryMs = 1_000;
 const segmentsMax = 100;
 
 /** `memory` takes over when the disk fails. */
-export interface SpoolOptions {
+interface SpoolOptions {
   readonly folder: string;
   readonly bytesMax: number;
   readonly memory: MemoryQueue;
