@@ -16,43 +16,6 @@ export interface AllowedOrigin {
 /** A CIDR block, as ipaddr.js represents it. */
 export type AddressBlock = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-export interface Config {
-  readonly port: number;
-  readonly host: string;
-  /** Threads that serve HTTP. `auto`: one for each core, at most 8. */
-  readonly httpThreads: number | "auto";
-  /** The origin of the service; the path is `/`. */
-  readonly baseUrl: URL;
-  /** True if `BASE_URL` is https: cookies are `Secure` and HSTS is sent. */
-  readonly secure: boolean;
-  readonly cookieDomain: string | undefined;
-  readonly allowedOrigins: readonly AllowedOrigin[];
-  readonly database: DatabaseTarget;
-  /** Everyone, invited people or no one can create an account. */
-  readonly signUp: "open" | "invite" | "closed";
-  readonly smtpUrl: string | undefined;
-  readonly mailFrom: string | undefined;
-  readonly trustedProxies: readonly AddressBlock[];
-  readonly sessionMaxDays: number;
-  readonly sessionIdleDays: number;
-  readonly usageRetentionDays: number;
-  /** With `required`, usage of products and metrics that aren't in the catalogue is rejected. */
-  readonly usageCatalog: "optional" | "required";
-  /** The calendar by which months of statements end: an IANA name. */
-  readonly billingTimezone: string;
-  /** The day on which the month before is closed; undefined to close months by hand. */
-  readonly statementCloseDay: number | undefined;
-  /** Rate limit of each API key; 0 for none. */
-  readonly apiKeyRequestsPerSecond: number;
-  readonly logLevel: "debug" | "info" | "warning" | "error";
-  readonly logFormat: "json" | "text";
-  readonly metricsToken: string | undefined;
-  /** The schedule of backups; undefined without `BACKUP_DIR`. */
-  readonly backups:
-    | { readonly folder: string; readonly everyHours: number; readonly keep: number }
-    | undefined;
-}
-
 export type Settings = Readonly<Record<string, string | undefined>>;
 
 /** Every setting with its default and the values that it accepts, for `--help` and the faults. */
@@ -101,6 +64,9 @@ export function fileSetting(secret: typeof secrets[number]): string {
   return `${secret}_FILE`;
 }
 
+/** The checked settings. */
+export type Config = Readonly<ReturnType<typeof readConfig>>;
+
 /**
  * Reads and checks every setting. An empty value counts as unset.
  *
@@ -108,26 +74,33 @@ export function fileSetting(secret: typeof secrets[number]): string {
  */
 export function parseConfig(
   record: Settings,
-  { isTerminal }: { isTerminal: boolean },
+  options: { isTerminal: boolean },
 ): { readonly config: Config } | { readonly faults: readonly string[] } {
   const reader = new SettingsReader(record);
+  const config = readConfig(reader, options);
+  return reader.faults.length > 0 ? { faults: reader.faults } : { config };
+}
+
+function readConfig(reader: SettingsReader, { isTerminal }: { isTerminal: boolean }) {
   const database = readDatabase(reader);
-  const config = {
+  return {
     ...readAddresses(reader),
     database,
     backups: readBackups(reader, database),
     ...readMail(reader),
     ...readSessions(reader),
+    /** Everyone, invited people or no one can create an account. */
     signUp: reader.oneOf("SIGN_UP", ["open", "invite", "closed"]),
+    /** With `required`, usage of products and metrics that aren't in the catalogue is rejected. */
     usageCatalog: reader.oneOf("USAGE_CATALOG", ["optional", "required"]),
     usageRetentionDays: reader.integer("USAGE_RETENTION_DAYS", { min: 36, max: 36500 }),
     ...readBilling(reader),
+    /** Rate limit of each API key; 0 for none. */
     apiKeyRequestsPerSecond: reader.integer("API_KEY_REQUESTS_PER_SECOND", { min: 0, max: 1_000_000 }),
     logLevel: reader.oneOf("LOG_LEVEL", ["debug", "info", "warning", "error"]),
     logFormat: reader.oneOf("LOG_FORMAT", ["json", "text"], isTerminal ? "text" : "json"),
     metricsToken: reader.matching("METRICS_TOKEN", (text) => /^[\x21-\x7e]{16,}$/.test(text)),
   };
-  return reader.faults.length > 0 ? { faults: reader.faults } : { config };
 }
 
 /** Reads single settings and collects faults. An invalid setting gets a placeholder, which a fault keeps from being used. */
@@ -198,8 +171,11 @@ function readAddresses(reader: SettingsReader) {
   return {
     port,
     host,
+    /** `auto`: one for each core, at most 8. */
     httpThreads,
+    /** The origin of the service; the path is `/`. */
     baseUrl: baseUrl ?? new URL("http://localhost"),
+    /** True if `BASE_URL` is https: cookies are `Secure` and HSTS is sent. */
     secure: baseUrl?.protocol === "https:",
     cookieDomain,
     allowedOrigins: reader.list("ALLOWED_ORIGINS", parseAllowedOrigin),
@@ -218,7 +194,8 @@ function readDatabase(reader: SettingsReader): DatabaseTarget {
   return database ?? { kind: "file", path: "", createFolder: false };
 }
 
-function readBackups(reader: SettingsReader, database: DatabaseTarget): Config["backups"] {
+/** Returns undefined without `BACKUP_DIR`. */
+function readBackups(reader: SettingsReader, database: DatabaseTarget) {
   const folder = reader.matching("BACKUP_DIR", (text) => !/\p{Cc}/u.test(text));
   const everyHours = reader.integer("BACKUP_EVERY_HOURS", { min: 1, max: 8760 });
   const keep = reader.integer("BACKUP_KEEP", { min: 1, max: 10_000 });
@@ -231,7 +208,12 @@ function readBilling(reader: SettingsReader) {
   const timezone = reader.matching("BILLING_TIMEZONE", isTimezone);
   const isUnset = reader.text("STATEMENT_CLOSE_DAY") === undefined;
   const statementCloseDay = isUnset ? undefined : reader.integer("STATEMENT_CLOSE_DAY", { min: 1, max: 28 });
-  return { billingTimezone: timezone ?? settings.BILLING_TIMEZONE.default, statementCloseDay };
+  return {
+    /** The calendar by which months of statements end: an IANA name. */
+    billingTimezone: timezone ?? settings.BILLING_TIMEZONE.default,
+    /** The day on which the month before is closed; undefined to close months by hand. */
+    statementCloseDay,
+  };
 }
 
 function readMail(reader: SettingsReader) {

@@ -63,3 +63,23 @@ export function timezoneName(text: string): string | null {
 export function zonedTime(ms: number, timezone: string): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);
 }
+
+/** The clocks of a time zone are `ahead` of UTC from a moment on, both in milliseconds. */
+interface TimezoneOffset {
+  readonly since: number;
+  readonly ahead: number;
+}
+
+/** Returns the offset at the start of a range, and after each change in it. */
+export function timezoneOffsets(
+  timezone: string,
+  { start, end }: { start: number; end: number },
+): TimezoneOffset[] {
+  const offsets: TimezoneOffset[] = [];
+  let time: Temporal.ZonedDateTime | null = zonedTime(start, timezone);
+  while (time !== null && time.epochMilliseconds < end) {
+    offsets.push({ since: time.epochMilliseconds, ahead: time.offsetNanoseconds / 1e6 });
+    time = time.getTimeZoneTransition("next");
+  }
+  return offsets;
+}

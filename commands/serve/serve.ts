@@ -168,7 +168,12 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
       log,
       signal,
     }),
-    keepTimezones(services, { log, signal }),
+    repeat(() => refreshTimezones(services).then(() => false), {
+      what: "update of time zones",
+      pauseMs: timezoneIntervalMs,
+      log,
+      signal,
+    }),
     repeat(() => mailLimitNotices(services, parts.mailWorker.withheld), {
       what: "emails about limits",
       pauseMs: limitNoticesIntervalMs,
@@ -234,19 +239,18 @@ async function deleteOldData(
   }
 }
 
-/** Repeats a step until the signal: immediately while it returns true, otherwise, and after an error, after a pause. */
+/** Repeats a step until the signal: immediately while it returns true, otherwise after a pause, and after an error within a minute. */
 async function repeat(
   step: () => Promise<boolean>,
   { what, pauseMs, log, signal }: { what: string; pauseMs: number; log: ProgramLog; signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
-    let isMore = false;
     try {
-      isMore = await step();
+      if (!await step()) await sleep(pauseMs, signal);
     } catch (error) {
       if (!signal.aborted) log.warn(`retrying failed ${what}`, { error });
+      await sleep(Math.min(pauseMs, retentionIntervalMs), signal);
     }
-    if (!isMore) await sleep(pauseMs, signal);
   }
 }
 
@@ -255,23 +259,6 @@ async function closeStatement(services: Services, log: ProgramLog): Promise<bool
   const statement = await closeDueStatement(services);
   if (statement !== null) log.info("statement closed", { period: statement.period });
   return statement !== null;
-}
-
-/** Keeps the offsets of time zones up to date, until the signal. */
-async function keepTimezones(
-  services: Services,
-  { log, signal }: { log: ProgramLog; signal: AbortSignal },
-): Promise<void> {
-  while (!signal.aborted) {
-    let pause = timezoneIntervalMs;
-    try {
-      await refreshTimezones(services);
-    } catch (error) {
-      log.warn("retrying failed update of time zones", { error });
-      pause = retentionIntervalMs;
-    }
-    await sleep(pause, signal);
-  }
 }
 
 function announce(config: Config, { log, httpThreads }: { log: ProgramLog; httpThreads: number }): void {

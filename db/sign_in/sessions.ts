@@ -7,7 +7,7 @@ import {
 } from "../../domain/sign_in/session.ts";
 import { landingOrganization } from "../account/users.ts";
 import { type Audited, ifAudited } from "../audit.ts";
-import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { bind, type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { hasTwoStep } from "./two_step.ts";
 
 export interface NewSession {
@@ -209,17 +209,13 @@ export function deleteSessionOfUser(userId: string, sessionId: string) {
   return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id = ${sessionId}`;
 }
 
-/** Ends all of a user's sessions, except the one to keep. */
-export function deleteSessionsOfUser(userId: string, { keep = "" }: { keep?: string } = {}) {
-  return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id <> ${keep}`;
-}
-
-/** Ends a user's sessions after an audited change, except the one to keep. */
-export function deleteSessionsIfAudited(
+/** Ends a user's sessions, except the one to keep; with `audited`, only after that change. */
+export function deleteSessionsOfUser(
   userId: string,
-  { keep = "", audited }: { keep?: string; audited: string },
+  { keep = "", audited }: { keep?: string; audited?: string },
 ) {
-  return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id <> ${keep} AND ${ifAudited(audited)}`;
+  const condition = audited === undefined ? sql`true` : ifAudited(audited);
+  return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id <> ${keep} AND ${condition}`;
 }
 
 const sessionHasTwoStep = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = sessions.user_id AND ${hasTwoStep})`;
@@ -263,4 +259,31 @@ export function deleteSessions(tokenHashes: readonly string[]) {
 export function deleteExpiredSessions(userId: string, { createdAfter, seenAfter }: SessionBounds) {
   return sql`DELETE FROM sessions
     WHERE user_id = ${userId} AND (created_at <= ${createdAfter} OR last_seen_at <= ${seenAfter})`;
+}
+
+/**
+ * Deletes at most `limit` expired rows of each kind, and returns how many. Other statements reject them anyway; this only keeps
+ * their data, such as IP addresses, from piling up.
+ *
+ * @param options `seenAfter`: sessions last used by then have expired.
+ */
+export async function deleteExpiredSignIns(
+  database: Database,
+  { now, seenAfter, limit }: { now: number; seenAfter: number; limit: number },
+): Promise<number> {
+  // Usually there is none, and even a write that changes nothing waits for the lock.
+  const expired = await database.readFirst(sql`
+    SELECT 1 FROM pending_sign_ins WHERE expires_at <= ${now}
+    UNION ALL SELECT 1 FROM passkey_challenges WHERE expires_at <= ${now}
+    UNION ALL SELECT 1 FROM sessions WHERE last_seen_at <= ${seenAfter} LIMIT 1`);
+  if (expired === undefined) return 0;
+  const results = await database.write([
+    sql`DELETE FROM pending_sign_ins WHERE token_hash IN (
+      SELECT token_hash FROM pending_sign_ins WHERE expires_at <= ${now} LIMIT ${limit})`,
+    sql`DELETE FROM passkey_challenges WHERE challenge IN (
+      SELECT challenge FROM passkey_challenges WHERE expires_at <= ${now} LIMIT ${limit})`,
+    sql`DELETE FROM sessions WHERE token_hash IN (
+      SELECT token_hash FROM sessions WHERE last_seen_at <= ${seenAfter} LIMIT ${limit})`,
+  ]);
+  return results.reduce((sum, { changes }) => sum + changes, 0);
 }

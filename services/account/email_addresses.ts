@@ -2,7 +2,7 @@
 // alone, the owner of an address could confirm a stranger's account by clicking.
 import { insertAuditEvent } from "../../db/audit.ts";
 import { deleteLinks, findLinkToken, findPendingEmail, insertLinkToken } from "../../db/mail/link_tokens.ts";
-import { deleteSessionsIfAudited } from "../../db/sign_in/sessions.ts";
+import { deleteSessionsOfUser } from "../../db/sign_in/sessions.ts";
 import { findUserCredentials, updateUserEmail, verifyUserEmail } from "../../db/account/users.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
@@ -133,7 +133,7 @@ async function confirmEmail(context: SessionContext, actor: SessionActor, link: 
     entry: { action: "email.verified", target: { id, name: email } },
     after: ({ audited }) => [
       // Sessions from before the address was confirmed may be a stranger's.
-      deleteSessionsIfAudited(id, { keep: actor.id, audited }),
+      deleteSessionsOfUser(id, { keep: actor.id, audited }),
       ...deleteLinks(id, { purposes: ["verify_email"], audited }),
     ],
   });

@@ -11,7 +11,7 @@ import {
 import type { Statement } from "../../db/engine/database.ts";
 import { deleteLinks, findLinkToken } from "../../db/mail/link_tokens.ts";
 import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
-import { deleteSessionsIfAudited, updateSessionToken } from "../../db/sign_in/sessions.ts";
+import { deleteSessionsOfUser, updateSessionToken } from "../../db/sign_in/sessions.ts";
 import { unlockTotp } from "../../db/sign_in/totp.ts";
 import type { ClientInfo, SessionActor } from "../../domain/actor.ts";
 import { invalidTokenError, validationError } from "../../domain/errors.ts";
@@ -192,7 +192,7 @@ export function afterNewPassword(
       purposes: ["reset_password", "change_email", "turn_off_two_step"],
       audited: audited.audited,
     }),
-    deleteSessionsIfAudited(user.id, audited),
+    deleteSessionsOfUser(user.id, audited),
     ...deleteUnfinishedSignIns(user.id, audited),
     unlockTotp(user.id, audited),
     credentials.forgetFailures(user.email, audited),

@@ -1,10 +1,10 @@
 // Signing in and out. With two-step sign-in, the password alone gives no session, only a token for the second step.
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement, WriteResult } from "../../db/engine/database.ts";
-import { deleteExpiredSignIns } from "../../db/sign_in/sign_in_cleanup.ts";
 import { insertPendingSignIn } from "../../db/sign_in/pending_sign_ins.ts";
 import {
   deleteExpiredSessions,
+  deleteExpiredSignIns,
   deleteSessions,
   endReplacedSessions,
   findSessions,
