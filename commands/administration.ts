@@ -8,7 +8,8 @@ import { createProcessParts } from "../services/process_parts.ts";
 import { createServices, type Services } from "../services/services.ts";
 import { databaseName, openForCommand } from "./open_database.ts";
 import { CommandError, exitStatus, readSettings } from "./settings.ts";
-import { writeLine } from "./terminal.ts";
+import { readPassword, writeLine } from "./terminal.ts";
+import { parseVerbArguments, type VerbArguments, type VerbForm } from "./verb_arguments.ts";
 
 interface AdministrationOptions {
   /** Such as `gatehouse user list`, for the audit log. */
@@ -20,9 +21,42 @@ interface AdministrationOptions {
   readonly unknown: { readonly message: string; readonly status: number };
 }
 
-export interface AdministrationParts {
+interface AdministrationParts {
   readonly services: Services;
   readonly actor: OperatorActor;
+}
+
+/** A parsed subcommand, and the parts with which it acts. */
+export interface Subcommand extends VerbArguments, AdministrationParts {
+  /** From standard input, with `--password-stdin`. */
+  readonly password: string | undefined;
+}
+
+/** A verb of a command, such as `create` of `gatehouse user`. */
+interface Verb extends VerbForm {
+  readonly act: (subcommand: Subcommand) => Promise<void>;
+  /** Reports invalid arguments before the database is opened. @throws {CommandError} */
+  readonly check?: (given: VerbArguments) => unknown;
+  readonly onlyReads?: boolean;
+}
+
+/** Creates a command with verbs, such as `gatehouse user`. Its first argument is the verb. */
+export function verbCommand(
+  program: string,
+  { verbs, help, unknown }: Pick<AdministrationOptions, "unknown"> & {
+    verbs: Readonly<Record<string, Verb>>;
+    help: () => string;
+  },
+) {
+  return async (args: readonly string[], environment: Settings): Promise<number> => {
+    const parsed = parseVerbArguments(program, verbs, args);
+    if (parsed === "help") return writeLine(help());
+    const { given, form: { act, check, onlyReads = false } } = parsed;
+    check?.(given);
+    const password = given.flags.has("password-stdin") ? await readPassword() : undefined;
+    const options = { command: `${program} ${args[0]}`, environment, onlyReads, unknown };
+    return await administer(options, (parts) => act({ ...given, ...parts, password }));
+  };
 }
 
 /**

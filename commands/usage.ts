@@ -37,8 +37,9 @@ const forms = {
 export async function usageCommand(args: readonly string[], environment: Settings): Promise<number> {
   const parsed = parseVerbArguments("gatehouse", forms, ["usage", ...args]);
   if (parsed === "help") return writeLine(usageHelp());
+  const { texts, lists } = parsed.given;
   const given = Object.entries(optionNames).map(([name, option]) =>
-    [name, parsed.texts.get(option) ?? parsed.lists.get(option)] as const
+    [name, texts.get(option) ?? lists.get(option)] as const
   );
   const { data: query, error } = operatorUsageQuerySchema.safeParse(
     Object.fromEntries(given.filter(([, value]) => value !== undefined)),
