@@ -112,7 +112,7 @@ async function openBackupSchedule(
 
 interface ServerOptions {
   readonly config: Config;
-  /** The source of `config`. */
+  /** `config` was read from them. */
   readonly settings: Settings;
   readonly log: ProgramLog;
   readonly opened: OpenedDatabase;

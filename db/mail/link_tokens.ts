@@ -20,12 +20,12 @@ export interface NewLinkToken extends LinkToken {
   readonly expiresAt: number;
 }
 
-/** Makes a link valid, for each row of the source if there is one. */
-export function insertLinkToken(token: NewLinkToken, source: Statement = sql``) {
+/** Makes a link valid; with the end of a query, for each of its rows. */
+export function insertLinkToken(token: NewLinkToken, from: Statement = sql``) {
   const { tokenHash, purpose, subject, email, now, expiresAt } = token;
   return sql`
     INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at)
-    SELECT ${tokenHash}, ${purpose}, ${subject}, ${email}, ${now}, ${expiresAt} ${source}`;
+    SELECT ${tokenHash}, ${purpose}, ${subject}, ${email}, ${now}, ${expiresAt} ${from}`;
 }
 
 /** A condition: the link that an email will contain can still be used. */

@@ -32,7 +32,7 @@ export interface Catalogue {
   readonly metrics: ReadonlyMap<string, CatalogueMetric>;
 }
 
-export interface CatalogueSource {
+export interface CatalogueInput {
   /** The operator's products, the oldest first. */
   readonly products: readonly {
     readonly slug: string;
@@ -58,7 +58,7 @@ export interface CatalogueSource {
  * assert.equal(metricOf(catalogue, "map_loads").name, "Map loads");
  * ```
  */
-export function catalogueOf({ products, used }: CatalogueSource): Catalogue {
+export function catalogueOf({ products, used }: CatalogueInput): Catalogue {
   const names = new Map(products.map(({ slug, name }) => [slug, name]));
   const listed = products.length <= seriesColors
     ? products
@@ -76,7 +76,7 @@ export function catalogueOf({ products, used }: CatalogueSource): Catalogue {
 }
 
 /** A metric of several products has its first name, and a unit only if they agree. */
-function metricsOf(products: CatalogueSource["products"]): Map<string, CatalogueMetric> {
+function metricsOf(products: CatalogueInput["products"]): Map<string, CatalogueMetric> {
   const metrics = new Map<string, CatalogueMetric>();
   for (const { slug, name, unit } of products.flatMap(({ metrics }) => metrics)) {
     const known = metrics.get(slug);

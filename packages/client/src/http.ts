@@ -120,13 +120,14 @@ function contentOf(response: Response, text: string): Readonly<Record<string, un
   if (status >= 300 && status < 400) {
     throw unexpected(response, `a redirect to ${headers.get("location") ?? "nowhere"}. Check the option url`);
   }
-  const content = parse(text);
+  const content = parseObject(text);
   if (content === null) throw unexpected(response, `status ${status} without JSON`);
   if (response.ok) return content;
   throw errorOf(response, content);
 }
 
-function parse(text: string): Readonly<Record<string, unknown>> | null {
+/** Parses JSON. Returns null for anything but an object. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" ? value as Readonly<Record<string, unknown>> : null;

@@ -6,7 +6,7 @@ import { futureMaxMs, parseLine, type SentRecord } from "./record.ts";
 export interface Reply {
   /** 0 without a response. */
   readonly status: number;
-  /** Parsed JSON, or undefined. */
+  /** The JSON object of the response, if any. */
   readonly body: unknown;
   readonly reason: string;
   readonly retryAfterMs: number;

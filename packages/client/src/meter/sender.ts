@@ -1,7 +1,7 @@
 // Sends the records of a queue in batches, one request at a time, until each is recorded or rejected.
 import { join } from "node:path";
 import { clearTimeout, setTimeout } from "node:timers";
-import { readText, retryAfterMs, untilAborted } from "../http.ts";
+import { parseObject, readText, retryAfterMs, untilAborted } from "../http.ts";
 import { rejectedFile } from "./adoption.ts";
 import { type Outcome, outcomeOf, type Reply } from "./outcome.ts";
 import type { MeterSettings } from "./options.ts";
@@ -220,7 +220,7 @@ function newSignal(): { promise: Promise<void>; resolve: () => void } {
 
 function replyOf(response: Response, text: string): Reply {
   const { status, headers } = response;
-  const body = parsed(text);
+  const body = parseObject(text);
   return {
     status,
     body,
@@ -244,12 +244,4 @@ function reasonOf({ status, headers }: Response, body: unknown): string {
   return location === null
     ? `${status} without a response of Gatehouse${hint}`
     : `${status}, a redirect to ${location}${hint}`;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
