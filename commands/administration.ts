@@ -59,10 +59,7 @@ export function verbCommand(
   };
 }
 
-/**
- * Opens the database that a server may be using, and acts on it as the operator on the command line. Returns 0. @throws
- * {CommandError}
- */
+/** Acts on the database as the operator on the command line, also alongside a server. Returns 0. @throws {CommandError} */
 export async function administer(
   options: AdministrationOptions,
   act: (parts: AdministrationParts) => Promise<void>,

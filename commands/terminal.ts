@@ -18,7 +18,9 @@ const passwordBytesMax = passwordCharactersMax * 256;
 
 /**
  * Reads a password from standard input, because everyone on the machine can see the arguments of a command. Removes the line
- * end that `echo` adds. @throws {CommandError}
+ * end that `echo` adds.
+ *
+ * @throws {CommandError}
  */
 export async function readPassword(): Promise<string> {
   if (Deno.stdin.isTerminal()) {

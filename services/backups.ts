@@ -7,11 +7,11 @@ import { requireDescriptorsForThread } from "./file_descriptors.ts";
 import { sleep } from "./sleep.ts";
 
 /**
- * Writes a checked copy of the data file, also while a server uses it, and returns its size in bytes. An existing backup is
- * replaced once the new one is complete. A failed or stopped backup leaves nothing behind.
+ * Writes a checked copy of the data file at `path`, also while a server uses it, and returns its size in bytes. An existing
+ * backup is replaced once the new one is complete. A failed or stopped backup leaves nothing behind.
  *
- * @param path The data file.
- * @throws {BackupStopped} @throws {AppError} `unavailable` when too few file descriptors are free for the thread.
+ * @throws {BackupStopped}
+ * @throws {AppError} `unavailable` when too few file descriptors are free for the thread.
  */
 export async function makeBackup(
   path: string,

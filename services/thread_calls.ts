@@ -26,7 +26,8 @@ export function workerPort(worker: Worker): CallPort {
 /**
  * Connects this thread with the one at the other end of a port. Calls have no time limit.
  *
- * @param functions Offered to the other thread. @param options `thread`: the name of this one, for errors.
+ * @param functions Offered to the other thread.
+ * @param options `thread`: the name of this one, for errors.
  */
 export function connectCalls<Theirs extends object, Own extends object>(
   port: CallPort,

@@ -189,10 +189,7 @@ export function updateSessionSeen(sessionId: string, now: number) {
   return sql`UPDATE sessions SET last_seen_at = max(last_seen_at, ${now}) WHERE id = ${sessionId}`;
 }
 
-/**
- * Lists a user's live sessions that were used last, in no order. @param page `always`: the id of a session to include in any
- * case.
- */
+/** Lists the live sessions that a user used last, and in any case the one with the id `always`, in no order. */
 export function listSessionsOfUser(
   database: DatabaseReader,
   userId: string,

@@ -73,10 +73,7 @@ export function smtpTransport(
   };
 }
 
-/**
- * Connects, encrypts and signs in as for an email, but sends none. @throws {MailError} Without quoting the server about the
- * user.
- */
+/** Connects, encrypts and signs in, but sends no email. @throws {MailError} Without quoting the server about the user. */
 export async function verifySmtp(settings: SmtpSettings): Promise<void> {
   const { createTransport } = await import("nodemailer");
   try {

@@ -93,10 +93,7 @@ export class Credentials {
     return deleteSignInFailures(hashSubject(subject), options && ifAudited(options.audited));
   }
 
-  /**
-   * Returns true if the password is the account's and the account is not disabled. Takes as long without an account. @throws
-   * {AppError} `unavailable`.
-   */
+  /** True if the password is that of an account that is not disabled. Takes as long without one. @throws {AppError} `unavailable`. */
   async isPassword(found: UserCredentials | undefined, password: string): Promise<boolean> {
     const usable = found?.disabledAt === null ? found : undefined;
     const given = hasPasswordLength(password) ? password : "";

@@ -45,8 +45,9 @@ export async function getPasskey(context: SessionContext, actor: SessionActor, i
 }
 
 /**
- * Returns the options for `navigator.credentials.create()`. @throws {AppError} `proof_required`, `second_factor_required`,
- * `limit_reached`.
+ * Returns the options for `navigator.credentials.create()`.
+ *
+ * @throws {AppError} `proof_required`, `second_factor_required`, `limit_reached`.
  */
 export async function beginPasskey(context: SessionContext, actor: SessionActor): Promise<PasskeyOptions> {
   await requireMayChangeFactors(context, actor);

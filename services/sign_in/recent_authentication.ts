@@ -44,7 +44,9 @@ export async function requireMayChangeFactors(context: SessionContext, actor: Se
 
 /**
  * Requires that operators who have a second factor used it: with a password, or an email, anyone could replace it and open the
- * console. @throws {AppError} `second_factor_required`.
+ * console.
+ *
+ * @throws {AppError} `second_factor_required`.
  */
 export async function requireOwnSecondFactor(
   { database, clock }: SessionContext,
@@ -138,8 +140,9 @@ async function useCode(
 }
 
 /**
- * Returns the options for `navigator.credentials.get()`. @throws {AppError} `two_step_state` without a passkey,
- * `rate_limited`.
+ * Returns the options for `navigator.credentials.get()`.
+ *
+ * @throws {AppError} `two_step_state` without a passkey, `rate_limited`.
  */
 export async function beginPasskeyProof(
   context: SessionContext,
