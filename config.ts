@@ -65,7 +65,7 @@ export function fileSetting(secret: typeof secrets[number]): string {
 }
 
 /** The checked settings. */
-export type Config = Readonly<ReturnType<typeof readConfig>>;
+export interface Config extends Readonly<ReturnType<typeof readConfig>> {}
 
 /**
  * Reads and checks every setting. An empty value counts as unset.

@@ -1,13 +1,6 @@
 // Requests for all checks of the public address, and results when there is no response.
-import type { Config } from "../../config.ts";
 import { type CheckResult, type CheckResults, resultsOf } from "../../domain/check_result.ts";
 import { reasonOf } from "./time.ts";
-
-/** The settings that determine the responses to a browser. */
-export type PublicSettings = Pick<
-  Config,
-  "baseUrl" | "secure" | "host" | "port" | "cookieDomain" | "allowedOrigins" | "metricsToken"
->;
 
 /** Sends a request. Tests replace it by a proxy of their own. */
 export type Send = (address: string, init?: RequestInit) => Promise<Response>;

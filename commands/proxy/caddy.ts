@@ -1,5 +1,6 @@
 // The configuration for Caddy, which obtains certificates, redirects from http and sets forwarding headers by itself.
 import { loopbackAddresses } from "../../domain/loopback.ts";
+import { identityHeaderNames } from "../../domain/meter/forward_auth.ts";
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
 /** Returns the lines of a Caddyfile. */
@@ -20,7 +21,7 @@ export function caddyBlock(placement: ProxyPlacement, applications: readonly Pro
       "\t\timport gatehouse_before",
       `\t\tforward_auth ${placement.upstream} {`,
       `\t\t\turi /api/auth/forward?${query}`,
-      "\t\t\tcopy_headers Remote-User Remote-Email Remote-Email-Verified Remote-Name Remote-Organization Remote-Role Remote-Api-Key Remote-Permissions",
+      `\t\t\tcopy_headers ${identityHeaderNames.join(" ")}`,
       "\t\t}",
       "\t\timport gatehouse_after",
       `\t\treverse_proxy ${address}`,

@@ -6,6 +6,7 @@ import {
   usageBodyBytesMax,
 } from "../../domain/limits.ts";
 import { loopbackAddresses } from "../../domain/loopback.ts";
+import { identityHeaderNames } from "../../domain/meter/forward_auth.ts";
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
 /** Returns the lines of a file for nginx's http block. */
@@ -90,17 +91,6 @@ const maps = [
   'map $gatehouse_cookies $gatehouse_clear_host { default ""; "~^access_token=;" "access_token=; Max-Age=0; Path=/"; }',
 ];
 
-const identityNames = [
-  "User",
-  "Email",
-  "Email-Verified",
-  "Name",
-  "Organization",
-  "Role",
-  "Api-Key",
-  "Permissions",
-];
-
 function applicationServer(
   placement: ProxyPlacement,
   { host, address, query, isMetered }: ProxiedApplication,
@@ -110,7 +100,7 @@ function applicationServer(
     `    ${publicListen(placement, host)} server_name ${host};`,
     "    auth_request /.gatehouse;",
     "    # A location with its own proxy_set_header loses all of these, and clients could forge their identity.",
-    ...identityNames.map(identityLine),
+    ...identityHeaderNames.map(identityLine),
     `    ${header("Remote-Groups", '""')} proxy_http_version 1.1;`,
     `    ${header("Upgrade", "$gatehouse_upgrade")} ${header("Connection", "$gatehouse_connection")}`,
     `    ${header("Cookie", "$gatehouse_cookie")} ${header("Authorization", "$gatehouse_authorization")}`,
@@ -144,9 +134,9 @@ function applicationServer(
 
 /** Replaces the client's header by the one of Gatehouse's response, even if that is empty. */
 function identityLine(name: string): string {
-  const variable = name.toLowerCase().replaceAll("-", "_");
+  const variable = name.toLowerCase().replaceAll("-", "_").slice("remote_".length);
   return `    auth_request_set $gatehouse_${variable} $upstream_http_remote_${variable}; ${
-    header(`Remote-${name}`, `$gatehouse_${variable}`)
+    header(name, `$gatehouse_${variable}`)
   }`;
 }
 

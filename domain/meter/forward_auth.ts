@@ -75,6 +75,9 @@ export function identityHeaders(
   };
 }
 
+/** In lists of headers that proxies copy. */
+export const identityHeaderNames = Object.keys(identityHeaders({}));
+
 /**
  * Encodes a text so that every proxy passes it unchanged: percent signs and everything but printable ASCII as percent-encoded
  * UTF-8 (RFC 3986, section 2.1).
