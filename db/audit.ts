@@ -2,7 +2,7 @@
 import { type Actor, operatorIdentity } from "../domain/actor.ts";
 import { type AuditAction, auditActions, type AuditEntry } from "../domain/audit.ts";
 import { newId } from "../domain/id.ts";
-import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
+import { type Database, type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 
 const userAgentCharactersMax = 400;
 const insert =
@@ -46,6 +46,11 @@ export function insertAuditEvent(
       ${clientColumns(actor)}
     WHERE ${always ? sql`true` : sql`changes() > 0`} RETURNING id`;
   return { id, statement };
+}
+
+/** Writes an entry that depends on no change. */
+export async function writeAuditEvent(database: Database, actor: Actor, entry: AuditEntry, now: number) {
+  await database.write([insertAuditEvent(actor, entry, { now, always: true }).statement]);
 }
 
 /** Writes an entry for each of `rows`: a query with the columns `organizationId`, `targetId`, `targetName` and `details`. */

@@ -8,13 +8,13 @@ import {
   findAuditActors,
   findAuditEvents,
   findOldestAuditEventAt,
-  insertAuditEvent,
+  writeAuditEvent,
 } from "../db/audit.ts";
 import type { DatabaseReader } from "../db/engine/database.ts";
 import { findSessions } from "../db/sign_in/sessions.ts";
-import type { Actor, ClientInfo, SessionActor } from "../domain/actor.ts";
+import type { ClientInfo, SessionActor } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
-import type { AuditAction, AuditEntry, AuditEvent } from "../domain/audit.ts";
+import type { AuditAction, AuditEvent } from "../domain/audit.ts";
 import { validationError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { auditPageActorsMax, auditRetentionMs, retentionStepRecordsMax } from "../domain/limits.ts";
@@ -114,11 +114,13 @@ export function noteLimitedApiKey(context: Context, keyHash: string, client: Cli
   const from = copyOf(client);
   findActiveApiKey(database, keyHash, clock())
     .then((key) =>
-      key === undefined ? undefined : insert(context, { type: "apiKey", id: key.id, client: from }, {
-        action: "api_key.limited",
-        organizationId: key.organizationId,
-        target: { id: key.id, name: key.name },
-      })
+      key === undefined
+        ? undefined
+        : writeAuditEvent(database, { type: "apiKey", id: key.id, client: from }, {
+          action: "api_key.limited",
+          organizationId: key.organizationId,
+          target: { id: key.id, name: key.name },
+        }, clock())
     )
     .catch(onBackgroundError);
 }
@@ -164,15 +166,11 @@ async function insertDenied(context: Context, actor: SessionActor, request: Deni
   if (!context.rateLimits.deniedEntries.take(`${actor.user.id} ${method} ${route}`).isAllowed) return;
   const segments = path.split("/");
   const named = actor.memberships.find(({ organizationId }) => segments.includes(organizationId));
-  await insert(context, actor, {
+  await writeAuditEvent(context.database, actor, {
     action: "access.denied",
     organizationId: (named ?? actor.organization)?.organizationId ?? null,
     details: { method, path: route, reason },
-  });
-}
-
-async function insert({ database, clock }: Context, actor: Actor, entry: AuditEntry): Promise<void> {
-  await database.write([insertAuditEvent(actor, entry, { now: clock(), always: true }).statement]);
+  }, context.clock());
 }
 
 async function findActor(context: Context, hashes: readonly string[], client: ClientInfo) {

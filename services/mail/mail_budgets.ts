@@ -1,6 +1,6 @@
 // Limits on emails by recipient, across all senders and servers. An email that someone requests is counted before it is
 // written; a notice is counted in the statement that writes it (db/mail/outbox.ts).
-import { insertAuditEvent } from "../../db/audit.ts";
+import { writeAuditEvent } from "../../db/audit.ts";
 import { findUsedUpBudgets, giveMailBack, takeRequestedMail } from "../../db/mail/mail_budgets.ts";
 import type { Actor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
@@ -101,7 +101,7 @@ export class MailBudgets {
       if (isLimit && this.#rateLimits.emailLimitEntries.take(subject).isAllowed) {
         const entry = { action: "mail.limited", ...about() } as const;
         const { database, clock } = this.#context;
-        await database.write([insertAuditEvent(actor, entry, { now: clock(), always: true }).statement]);
+        await writeAuditEvent(database, actor, entry, clock());
       }
       throw error;
     }

@@ -1,7 +1,7 @@
 // Limits guessing. Every check of a password or a code is counted before it runs, and rejected during a delay whether it is
 // right or wrong.
 import { hash } from "node:crypto";
-import { ifAudited, insertAuditEvent } from "../../db/audit.ts";
+import { ifAudited, writeAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
   deleteSignInFailures,
@@ -195,8 +195,7 @@ export class Credentials {
   }
 
   async #audit(actor: Actor, entry: AuditEntry): Promise<void> {
-    const { database, clock } = this.#base;
-    await database.write([insertAuditEvent(actor, entry, { now: clock(), always: true }).statement]);
+    await writeAuditEvent(this.#base.database, actor, entry, this.#base.clock());
   }
 
   async #countedGuess<T>(guess: Guess, check: () => Promise<T>): Promise<T> {

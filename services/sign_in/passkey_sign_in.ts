@@ -1,6 +1,6 @@
 // Signing in with a passkey, alone or as the second step. passkey_check.ts checks its answer.
 import type { UserCredentials } from "../../db/account/users.ts";
-import { insertAuditEvent } from "../../db/audit.ts";
+import { writeAuditEvent } from "../../db/audit.ts";
 import { usePasskey, usePasskeyInSecondStep } from "../../db/sign_in/passkeys.ts";
 import { consumePendingSignIn } from "../../db/sign_in/pending_sign_ins.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
@@ -74,13 +74,12 @@ async function rejectPasskey(
   user: UserCredentials | null,
 ): Promise<never> {
   credentials.countAddressFailure(client);
-  const { statement } = insertAuditEvent({ type: "anonymous", client }, {
+  await writeAuditEvent(database, { type: "anonymous", client }, {
     action: user === null ? "session.refused" : "session.second_step_refused",
     organizationId: user?.organizationId ?? null,
     ...(user === null ? {} : { target: { id: user.id, name: user.email } }),
     details: { method: "passkey" },
-  }, { now: clock(), always: true });
-  await database.write([statement]);
+  }, clock());
   throw new AppError("invalid_credentials", "This passkey was rejected. Try again, or sign in another way.");
 }
 
