@@ -78,9 +78,15 @@ export interface VerifiedUsage {
   readonly metric: string;
   /** 1 to 255 printable ASCII characters, unique within the organization for as long as the record is kept. A repeated request with the same key has no effect. */
   readonly idempotencyKey?: string | null;
-  /** The quantity in the metric's unit, with at most 6 decimal places. @default 1 */
+  /**
+   * The quantity in the metric's unit, with at most 6 decimal places.
+   * @default 1
+   */
   readonly quantity?: number;
-  /** Whether to record the usage, if the code is `VALID`. It is on disk when the response is sent. @default false */
+  /**
+   * Whether to record the usage, if the code is `VALID`. It is on disk when the response is sent.
+   * @default false
+   */
   readonly record?: boolean;
 }
 
