@@ -18,6 +18,11 @@ export interface ClientInfo {
   readonly sessionTokens?: readonly string[];
 }
 
+/** Copies the fields that are needed later: a request cannot be read after its response has been sent. */
+export function clientCopy({ address, userAgent, requestId }: ClientInfo): ClientInfo {
+  return { address, userAgent, requestId };
+}
+
 export interface SessionActor extends Session {
   readonly type: "session";
   readonly client: ClientInfo;

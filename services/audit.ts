@@ -12,7 +12,7 @@ import {
 } from "../db/audit.ts";
 import type { DatabaseReader } from "../db/engine/database.ts";
 import { findSessions } from "../db/sign_in/sessions.ts";
-import type { ClientInfo, SessionActor } from "../domain/actor.ts";
+import { clientCopy, type ClientInfo, type SessionActor } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import type { AuditAction, AuditEvent } from "../domain/audit.ts";
 import { validationError } from "../domain/errors.ts";
@@ -90,7 +90,9 @@ export async function listAuditActors(context: SessionContext, session: Session)
 
 /** Logs a denied request in the background, at most once a minute for each user and route. */
 export function noteDenied(context: Context, actor: SessionActor, request: DeniedRequest): void {
-  insertDenied(context, { ...actor, client: copyOf(actor.client) }, request).catch(context.onBackgroundError);
+  insertDenied(context, { ...actor, client: clientCopy(actor.client) }, request).catch(
+    context.onBackgroundError,
+  );
 }
 
 /** Logs a denied request whose session is not known yet. Requests without a session would flood the log: they are ignored. */
@@ -102,7 +104,7 @@ export function noteDeniedTokens(
   const hashes = wellFormedHashes(tokens);
   if (hashes.length === 0) return;
   if (!context.rateLimits.deniedLookups.take(addressGroup(client.address)).isAllowed) return;
-  findActor(context, hashes, copyOf(client))
+  findActor(context, hashes, clientCopy(client))
     .then((actor) => actor === null ? undefined : insertDenied(context, actor, request))
     .catch(context.onBackgroundError);
 }
@@ -111,7 +113,7 @@ export function noteDeniedTokens(
 export function noteLimitedApiKey(context: Context, keyHash: string, client: ClientInfo): void {
   const { database, clock, rateLimits, onBackgroundError } = context;
   if (!rateLimits.deniedEntries.take(keyHash).isAllowed) return;
-  const from = copyOf(client);
+  const from = clientCopy(client);
   findActiveApiKey(database, keyHash, clock())
     .then((key) =>
       key === undefined
@@ -179,9 +181,4 @@ async function findActor(context: Context, hashes: readonly string[], client: Cl
   const [first, ...others] = found.map(({ session }) => session);
   if (first === undefined || others.some(({ user }) => user.id !== first.user.id)) return null;
   return { ...first, type: "session" as const, client };
-}
-
-/** Copies the fields that are needed later: a request cannot be read after its response has been sent. */
-function copyOf({ address, userAgent, requestId }: ClientInfo): ClientInfo {
-  return { address, userAgent, requestId };
 }

@@ -158,28 +158,24 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   await threads.callAll((calls) => calls.markReady());
   const stopping = new AbortController();
   const { signal } = stopping;
+  const repeated = [
+    { what: "statement", pauseMs: statementIntervalMs, step: () => closeStatement(services, log) },
+    {
+      what: "update of time zones",
+      pauseMs: timezoneIntervalMs,
+      step: () => refreshTimezones(services).then(() => false),
+    },
+    {
+      what: "emails about limits",
+      pauseMs: limitNoticesIntervalMs,
+      step: () => mailLimitNotices(services, parts.mailWorker.withheld),
+    },
+  ];
   const working = [
     deleteOldData(services, { log, signal }),
     parts.mailWorker.run(signal),
     backups?.run(signal),
-    repeat(() => closeStatement(services, log), {
-      what: "statement",
-      pauseMs: statementIntervalMs,
-      log,
-      signal,
-    }),
-    repeat(() => refreshTimezones(services).then(() => false), {
-      what: "update of time zones",
-      pauseMs: timezoneIntervalMs,
-      log,
-      signal,
-    }),
-    repeat(() => mailLimitNotices(services, parts.mailWorker.withheld), {
-      what: "emails about limits",
-      pauseMs: limitNoticesIntervalMs,
-      log,
-      signal,
-    }),
+    ...repeated.map((work) => repeat(work, { log, signal })),
   ];
   return async function stop() {
     server.drain();
@@ -241,8 +237,8 @@ async function deleteOldData(
 
 /** Repeats a step until the signal: immediately while it returns true, otherwise after a pause, and after an error within a minute. */
 async function repeat(
-  step: () => Promise<boolean>,
-  { what, pauseMs, log, signal }: { what: string; pauseMs: number; log: ProgramLog; signal: AbortSignal },
+  { what, pauseMs, step }: { what: string; pauseMs: number; step: () => Promise<boolean> },
+  { log, signal }: { log: ProgramLog; signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
     try {

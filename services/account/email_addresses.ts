@@ -12,7 +12,7 @@ import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import type { RequestedMail } from "../mail/mail_budgets.ts";
 import { findActingUser } from "./account.ts";
-import { rateLimited } from "../sign_in/credentials.ts";
+import { requireAllowed } from "../sign_in/credentials.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 
@@ -174,8 +174,7 @@ async function withEmail(
 ): Promise<void> {
   const subject = actor.user.id;
   await mailBudgets.auditLimit({ subject, actor, about: () => ({}) }, async () => {
-    const { isAllowed, resetMs } = rateLimits.accountEmails.take(subject);
-    if (!isAllowed) throw rateLimited(resetMs);
+    requireAllowed(rateLimits.accountEmails.take(subject));
     await mailBudgets.spend(email, write);
   });
   mail.wake();

@@ -10,7 +10,7 @@ import {
   undoSignInFailure,
 } from "../../db/sign_in/sign_in_failures.ts";
 import type { UserCredentials } from "../../db/account/users.ts";
-import type { Actor, ClientInfo } from "../../domain/actor.ts";
+import { type Actor, clientCopy, type ClientInfo } from "../../domain/actor.ts";
 import { addressGroup } from "../../domain/address_group.ts";
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
 import { AppError, type ErrorCode, type ErrorDetail, unavailableError } from "../../domain/errors.ts";
@@ -184,9 +184,7 @@ export class Credentials {
   #auditLimit(actor: Actor, subject: string, about: Guess["about"]): void {
     const { rateLimits, onBackgroundError } = this.#parts;
     if (!rateLimits.limitEntries.take(subject).isAllowed) return;
-    const { address, userAgent, requestId } = actor.client;
-    // Copied: nothing of the request can be read after its response is sent.
-    const by = { ...actor, client: { address, userAgent, requestId } };
+    const by = { ...actor, client: clientCopy(actor.client) };
     const write = async () => {
       const entry = { action: "session.limited", ...await about() } as const;
       await this.#audit(by, entry);
@@ -218,6 +216,10 @@ export class Credentials {
       throw error;
     }
   }
+}
+
+export function requireAllowed({ isAllowed, resetMs }: RateLimitState): void {
+  if (!isAllowed) throw rateLimited(resetMs);
 }
 
 export function rateLimited(ms: number): AppError {

@@ -6,7 +6,7 @@ import { consumePendingSignIn } from "../../db/sign_in/pending_sign_ins.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Context } from "../context.ts";
-import { rateLimited } from "./credentials.ts";
+import { requireAllowed } from "./credentials.ts";
 import { checkPasskey, createChallenge, ownPasskeyOptions, relyingParty } from "./passkey_check.ts";
 import { createVerifiedSession, requirePending } from "./second_step.ts";
 import { signInExpiredError } from "./second_step_codes.ts";
@@ -21,8 +21,7 @@ import { type PasskeyAnswer, signInOptions } from "./webauthn.ts";
  * @throws {AppError} `two_step_state`, `rate_limited`.
  */
 export async function beginPasskeySignIn(context: Context, client: ClientInfo, token: string | undefined) {
-  const budget = context.rateLimits.passkeyChallenges.take(client);
-  if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+  requireAllowed(context.rateLimits.passkeyChallenges.take(client));
   if (token === undefined) {
     const use = { purpose: "sign_in", userId: null } as const;
     return await signInOptions(relyingParty(context.config), {

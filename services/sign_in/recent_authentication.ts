@@ -19,7 +19,7 @@ import { recentAuthenticationMs, secondStepTimeoutMs } from "../../domain/limits
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
 import { hasOperatorSignIn } from "../operator/operator_access.ts";
-import { rateLimited, sessionSubject } from "./credentials.ts";
+import { requireAllowed, sessionSubject } from "./credentials.ts";
 import { type ChallengeWriter, checkPasskey, ownPasskeyOptions } from "./passkey_check.ts";
 import { signInExpiredError } from "./second_step_codes.ts";
 import { hashToken, newToken } from "./session_tokens.ts";
@@ -148,8 +148,7 @@ export async function beginPasskeyProof(
   context: SessionContext,
   actor: SessionActor,
 ): Promise<PasskeyOptions> {
-  const budget = context.rateLimits.passkeyChallenges.take(actor.client);
-  if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+  requireAllowed(context.rateLimits.passkeyChallenges.take(actor.client));
   return await ownPasskeyOptions(context, sessionChallengeWriter(context, actor), actor.user.id);
 }
 
