@@ -3,12 +3,8 @@
 import { AppError } from "../../../domain/errors.ts";
 import type { ClientInfo } from "../../../domain/actor.ts";
 import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
-import {
-  beginPasskeySignIn,
-  findPendingSignIn,
-  signInWithCode,
-  signInWithPasskey,
-} from "../../../services/sign_in/second_step.ts";
+import { beginPasskeySignIn, signInWithPasskey } from "../../../services/sign_in/passkey_sign_in.ts";
+import { findPendingSignIn, signInWithCode } from "../../../services/sign_in/second_step.ts";
 import type { SignedIn } from "../../../services/sign_in/sign_in.ts";
 import type { PasskeyAnswer } from "../../../services/sign_in/webauthn.ts";
 import { secondStepPage } from "../../../views/sign_in/second_step.tsx";
