@@ -4,6 +4,7 @@ import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 import { type LimitOwner, limitsJson } from "./meter/limit_rows.ts";
 import { ratesVersion } from "./meter/key_rates.ts";
+import { isSuspended } from "./organization/organizations.ts";
 import { effectiveNumber } from "./organization/plan_numbers.ts";
 
 /** Times in milliseconds since 1970. */
@@ -67,9 +68,6 @@ export const endOfKey = sql`coalesce(k.revoked_at, k.expires_at, 900719925474099
 /** A condition: the key `k` of an organization works at `now`. Keys that ended are not read. */
 export const isActiveIn = (organizationId: string | Statement, now: number): Statement =>
   sql`k.organization_id = ${organizationId} AND ${endOfKey} > ${now} AND ${activeApiKey(now)}`;
-
-/** A condition: the organization `o` is suspended, so its keys don't work. */
-export const isSuspended = sql`o.suspended_at IS NOT NULL`;
 
 /** A condition: the key `k` is in a scope. */
 export const inScope = ({ organizationId, createdBy }: ApiKeyScope): Statement =>

@@ -29,13 +29,13 @@ export interface Invitation {
   readonly invitedBy: { readonly id: string; readonly name: string } | null;
   readonly invitedByOperator: boolean;
   readonly createdAt: string;
-  /** When its latest email was requested. */
+  /** The time when its latest email was requested. */
   readonly sentAt: string;
   readonly expiresAt: string;
   readonly acceptedAt: string | null;
 }
 
-/** An invitation as its link shows it. */
+/** Shown to the person who opens an invitation's link. */
 export interface InvitationOffer {
   readonly organization: { readonly id: string; readonly name: string };
   readonly email: string;

@@ -1,4 +1,4 @@
-// The portal's first page: what an organization still has to do and, once it has usage, how it stands.
+// The portal's first page: an organization's first steps and, once it has usage, its numbers.
 import { findFirstSteps } from "../db/overview.ts";
 import type { SessionActor } from "../domain/actor.ts";
 import { hasPermission } from "../domain/permissions.ts";
@@ -9,17 +9,14 @@ import { requireActiveOrganization } from "./organization/membership.ts";
 import { membersOf } from "./reports/report_reader.ts";
 import type { OverviewQuery, PortalOverview } from "./reports/jobs/portal_overview.ts";
 
-/** What is done of the first steps. */
+/** Steps that are done. `hasKey`: the member sees a key. `hasOthers`: another member. */
 export interface FirstSteps {
-  /** Whether the member sees a key. */
   readonly hasKey: boolean;
-  /** Whether anything was ever recorded. */
   readonly hasUsage: boolean;
-  /** Whether the organization has another member. */
   readonly hasOthers: boolean;
 }
 
-/** @returns The first steps of the active organization. @throws {AppError} `forbidden`. */
+/** @throws {AppError} `forbidden`. */
 export async function readFirstSteps(
   { database }: SessionContext,
   session: SessionActor,
@@ -32,7 +29,7 @@ export async function readFirstSteps(
   };
 }
 
-/** @returns The numbers of the active organization's overview. @throws {AppError} `forbidden`, `unavailable`. */
+/** Reads the numbers of the active organization's overview. @throws {AppError} `forbidden`, `unavailable`. */
 export async function readOverview(
   { reports, clock }: SessionContext,
   session: SessionActor,

@@ -1,8 +1,8 @@
 // All SQL of invitations. The statement that accepts an invitation ensures that it works only once.
 import type { Role } from "../../domain/sign_in/session.ts";
-import { isSuspended } from "../api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { isSuspended } from "./organizations.ts";
 import { effectiveNumber, hasRoomForMember } from "./plan_numbers.ts";
 
 /** An invitation as stored. Times in milliseconds since 1970. */

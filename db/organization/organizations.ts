@@ -2,6 +2,9 @@
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
+/** A condition: the organization `o` is suspended, so its keys don't work. */
+export const isSuspended = sql`o.suspended_at IS NOT NULL`;
+
 /** An organization as one of its members sees it. */
 export interface OrganizationRow {
   readonly id: string;

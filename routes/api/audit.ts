@@ -9,7 +9,6 @@ import { nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
 import { csvResponse, sendCsv } from "./meter/report.ts";
 import { sessionRoutes } from "./endpoint.ts";
 
-/** Mounts `/api/portal/audit` and `/api/portal/audit.csv`. */
 export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = sessionRoutes(app, parts, { tag: "Audit log", errors: ["forbidden"] });
@@ -39,7 +38,7 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     responses: { 200: csvResponse },
   }, async (c, { query: { action: actions, ...query } }, actor) => {
     const { signal } = c.req.raw;
-    const report = await readAuditCsv(services, actor, { filter: { ...query, actions }, signal });
-    return sendCsv(c, report, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
+    const rows = await readAuditCsv(services, actor, { filter: { ...query, actions }, signal });
+    return sendCsv(c, rows, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
   });
 }

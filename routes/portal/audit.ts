@@ -22,10 +22,8 @@ import { dayRange } from "./day_range.ts";
 import { deviceNames } from "./sign_in/device_name.ts";
 import { home, portalFrame, type PortalParts, sendPage, signedInRoutes } from "./page.ts";
 
-/** How many entries a page of the audit log has. */
 export const auditPageEntries = 25;
 
-/** Mounts `/portal/audit`. */
 export function portalAuditRoutes(app: App, parts: PortalParts): void {
   const { get } = signedInRoutes(app, parts);
   const { services } = parts;
@@ -66,7 +64,7 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
   });
 }
 
-/** @returns The key that entries should be about, with its rotations; null without one that the reader can see. */
+/** Returns the key that entries should be about, with its rotations; null without one that the reader can see. */
 async function keyOf({ services }: PortalParts, actor: SessionActor, id: string | undefined) {
   if (id === undefined) return null;
   try {
@@ -79,7 +77,7 @@ async function keyOf({ services }: PortalParts, actor: SessionActor, id: string 
 
 const nothing = { events: [], nextCursor: null };
 
-/** @returns The choices in the address, and what is wrong with them. Without a filter, nothing can be shown. */
+/** Reads the choices in the address. Without a filter, nothing can be shown. */
 export function auditChoice(
   c: AppContext,
 ): { address: AuditAddress; filter: AuditFilter | null; errors: AuditErrors } {
@@ -115,7 +113,6 @@ export function auditChoice(
   };
 }
 
-/** @returns The address of the same entries as a file. */
 export function auditCsvHref(
   path: string,
   { action, organizationId }: AuditAddress,
@@ -130,7 +127,7 @@ export function auditCsvHref(
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** @returns The entries with the names of their browsers and programs. */
+/** Adds the names of browsers and programs to entries. */
 export async function withDevices<T extends AuditEvent>(events: readonly T[]): Promise<(T & AuditRow)[]> {
   const distinct = [...new Set(events.map(({ userAgent }) => userAgent))].filter((one) => one.trim() !== "");
   const words = await deviceNames(distinct);

@@ -20,7 +20,6 @@ export function limitInput(form: Readonly<Record<string, string>>, limitsMax: nu
 /** The mode of a row that lifts a limit of the plan. */
 const noLimit = "none";
 
-/** Returns typed limits as the API takes them. */
 export function limitsOf(rows: readonly LimitInput[]) {
   return rows.map(({ productSlug, metric, per, quantity, mode }) => ({
     productSlug: productSlug || null,
@@ -30,7 +29,6 @@ export function limitsOf(rows: readonly LimitInput[]) {
   }));
 }
 
-/** Returns limits as they are typed. */
 export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
   return limits.map(({ productSlug, metric, per, quantity, mode }) => ({
     productSlug: productSlug ?? "",

@@ -25,7 +25,6 @@ import { home, type MemberActor, memberRoutes, portalFrame, type PortalParts, se
 
 const activityMax = 5;
 
-/** Mounts `/portal`. */
 export function portalOverviewRoutes(app: App, parts: PortalParts): void {
   const { services, config } = parts;
   memberRoutes(app, parts).get(home, async (c, session) => {
@@ -77,7 +76,7 @@ function metricHref(metric: string | null): string {
   return metric === null ? home : `${home}?${new URLSearchParams({ metric })}`;
 }
 
-/** @returns The month's usage: metrics lead to their chart here, bars and keys to their pages. */
+/** Returns the month's usage: metrics lead to their chart here, bars and keys to their pages. */
 function usageOf(
   { usage: { report, ...usage } }: PortalOverview,
   { session, choice: { period, timezone, days }, now }: {

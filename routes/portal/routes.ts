@@ -29,11 +29,6 @@ import { portalOverviewRoutes } from "./overview.ts";
 import { portalUsageRoutes } from "./meter/usage.ts";
 import { portalVerifyEmailRoutes } from "./account/verify_email.ts";
 
-/**
- * Mounts the portal and the API reference.
- *
- * @param options `assets`: addresses of style sheets and scripts. `version`: of the program, for the API reference.
- */
 export function portalRoutes(
   app: OpenAPIHono<AppEnv>,
   appParts: AppParts,

@@ -17,11 +17,7 @@ import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { sessionBounds, sessionIdleMs, sessionMaxMs } from "./session_tokens.ts";
 
-/**
- * Lists the person's own sessions, last used first. The one that makes the request is always included.
- *
- * @returns Times in ISO 8601 UTC.
- */
+/** Lists the person's own sessions, last used first. The one that makes the request is always included. */
 export async function listSessions(context: SessionContext, actor: SessionActor) {
   const { config, database, clock } = context;
   const rows = await listSessionsOfUser(database, actor.user.id, {
@@ -41,7 +37,7 @@ export async function listSessions(context: SessionContext, actor: SessionActor)
   }));
 }
 
-/** Ends one of the person's own sessions immediately. @throws {AppError} `not_found`. */
+/** @throws {AppError} `not_found`. */
 export async function endSession(context: SessionContext, actor: SessionActor, id: string): Promise<void> {
   if (!isId("ses", id)) throw notFoundError();
   // Ending the current session is signing out, and is recorded as such.
@@ -53,7 +49,6 @@ export async function endSession(context: SessionContext, actor: SessionActor, i
   if (!isEnded) throw notFoundError();
 }
 
-/** Ends all of the person's sessions except the current one. */
 export async function endOtherSessions(context: SessionContext, actor: SessionActor): Promise<void> {
   await writeChange(context, actor, {
     statement: deleteSessionsOfUser(actor.user.id, { keep: actor.id }),
@@ -61,11 +56,7 @@ export async function endOtherSessions(context: SessionContext, actor: SessionAc
   });
 }
 
-/**
- * Makes another organization the active one, now and at the next sign-in.
- *
- * @throws {AppError} `not_found` if the person isn't a member of it.
- */
+/** Makes another organization the active one, now and at the next sign-in. @throws {AppError} `not_found` for non-members. */
 export async function switchOrganization(
   { writeAs }: SessionContext,
   actor: SessionActor,

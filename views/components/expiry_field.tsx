@@ -9,22 +9,27 @@ export interface ExpiryValue {
   readonly expiresOn: string;
 }
 
-/** Reads the field from a form as sent, or starts a new one. */
 export function expiryValue(
   { expires = "never", expiresOn = "" }: Readonly<Record<string, string>> = {},
 ): ExpiryValue {
   return { expires, expiresOn: expiresOn.trim() };
 }
 
+const dayMs = 24 * 3_600_000;
+/** The choices besides a date. Null: never. */
+export const lifetimes: ReadonlyMap<string, { readonly label: string; readonly ms: number | null }> = new Map(
+  [
+    ["never", { label: "Never", ms: null }],
+    ["7d", { label: "In 7 days", ms: 7 * dayMs }],
+    ["30d", { label: "In 30 days", ms: 30 * dayMs }],
+    ["90d", { label: "In 90 days", ms: 90 * dayMs }],
+    ["365d", { label: "In a year", ms: 365 * dayMs }],
+  ],
+);
 const choices: readonly Choice[] = [
-  { value: "never", label: "Never" },
-  { value: "7d", label: "In 7 days" },
-  { value: "30d", label: "In 30 days" },
-  { value: "90d", label: "In 90 days" },
-  { value: "365d", label: "In a year" },
+  ...[...lifetimes].map(([value, { label }]) => ({ value, label })),
   { value: "date", label: "On a date…" },
 ];
-const dayMs = 24 * 3_600_000;
 const lastDay = "9999-12-31";
 
 /** `now`: milliseconds since 1970. `kept`: the label of the choice `keep`, which changes nothing. */

@@ -21,12 +21,10 @@ export interface LimitFieldsProps {
   readonly limitsMax: number;
   /** Limits of a plan can be lifted. */
   readonly canLift?: boolean;
-  /** Names to choose from. */
   readonly productSlugs: readonly string[];
   readonly metrics: readonly string[];
 }
 
-/** As in usage records. */
 const slugCharactersMax = 64;
 const quantityCharactersMax = 28;
 const emptyRows = 3;

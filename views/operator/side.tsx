@@ -1,8 +1,7 @@
 // The sidebar of the operator console. It is darker and says "Operator", so that no one mistakes its pages for a customer's.
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { PageLink } from "../components/page_head.tsx";
-import { Own } from "../components/own.tsx";
-import { type PlaceLink, SideBar } from "../components/side_bar.tsx";
+import { Own, type PlaceLink, SideBar } from "../components/side_bar.tsx";
 
 export type OperatorPlace = (typeof places)[number]["place"];
 
