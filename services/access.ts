@@ -32,7 +32,7 @@ export interface OperatorAccess extends OrganizationAccess {
 
 export type Access = MemberAccess | OperatorAccess;
 
-/** What operators may do in organizations. Roles, ownership and deletion have verbs of their own for operators. */
+/** The permissions of operators in organizations. Roles, ownership and deletion have verbs of their own for operators. */
 const operatorPermissions: ReadonlySet<Permission> = new Set<Permission>([
   "apiKeys.createOwn",
   "apiKeys.manageAll",
