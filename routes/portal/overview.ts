@@ -2,6 +2,7 @@
 import { parsePeriodQuery } from "../../domain/meter/usage_period.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import { hasPermission } from "../../domain/permissions.ts";
+import { activeAccess } from "../../services/access.ts";
 import { listAuditEvents } from "../../services/audit.ts";
 import { readExampleUsage } from "../../services/reports/jobs/catalogue.ts";
 import { readOwnLimits } from "../../services/meter/limits.ts";
@@ -24,7 +25,6 @@ import { home, type MemberActor, memberRoutes, portalFrame, type PortalParts, se
 
 const activityMax = 5;
 
-/** Mounts `/portal`. */
 export function portalOverviewRoutes(app: App, parts: PortalParts): void {
   const { services, config } = parts;
   memberRoutes(app, parts).get(home, async (c, session) => {
@@ -54,7 +54,7 @@ async function showOverview(c: AppContext, parts: PortalParts, session: MemberAc
     ),
     inTime((signal) => readOwnLimits(services, session, signal)),
     hasPermission(session.organization.role, "audit.read")
-      ? listAuditEvents(services, session, { limit: activityMax })
+      ? listAuditEvents(services, activeAccess(session), { limit: activityMax })
       : null,
   ]);
   if (isChoice(c) && metric === numbers?.usage.metric) {
@@ -76,7 +76,7 @@ function metricHref(metric: string | null): string {
   return metric === null ? home : `${home}?${new URLSearchParams({ metric })}`;
 }
 
-/** @returns The month's usage: metrics lead to their chart here, bars and keys to their pages. */
+/** Returns the month's usage: metrics lead to their chart here, bars and keys to their pages. */
 function usageOf(
   { usage: { report, ...usage } }: PortalOverview,
   { session, choice: { period, timezone, days }, now }: {
@@ -105,7 +105,7 @@ function usageOf(
     groups: {
       title: "Busiest keys",
       column: "API key",
-      hrefOf: (id) => mayOpenAll ? apiKeyHref(id) : filteredHref(address, { apiKey: id }),
+      hrefOf: (id) => mayOpenAll ? apiKeyHref(home, id) : filteredHref(address, { apiKey: id }),
     },
     csv: { path: "", query: {} },
   });

@@ -6,18 +6,17 @@ import type { AppEnv, AppParts } from "../env.ts";
 import { portalAccessRoutes } from "./meter/access.ts";
 import { portalAccountRoutes } from "./account/account.ts";
 import { portalAcceptInvitationRoutes } from "./organization/accept_invitation.ts";
-import { portalApiKeyRoutes } from "./api_key.ts";
-import { portalApiKeyListRoutes } from "./api_keys.ts";
+import { apiKeyPages } from "./api_key.ts";
+import { apiKeyListPages } from "./api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./sign_in/confirm_password.ts";
-import { browserRequestRoutes } from "./browser_request.ts";
 import { devMailRoutes } from "./dev_mail.ts";
 import { docsRoutes } from "./docs/docs.ts";
 import { portalAuditRoutes } from "./audit.ts";
 import { portalPasswordRoutes } from "./account/passwords.ts";
 import { portalSecurityRoutes } from "./sign_in/security.ts";
-import { portalInvitationRoutes } from "./organization/invitations.ts";
-import { portalNewApiKeyRoutes } from "./new_api_key.ts";
-import { portalMemberRoutes } from "./organization/members.ts";
+import { newApiKeyPages } from "./new_api_key.ts";
+import { invitationPages } from "./organization/invitations.ts";
+import { memberChangePages } from "./organization/members.ts";
 import { operatorConsoleRoutes } from "./operator/routes.ts";
 import { portalOrganizationRoutes } from "./organization/organizations.ts";
 import { portalSignInRoutes } from "./sign_in/sign_in.ts";
@@ -29,11 +28,6 @@ import { portalOverviewRoutes } from "./overview.ts";
 import { portalUsageRoutes } from "./meter/usage.ts";
 import { portalVerifyEmailRoutes } from "./account/verify_email.ts";
 
-/**
- * Mounts the portal and the API reference.
- *
- * @param options `assets`: addresses of style sheets and scripts. `version`: of the program, for the API reference.
- */
 export function portalRoutes(
   app: OpenAPIHono<AppEnv>,
   appParts: AppParts,
@@ -44,10 +38,10 @@ export function portalRoutes(
   portalSecondStepRoutes(app, parts);
   portalTwoStepRoutes(app, parts);
   portalPasskeyRoutes(app, parts);
-  portalApiKeyListRoutes(app, parts);
-  portalNewApiKeyRoutes(app, parts);
+  apiKeyListPages(app, parts);
+  newApiKeyPages(app, parts);
   portalOverviewRoutes(app, parts);
-  portalApiKeyRoutes(app, parts);
+  apiKeyPages(app, parts);
   portalUsageRoutes(app, parts);
   portalRecordRoutes(app, parts);
   portalPasswordRoutes(app, parts);
@@ -57,12 +51,11 @@ export function portalRoutes(
   portalAccountRoutes(app, parts);
   portalSecurityRoutes(app, parts);
   devMailRoutes(app, parts);
-  portalMemberRoutes(app, parts);
-  portalInvitationRoutes(app, parts);
+  memberChangePages(app, parts);
+  invitationPages(app, parts);
   portalAcceptInvitationRoutes(app, parts);
   portalOrganizationRoutes(app, parts);
   portalAuditRoutes(app, parts);
-  browserRequestRoutes(app, parts);
   operatorConsoleRoutes(app, parts);
 
   const openApi = { baseUrl: parts.config.baseUrl.origin, version };

@@ -7,7 +7,7 @@ import {
 import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
 import { sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
+import { type Access, requirePermission } from "../access.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { requireActiveOrganization } from "../organization/membership.ts";
 import { keysOf, membersOf } from "../reports/report_reader.ts";
@@ -90,18 +90,16 @@ export async function readOwnLimits(
 }
 
 /**
- * Reads the limits of a key of a session's active organization: the organization's, then the key's budget.
+ * Reads the limits of a key: the organization's, then the key's budget.
  *
  * @param options `signal`: cancels reading. @throws {AppError} `forbidden`, `unavailable`.
  */
 export async function readKeyLimits(
   context: SessionContext,
-  session: Session,
+  access: Access,
   { apiKeyId, signal }: { apiKeyId: string; signal: AbortSignal },
 ): Promise<LimitStanding[]> {
-  const { organizationId } = requireActiveOrganization(session, "usage.read");
-  return await readLimits(context, { organizationId, apiKeyId }, {
-    reader: membersOf(organizationId),
-    signal,
-  });
+  requirePermission(access, "usage.read");
+  const { organizationId, reader } = access;
+  return await readLimits(context, { organizationId, apiKeyId }, { reader, signal });
 }

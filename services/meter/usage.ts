@@ -3,6 +3,7 @@ import type { UsageGroup } from "../../db/meter/usage_sums.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
 import type { KeyUsage } from "../../domain/meter/key_usage.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
+import { type Access, requirePermission } from "../access.ts";
 import type { Context } from "../context.ts";
 import type { ReportBytes } from "../reports/reports.ts";
 import type { KeyReportQuery } from "../reports/jobs/key_report.ts";
@@ -60,24 +61,38 @@ export async function readUsageOverview(
 }
 
 /**
- * @returns The usage of keys of the active organization by id, without keys that have none.
+ * Reads the usage of keys by id, without keys that have none.
+ *
  * @throws {AppError} `forbidden`, `validation_failed`, `unavailable`.
  */
 export async function readKeyUsage(
-  context: Context,
-  session: Session,
+  { reports, clock }: Context,
+  access: Access,
   { query, signal }: { query: KeyUsageQuery; signal: AbortSignal },
 ): Promise<Map<string, KeyUsage>> {
-  const { scope, reader } = await usageScope(context, session);
-  return await context.reports.read("readKeyUsage", { ...query, ...scope }, { reader, signal });
+  requirePermission(access, "usage.read");
+  const { organizationId, reader } = access;
+  return await reports.read("readKeyUsage", { ...query, organizationId, now: clock() }, { reader, signal });
 }
 
-/** @returns The usage of one key of the active organization. @throws {AppError} `forbidden`, `unavailable`. */
+/** Reads the names that an organization's usage has. @throws {AppError} `forbidden`, `unavailable`. */
+export async function readUsageNames(
+  { reports, clock }: Context,
+  access: Access,
+  signal: AbortSignal,
+): Promise<{ productSlugs: string[]; metrics: string[] }> {
+  requirePermission(access, "usage.read");
+  const { organizationId, reader } = access;
+  return await reports.read("readUsageNames", { organizationId, now: clock() }, { reader, signal });
+}
+
+/** Reads the usage of one key. @throws {AppError} `forbidden`, `unavailable`. */
 export async function readKeyReport(
-  context: Context,
-  session: Session,
+  { reports, clock }: Context,
+  access: Access,
   { query, signal }: { query: KeyReportQuery; signal: AbortSignal },
 ): Promise<KeyReport> {
-  const { scope, reader } = await usageScope(context, session);
-  return await context.reports.read("readKeyReport", { ...query, ...scope }, { reader, signal });
+  requirePermission(access, "usage.read");
+  const { organizationId, reader } = access;
+  return await reports.read("readKeyReport", { ...query, organizationId, now: clock() }, { reader, signal });
 }

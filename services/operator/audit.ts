@@ -6,9 +6,8 @@ import { type OperatorAuditEvent, toOperatorAuditEvent } from "../reports/jobs/a
 import type { PageInput } from "../pages.ts";
 import { operatorReader } from "../reports/report_reader.ts";
 import type { ReportBytes } from "../reports/reports.ts";
-import { resolveOrganization } from "./organizations.ts";
+import { resolveOrganization } from "../access.ts";
 
-/** Which entries to read. */
 export interface OperatorAuditFilter extends AuditFilter {
   /** An organization's id, or `external:` and its external id. By default, all that operators did. */
   readonly organization?: string | undefined;
@@ -25,7 +24,7 @@ export async function listOperatorAudit(
   return { events: rows.map(toOperatorAuditEvent), nextCursor };
 }
 
-/** Reads all matching entries. @returns CSV. @throws {AppError} As {@linkcode listOperatorAudit}; `unavailable`. */
+/** Returns all matching entries as CSV. @throws {AppError} As {@linkcode listOperatorAudit}; `unavailable`. */
 export async function readOperatorAuditCsv(
   context: SessionContext,
   actor: OperatorActor,

@@ -7,7 +7,7 @@ import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
 import type { SessionContext } from "../context.ts";
 import { operatorReader } from "../reports/report_reader.ts";
 import type { ReportBytes } from "../reports/reports.ts";
-import { resolveOrganization } from "./organizations.ts";
+import { resolveOrganization } from "../access.ts";
 
 /** Which usage to add up. */
 export interface OperatorUsageQuery extends UsageQuery {

@@ -164,11 +164,11 @@ export function recordsPage(props: RecordsPageProps): Page {
 }
 
 /** @returns A record with its key as a link. */
-export function rowOf(record: PortalRecord, { session }: PortalFrame): UsageRecordRow {
+export function rowOf(record: PortalRecord, frame: PortalFrame): UsageRecordRow {
   const { apiKeyId, apiKeyName, apiKeyCreatedBy } = record;
   const apiKey = apiKeyId === null || apiKeyName === null
     ? null
-    : <KeyName id={apiKeyId} name={apiKeyName} createdBy={apiKeyCreatedBy} session={session} />;
+    : <KeyName id={apiKeyId} name={apiKeyName} createdBy={apiKeyCreatedBy} frame={frame} />;
   return { ...record, apiKey };
 }
 

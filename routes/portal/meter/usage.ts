@@ -14,6 +14,7 @@ import type { OverviewFilters, UsageOverview } from "../../../services/reports/j
 import { readUsagePreferences, rememberUsagePreferences } from "../../../services/meter/usage_preferences.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
 import { apiKeyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
+import type { PortalFrame } from "../../../views/layout.tsx";
 import { usagePage } from "../../../views/meter/usage.tsx";
 import { filteredHref, type UsageAddress, type UsageFaults } from "../../../views/meter/usage_filters.tsx";
 import { monthWords } from "../../../views/text/time.ts";
@@ -87,7 +88,7 @@ export function portalUsageRoutes(app: App, parts: PortalParts): void {
         ...choice.faults,
         ...faultsOf(numbers, { unit: choice.unit, metric: requested.metric, apiKey: query["apiKey"] }),
       },
-      report: shownReport(numbers, { session, choice, address, now }),
+      report: shownReport(numbers, { frame: portalFrame(parts, session), choice, address, now }),
       problem: numbers.problem,
       catalogue: numbers.catalogue,
       ...limits,
@@ -152,8 +153,8 @@ export function periodWords({ period, timezone, range }: Choice, now: number) {
 
 function shownReport(
   numbers: UsageOverview,
-  { session, choice: { period, timezone }, address, now }: {
-    session: MemberActor;
+  { frame, choice: { period, timezone }, address, now }: {
+    frame: PortalFrame;
     choice: Choice;
     address: UsageAddress;
     now: number;
@@ -172,8 +173,8 @@ function shownReport(
       column: "Key",
       nameOf: (id) => keys.get(id)?.name,
       hrefOf: (id) =>
-        mayOpenKey(session, keys.get(id)?.createdBy ?? null)
-          ? apiKeyHref(id)
+        mayOpenKey(frame, keys.get(id)?.createdBy ?? null)
+          ? apiKeyHref(frame.base, id)
           : filteredHref(address, { apiKey: id }),
       stateOf: (id) => stateOf(keys.get(id), now),
     },

@@ -40,7 +40,7 @@ export function operatorAuditPages(app: App, parts: PortalParts): void {
   });
 }
 
-/** @returns Null for an unknown organization. @throws Any other error. */
+/** Returns null for an unknown organization. @throws Any other error. */
 function notFound(error: unknown): null {
   if (error instanceof AppError && error.code === "not_found") return null;
   throw error;

@@ -1,10 +1,9 @@
 // The console's page of one organization: its usage, members, notes and metadata.
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
-import { listApiKeys } from "../../../services/operator/api_keys.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
 import { listOperatorAudit } from "../../../services/operator/audit.ts";
-import { listMembers } from "../../../services/operator/organization_members.ts";
+import { listMembers } from "../../../services/organization/members.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { getOrganization } from "../../../services/operator/organizations.ts";
 import { getPlan } from "../../../services/operator/plans.ts";
@@ -14,12 +13,14 @@ import type { ReportOptions } from "../../../services/reports/reports.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { organizationPage } from "../../../views/operator/organization.tsx";
 import type { App, AppContext } from "../../env.ts";
+import { newestKeyRows } from "../api_keys.ts";
 import { flashOf } from "../form.ts";
 import { pageOf } from "../meter/usage.ts";
 import { reportOf } from "../meter/usage_report.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { inTime } from "../in_time.ts";
-import { type ConsoleActor, operatorFrame, operatorPages } from "./page.ts";
+import { operatorViewer } from "../viewer.ts";
+import { type ConsoleActor, operatorPages } from "./page.ts";
 
 const membersShownMax = 5;
 const keysShownMax = 5;
@@ -31,7 +32,6 @@ const flashes = {
   saved: "Changes saved.",
   suspended: "Organization suspended. Requests with its keys fail.",
   resumed: "Organization resumed. Its keys work again.",
-  invited: "Invitation sent.",
   noted: "Note added.",
   "note-deleted": "Note deleted.",
 };
@@ -42,13 +42,14 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   const { get } = operatorPages(app, parts);
   get(`${organizationsHref}/:id`, async (c, actor) => {
     const organization = await getOrganization(services, idOf(c));
+    const { access, frame } = await operatorViewer(c, parts, actor);
     const idText = organization.id;
     const [
       plan,
       mailReach,
       numbers,
       { next },
-      { apiKeys },
+      apiKeys,
       { members },
       { notes, nextCursor },
       { events },
@@ -57,13 +58,13 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
       readLimitMailReach(services, idText),
       inTime((signal) => numbersOf(c, parts, { actor, id: idText, signal })),
       listStatements(services, { limit: 1 }),
-      listApiKeys(services, { idText, limit: keysShownMax }),
-      listMembers(services, actor, { idText, limit: membersShownMax }),
+      newestKeyRows(parts, access, keysShownMax),
+      listMembers(services, access, { limit: membersShownMax }),
       listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
       listOperatorAudit(services, { organization: idText, limit: eventsShownMax }),
     ]);
     const page = organizationPage({
-      frame: operatorFrame(parts, actor),
+      frame,
       organization,
       plan,
       mailReach,
@@ -101,7 +102,7 @@ async function numbersOf(
   return { limits, ...usage, statements };
 }
 
-/** @returns The usage of the current month, of the metric in the address or the one with the most records. */
+/** Reads the usage of the current month, of the metric in the address or the one with the most records. */
 async function usageOf(
   c: AppContext,
   { services }: PortalParts,
@@ -141,7 +142,7 @@ async function usageOf(
   return { metric, usage: reportOf({ ...numbers, report }, options) };
 }
 
-/** @returns The organization that the path names: its id, or `external:` and its external id. */
+/** Returns the text that names the organization in the path: its id, or `external:` and its external id. */
 export function idOf(c: AppContext): string {
   return c.req.param("id") ?? "";
 }

@@ -1,7 +1,7 @@
 // The console's pages of an organization's usage records: the list, and the page that voids one.
 import { notFoundError } from "../../../domain/errors.ts";
 import { pageItemsDefault } from "../../../domain/limits.ts";
-import { resolveOrganization } from "../../../services/operator/organizations.ts";
+import { resolveOrganization } from "../../../services/access.ts";
 import {
   listOperatorUsageRecords,
   readOperatorUsageRecord,

@@ -1,6 +1,5 @@
 // Organizations: create, rename, transfer, switch and delete, and who can do it.
 import assert from "node:assert/strict";
-import { notFoundError } from "../../../../domain/errors.ts";
 import { assertError, createTestKey, testApp } from "../../../support/app/app.ts";
 import { joinedPerson, me, signInAgain } from "../../../support/people/people.ts";
 
@@ -95,19 +94,10 @@ testApp("switching applies to this session and the next sign-in", async (test) =
   assert.equal((await me(test, await signInAgain(test, ada.email))).organizationId, organization.id);
 });
 
-testApp("another person's organization can't be switched to, and looks like an unknown one", async (test) => {
-  const [ada, { cookie }] = [await test.signUp(), await test.signUp("Eve")];
-  for (const organizationId of [ada.organizationId, `org_${"0".repeat(32)}`, "x"]) {
-    const response = await test.send("/api/auth/organization", { cookie, json: { organizationId } });
-    const { error } = await assertError(response, 404, "not_found");
-    assert.equal(error.message, notFoundError().message);
-  }
-});
-
-testApp("an owner renames an organization", async (test) => {
+testApp("renames an organization", async (test) => {
   const ada = await test.signUp();
-  const rename = { cookie: ada.cookie, method: "PATCH", json: { name: "Engines" } };
-  const response = await test.send(`${path}/${ada.organizationId}`, rename);
+  const one = `${path}/${ada.organizationId}`;
+  const response = await test.send(one, { cookie: ada.cookie, method: "PATCH", json: { name: "Engines" } });
   assert.equal(response.status, 200);
   assert.equal((await response.json()).organization.name, "Engines");
   assert.equal((await me(test, ada.cookie)).memberships[0]?.name, "Engines");
