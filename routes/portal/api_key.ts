@@ -1,12 +1,13 @@
 // The pages of one API key: what it is and does, and the forms that edit and revoke it.
+import type { SessionActor } from "../../domain/actor.ts";
 import type { ApiKey } from "../../domain/api_key.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import { getApiKeyLineage } from "../../services/api_key_lineage.ts";
 import { changeApiKey, getApiKey, revokeApiKey } from "../../services/api_keys.ts";
+import { activeAccess } from "../../services/access.ts";
 import { listAuditEvents } from "../../services/audit.ts";
 import { readLastRequest } from "../../services/meter/last_requests.ts";
-import { readKeyLimits } from "../../services/meter/limits.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
+import { readLimits } from "../../services/meter/limits.ts";
 import { editApiKeyPage, revokeApiKeyPage } from "../../views/api_keys/api_key.tsx";
 import { apiKeyPage } from "../../views/api_keys/api_key_page.tsx";
 import { expiryValue } from "../../views/components/expiry_field.tsx";
@@ -39,7 +40,7 @@ function keyRoutes(app: App, parts: PortalParts): void {
     const { role } = session.organization;
     const [report, limits, lastRequest, events] = await Promise.all([
       keyReport(parts, session, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
-      inTime((signal) => readKeyLimits(services, session, { apiKeyId: apiKey.id, signal })),
+      inTime((signal) => readLimits(services, activeAccess(session), { apiKeyId: apiKey.id, signal })),
       readLastRequest(services, generations),
       hasPermission(role, "audit.read") ? latestEvents(parts, session, generations) : null,
     ]);
@@ -63,8 +64,8 @@ function keyRoutes(app: App, parts: PortalParts): void {
   });
 }
 
-async function latestEvents({ services }: PortalParts, session: Session, keys: readonly ApiKey[]) {
-  const { events } = await listAuditEvents(services, session, {
+async function latestEvents({ services }: PortalParts, session: SessionActor, keys: readonly ApiKey[]) {
+  const { events } = await listAuditEvents(services, activeAccess(session), {
     targetIds: keys.map(({ id }) => id),
     limit: latestEventsMax,
     cursor: undefined,

@@ -3,7 +3,8 @@ import { forbiddenError } from "../../domain/errors.ts";
 import { budgetLimitsMax } from "../../domain/limits.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import { changeApiKey, getApiKey } from "../../services/api_keys.ts";
-import { membersOf } from "../../services/reports/report_reader.ts";
+import { activeAccess } from "../../services/access.ts";
+import { readUsageNames } from "../../services/meter/usage.ts";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { budgetPage } from "../../views/api_keys/budget.tsx";
 import type { App } from "../env.ts";
@@ -45,14 +46,8 @@ export function portalBudgetRoutes(app: App, parts: PortalParts): void {
   });
 }
 
-/** @returns What the organization's usage names: suggestions, which the form does without if they are not available. */
+/** Reads names to suggest, which the form does without if they are not available. */
 async function namesInUse({ services }: PortalParts, session: MemberActor) {
-  const { organizationId } = session.organization;
-  const names = await inTime((signal) =>
-    services.reports.read("readUsageNames", { organizationId, now: services.clock() }, {
-      reader: membersOf(organizationId),
-      signal,
-    })
-  );
+  const names = await inTime((signal) => readUsageNames(services, activeAccess(session), signal));
   return names ?? { productSlugs: [], metrics: [] };
 }

@@ -1,4 +1,5 @@
 // The list of API keys, and the page that revokes those that are not used any more.
+import type { SessionActor } from "../../domain/actor.ts";
 import type { ApiKey } from "../../domain/api_key.ts";
 import { AppError, validationError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
@@ -7,7 +8,6 @@ import type { KeyUsage } from "../../domain/meter/key_usage.ts";
 import { searchCharactersMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { hasPermission } from "../../domain/permissions.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
 import type { KeyListQuery } from "../../services/reports/jobs/api_key_list.ts";
 import {
   listKeyLines,
@@ -17,6 +17,7 @@ import {
 } from "../../services/api_key_lines.ts";
 import { getApiKey } from "../../services/api_keys.ts";
 import type { KeyUsageQuery } from "../../services/reports/jobs/key_usage.ts";
+import { activeAccess } from "../../services/access.ts";
 import { readKeyUsage } from "../../services/meter/usage.ts";
 import { readUsagePreferences } from "../../services/meter/usage_preferences.ts";
 import { apiKeysPage } from "../../views/api_keys/api_keys.tsx";
@@ -34,7 +35,7 @@ const path = "/portal/api-keys";
 export function portalApiKeyListRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   memberRoutes(app, parts).get(path, async (c, session) => {
-    const timezone = (await readUsagePreferences(services, session)).timezone ?? "UTC";
+    const timezone = (await readUsagePreferences(services, activeAccess(session))).timezone ?? "UTC";
     const query = { ...listQuery(c), timezone };
     const list = await inTime((signal) => listKeyLines(services, session, { query, signal }));
     // Keys can be revoked while reports are busy.
@@ -66,14 +67,14 @@ function listQuery(c: AppContext): KeyListQuery {
 }
 
 /** @returns The usage of keys by id; null if it is not available. */
-async function recentUsage({ services }: PortalParts, session: Session, query: KeyUsageQuery) {
-  return await inTime((signal) => readKeyUsage(services, session, { query, signal }));
+async function recentUsage({ services }: PortalParts, session: SessionActor, query: KeyUsageQuery) {
+  return await inTime((signal) => readKeyUsage(services, activeAccess(session), { query, signal }));
 }
 
 /** @returns A key as lists show it. */
 function rowOf<Key extends ApiKey>(
   apiKey: Key,
-  session: Session,
+  session: SessionActor,
   usage: ReadonlyMap<string, KeyUsage> | null,
 ): Key & UsedKey {
   return {
@@ -84,7 +85,11 @@ function rowOf<Key extends ApiKey>(
 }
 
 /** The address has the key's id instead of its name, so that links can't put arbitrary text into the page. */
-async function flash({ services }: PortalParts, c: AppContext, session: Session): Promise<string | null> {
+async function flash(
+  { services }: PortalParts,
+  c: AppContext,
+  session: SessionActor,
+): Promise<string | null> {
   const count = Number(queryOf(c, "count"));
   const id = queryOf(c, "id");
   if (id === undefined) {

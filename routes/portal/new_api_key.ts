@@ -10,9 +10,9 @@ import {
   rotateApiKey,
 } from "../../services/new_api_keys.ts";
 import type { KeyReportQuery } from "../../services/reports/jobs/key_report.ts";
-import { readExampleUsage } from "../../services/reports/jobs/catalogue.ts";
 import { readLastRequest, wasAccepted } from "../../services/meter/last_requests.ts";
-import { readKeyReport } from "../../services/meter/usage.ts";
+import { activeAccess } from "../../services/access.ts";
+import { readExampleUsage, readKeyReport } from "../../services/meter/usage.ts";
 import { rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { type FirstRequest, firstRequestPage } from "../../views/api_keys/first_request.tsx";
@@ -152,7 +152,7 @@ export async function firstRequestOf({ services }: PortalParts, apiKey: ApiKey):
 
 /** @returns The usage of a key; null if it is not available. */
 export function keyReport({ services }: PortalParts, session: MemberActor, query: KeyReportQuery) {
-  return inTime((signal) => readKeyReport(services, session, { query, signal }));
+  return inTime((signal) => readKeyReport(services, activeAccess(session), { query, signal }));
 }
 
 function idOf(c: AppContext): string {

@@ -1,5 +1,5 @@
 // The reports that the reports thread runs, by name.
-import { auditCsv, operatorAuditCsv } from "./jobs/audit_csv.ts";
+import { auditCsv } from "./jobs/audit_csv.ts";
 import { readKeyList, readUnusedKeys } from "./jobs/api_key_list.ts";
 import type { ReportContext } from "./report_context.ts";
 import { readKeyUsage } from "./jobs/key_usage.ts";
@@ -41,7 +41,6 @@ const reports = {
   sumLimitCells,
   sumLimits,
   auditCsv,
-  operatorAuditCsv,
   readUserPage,
   readOrganizationPage,
   searchLimitsBelowUse,

@@ -39,6 +39,10 @@ export const codeRules: Rules = {
       ? `calls ${called}()`
       : null;
   }),
+  "routes read reports through services": nodeRule(/^routes\//, (node) => {
+    const called = ts.isCallExpression(node) ? node.expression.getText() : "";
+    return /\breports\.(read|bytes)$/.test(called) ? `calls ${called}(): make it a verb in services/` : null;
+  }),
   "every exported function has a docstring": nodeRule(
     /^(?!(tests|smoke|bench|docs|examples)\/).*\.ts$/,
     (node) => {

@@ -92,6 +92,10 @@ const cases = `
 0 services/reports/jobs/a.ts: await database.read(findSums()); sums.add(1); const written = 1;
 3 services/reports/jobs/a.ts: await database.write([]); insertAuditEvent(a); await writeAndRead(b);
 0 services/a.ts: await database.write([insertAuditEvent(a)]);
+# routes read reports through services
+0 routes/a.ts: await readUsageOverview(services, access, { query, signal }); set(reports.counts.running);
+2 routes/portal/a.ts: services.reports.read("a", input, { reader }); await parts.services.reports.bytes("b", {}, c);
+0 services/a.ts: await context.reports.read("a", input, { reader });
 # every exported function has a docstring
 3 db/a.ts: export function a() {}⏎export async function* b() {}⏎export default function () {}
 3 db/a.ts: export const a = async (): Promise<void> => {};⏎export const b: B = b => b;⏎export const c = function () {};

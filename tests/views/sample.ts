@@ -149,8 +149,8 @@ export function usageProps(
           { ...line, change: null, href: null },
         ],
       },
-      csvHref: `/api/portal/usage.csv?metric=${encodeURIComponent(text)}`,
     },
+    csvHref: `/api/portal/usage.csv?metric=${encodeURIComponent(text)}`,
     problem: null,
     limits: limitStandings(text),
     mailReach: { managers: 3, recipients: 1, unconfirmed: 2 },
@@ -160,7 +160,7 @@ export function usageProps(
       timestamp: "2026-11-21T14:03:11.000Z",
       productSlug: text,
       metric: text,
-      quantity: "9007199254740991.000001",
+      quantity: 9007199254740991,
       recordedAt: "2026-11-21T14:03:12.000Z",
       idempotencyKey: text,
       properties: { [text]: text },
@@ -172,7 +172,7 @@ export function usageProps(
       voidedByName: text,
       voidReason: text,
     }],
-    example: null,
+    empty: null,
   };
 }
 
@@ -274,7 +274,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "usage, no days": usagePage({ ...usage, label: null, report: null, problem: text }),
     "usage, none ever": usagePage({
       ...usage,
-      example: {
+      empty: {
         curl: exampleCurl("https://api.example.com/usage", { productSlug: "tiles", metric: "loads" }),
       },
     }),

@@ -1,7 +1,7 @@
 // The operators' API of usage across organizations.
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
 import type { OperatorActor } from "../../../domain/actor.ts";
-import { sumUsageAsOperator } from "../../../services/operator/usage.ts";
+import { sumUsageOfOrganizations } from "../../../services/operator/usage.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { operatorUsageQuerySchema, operatorUsageSumsSchema } from "../../schemas/operator_usage.ts";
 import { csvResponse, sendCsv, sendJson } from "../meter/report.ts";
@@ -26,7 +26,7 @@ export function operatorUsageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
     actor: OperatorActor,
   ) => {
     const { signal } = c.req.raw;
-    const report = await sumUsageAsOperator(parts.services, actor, { query, format, signal });
+    const report = await sumUsageOfOrganizations(parts.services, actor, { query, format, signal });
     return format === "json" ? sendJson(c, report) : sendCsv(c, report, `usage-${report.head}.csv`);
   };
 

@@ -6,37 +6,36 @@ import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
 import type { WindowUnit } from "../../../domain/meter/usage_window.ts";
-import { readOwnLimitMailReach } from "../../../services/mail/limit_mails.ts";
-import { readExampleUsage } from "../../../services/reports/jobs/catalogue.ts";
-import { readOwnLimits } from "../../../services/meter/limits.ts";
-import { readUsageOverview } from "../../../services/meter/usage.ts";
+import type { Access } from "../../../services/access.ts";
+import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
+import { readLimits } from "../../../services/meter/limits.ts";
+import { readExampleUsage, readUsageOverview } from "../../../services/meter/usage.ts";
 import type { OverviewFilters, UsageOverview } from "../../../services/reports/jobs/usage_overview.ts";
 import { readUsagePreferences, rememberUsagePreferences } from "../../../services/meter/usage_preferences.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
-import { apiKeyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
+import { keyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
+import type { PortalFrame } from "../../../views/layout.tsx";
 import { usagePage } from "../../../views/meter/usage.tsx";
 import { filteredHref, type UsageAddress, type UsageFaults } from "../../../views/meter/usage_filters.tsx";
 import { monthWords } from "../../../views/text/time.ts";
 import { daysWords, onClock, shortDaysWords, timezoneNames, zoneWords } from "../../../views/text/zone.ts";
 import type { App, AppContext } from "../../env.ts";
 import { inTime } from "../in_time.ts";
-import { type MemberActor, memberRoutes, portalFrame, type PortalParts, sendPage } from "../page.ts";
-import { otherMetrics, reportOf } from "./usage_report.ts";
+import { type PortalParts, sendPage } from "../page.ts";
+import { organizationPages } from "../viewer.ts";
+import { csvHref, otherMetrics, reportOf } from "./usage_report.ts";
 
-const path = "/portal/usage";
 const pagesMax = 1_000;
 type Choice = ReturnType<typeof parsePeriodQuery>;
 
-/** Mounts `/portal/usage`. */
-export function portalUsageRoutes(app: App, parts: PortalParts): void {
-  const { get } = memberRoutes(app, parts);
+/** Mounts `/portal/usage`, and the same for operators. */
+export function usagePages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const timezones = timezoneNames();
-  const recordUrl = `${parts.config.baseUrl.origin}/api/v1/usage`;
 
-  get(path, async (c, session) => {
-    const now = services.clock();
-    const known = await readUsagePreferences(services, session);
+  organizationPages(app, parts).get("/usage", async (c, { access, frame }) => {
+    const { now } = frame;
+    const known = await readUsagePreferences(services, access);
     const query = c.req.query();
     const choice = parsePeriodQuery(
       { ...query, timezone: query["timezone"] || known.timezone || "UTC" },
@@ -56,17 +55,17 @@ export function portalUsageRoutes(app: App, parts: PortalParts): void {
       pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
     } as const;
     const [numbers, limits] = await Promise.all([
-      readUsageOverview(services, session, { query: requests, signal: c.req.raw.signal }),
-      readPageLimits(parts, session),
+      readUsageOverview(services, access, { query: requests, signal: c.req.raw.signal }),
+      readPageLimits(parts, access),
     ]);
     const { filters, unit } = numbers;
     const chosen = {
       timezone: query["timezone"] && choice.faults.timezone === undefined ? timezone : null,
       metric: requested.metric === filters.metric ? requested.metric : null,
     };
-    if (isChoice(c)) rememberUsagePreferences(services, session, { known, chosen });
+    if (isChoice(c)) rememberUsagePreferences(services, access, { known, chosen });
     const address = {
-      path,
+      path: `${frame.base}/usage`,
       range: choice.range,
       days: choice.days,
       window: unit === period?.defaultUnit ? null : unit,
@@ -76,7 +75,7 @@ export function portalUsageRoutes(app: App, parts: PortalParts): void {
       pages,
     } as const;
     const page = usagePage({
-      frame: portalFrame(parts, session),
+      frame,
       address,
       ...periodWords(choice, now),
       unit,
@@ -87,27 +86,32 @@ export function portalUsageRoutes(app: App, parts: PortalParts): void {
         ...choice.faults,
         ...faultsOf(numbers, { unit: choice.unit, metric: requested.metric, apiKey: query["apiKey"] }),
       },
-      report: shownReport(numbers, { session, choice, address, now }),
+      ...shownReport(numbers, { frame, choice, address }),
       problem: numbers.problem,
       catalogue: numbers.catalogue,
       ...limits,
       records: numbers.records,
-      example: numbers.hasUsage ? null : { curl: exampleCurl(recordUrl, await readExampleUsage(services)) },
+      empty: numbers.hasUsage ? null : { curl: frame.viewed === null ? await readExampleCurl(parts) : null },
     });
     return await sendPage(c, page);
   });
 }
 
-/** @returns Where limits stand, and who gets emails about them. */
-async function readPageLimits({ services }: PortalParts, session: MemberActor) {
+/** Reads where limits stand, and who gets emails about them. */
+async function readPageLimits({ services }: PortalParts, access: Access) {
   const [limits, mailReach] = await Promise.all([
-    inTime((signal) => readOwnLimits(services, session, signal)),
-    readOwnLimitMailReach(services, session),
+    inTime((signal) => readLimits(services, access, { signal })),
+    readLimitMailReach(services, access),
   ]);
   return { limits: limits && nearestFirst(limits), mailReach };
 }
 
-/** @returns Those with the largest part used first. */
+/** Returns a command that records usage. */
+export async function readExampleCurl({ config, services }: PortalParts): Promise<string> {
+  return exampleCurl(`${config.baseUrl.origin}/api/v1/usage`, await readExampleUsage(services));
+}
+
+/** Returns those with the largest part used first. */
 export function nearestFirst(limits: readonly LimitStanding[]): LimitStanding[] {
   return limits.toSorted((a, b) => usedPart(b) - usedPart(a));
 }
@@ -116,7 +120,7 @@ function usedPart({ used, quantity }: LimitStanding): number {
   return quantity === 0 ? Infinity : used / quantity;
 }
 
-/** @returns What is wrong with the requested values, by field. */
+/** Returns what is wrong with the requested values, by field. */
 export function faultsOf(
   { filters, unit }: Pick<UsageOverview, "filters" | "unit">,
   requested: { unit: WindowUnit; metric: string | null; apiKey?: string | undefined },
@@ -132,7 +136,7 @@ export function faultsOf(
   };
 }
 
-/** @returns The range in words, with the time zone and without. */
+/** Returns the range in words, with the time zone and without. */
 export function periodWords({ period, timezone, range }: Choice, now: number) {
   if (period === null) return { label: null, rangeWords: null };
   const month = monthWords(onClock(period.start, timezone));
@@ -152,40 +156,38 @@ export function periodWords({ period, timezone, range }: Choice, now: number) {
 
 function shownReport(
   numbers: UsageOverview,
-  { session, choice: { period, timezone }, address, now }: {
-    session: MemberActor;
+  { frame, choice: { period, timezone }, address }: {
+    frame: PortalFrame;
     choice: Choice;
     address: UsageAddress;
-    now: number;
   },
 ) {
   const { report, choices, trends } = numbers;
-  if (period === null || report === null) return null;
+  if (period === null || report === null) return { report: null, csvHref: null };
   const keys = new Map(choices.apiKeys.map((key) => [key.id, key]));
-  return reportOf({ ...numbers, report }, {
-    period,
-    address,
-    timezone,
-    now,
+  const options = { period, address, timezone, now: frame.now, trends };
+  const shown = reportOf({ ...numbers, report }, {
+    ...options,
     groups: {
       title: "API keys",
       column: "Key",
       nameOf: (id) => keys.get(id)?.name,
       hrefOf: (id) =>
-        mayOpenKey(session, keys.get(id)?.createdBy ?? null)
-          ? apiKeyHref(id)
+        mayOpenKey(frame, keys.get(id)?.createdBy ?? null)
+          ? keyHref(frame, id)
           : filteredHref(address, { apiKey: id }),
-      stateOf: (id) => stateOf(keys.get(id), now),
-    },
-    trends,
-    csv: {
-      path: "/api/portal/usage.csv",
-      query: {
-        groupBy: address.stack === "key" ? "apiKey,metric" : "productSlug,metric",
-        mergeRotations: "true",
-      },
+      stateOf: (id) => stateOf(keys.get(id), frame.now),
     },
   });
+  const csv = {
+    path: frame.viewed === null ? "/api/portal/usage.csv" : "/api/operator/usage.csv",
+    query: {
+      ...(frame.viewed && { organizationId: frame.viewed.id }),
+      groupBy: address.stack === "key" ? "apiKey,metric" : "productSlug,metric",
+      mergeRotations: "true",
+    },
+  };
+  return { report: shown, csvHref: csvHref({ ...numbers, report }, options, csv) };
 }
 
 function stateOf(
@@ -206,19 +208,19 @@ function choicesOf(numbers: UsageOverview) {
   };
 }
 
-/** Whether a person opened this address from a page here. The page's own updates and links of other sites choose nothing. */
+/** True if a person opened this address from a page here. The page's own updates and links of other sites choose nothing. */
 export function isChoice(c: AppContext): boolean {
   const isScripted = c.req.header("HX-Request") === "true";
   const site = c.req.header("Sec-Fetch-Site") ?? (isScripted ? "same-origin" : "unknown");
   return !isUpdate(c) && site === "same-origin";
 }
 
-/** Whether the page updates itself, which replaces the numbers only. */
+/** True if the page updates itself, which replaces the numbers only. */
 export function isUpdate(c: AppContext): boolean {
   return c.req.header("HX-Request") === "true" && c.req.header("HX-Boosted") !== "true";
 }
 
-/** @returns The filters of the address; null for those without a valid form. */
+/** Returns the filters of the address; null for those without a valid form. */
 function requestedFilters(c: AppContext): OverviewFilters {
   const { productSlug = "", metric = "", apiKey = "" } = c.req.query();
   const slug = (text: string) => slugForm.test(text) ? text : null;
@@ -229,7 +231,7 @@ function requestedFilters(c: AppContext): OverviewFilters {
   };
 }
 
-/** @returns A page of a table; null for the first. */
+/** Returns a page of a table; null for the first. */
 export function pageOf(c: AppContext, name: string): number | null {
   const page = Number(c.req.query(name));
   return Number.isInteger(page) && page > 1 && page <= pagesMax ? page : null;

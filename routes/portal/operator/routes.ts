@@ -6,7 +6,6 @@ import { operatorOrganizationKeyPages } from "./organization_keys.ts";
 import { operatorOrganizationLimitForms } from "./organization_limits.ts";
 import { operatorOrganizationMemberPages } from "./organization_members.ts";
 import { operatorOrganizationPage } from "./organization.ts";
-import { operatorOrganizationRecordPages } from "./organization_records.ts";
 import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationListPages } from "./organizations.ts";
 import { operatorOverviewRoutes } from "./overview.ts";
@@ -28,7 +27,6 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationKeyPages(app, parts);
   operatorOrganizationLimitForms(app, parts);
   operatorOrganizationMemberPages(app, parts);
-  operatorOrganizationRecordPages(app, parts);
   operatorPlanPages(app, parts);
   operatorProductPages(app, parts);
   operatorStatementPages(app, parts);

@@ -2,14 +2,14 @@
 import { productOf } from "../../../domain/meter/catalogue.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
-import { operatorReader } from "../../../services/reports/report_reader.ts";
+import { readUsageOfOrganizations } from "../../../services/operator/usage.ts";
 import { operatorUsagePage } from "../../../views/operator/usage.tsx";
 import { organizationHref } from "../../../views/operator/links.ts";
 import type { UsageAddress } from "../../../views/meter/usage_filters.tsx";
 import { timezoneNames } from "../../../views/text/zone.ts";
 import type { App, AppContext } from "../../env.ts";
 import { faultsOf, isUpdate, pageOf, periodWords } from "../meter/usage.ts";
-import { otherMetrics, reportOf } from "../meter/usage_report.ts";
+import { csvHref, otherMetrics, reportOf } from "../meter/usage_report.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { operatorFrame, operatorPages } from "./page.ts";
 
@@ -29,15 +29,17 @@ export function operatorUsagePages(app: App, parts: PortalParts): void {
     const { period, timezone, range, days } = choice;
     const [productSlug, wanted] = [slugOf(c, "productSlug"), slugOf(c, "metric")];
     const pages = { products: pageOf(c, "productPage"), keys: pageOf(c, "keyPage") };
-    const numbers = await services.reports.read("readOperatorUsage", {
-      now,
-      period,
-      unit: choice.unit,
-      timezone,
-      productSlug,
-      metric: wanted,
-      pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
-    }, { reader: operatorReader(actor), signal: c.req.raw.signal });
+    const numbers = await readUsageOfOrganizations(services, actor, {
+      query: {
+        period,
+        unit: choice.unit,
+        timezone,
+        productSlug,
+        metric: wanted,
+        pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
+      },
+      signal: c.req.raw.signal,
+    });
     const { metric, unit, catalogue, products, report } = numbers;
     const address: UsageAddress = {
       path,
@@ -48,6 +50,11 @@ export function operatorUsagePages(app: App, parts: PortalParts): void {
       filters: { productSlug, metric: wanted === metric ? wanted : null, apiKey: null },
       stack: null,
       pages,
+    };
+    const options = period && { period, address, timezone, now, groups };
+    const shown = options === null || report === null ? { report: null, csvHref: null } : {
+      report: reportOf({ ...numbers, report }, options),
+      csvHref: csvHref({ ...numbers, report }, options, csv),
     };
     const page = operatorUsagePage({
       frame,
@@ -67,9 +74,7 @@ export function operatorUsagePages(app: App, parts: PortalParts): void {
         ...faultsOf({ filters: { ...address.filters, metric }, unit }, { unit: choice.unit, metric: wanted }),
       },
       problem: numbers.problem,
-      report: period === null || report === null
-        ? null
-        : reportOf({ ...numbers, report }, { period, address, timezone, now, groups, csv }),
+      ...shown,
     });
     return await sendPage(c, page);
   });

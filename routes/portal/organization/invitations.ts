@@ -4,6 +4,7 @@ import { pageItemsDefault } from "../../../domain/limits.ts";
 import type { Invitation } from "../../../domain/organization.ts";
 import { hasPermission } from "../../../domain/permissions.ts";
 import { type Role, roles } from "../../../domain/sign_in/session.ts";
+import { activeAccess } from "../../../services/access.ts";
 import { listAuditEvents } from "../../../services/audit.ts";
 import {
   createInvitation,
@@ -179,7 +180,7 @@ function flashAboutMember(c: AppContext, services: PortalParts["services"], sess
     },
     removed: async (id) => {
       const removals = { actions: ["member.removed"], limit: pageItemsDefault, cursor: undefined } as const;
-      const { events } = await listAuditEvents(services, session, removals);
+      const { events } = await listAuditEvents(services, activeAccess(session), removals);
       const removed = events.find(({ target }) => target?.id === id)?.target?.name;
       return removed ? `${removed} has been removed from ${name}.` : null;
     },

@@ -6,17 +6,19 @@ import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
 import type { OperatorReportScope, ReportContext } from "../report_context.ts";
 
 /** What the page requests. */
-export type OperatorUsageQuery = Pick<UsageReportQuery, "unit" | "timezone" | "pages"> & {
+export type OperatorUsagePageQuery = Pick<UsageReportQuery, "unit" | "timezone" | "pages"> & {
   /** Null: no numbers. */
   readonly period: UsageReportQuery["period"] | null;
   readonly productSlug: string | null;
   readonly metric: string | null;
 };
 
+export type OperatorUsage = Awaited<ReturnType<typeof readOperatorUsage>>;
+
 /** Reads what the page shows. Without a known metric, the one with the most records in the period is selected. */
 export async function readOperatorUsage(
   context: ReportContext,
-  { productSlug, metric: wanted, period, ...input }: OperatorReportScope & OperatorUsageQuery,
+  { productSlug, metric: wanted, period, ...input }: OperatorReportScope & OperatorUsagePageQuery,
 ) {
   const products = (await listUsedProducts(context.database, {
     organizationId: null,

@@ -12,7 +12,7 @@ import {
 } from "../../../db/meter/usage_records.ts";
 import { usageRecordScanMax } from "../../../domain/limits.ts";
 import { toUsageRecord, type UsageRecord } from "../../../domain/meter/usage_record.ts";
-import { createUsageRecordIds, type UsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
+import { createUsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
 import { findUsageRecordRows, newestPosition, startOf, type UsageRecordQuery } from "./usage_record_list.ts";
 import type { OperatorReportScope, ReportContext } from "../report_context.ts";
 
@@ -31,15 +31,6 @@ type Row = ListedUsageRecordRow & OrganizationUsageRecord;
 
 /** How far the clocks of instances may differ. */
 const clocksMs = 24 * 3_600_000;
-
-/** @returns A stored record as operators see it. */
-export function toOperatorUsageRecord(
-  row: OrganizationUsageRecord,
-  ids: UsageRecordIds,
-): OperatorUsageRecord {
-  const { organizationId, voidedBy } = row;
-  return { ...toUsageRecord(row, ids), organizationId, voidedBy };
-}
 
 /**
  * Reads a page of records: those of named organizations, or of the organizations of named keys, by timestamp; those of all
@@ -65,7 +56,10 @@ export async function readOperatorRecordPage(
     organizationIds: await findOrganizationsWith(database, by),
     before,
   });
-  const usageRecords = rows.slice(0, query.limit).map((row) => toOperatorUsageRecord(row, ids));
+  const usageRecords = rows.slice(0, query.limit).map((row) => ({
+    ...toUsageRecord(row, ids, { isForOperators: true }),
+    organizationId: row.organizationId,
+  }));
   const nextCursor = rows.length > query.limit ? usageRecords.at(-1)?.id ?? null : null;
   return { usageRecords, nextCursor };
 }

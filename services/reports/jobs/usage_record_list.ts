@@ -1,5 +1,9 @@
 // A page of usage records, read by the reports thread: of very many records few may match a filter.
-import { idempotencyKeyHash, toUsageRecord } from "../../../domain/meter/usage_record.ts";
+import {
+  idempotencyKeyHash,
+  type NamedUsageRecord,
+  toUsageRecord,
+} from "../../../domain/meter/usage_record.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
 import {
@@ -36,26 +40,34 @@ export interface UsageRecordQuery extends UsageFilter {
 /** After every position that a record can have. */
 export const newestPosition: UsageRecordPosition = { timestamp: Number.MAX_SAFE_INTEGER, series: 0, seq: 0 };
 
-/** A record with the names of its keys. */
-export type NamedUsageRecord = ReturnType<typeof toNamedUsageRecord>;
+/** Returns a stored record as the organization's members see it, or as operators do, with the names of its keys. */
+export function toNamedUsageRecord(
+  row: ListedUsageRecordRow,
+  ids: UsageRecordIds,
+  { isForOperators = false } = {},
+): NamedUsageRecord {
+  const { apiKeyName, apiKeyCreatedBy } = row;
+  const record = toUsageRecord(row, ids, { isForOperators });
+  const voidedByName = row.voidedByName ?? (isForOperators ? row.voidedBy : null);
+  return { ...record, apiKeyName, apiKeyCreatedBy, voidedByName };
+}
 
-/** @returns A stored record as its organization sees it, with the names of its keys. */
-export function toNamedUsageRecord(row: ListedUsageRecordRow, ids: UsageRecordIds) {
-  const { apiKeyName, apiKeyCreatedBy, voidedByName } = row;
-  return { ...toUsageRecord(row, ids), apiKeyName, apiKeyCreatedBy, voidedByName };
+/** Which page of an organization's records to read. */
+export interface UsageRecordPageQuery extends UsageRecordQuery {
+  /** The id of the first record of the page after the one to read. Without as many records, the newest page is read. */
+  readonly newerThan?: string | undefined;
+  readonly isForOperators?: boolean;
 }
 
 /**
  * Reads a page of records with the names of their keys, newest first.
  *
- * @param query `newerThan`: the id of the first record of the page after the one to read; without as many records, the newest
- *   page is read.
  * @returns The page, the cursor of the next one and the `newerThan` of the previous one; null at the ends.
  * @throws {AppError} `validation_failed` for a cursor whose record doesn't exist.
  */
 export async function readUsageRecordPage(
   context: ReportContext,
-  { newerThan, ...query }: ReportScope & UsageRecordQuery & { readonly newerThan?: string | undefined },
+  { newerThan, isForOperators, ...query }: ReportScope & UsageRecordPageQuery,
 ) {
   const ids = createUsageRecordIds(await findRecordIdKey(context.database));
   const { organizationId, cursor, limit } = query;
@@ -66,7 +78,7 @@ export async function readUsageRecordPage(
   const rows = start === undefined
     ? newer.slice(0, limit).reverse()
     : await findUsageRecordRows(context, { ...query, before: start });
-  const usageRecords = rows.slice(0, limit).map((row) => toNamedUsageRecord(row, ids));
+  const usageRecords = rows.slice(0, limit).map((row) => toNamedUsageRecord(row, ids, { isForOperators }));
   return {
     usageRecords,
     nextCursor: isUpward || rows.length > limit ? usageRecords.at(-1)?.id ?? null : null,

@@ -5,16 +5,12 @@ import { usagePageChoicesMax } from "../../../domain/limits.ts";
 import type { ReportContext, ReportScope } from "../report_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { withDistinctNames } from "./usage_overview.ts";
-import { readUsageRecordPage, type UsageRecordQuery } from "./usage_record_list.ts";
+import { readUsageRecordPage, type UsageRecordPageQuery } from "./usage_record_list.ts";
 
-/** Which records the page shows; see {@linkcode readUsageRecordPage}. */
-export type UsageRecordViewQuery = UsageRecordQuery & { readonly newerThan?: string | undefined };
-
-/** What the page shows. */
 export type UsageRecordView = Awaited<ReturnType<typeof readUsageRecordView>>;
 
 /** Reads a page of records and what they can be filtered by. With an unknown cursor, it reads the newest page. */
-export async function readUsageRecordView(context: ReportContext, input: ReportScope & UsageRecordViewQuery) {
+export async function readUsageRecordView(context: ReportContext, input: ReportScope & UsageRecordPageQuery) {
   const { database } = context;
   const query = { ...input, mergeRotations: true };
   const { organizationId, now } = query;

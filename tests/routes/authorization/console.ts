@@ -38,6 +38,10 @@ const form = (
   },
 });
 
+const withRecord = async (world: World) => ({
+  params: { id: world.organizationId, recordId: await recordOf(world) },
+});
+
 const planFields = {
   name: "Growth",
   apiKeysMax: "1",
@@ -86,11 +90,11 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
       params: { id: organizationId, keyId: (await newApiKey()).id },
     }),
   }),
-  "GET /operator/organizations/:id/records": page(ofOrganization()),
-  ...form("/operator/organizations/:id/records/:recordId/void", {
-    attempt: async (world) => ({
-      params: { id: world.organizationId, recordId: await recordOf(world) },
-    }),
+  "GET /operator/organizations/:id/usage": page(ofOrganization()),
+  "GET /operator/organizations/:id/usage/records": page(ofOrganization()),
+  "GET /operator/organizations/:id/usage/records/:recordId": page(withRecord),
+  ...form("/operator/organizations/:id/usage/records/:recordId/void", {
+    attempt: withRecord,
     fields: { reason: "wrong" },
   }),
   "GET /operator/plans": page(),
