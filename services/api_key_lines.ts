@@ -14,7 +14,7 @@ import { isoTime } from "../domain/time.ts";
 import type { KeyList, KeyListQuery, StoredLine } from "./reports/jobs/api_key_list.ts";
 import { listApiKeys, manageScope, readScope, toApiKey } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
-import { membersOf } from "./reports/report_reader.ts";
+import { membersOf } from "./reports/job_reader.ts";
 
 /** A page of the list, with keys as callers see them. */
 export type KeyLineList = Omit<KeyList, "lines"> & { readonly lines: readonly KeyLine[] };

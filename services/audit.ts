@@ -20,8 +20,8 @@ import { toAuditEvent } from "./reports/jobs/audit_csv.ts";
 import { type Access, requirePermission } from "./access.ts";
 import type { Context, SessionContext } from "./context.ts";
 import { invalidCursorError, type PageInput, readPage } from "./pages.ts";
-import { operatorReader } from "./reports/report_reader.ts";
-import type { ReportBytes } from "./reports/reports.ts";
+import { operatorReader } from "./reports/job_reader.ts";
+import type { JobBytes } from "./reports/reports.ts";
 import { sessionBounds, wellFormedHashes } from "./sign_in/session_tokens.ts";
 
 /** Which entries to read; all by default. Times in milliseconds since 1970. */
@@ -77,7 +77,7 @@ export async function readAuditCsv(
   { reports, clock }: SessionContext,
   log: AuditLog,
   { filter, signal }: { filter: AuditFilter; signal: AbortSignal },
-): Promise<ReportBytes> {
+): Promise<JobBytes> {
   const { reader, ...scope } = scopeOf(log);
   return await reports.bytes("auditCsv", { ...scope, ...rangeOf(filter), now: clock() }, { reader, signal });
 }

@@ -4,7 +4,7 @@ import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.
 import { sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { Context, SessionContext } from "../context.ts";
-import type { ReportOptions } from "../reports/reports.ts";
+import type { JobOptions } from "../reports/reports.ts";
 import { type UsageAccess, usageScope } from "./usage_access.ts";
 
 /**
@@ -38,7 +38,7 @@ export async function sumMissing(
     readonly rows: readonly LimitStandingRow[];
     readonly now: number;
   },
-  options: ReportOptions,
+  options: JobOptions,
 ): Promise<LimitUsage[]> {
   const limits = rows.filter(({ used }) => used === null);
   const sums = limits.length === 0

@@ -9,9 +9,9 @@ import type { Access } from "../access.ts";
 import type { Context } from "../context.ts";
 import type { KeyReportQuery } from "../reports/jobs/key_report.ts";
 import type { KeyUsageQuery } from "../reports/jobs/key_usage.ts";
-import type { UsageOverview, UsageOverviewQuery } from "../reports/jobs/usage_overview.ts";
+import type { UsagePageNumbers, UsagePageQuery } from "../reports/jobs/usage_page.ts";
 import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
-import type { ReportBytes } from "../reports/reports.ts";
+import type { JobBytes } from "../reports/reports.ts";
 import { type UsageAccess, usageScope } from "./usage_access.ts";
 
 /** Returns what to group a query's sums by, so that different metrics are never added up. */
@@ -34,7 +34,7 @@ export async function sumUsage(
   context: Context,
   access: UsageAccess,
   { query, format, signal }: { query: UsageQuery; format: "json" | "csv"; signal: AbortSignal },
-): Promise<ReportBytes> {
+): Promise<JobBytes> {
   const input = { ...query, groupBy: groupsOf(query), ...usageScope(context, access) };
   return await context.reports.bytes(format === "json" ? "usageJson" : "usageCsv", input, {
     reader: access.reader,
@@ -43,13 +43,13 @@ export async function sumUsage(
 }
 
 /** Reads the numbers of the usage page. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
-export async function readUsageOverview(
+export async function readUsagePage(
   context: Context,
   access: Access,
-  { query, signal }: { query: UsageOverviewQuery; signal: AbortSignal },
-): Promise<UsageOverview> {
+  { query, signal }: { query: UsagePageQuery; signal: AbortSignal },
+): Promise<UsagePageNumbers> {
   const input = { ...query, ...usageScope(context, access) };
-  return await context.reports.read("readUsageOverview", input, { reader: access.reader, signal });
+  return await context.reports.read("readUsagePage", input, { reader: access.reader, signal });
 }
 
 /** Reads the names of the products and metrics that an organization has recorded. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */

@@ -9,8 +9,8 @@ import {
 } from "../../domain/errors.ts";
 import { type Access, requirePermission } from "../access.ts";
 import type { Context } from "../context.ts";
-import type { ReportScope } from "../reports/report_context.ts";
-import { keysOf, type ReportReader } from "../reports/report_reader.ts";
+import type { JobScope } from "../reports/job_context.ts";
+import { type JobReader, keysOf } from "../reports/job_reader.ts";
 
 /** The access of an API key that works to the usage of its organization. */
 export interface KeyAccess {
@@ -18,7 +18,7 @@ export interface KeyAccess {
   readonly keyHash: string;
   readonly permissions: readonly string[];
   readonly organizationId: string;
-  readonly reader: ReportReader;
+  readonly reader: JobReader;
 }
 
 export type UsageAccess = Access | KeyAccess;
@@ -38,10 +38,10 @@ export async function keyAccess(context: Context, keyHash: string, client: Clien
 /**
  * Requires that usage may be read.
  *
- * @returns The scope of reports about it.
+ * @returns The scope of jobs about it.
  * @throws {AppError} `permission_missing`, `forbidden`.
  */
-export function usageScope({ clock }: Pick<Context, "clock">, access: UsageAccess): ReportScope {
+export function usageScope({ clock }: Pick<Context, "clock">, access: UsageAccess): JobScope {
   if ("keyHash" in access) requireKeyPermission(access, "usage:read");
   else requirePermission(access, "usage.read");
   return { organizationId: access.organizationId, now: clock() };

@@ -11,7 +11,7 @@ import { type StoredUsageRecord, toUsageRecord, type UsageRecord } from "../../d
 import { isoTime } from "../../domain/time.ts";
 import type { OperatorAccess } from "../access.ts";
 import type { Context } from "../context.ts";
-import { voidsBy } from "../reports/report_reader.ts";
+import { voidsBy } from "../reports/job_reader.ts";
 import type { VoidedRecord } from "../reports/jobs/remaining_extremes.ts";
 import { type KeyAccess, requireApiKey } from "./usage_access.ts";
 

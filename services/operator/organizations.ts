@@ -28,7 +28,7 @@ import { type Change, rowOf, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { inviteToOrganization } from "../organization/invitations.ts";
 import type { PageInput } from "../pages.ts";
-import { operatorReader } from "../reports/report_reader.ts";
+import { operatorReader } from "../reports/job_reader.ts";
 import { type OrganizationFilter, toOrganization } from "../reports/jobs/organization_list.ts";
 import { type OrganizationPlanChange, planChangesOf, requirePlan } from "./organization_plan.ts";
 

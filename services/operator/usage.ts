@@ -4,10 +4,10 @@ import { resolveOrganization } from "../access.ts";
 import type { SessionContext } from "../context.ts";
 import { groupsOf } from "../meter/usage.ts";
 import type { OperatorOverview } from "../reports/jobs/operator_overview.ts";
-import type { OperatorUsage, OperatorUsagePageQuery } from "../reports/jobs/operator_usage.ts";
+import type { OperatorUsagePage, OperatorUsagePageQuery } from "../reports/jobs/operator_usage_page.ts";
 import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
-import { operatorReader } from "../reports/report_reader.ts";
-import type { ReportBytes } from "../reports/reports.ts";
+import { operatorReader } from "../reports/job_reader.ts";
+import type { JobBytes } from "../reports/reports.ts";
 
 /** Which usage to add up. */
 export interface OperatorUsageQuery extends UsageQuery {
@@ -24,7 +24,7 @@ export async function sumUsageOfOrganizations(
   context: Pick<SessionContext, "database" | "reports" | "clock">,
   actor: OperatorActor,
   { query, format, signal }: { query: OperatorUsageQuery; format: "json" | "csv"; signal: AbortSignal },
-): Promise<ReportBytes> {
+): Promise<JobBytes> {
   const input = await operatorUsageInput(context, query);
   return await context.reports.bytes(format === "json" ? "usageJson" : "usageCsv", input, {
     reader: operatorReader(actor),
@@ -47,8 +47,8 @@ export async function readUsageOfOrganizations(
   { reports, clock }: SessionContext,
   actor: OperatorActor,
   { query, signal }: { query: OperatorUsagePageQuery; signal: AbortSignal },
-): Promise<OperatorUsage> {
-  return await reports.read("readOperatorUsage", { ...query, now: clock() }, {
+): Promise<OperatorUsagePage> {
+  return await reports.read("readOperatorUsagePage", { ...query, now: clock() }, {
     reader: operatorReader(actor),
     signal,
   });

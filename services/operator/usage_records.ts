@@ -5,7 +5,7 @@ import { notFoundError } from "../../domain/errors.ts";
 import { type OperatorAccess, operatorAccess } from "../access.ts";
 import type { SessionContext } from "../context.ts";
 import type { OperatorRecordQuery, OperatorUsageRecord } from "../reports/jobs/operator_usage_records.ts";
-import { operatorReader } from "../reports/report_reader.ts";
+import { operatorReader } from "../reports/job_reader.ts";
 
 /**
  * Lists records of all organizations or some; see `readOperatorRecordPage`.

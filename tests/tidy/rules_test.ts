@@ -93,7 +93,7 @@ const cases = `
 3 services/reports/jobs/a.ts: await database.write([]); insertAuditEvent(a); await writeAndRead(b);
 0 services/a.ts: await database.write([insertAuditEvent(a)]);
 # routes read reports through services
-0 routes/a.ts: await readUsageOverview(services, access, { query, signal }); set(reports.counts.running);
+0 routes/a.ts: await readUsagePage(services, access, { query, signal }); set(reports.counts.running);
 2 routes/portal/a.ts: services.reports.read("a", input, { reader }); await parts.services.reports.bytes("b", {}, c);
 0 services/a.ts: await context.reports.read("a", input, { reader });
 # every exported function has a docstring

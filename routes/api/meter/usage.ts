@@ -13,7 +13,7 @@ import { cloudEventHeaders, cloudEventSchema, cloudEventType } from "../../schem
 import { mount } from "../endpoint.ts";
 import { check } from "../../schemas/check.ts";
 import { recordRequest, sendBatch, sendRecord, usageInput } from "./recording.ts";
-import { csvResponse, sendCsv, sendJson } from "./report.ts";
+import { csvResponse, sendCsv, sendJson } from "../job_bytes.ts";
 import * as schemas from "../../schemas/usage.ts";
 
 /** Mounts `/api/v1/usage` and `/api/portal/usage`. */
@@ -111,8 +111,8 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     { query }: { query: z.output<typeof schemas.usageQuerySchema> },
     access: UsageAccess,
   ) => {
-    const report = await sumUsage(services, access, { query, format, signal: c.req.raw.signal });
-    return format === "json" ? sendJson(c, report) : sendCsv(c, report, `usage-${report.head}.csv`);
+    const sums = await sumUsage(services, access, { query, format, signal: c.req.raw.signal });
+    return format === "json" ? sendJson(c, sums) : sendCsv(c, sums, `usage-${sums.head}.csv`);
   };
 
   mount(app, {

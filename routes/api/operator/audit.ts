@@ -7,7 +7,7 @@ import { listAuditEvents, readAuditCsv } from "../../../services/audit.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { auditFilters, operatorAuditEventSchema } from "../../schemas/audit.ts";
 import { exampleId, nextCursorSchema, pageQuerySchema } from "../../schemas/common.ts";
-import { csvResponse, sendCsv } from "../meter/report.ts";
+import { csvResponse, sendCsv } from "../job_bytes.ts";
 import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 
@@ -54,10 +54,10 @@ export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
     query: z.strictObject(filters),
     responses: { 200: csvResponse },
   }, async (c, { query: { action: actions, organizationId, ...query } }, actor) => {
-    const report = await readAuditCsv(services, await logOf(actor, organizationId), {
+    const csv = await readAuditCsv(services, await logOf(actor, organizationId), {
       filter: { ...query, actions },
       signal: c.req.raw.signal,
     });
-    return sendCsv(c, report, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
+    return sendCsv(c, csv, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
   });
 }

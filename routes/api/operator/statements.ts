@@ -11,7 +11,7 @@ import type { AppEnv, AppParts } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { pageQuerySchema } from "../../schemas/common.ts";
 import * as schemas from "../../schemas/statements.ts";
-import { csvResponse, sendCsv } from "../meter/report.ts";
+import { csvResponse, sendCsv } from "../job_bytes.ts";
 import { documentOperatorRoute, operatorRoutes } from "./operator_routes.ts";
 
 const path = "/api/operator/statements";

@@ -9,8 +9,8 @@ import type { WindowUnit } from "../../../domain/meter/usage_window.ts";
 import type { Access } from "../../../services/access.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
-import { readExampleUsage, readUsageOverview } from "../../../services/meter/usage.ts";
-import type { OverviewFilters, UsageOverview } from "../../../services/reports/jobs/usage_overview.ts";
+import { readExampleUsage, readUsagePage } from "../../../services/meter/usage.ts";
+import type { UsagePageFilters, UsagePageNumbers } from "../../../services/reports/jobs/usage_page.ts";
 import { readUsagePreferences, rememberUsagePreferences } from "../../../services/meter/usage_preferences.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
 import { keyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
@@ -55,7 +55,7 @@ export function usagePages(app: App, parts: PortalParts): void {
       pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
     } as const;
     const [numbers, limits] = await Promise.all([
-      readUsageOverview(services, access, { query: requests, signal: c.req.raw.signal }),
+      readUsagePage(services, access, { query: requests, signal: c.req.raw.signal }),
       readPageLimits(parts, access),
     ]);
     const { filters, unit } = numbers;
@@ -122,7 +122,7 @@ function usedPart({ used, quantity }: LimitStanding): number {
 
 /** Returns what is wrong with the requested values, by field. */
 export function faultsOf(
-  { filters, unit }: Pick<UsageOverview, "filters" | "unit">,
+  { filters, unit }: Pick<UsagePageNumbers, "filters" | "unit">,
   requested: { unit: WindowUnit; metric: string | null; apiKey?: string | undefined },
 ): UsageFaults {
   return {
@@ -155,7 +155,7 @@ export function periodWords({ period, timezone, range }: Choice, now: number) {
 }
 
 function shownReport(
-  numbers: UsageOverview,
+  numbers: UsagePageNumbers,
   { frame, choice: { period, timezone }, address }: {
     frame: PortalFrame;
     choice: Choice;
@@ -199,7 +199,7 @@ function stateOf(
   return key.expiresAt !== null && key.expiresAt <= now ? "Expired" : null;
 }
 
-function choicesOf(numbers: UsageOverview) {
+function choicesOf(numbers: UsagePageNumbers) {
   const { choices, catalogue } = numbers;
   return {
     products: choices.products.map((slug) => ({ value: slug, label: productOf(catalogue, slug).name })),
@@ -221,7 +221,7 @@ export function isUpdate(c: AppContext): boolean {
 }
 
 /** Returns the filters of the address; null for those without a valid form. */
-function requestedFilters(c: AppContext): OverviewFilters {
+function requestedFilters(c: AppContext): UsagePageFilters {
   const { productSlug = "", metric = "", apiKey = "" } = c.req.query();
   const slug = (text: string) => slugForm.test(text) ? text : null;
   return {

@@ -5,7 +5,7 @@ import { listAuditEvents } from "../../../services/audit.ts";
 import { listApiKeys } from "../../../services/operator/api_keys.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
-import { readUsageOverview } from "../../../services/meter/usage.ts";
+import { readUsagePage } from "../../../services/meter/usage.ts";
 import { listMembers } from "../../../services/operator/organization_members.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { getOrganization } from "../../../services/operator/organizations.ts";
@@ -109,7 +109,7 @@ async function numbersOf(parts: PortalParts, { actor, ...wanted }: Wanted & { ac
 async function usageOf({ services }: PortalParts, { access, metric: wanted, signal }: Wanted) {
   const now = services.clock();
   const { period, unit, timezone, days } = parsePeriodQuery({}, now);
-  const numbers = await readUsageOverview(services, access, {
+  const numbers = await readUsagePage(services, access, {
     query: {
       period,
       unit,

@@ -4,7 +4,7 @@ import type { AuditEvent } from "../../../domain/audit.ts";
 import { csvLine } from "../../../domain/csv.ts";
 import { auditStepEventsMax } from "../../../domain/limits.ts";
 import { isoTime } from "../../../domain/time.ts";
-import { type OperatorReportScope, type ReportContext, ReportText } from "../report_context.ts";
+import { type JobContext, JobText, type JobTime } from "../job_context.ts";
 
 const columns = [
   "at",
@@ -21,11 +21,11 @@ const columns = [
 
 /** Writes a header line, then one line for each entry, newest first. @returns CSV. */
 export async function auditCsv(
-  context: ReportContext,
-  { before: newest, ...query }: OperatorReportScope & Omit<AuditQuery, "limit">,
+  context: JobContext,
+  { before: newest, ...query }: JobTime & Omit<AuditQuery, "limit">,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { isForOperators } = query;
-  const text = new ReportText(context);
+  const text = new JobText(context);
   text.add(csvLine(isForOperators ? [...columns, "organizationId"] : columns));
   for (let before = newest;;) {
     const rows = await findAuditEvents(context.database, { ...query, before, limit: auditStepEventsMax });

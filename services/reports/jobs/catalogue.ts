@@ -3,11 +3,11 @@ import { findProductsByAge, listUsedProducts } from "../../../db/meter/catalogue
 import { productsMax } from "../../../domain/limits.ts";
 import { type Catalogue, catalogueOf, seriesColors } from "../../../domain/meter/catalogue.ts";
 import { productMetrics } from "../../../db/operator/products.ts";
-import type { ReportContext } from "../report_context.ts";
+import type { JobContext } from "../job_context.ts";
 
 /** @param input Without `organizationId`, for all organizations together. */
 export async function readCatalogue(
-  { database }: Pick<ReportContext, "database">,
+  { database }: Pick<JobContext, "database">,
   input: { readonly organizationId: string } | Record<never, never>,
 ): Promise<Catalogue> {
   const organizationId = "organizationId" in input ? input.organizationId : null;

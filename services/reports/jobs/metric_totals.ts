@@ -1,7 +1,7 @@
 // The totals of every metric of an organization, with those of the period before, read by the reports thread.
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 import { readUsageSums } from "./usage_sums.ts";
 
 const metricsMax = 100;
@@ -33,8 +33,8 @@ export interface MetricTotal {
  * @throws {AppError} `range_too_long` for more than 100,000 metrics.
  */
 export async function readMetricTotals(
-  context: ReportContext,
-  { organizationId, now, period, productSlug, apiKey }: ReportScope & MetricTotalsQuery,
+  context: JobContext,
+  { organizationId, now, period, productSlug, apiKey }: JobScope & MetricTotalsQuery,
 ): Promise<MetricTotal[]> {
   const only = (value: string | null | undefined) => value ? [value] : undefined;
   const read = ({ start, end }: UsageWindow) =>

@@ -30,7 +30,7 @@ import {
 } from "../../../domain/meter/usage_report.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { readCatalogue } from "./catalogue.ts";
-import type { OperatorReportScope, ReportContext } from "../report_context.ts";
+import type { JobContext, JobTime } from "../job_context.ts";
 
 const dayMs = 86_400_000;
 const topCustomersMax = 10;
@@ -93,8 +93,8 @@ const kept = new WeakMap<DatabaseReader, Map<string, OperatorOverview>>();
 
 /** Reads the overview, at most every 30 seconds for each metric. */
 export async function readOverview(
-  context: ReportContext,
-  { now, metric: wanted }: OperatorReportScope & { readonly metric: string | null },
+  context: JobContext,
+  { now, metric: wanted }: JobTime & { readonly metric: string | null },
 ): Promise<OperatorOverview> {
   const overviews = kept.get(context.database) ?? new Map<string, OperatorOverview>();
   kept.set(context.database, overviews);
@@ -112,7 +112,7 @@ export async function readOverview(
 const positions = { today: 0, todayBefore: 1, month: 2, monthBefore: 3 } as const;
 
 async function readAnew(
-  context: ReportContext,
+  context: JobContext,
   { now, metric: wanted }: { now: number; metric: string | null },
 ): Promise<OperatorOverview> {
   const { database } = context;
@@ -264,7 +264,7 @@ function figuresOf(totals: readonly OverviewSeries[], rows: readonly SeriesSumRo
 }
 
 async function readCustomers(
-  context: ReportContext,
+  context: JobContext,
   { metric, times, total }: { metric: string; times: Times; total: bigint },
 ): Promise<TopCustomer[]> {
   const { database } = context;

@@ -14,7 +14,7 @@ import { usageRecordScanMax } from "../../../domain/limits.ts";
 import { toUsageRecord, type UsageRecord } from "../../../domain/meter/usage_record.ts";
 import { createUsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
 import { findUsageRecordRows, newestPosition, startOf, type UsageRecordQuery } from "./usage_record_list.ts";
-import type { OperatorReportScope, ReportContext } from "../report_context.ts";
+import type { JobContext, JobTime } from "../job_context.ts";
 
 /** A record as operators see it. */
 export interface OperatorUsageRecord extends UsageRecord {
@@ -40,8 +40,8 @@ const clocksMs = 24 * 3_600_000;
  * @throws {AppError} `validation_failed` for a cursor whose record doesn't exist.
  */
 export async function readOperatorRecordPage(
-  context: ReportContext,
-  query: OperatorReportScope & OperatorRecordQuery,
+  context: JobContext,
+  query: JobTime & OperatorRecordQuery,
 ): Promise<{ usageRecords: OperatorUsageRecord[]; nextCursor: string | null }> {
   const { database } = context;
   const ids = createUsageRecordIds(await findRecordIdKey(database));
@@ -66,7 +66,7 @@ export async function readOperatorRecordPage(
 
 /** Reads a page of each organization, and merges them. */
 async function rowsOfSome(
-  context: ReportContext,
+  context: JobContext,
   query: OperatorRecordQuery,
   { organizationIds, before }: { organizationIds: readonly string[]; before: UsageRecordPosition },
 ): Promise<Row[]> {
@@ -81,7 +81,7 @@ async function rowsOfSome(
 
 /** Scans the records of all organizations in bounded steps. */
 async function rowsOfAll(
-  context: ReportContext,
+  context: JobContext,
   query: OperatorRecordQuery,
   position: UsageRecordPosition,
 ): Promise<Row[]> {

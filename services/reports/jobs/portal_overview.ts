@@ -3,7 +3,7 @@ import { findMembersWithoutTwoStep } from "../../../db/overview.ts";
 import type { ApiKeyScope } from "../../../db/api_keys.ts";
 import { readKeyList } from "./api_key_list.ts";
 import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 
 const namedMax = 3;
 
@@ -18,8 +18,8 @@ export type PortalOverview = Awaited<ReturnType<typeof readPortalOverview>>;
 
 /** @param input `createdBy`: only keys of this user expire. `seesMembers`: whether to look for members without two-step sign-in. */
 export async function readPortalOverview(
-  context: ReportContext,
-  input: ReportScope & OverviewQuery & Pick<ApiKeyScope, "createdBy"> & { readonly seesMembers: boolean },
+  context: JobContext,
+  input: JobScope & OverviewQuery & Pick<ApiKeyScope, "createdBy"> & { readonly seesMembers: boolean },
 ) {
   const { metric, seesMembers, createdBy, organizationId, now, ...query } = input;
   const scope = { organizationId, now };

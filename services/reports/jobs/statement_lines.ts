@@ -28,7 +28,7 @@ import {
 } from "../../../domain/limits.ts";
 import { microsToDecimal, sumMicros, sumParts } from "../../../domain/meter/quantity.ts";
 import { invalidCursorError, readPage } from "../../pages.ts";
-import { type OperatorReportScope, type ReportContext, ReportText } from "../report_context.ts";
+import { type JobContext, JobText, type JobTime } from "../job_context.ts";
 
 /** The next lines of a statement. */
 export interface StatementStep {
@@ -45,8 +45,8 @@ export interface StatementStep {
  * @returns Null after the last organization.
  */
 export async function readStatementStep(
-  context: ReportContext,
-  { number, progress: after }: OperatorReportScope & StatementProgress,
+  context: JobContext,
+  { number, progress: after }: JobTime & StatementProgress,
 ): Promise<StatementStep | null> {
   const { database } = context;
   const found = await findBilledOrganizations(database, { after, limit: statementStepSeriesMax });
@@ -117,8 +117,8 @@ function encodeInParts(lines: readonly NewStatementLine[]): string[] {
 
 /** Reads a page of lines, and with the first page the totals. */
 export async function readStatementLines(
-  context: ReportContext,
-  { query }: OperatorReportScope & { query: StatementLineQuery },
+  context: JobContext,
+  { query }: JobTime & { query: StatementLineQuery },
 ) {
   const { rows, nextCursor } = await readPage(
     (limit) => findStatementLines(context.database, { ...query, limit }),
@@ -129,7 +129,7 @@ export async function readStatementLines(
 
 /** @returns The sums of all lines by product and metric, the ones with most lines first. */
 async function readTotals(
-  context: ReportContext,
+  context: JobContext,
   { statement, organizationId }: StatementLineQuery,
 ): Promise<StatementTotalRow[]> {
   const { database } = context;
@@ -193,13 +193,13 @@ const columns = [
 
 /** Writes a header line, then the lines of a statement. @param input `period`: of the statement. @returns CSV. */
 export async function statementCsv(
-  context: ReportContext,
-  { period, query }: OperatorReportScope & {
+  context: JobContext,
+  { period, query }: JobTime & {
     period: string;
     query: Omit<StatementLineQuery, "after" | "limit">;
   },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const text = new ReportText(context);
+  const text = new JobText(context);
   text.add(csvLine(columns));
   let after: StatementLineRow | undefined;
   for (;;) {

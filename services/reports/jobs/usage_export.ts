@@ -4,7 +4,7 @@ import { csvLine } from "../../../domain/csv.ts";
 import { usageSumRowsMax } from "../../../domain/limits.ts";
 import { microsToDecimal, microsToNumber } from "../../../domain/meter/quantity.ts";
 import { isoTimeIn } from "../../../domain/time.ts";
-import { type ReportContext, ReportText } from "../report_context.ts";
+import { type JobContext, JobText } from "../job_context.ts";
 import {
   streamUsageSums,
   tooManySumsError,
@@ -18,11 +18,11 @@ import {
  *
  * @returns JSON. @throws {AppError} As `usageRange`; `range_too_long` for more than 100,000 sums.
  */
-export async function usageJson(context: ReportContext, input: UsageScope & UsageQuery) {
+export async function usageJson(context: JobContext, input: UsageScope & UsageQuery) {
   const { range, sumsMax, batches } = await streamUsageSums(context, input);
   // The status is sent with the first bytes, so the sums are counted before any of them is written.
   if (sumsMax > usageSumRowsMax && !await areAtMost(usageSumRowsMax, batches())) throw tooManySumsError();
-  const text = new ReportText(context);
+  const text = new JobText(context);
   const [from, to] = [range.from, range.to].map((ms) => isoTimeIn(ms, range.timezone));
   const head = JSON.stringify({ from, to, window: range.unit });
   text.add(`${head.slice(0, -1)},"data":[`);
@@ -78,12 +78,12 @@ const groupColumns = {
  *
  * @returns CSV. @throws {AppError} As `usageRange`.
  */
-export async function usageCsv(context: ReportContext, input: UsageScope & UsageQuery) {
+export async function usageCsv(context: JobContext, input: UsageScope & UsageQuery) {
   const { range, batches } = await streamUsageSums(context, input);
   const day = (ms: number) => isoTimeIn(ms, range.timezone).slice(0, 10);
   context.head(`${day(range.from)}-${day(range.to)}`);
   const columns = (input.groupBy ?? []).flatMap((group) => groupColumns[group]);
-  const text = new ReportText(context);
+  const text = new JobText(context);
   text.add(csvLine(["start", "end", ...columns, "sum", "count", "min", "max"]));
   for await (const batch of batches()) {
     for (const sum of batch) {

@@ -22,7 +22,7 @@ import {
 import { validationError } from "../../../domain/errors.ts";
 import { usageRecordScanMax } from "../../../domain/limits.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 
 /** Which records to list. Times in milliseconds since 1970: `from` is included, `to` is not. */
 export interface UsageRecordQuery extends UsageFilter {
@@ -66,8 +66,8 @@ export interface UsageRecordPageQuery extends UsageRecordQuery {
  * @throws {AppError} `validation_failed` for a cursor whose record doesn't exist.
  */
 export async function readUsageRecordPage(
-  context: ReportContext,
-  { newerThan, isForOperators, ...query }: ReportScope & UsageRecordPageQuery,
+  context: JobContext,
+  { newerThan, isForOperators, ...query }: JobScope & UsageRecordPageQuery,
 ) {
   const ids = createUsageRecordIds(await findRecordIdKey(context.database));
   const { organizationId, cursor, limit } = query;
@@ -92,9 +92,9 @@ export async function readUsageRecordPage(
  * @returns The rows of the page, and one more if there is a page after it.
  */
 export async function findUsageRecordRows(
-  context: ReportContext,
+  context: JobContext,
   query:
-    & Omit<ReportScope & UsageRecordQuery, "cursor" | "now">
+    & Omit<JobScope & UsageRecordQuery, "cursor" | "now">
     & ({ readonly before: UsageRecordPosition } | { readonly after: UsageRecordPosition }),
 ): Promise<ListedUsageRecordRow[]> {
   const { database } = context;
@@ -131,7 +131,7 @@ type FilteredScan = UsageRecordScan & { readonly filter: UsageFilter; readonly l
 
 /** Skips time without matching records, and scans the rest in bounded steps. */
 async function findInSteps(
-  context: ReportContext,
+  context: JobContext,
   { limit, ...scan }: FilteredScan,
 ): Promise<ListedUsageRecordRow[]> {
   const { database } = context;
@@ -190,7 +190,7 @@ const following = (position: UsageRecordPosition): UsageRecordPosition => ({
  * @throws {AppError} `validation_failed` when there is no such record.
  */
 export async function startOf(
-  { database }: ReportContext,
+  { database }: JobContext,
   { organizationId, cursor }: { readonly organizationId?: string; readonly cursor?: string | undefined },
   ids: UsageRecordIds,
 ): Promise<UsageRecordPosition> {

@@ -2,15 +2,15 @@
 import { listUsageKeys, listUsageNames } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
-import { withDistinctNames } from "./usage_overview.ts";
+import { withDistinctNames } from "./usage_page.ts";
 import { readUsageRecordPage, type UsageRecordPageQuery } from "./usage_record_list.ts";
 
 export type UsageRecordView = Awaited<ReturnType<typeof readUsageRecordView>>;
 
 /** Reads a page of records and what they can be filtered by. With an unknown cursor, it reads the newest page. */
-export async function readUsageRecordView(context: ReportContext, input: ReportScope & UsageRecordPageQuery) {
+export async function readUsageRecordView(context: JobContext, input: JobScope & UsageRecordPageQuery) {
   const { database } = context;
   const query = { ...input, mergeRotations: true };
   const { organizationId, now } = query;

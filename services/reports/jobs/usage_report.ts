@@ -6,7 +6,7 @@ import { type Catalogue, coloredProducts } from "../../../domain/meter/catalogue
 import { reportLines, stackOf } from "../../../domain/meter/report_lines.ts";
 import { type UsageWindow, type WindowUnit, windowUnits } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
-import type { ReportContext } from "../report_context.ts";
+import type { JobContext } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { metricTotals } from "./metric_totals.ts";
 import { readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "./usage_sums.ts";
@@ -49,7 +49,7 @@ export type ReportNumbers = Pick<
  *
  * @returns `report` null if nothing was ever recorded, or if `problem` says why it can't be shown.
  */
-export async function readUsageReport(context: ReportContext, input: UsageScope & UsageReportQuery) {
+export async function readUsageReport(context: JobContext, input: UsageScope & UsageReportQuery) {
   const { period, filter, group, stack, pages } = input;
   const catalogue = await readCatalogue(context, input);
   const failed = (metrics: ReturnType<typeof metricTotals>, { message }: AppError) => ({
@@ -138,7 +138,7 @@ function pageOf(lines: readonly NamedLine[], wanted: number) {
 
 /** Reads the windows of the largest lines and of everything: those that were requested, or longer ones if there are too many. */
 async function readChart(
-  context: ReportContext,
+  context: JobContext,
   input: UsageScope & UsageReportQuery,
   { filter, lines, catalogue }: {
     filter: UsageFilter;
@@ -180,7 +180,7 @@ function namedOf(stack: ReportStack, used: readonly NamedLine[], catalogue: Cata
 }
 
 async function bothPeriods(
-  context: ReportContext,
+  context: JobContext,
   input: UsageScope & UsageReportQuery,
   query: UsageFilter & Pick<UsageQuery, "groupBy">,
 ) {
@@ -193,7 +193,7 @@ async function bothPeriods(
 
 /** @returns The sums of a period, or the error that there are too many. */
 async function sumsOrProblem(
-  context: ReportContext,
+  context: JobContext,
   input: UsageScope & UsageReportQuery,
   { start, end, ...query }: UsageWindow & UsageFilter & Pick<UsageQuery, "window" | "groupBy">,
 ) {

@@ -1,4 +1,4 @@
-// Divides a usage report into steps of some milliseconds, between which other reports run.
+// Divides adding up usage into steps of some milliseconds, between which other jobs run.
 import type { MeteredOrganization, PositionedPiece, UsageGroup } from "../../../db/meter/usage_sums.ts";
 import { usageStepRollupsMax, usageStepRowsMax, usageStepSeriesMax } from "../../../domain/limits.ts";
 import { rollupNumber, rollupPieces, rollupStart } from "../../../domain/meter/rollup_unit.ts";

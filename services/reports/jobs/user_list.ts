@@ -8,15 +8,15 @@ import {
 import type { OperatorUser } from "../../../domain/operator/user.ts";
 import { isoTime } from "../../../domain/time.ts";
 import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
-import type { OperatorReportScope, ReportContext } from "../report_context.ts";
+import type { JobContext, JobTime } from "../job_context.ts";
 
 /** Which users to list. */
 export type UserFilter = Pick<UserQuery, "search" | "status">;
 
 /** @returns Users, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function readUserPage(
-  { database }: ReportContext,
-  { search, status, limit, cursor }: OperatorReportScope & UserFilter & PageInput,
+  { database }: JobContext,
+  { search, status, limit, cursor }: JobTime & UserFilter & PageInput,
 ): Promise<{ users: OperatorUser[]; nextCursor: string | null }> {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalidCursorError();
   const below = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);

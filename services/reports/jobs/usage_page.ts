@@ -4,7 +4,7 @@ import { usagePageChoicesMax } from "../../../domain/limits.ts";
 import { keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
 import { microsToNumber } from "../../../domain/meter/quantity.ts";
 import { isoTime } from "../../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageReport, type ReportStack, type UsageReportQuery } from "./usage_report.ts";
@@ -13,27 +13,27 @@ import { readUsageSums } from "./usage_sums.ts";
 const latestRecordsMax = 5;
 
 /** Slugs and ids to filter by; null for all. */
-export interface OverviewFilters {
+export interface UsagePageFilters {
   readonly productSlug: string | null;
   readonly metric: string | null;
   readonly apiKey: string | null;
 }
 
 /** What the page requests. */
-export interface UsageOverviewQuery extends Pick<UsageReportQuery, "unit" | "timezone" | "pages"> {
+export interface UsagePageQuery extends Pick<UsageReportQuery, "unit" | "timezone" | "pages"> {
   /** Null: no numbers. */
   readonly period: UsageReportQuery["period"] | null;
-  readonly filters: OverviewFilters;
+  readonly filters: UsagePageFilters;
   /** The metric to show if the filters have none; null: the one with the most records. */
   readonly usualMetric: string | null;
   readonly stack: ReportStack;
 }
 
 /** What the page shows. */
-export type UsageOverview = Awaited<ReturnType<typeof readUsageOverview>>;
+export type UsagePageNumbers = Awaited<ReturnType<typeof readUsagePage>>;
 
 /** Reads what the page shows. */
-export async function readUsageOverview(context: ReportContext, input: ReportScope & UsageOverviewQuery) {
+export async function readUsagePage(context: JobContext, input: JobScope & UsagePageQuery) {
   const { database } = context;
   const { organizationId, now, filters: requested, period, timezone } = input;
   const limit = usagePageChoicesMax;
@@ -55,7 +55,7 @@ export async function readUsageOverview(context: ReportContext, input: ReportSco
       filter: toUsageFilter(selected),
       pickMetric: (metrics) => pickMetric(context, { ...input, selected }, metrics),
     });
-  const filters: OverviewFilters = { ...selected, metric };
+  const filters: UsagePageFilters = { ...selected, metric };
   const { usageRecords: records } = await readUsageRecordPage(context, {
     organizationId,
     now,
@@ -80,13 +80,13 @@ export async function readUsageOverview(context: ReportContext, input: ReportSco
 }
 
 /** @returns The names of the products and metrics that an organization has recorded, some of each. */
-export async function readUsageNames({ database }: ReportContext, { organizationId }: ReportScope) {
+export async function readUsageNames({ database }: JobContext, { organizationId }: JobScope) {
   const names = (column: "productSlug" | "metric") =>
     listUsageNames(database, { organizationId, column, filter: {}, limit: usagePageChoicesMax });
   return { productSlugs: await names("productSlug"), metrics: await names("metric") };
 }
 
-async function withoutReport(context: ReportContext, input: Picking) {
+async function withoutReport(context: JobContext, input: Picking) {
   const { unit, organizationId } = input;
   const catalogue = await readCatalogue(context, { organizationId });
   const metric = await pickMetric(context, input, []);
@@ -94,17 +94,17 @@ async function withoutReport(context: ReportContext, input: Picking) {
 }
 
 /** With the product and the key in effect. */
-type Picking = ReportScope & UsageOverviewQuery & { readonly selected: Omit<OverviewFilters, "metric"> };
+type Picking = JobScope & UsagePageQuery & { readonly selected: Omit<UsagePageFilters, "metric"> };
 
 /** Different metrics can't be added up: without a valid choice, it is the person's usual one or the one with the most records. */
 async function pickMetric(
-  { database }: ReportContext,
+  { database }: JobContext,
   { organizationId, filters: { metric }, usualMetric, selected }: Picking,
   metrics: readonly string[],
 ): Promise<string | null> {
   const [busiest] = metrics;
   if (metric !== null && metrics.includes(metric)) return metric;
-  const ever = (filters: OverviewFilters) =>
+  const ever = (filters: UsagePageFilters) =>
     listUsageNames(database, { organizationId, column: "metric", filter: toUsageFilter(filters), limit: 1 });
   if (metric !== null && (await ever({ ...selected, metric })).length > 0) return metric;
   if (usualMetric !== null && metrics.includes(usualMetric)) return usualMetric;
@@ -114,8 +114,8 @@ async function pickMetric(
 
 /** @returns The quantities of the last 30 days of some keys, today last. */
 async function readTrends(
-  context: ReportContext,
-  { timezone, metric, ids, ...scope }: ReportScope & {
+  context: JobContext,
+  { timezone, metric, ids, ...scope }: JobScope & {
     timezone: string;
     metric: string;
     ids: readonly string[];
@@ -156,7 +156,7 @@ export function withDistinctNames<Key extends { name: string; keyPrefix: string 
   })).sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-function toUsageFilter({ productSlug, metric = null, apiKey }: Partial<OverviewFilters>): UsageFilter {
+function toUsageFilter({ productSlug, metric = null, apiKey }: Partial<UsagePageFilters>): UsageFilter {
   const only = (value: string | null = null) => value === null ? undefined : [value];
   return { productSlug: only(productSlug), metric: only(metric), apiKey: only(apiKey), mergeRotations: true };
 }

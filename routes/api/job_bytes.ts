@@ -1,6 +1,6 @@
-// Responses with a report, as JSON or CSV. The reports thread has already encoded the body.
-import type { ReportBytes } from "../../../services/reports/reports.ts";
-import type { AppContext } from "../../env.ts";
+// Responses with the bytes of a job, as JSON or CSV, which the reports thread has already encoded.
+import type { JobBytes } from "../../services/reports/reports.ts";
+import type { AppContext } from "../env.ts";
 
 /** The response of {@linkcode sendCsv} in the OpenAPI document. */
 export const csvResponse = {
@@ -14,13 +14,13 @@ export const csvResponse = {
   },
 } as const;
 
-/** Responds with a report in JSON. */
-export function sendJson(c: AppContext, { body }: ReportBytes): Response {
+/** Responds with JSON. */
+export function sendJson(c: AppContext, { body }: JobBytes): Response {
   return c.body(body, 200, { "Content-Type": "application/json" });
 }
 
-/** Responds with a report in CSV, to be saved as `file`. */
-export function sendCsv(c: AppContext, { body }: ReportBytes, file: string): Response {
+/** Responds with CSV, to be saved as `file`. */
+export function sendCsv(c: AppContext, { body }: JobBytes, file: string): Response {
   return c.body(body, 200, {
     "Content-Type": "text/csv; charset=utf-8; header=present",
     "Content-Disposition": `attachment; filename="${file}"`,

@@ -3,7 +3,7 @@ import { usagePageChoicesMax } from "../../../domain/limits.ts";
 import { listUsedProducts } from "../../../db/meter/catalogue.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
-import type { OperatorReportScope, ReportContext } from "../report_context.ts";
+import type { JobContext, JobTime } from "../job_context.ts";
 
 /** What the page requests. */
 export type OperatorUsagePageQuery = Pick<UsageReportQuery, "unit" | "timezone" | "pages"> & {
@@ -13,12 +13,12 @@ export type OperatorUsagePageQuery = Pick<UsageReportQuery, "unit" | "timezone" 
   readonly metric: string | null;
 };
 
-export type OperatorUsage = Awaited<ReturnType<typeof readOperatorUsage>>;
+export type OperatorUsagePage = Awaited<ReturnType<typeof readOperatorUsagePage>>;
 
 /** Reads what the page shows. Without a known metric, the one with the most records in the period is selected. */
-export async function readOperatorUsage(
-  context: ReportContext,
-  { productSlug, metric: wanted, period, ...input }: OperatorReportScope & OperatorUsagePageQuery,
+export async function readOperatorUsagePage(
+  context: JobContext,
+  { productSlug, metric: wanted, period, ...input }: JobTime & OperatorUsagePageQuery,
 ) {
   const products = (await listUsedProducts(context.database, {
     organizationId: null,
