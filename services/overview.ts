@@ -5,7 +5,7 @@ import { readScope } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
 import type { OverviewQuery, PortalOverview } from "./reports/jobs/portal_overview.ts";
 
-/** Which of the first steps are done: the member sees a key, anything was ever recorded, the organization has another member. */
+/** The first steps: the member sees a key, anything was ever recorded, the organization has another member. */
 export interface FirstSteps {
   readonly hasKey: boolean;
   readonly hasUsage: boolean;

@@ -104,7 +104,7 @@ export const propertyFaults = {
   count: atMost(limits.usagePropertiesMax, "properties"),
 } as const;
 
-/** @returns The bounds of a record's timestamp. @param pastMaxMs How far it may be in the past. */
+/** Returns the bounds of a record's timestamp. @param pastMaxMs How far it may be in the past. */
 export function timestampWords(pastMaxMs = limits.usageTimestampPastMaxMs): string {
   return `Defaults to the time of recording. At most ${pastMaxMs / (24 * 3_600_000)} days in the past and ${
     limits.usageTimestampFutureMaxMs / 60_000

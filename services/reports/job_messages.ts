@@ -4,18 +4,17 @@ import type { SentError } from "../sent_errors.ts";
 import type { JobReader } from "./job_reader.ts";
 import type { JobInput, JobName } from "./job_list.ts";
 
-/** What the main thread sends: first `open`, then the port of each thread that wants jobs, then `close`. */
+/** Messages from the main thread: first `open`, then the port of each thread that wants jobs, then `close`. */
 export type ReportsThreadRequest =
   | { readonly type: "open"; readonly source: DatabaseSource }
   | { readonly type: "connect"; readonly port: MessagePort }
   | { readonly type: "close" };
 
-/** What the main thread receives. */
 export interface ReportsThreadResponse {
   readonly type: "closed";
 }
 
-/** What a thread sends on its port. Ids are its own. */
+/** Messages from a thread on its port. Ids are its own. */
 export type ReportsRequest =
   | {
     readonly type: "job";
@@ -29,7 +28,7 @@ export type ReportsRequest =
   /** `drain`: the program stops, and only work is started. `close`: the thread needs no more jobs. */
   | { readonly type: "drain" | "close" };
 
-/** What it receives. A job ends with `done` or `failed`. */
+/** Messages to it. A job ends with `done` or `failed`. */
 export type ReportsResponse =
   | { readonly type: "closed" }
   | { readonly type: "started"; readonly id: number }

@@ -3,7 +3,6 @@
 import { unavailableError } from "../../domain/errors.ts";
 import type { JobReader } from "./job_reader.ts";
 
-/** How many jobs there may be. */
 export interface JobLimits {
   /** Slices at the same time: one where reading is synchronous. */
   readonly slicesMax: number;
@@ -23,7 +22,7 @@ interface Waiting {
 /** The jobs of one reader: open ones, and those that wait for a slice. */
 interface ReaderJobs {
   readonly isWork: boolean;
-  /** What cancels each open job, the newest last. */
+  /** Cancel open jobs, the newest last. */
   readonly open: Set<AbortController>;
   running: number;
   /** Not running: those that waited for their clients go before new ones. */

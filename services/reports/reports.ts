@@ -14,7 +14,6 @@ export interface JobBytes {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>;
 }
 
-/** Who reads a job, and what cancels it. */
 export interface JobOptions {
   readonly reader: JobReader;
   readonly signal?: AbortSignal | undefined;
@@ -45,7 +44,7 @@ export class Reports {
     this.#thread = thread;
   }
 
-  /** How many jobs are running, and how many wait to start or for their clients. */
+  /** The number of running jobs, and of those that wait to start or for their clients. */
   get counts(): { running: number; waiting: number } {
     const running = [...this.#open.values()].filter(({ isRunning }) => isRunning).length;
     return { running, waiting: this.#open.size - running };

@@ -21,7 +21,7 @@ interface Running {
   readonly ended: PromiseWithResolvers<void>;
 }
 
-/** @returns The reports thread, not yet connected to a database. */
+/** Returns the reports thread, not yet connected to a database. */
 export function newReportsWorker(): Worker {
   return new Worker(new URL("./reports_worker.ts", import.meta.url), { type: "module" });
 }

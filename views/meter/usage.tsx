@@ -48,7 +48,7 @@ export interface UsagePageProps extends UsageFilterProps {
   readonly csvHref: string | null;
   /** The organization's, those with the largest part used first; null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
-  /** Who gets emails about them; null where none are sent. */
+  /** The recipients of emails about them; null where none are sent. */
   readonly mailReach: LimitMailReach | null;
   /** Gives them names and units. */
   readonly catalogue: Catalogue;

@@ -27,7 +27,7 @@ export interface ReportOptions {
   readonly timezone: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** What the second table is about. `hrefOf`: the page of a line; null if there is none. */
+  /** The subject of the second table. `hrefOf`: the page of a line; null if there is none. */
   readonly groups: {
     readonly title: string;
     readonly column: string;

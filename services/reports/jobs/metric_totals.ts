@@ -6,7 +6,6 @@ import { readUsageSums } from "./usage_sums.ts";
 
 const metricsMax = 100;
 
-/** Which usage to add up. */
 export interface MetricTotalsQuery {
   /** A period, and what to compare it with: see `parsePeriodQuery`. */
   readonly period: UsageWindow & { readonly compared: UsageWindow };
@@ -61,7 +60,7 @@ export interface TotalSum {
   readonly count: number;
 }
 
-/** @returns The totals of each metric, those with the most records in both periods first, at most 100. */
+/** Returns the totals of each metric, those with the most records in both periods first, at most 100. */
 export function metricTotals(sums: Iterable<TotalSum>, before: Iterable<TotalSum>): MetricTotal[] {
   const totals = new Map<string, MetricTotal & { allRecords: number }>();
   const totalOf = (metric: string) =>

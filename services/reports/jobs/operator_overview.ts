@@ -38,7 +38,7 @@ const customerSeriesMax = 100;
 const suspendedSendersMax = 100;
 const reachedLimitsMax = 100;
 
-/** How much was recorded, and how much more that is than before. */
+/** An amount, and how much more it is than before. */
 export interface OverviewFigure {
   /** An exact decimal text. */
   readonly sum: string;
@@ -47,7 +47,7 @@ export interface OverviewFigure {
   readonly change: number | null;
 }
 
-/** What the overview shows. Times in milliseconds since 1970. */
+/** Times in milliseconds since 1970. */
 export interface OperatorOverview {
   readonly updatedAt: number;
   /** By records of the two months, most first. Today is compared with the same day a week before until this time of day, the
@@ -69,7 +69,7 @@ export interface OperatorOverview {
   readonly days: readonly UsageWindow[];
   readonly chart: UsageStack;
   readonly catalogue: Catalogue;
-  /** Whether there are more products and metrics than these sums include. */
+  /** True if there are more products and metrics than these sums include. */
   readonly isPartial: boolean;
   readonly organizations: ActiveOrganizations;
   readonly customers: readonly TopCustomer[];

@@ -5,7 +5,6 @@ import { readCatalogue } from "./catalogue.ts";
 import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
-/** What the page requests. */
 export type OperatorUsagePageQuery = Pick<UsageReportQuery, "unit" | "timezone" | "pages"> & {
   /** Null: no numbers. */
   readonly period: UsageReportQuery["period"] | null;

@@ -21,7 +21,6 @@ export interface OperatorUsageRecord extends UsageRecord {
   readonly organizationId: string;
 }
 
-/** Which records to list. */
 export interface OperatorRecordQuery extends UsageRecordQuery {
   /** All by default. Exactly one with an idempotency key. */
   readonly organizationIds?: readonly string[] | undefined;
@@ -29,7 +28,7 @@ export interface OperatorRecordQuery extends UsageRecordQuery {
 
 type Row = ListedUsageRecordRow & OrganizationUsageRecord;
 
-/** How far the clocks of instances may differ. */
+/** The clocks of instances may differ by this much. */
 const clocksMs = 24 * 3_600_000;
 
 /**

@@ -13,10 +13,9 @@ import { isoTime } from "../../../domain/time.ts";
 import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
-/** Which organizations, and in which order. */
 export type OrganizationFilter = Omit<OrganizationQuery, "limit" | "after">;
 
-/** @returns A page of organizations. @throws {AppError} `validation_failed` for an invalid cursor. */
+/** Returns a page of organizations. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function readOrganizationPage(
   { database }: JobContext,
   { limit, cursor, now, ...filter }: OrganizationFilter & PageInput & JobTime,
@@ -40,7 +39,7 @@ function positionOf(cursor: string): OrganizationPosition {
   return { number: Number(number), name };
 }
 
-/** @returns The public form of an organization. */
+/** Returns the public form of an organization. */
 export function toOrganization(row: OperatedOrganizationRow): OperatedOrganization {
   return {
     id: row.id,

@@ -7,13 +7,11 @@ import type { JobContext, JobScope } from "../job_context.ts";
 
 const namedMax = 3;
 
-/** What the overview shows. */
 export interface OverviewQuery extends Pick<UsageReportQuery, "period" | "unit" | "timezone"> {
   /** The metric of the chart, if it was used; null for the one with the most records. */
   readonly metric: string | null;
 }
 
-/** What the overview shows. */
 export type PortalOverview = Awaited<ReturnType<typeof readPortalOverview>>;
 
 /** @param input `createdBy`: only keys of this user expire. `seesMembers`: whether to look for members without two-step sign-in. */

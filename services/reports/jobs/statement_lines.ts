@@ -1,4 +1,4 @@
-// What the reports thread does for statements: finding out what to charge, and writing lines as CSV.
+// The reports thread's work for statements: finding out what to charge, and writing lines as CSV.
 import { sumWindow } from "../../../db/meter/window_totals.ts";
 import {
   type BilledRow,
@@ -93,7 +93,7 @@ class Charges {
     this.#rows.set(name, charge);
   }
 
-  /** @returns A line for each sum that is not 0. @param number Of the statement. */
+  /** Returns a line for each sum that is not 0. @param number Of the statement. */
   lines(number: number): NewStatementLine[] {
     return [...this.#rows.values()].filter(({ count, micros }) => count !== 0 || micros !== 0n)
       .map(({ row, count, micros }) => ({
@@ -127,7 +127,7 @@ export async function readStatementLines(
   return { rows, nextCursor, totals: query.after === undefined ? await readTotals(context, query) : null };
 }
 
-/** @returns The sums of all lines by product and metric, the ones with most lines first. */
+/** Returns the sums of all lines by product and metric, the ones with most lines first. */
 async function readTotals(
   context: JobContext,
   { statement, organizationId }: StatementLineQuery,
@@ -166,7 +166,7 @@ function lineCursor({ organizationId, monthsBack, productSlug, metric }: Stateme
   return [organizationId, monthsBack, productSlug, metric].join("~");
 }
 
-/** @returns The position that a cursor names. @throws {AppError} `validation_failed` for an invalid cursor. */
+/** Returns the position that a cursor names. @throws {AppError} `validation_failed` for an invalid cursor. */
 export function parseLineCursor(cursor: string): StatementLinePosition {
   const [, organizationId, monthsBack, productSlug, metric] =
     /^(org_[0-9a-f]{32})~(\d{1,4})~([^~]+)~([^~]+)$/.exec(cursor) ?? [];

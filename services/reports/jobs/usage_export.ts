@@ -47,7 +47,7 @@ async function areAtMost(max: number, batches: AsyncGenerator<Iterable<unknown>>
   return true;
 }
 
-/** @returns A sum with the nearest numbers: exact for integers up to 2^53−1. */
+/** Returns a sum with the nearest numbers: exact for integers up to 2^53−1. */
 function toJson({ start, end, productSlug, metric, apiKey, count, ...sum }: UsageSum): string {
   const { organizationId, organizationName, externalId } = sum;
   return JSON.stringify({

@@ -19,7 +19,6 @@ export interface UsagePageFilters {
   readonly apiKey: string | null;
 }
 
-/** What the page requests. */
 export interface UsagePageQuery extends Pick<UsageReportQuery, "unit" | "timezone" | "pages"> {
   /** Null: no numbers. */
   readonly period: UsageReportQuery["period"] | null;
@@ -29,7 +28,6 @@ export interface UsagePageQuery extends Pick<UsageReportQuery, "unit" | "timezon
   readonly stack: ReportStack;
 }
 
-/** What the page shows. */
 export type UsagePageNumbers = Awaited<ReturnType<typeof readUsagePage>>;
 
 /** Reads what the page shows. */
@@ -65,7 +63,7 @@ export async function readUsagePage(context: JobContext, input: JobScope & Usage
   const ids = read.report?.groups.lines.map(({ id }) => id).filter((id) => id !== null) ?? [];
   return {
     metric,
-    /** Whether anything was ever recorded. */
+    /** True if anything was ever recorded. */
     hasUsage: products.length > 0,
     /** The filters in effect: without a key or metric that the organization doesn't have. */
     filters,
@@ -79,7 +77,7 @@ export async function readUsagePage(context: JobContext, input: JobScope & Usage
   };
 }
 
-/** @returns The names of the products and metrics that an organization has recorded, some of each. */
+/** Returns the names of the products and metrics that an organization has recorded, some of each. */
 export async function readUsageNames({ database }: JobContext, { organizationId }: JobScope) {
   const names = (column: "productSlug" | "metric") =>
     listUsageNames(database, { organizationId, column, filter: {}, limit: usagePageChoicesMax });
@@ -112,7 +110,7 @@ async function pickMetric(
   return any ?? metric ?? (await ever({ productSlug: null, apiKey: null, metric: null }))[0] ?? null;
 }
 
-/** @returns The quantities of the last 30 days of some keys, today last. */
+/** Returns the quantities of the last 30 days of some keys, today last. */
 async function readTrends(
   context: JobContext,
   { timezone, metric, ids, ...scope }: JobScope & {
@@ -144,7 +142,7 @@ async function readTrends(
   return trends;
 }
 
-/** @returns Keys by name; keys of the same name have their prefix added. */
+/** Returns keys by name; keys of the same name have their prefix added. */
 export function withDistinctNames<Key extends { name: string; keyPrefix: string }>(keys: readonly Key[]) {
   const counts = new Map<string, number>();
   for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -24,7 +24,7 @@ import { usageRecordScanMax } from "../../../domain/limits.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 
-/** Which records to list. Times in milliseconds since 1970: `from` is included, `to` is not. */
+/** Times in milliseconds since 1970: `from` is included, `to` is not. */
 export interface UsageRecordQuery extends UsageFilter {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
@@ -52,7 +52,6 @@ export function toNamedUsageRecord(
   return { ...record, apiKeyName, apiKeyCreatedBy, voidedByName };
 }
 
-/** Which page of an organization's records to read. */
 export interface UsageRecordPageQuery extends UsageRecordQuery {
   /** The id of the first record of the page after the one to read. Without as many records, the newest page is read. */
   readonly newerThan?: string | undefined;
@@ -159,7 +158,7 @@ async function findInSteps(
   return found;
 }
 
-/** @returns A scan that begins at the first 15 minutes with matching usage, or null without any. */
+/** Returns a scan that begins at the first 15 minutes with matching usage, or null without any. */
 async function withoutEmptyTime(
   database: DatabaseReader,
   { filter, ...scan }: UsageRecordScan & { readonly filter: UsageFilter },
@@ -175,10 +174,10 @@ async function withoutEmptyTime(
   return end <= before.timestamp ? { ...scan, before: startOfTime(end) } : scan;
 }
 
-/** @returns The position before all records of a timestamp. */
+/** Returns the position before all records of a timestamp. */
 const startOfTime = (timestamp: number): UsageRecordPosition => ({ timestamp, series: 0, seq: 0 });
 
-/** @returns The position directly after a record, in the order from the oldest to the newest. */
+/** Returns the position directly after a record, in the order from the oldest to the newest. */
 const following = (position: UsageRecordPosition): UsageRecordPosition => ({
   ...position,
   seq: position.seq + 1,

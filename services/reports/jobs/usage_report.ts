@@ -16,12 +16,9 @@ const keySeriesMax = 5;
 /** Lines of a table on one page. */
 export const reportLinesMax = 50;
 
-/** What a chart stacks. */
 export type ReportStack = "productSlug" | "apiKey";
-/** What a report's tables tell apart. */
 type ReportGroup = "productSlug" | "apiKey" | "organization";
 
-/** Which usage a report is about. */
 export interface UsageReportQuery {
   readonly period: UsageWindow & { readonly compared: UsageWindow };
   /** The length of the chart's windows, unless there are too many. */
@@ -30,9 +27,8 @@ export interface UsageReportQuery {
   readonly filter: UsageFilter;
   /** Picks the metric; undefined: the one with the most records. */
   readonly pickMetric?: ((metrics: readonly string[]) => Promise<string | null>) | undefined;
-  /** What the second table is about. */
+  /** The subject of the second table. */
   readonly group: "apiKey" | "organization";
-  /** What the chart stacks. */
   readonly stack: ReportStack;
   /** The pages of the tables, from 1 on. */
   readonly pages: { readonly products: number; readonly groups: number };
@@ -124,7 +120,7 @@ function nameOf(group: ReportGroup, sum: UsageSum): string | null {
   return (group === "apiKey" ? sum.apiKeyName : sum.organizationName) ?? null;
 }
 
-/** @returns Some of the lines; the last page for a number beyond it. */
+/** Returns some of the lines; the last page for a number beyond it. */
 function pageOf(lines: readonly NamedLine[], wanted: number) {
   const pages = Math.max(1, Math.ceil(lines.length / reportLinesMax));
   const page = Math.min(wanted, pages);
@@ -171,7 +167,7 @@ async function readChart(
   return problem ?? new AppError("range_too_long", "Choose a shorter range.");
 }
 
-/** @returns What has a series of its own: products with a color in their order, or the largest keys. */
+/** Returns the ids that have a series of their own: products with a color in their order, or the largest keys. */
 function namedOf(stack: ReportStack, used: readonly NamedLine[], catalogue: Catalogue): string[] {
   const ids = used.map(({ id }) => id).filter((id) => id !== null);
   return stack === "apiKey"
@@ -191,7 +187,7 @@ async function bothPeriods(
   return before instanceof AppError ? before : { now: now.data, before: before.data };
 }
 
-/** @returns The sums of a period, or the error that there are too many. */
+/** Returns the sums of a period, or the error that there are too many. */
 async function sumsOrProblem(
   context: JobContext,
   input: UsageScope & UsageReportQuery,

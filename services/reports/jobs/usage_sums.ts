@@ -30,7 +30,6 @@ export type UsageScope =
   | JobScope
   | JobTime & { readonly organizationIds: readonly string[] | undefined };
 
-/** Which usage to add up. */
 export interface UsageQuery extends UsageRangeInput, UsageFilter {
   readonly groupBy?: readonly UsageGroup[] | undefined;
 }
@@ -74,7 +73,7 @@ export async function streamUsageSums(context: JobContext, input: UsageScope & U
   };
 }
 
-/** @returns Whose series to read, by number. Sums of all organizations that don't tell them apart come from the totals. */
+/** Finds the organizations whose series to read. Sums of all organizations that don't tell them apart come from the totals. */
 async function findOrganizations(
   context: JobContext,
   input: UsageScope & UsageQuery,
@@ -118,7 +117,7 @@ export async function readUsageSums(
   return { range, data };
 }
 
-/** @returns The error for more sums than one response may have. */
+/** Returns the error for more sums than one response may have. */
 export function tooManySumsError(): AppError {
   return new AppError(
     "range_too_long",
@@ -126,7 +125,6 @@ export function tooManySumsError(): AppError {
   );
 }
 
-/** What to add up. */
 interface Adding {
   readonly organizations: readonly MeteredOrganization[];
   readonly filter: UsageFilter;
@@ -167,7 +165,7 @@ async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Itera
   }
 }
 
-/** @returns A function that names the current keys of sums by lineage. */
+/** Returns a function that names the current keys of sums by lineage. */
 function mergedKeys(context: JobContext, { now }: Adding) {
   const known = new Map<string, { id: string; name: string }>();
   return async (sums: readonly RollupSumRow[]): Promise<RollupSumRow[]> => {

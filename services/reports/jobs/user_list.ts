@@ -10,10 +10,9 @@ import { isoTime } from "../../../domain/time.ts";
 import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
-/** Which users to list. */
 export type UserFilter = Pick<UserQuery, "search" | "status">;
 
-/** @returns Users, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
+/** Returns users, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function readUserPage(
   { database }: JobContext,
   { search, status, limit, cursor }: JobTime & UserFilter & PageInput,
@@ -27,7 +26,7 @@ export async function readUserPage(
   return { users: rows.map(toOperatorUser), nextCursor };
 }
 
-/** @returns The public form of a user. */
+/** Returns the public form of a user. */
 export function toOperatorUser(row: ListedUserRow): OperatorUser {
   const { id, email, name, createdAt, emailVerifiedAt, disabledAt, hasTotp, lastSignInAt } = row;
   const time = (ms: number | null) => ms === null ? null : isoTime(ms);
