@@ -10,12 +10,10 @@ import { searchLimitsBelowUse } from "./jobs/limits_below_use.ts";
 import { readCatalogue } from "./jobs/catalogue.ts";
 import { usageCsv, usageJson } from "./jobs/usage_export.ts";
 import { readKeyReport } from "./jobs/key_report.ts";
-import { readMetricTotals } from "./jobs/metric_totals.ts";
 import { readUsageNames, readUsagePage } from "./jobs/usage_page.ts";
 import { readUsageRecordPage } from "./jobs/usage_record_list.ts";
 import { readUsageRecordView } from "./jobs/usage_record_view.ts";
 import { readStatementLines, readStatementStep, statementCsv } from "./jobs/statement_lines.ts";
-import { readUsageSums } from "./jobs/usage_sums.ts";
 import { readOperatorRecordPage } from "./jobs/operator_usage_records.ts";
 import { readUserPage } from "./jobs/user_list.ts";
 import { readOperatorUsagePage } from "./jobs/operator_usage_page.ts";
@@ -27,8 +25,6 @@ const jobs = {
   usageJson,
   usageCsv,
   readKeyUsage,
-  readUsageSums,
-  readMetricTotals,
   readKeyReport,
   readCatalogue,
   readKeyList,

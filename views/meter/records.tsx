@@ -9,7 +9,7 @@ import { Card } from "../components/card.tsx";
 import { CodeExample } from "../components/code_example.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Facts } from "../components/facts.tsx";
-import { type Choice, DateField, SelectField } from "../components/field.tsx";
+import { DateField, SelectField } from "../components/field.tsx";
 import { HiddenFields } from "../components/form.tsx";
 import { HintLine, ListCard, SearchBox, Tabs } from "../components/list_card.tsx";
 import { Menu } from "../components/menu.tsx";
@@ -21,6 +21,7 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { measureNoun } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 import { recordHref, RecordKey, RecordTable } from "./record_table.tsx";
+import { withAll } from "./usage_filters.tsx";
 
 /** The choices in the page's address. Null: everything. */
 export interface RecordsAddress {
@@ -224,11 +225,6 @@ function Chosen({ frame, address, choices, catalogue }: RecordsPageProps) {
       action="Clear filters"
     />
   );
-}
-
-function withAll(all: string, value: string | null, choices: readonly Choice[]): Choice[] {
-  const isKnown = value === null || choices.some((choice) => choice.value === value);
-  return [{ value: "", label: all }, ...choices, ...(isKnown ? [] : [{ value, label: value }])];
 }
 
 function Nothing({ frame, address, records }: RecordsPageProps) {

@@ -320,8 +320,8 @@ function named(name: string): Choice {
   return { value: name, label: name };
 }
 
-/** @param all The label of no filter; null if the filter is required. */
-function withAll(all: string | null, value: string | null, choices: readonly Choice[]): Choice[] {
+/** Adds no filter and an unknown value to choices. @param all The label of no filter; null if the filter is required. */
+export function withAll(all: string | null, value: string | null, choices: readonly Choice[]): Choice[] {
   const isKnown = value === null || choices.some((choice) => choice.value === value);
   return [
     ...(all === null ? [] : [{ value: "", label: all }]),

@@ -20,7 +20,7 @@ import {
 import type { BreakdownProps } from "../../../views/meter/usage_tables.tsx";
 import { daysWords, shortDaysWords, zoneWords } from "../../../views/text/zone.ts";
 
-export interface ReportOptions {
+interface ReportOptions {
   readonly period: ReportPeriod;
   readonly address: UsageAddress;
   /** An IANA name. */
@@ -46,8 +46,7 @@ const stripMax = 8;
 
 type Numbers = ReportNumbers & { readonly report: NonNullable<ReportNumbers["report"]> };
 
-/** Returns the chart and the tables of a report, with their links. */
-export function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
+function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
   const { catalogue, metric, report } = numbers;
   const { period, timezone, now, address } = options;
   const compared = comparedWords(options);
@@ -161,12 +160,17 @@ function pagesOf(
   };
 }
 
-/** Returns the address of the chart's numbers as a file. */
-export function csvHref(
-  { metric, report }: Numbers,
-  { period, address, timezone }: Pick<ReportOptions, "period" | "address" | "timezone">,
-  csv: { readonly path: string; readonly query: Readonly<Record<string, string>> },
-): string {
+/** Returns the report of a usage page, and the address of its chart's numbers as a file; null if it can't be shown. */
+export function shownReport(
+  numbers: ReportNumbers,
+  { period, csv, ...options }: Omit<ReportOptions, "period"> & {
+    readonly period: ReportPeriod | null;
+    readonly csv: { readonly path: string; readonly query: Readonly<Record<string, string>> };
+  },
+): { report: UsageReport | null; csvHref: string | null } {
+  const { metric, report } = numbers;
+  if (period === null || report === null) return { report: null, csvHref: null };
+  const { address, timezone } = options;
   const query = new URLSearchParams({
     from: isoTime(period.start),
     to: isoTime(period.end),
@@ -175,7 +179,10 @@ export function csvHref(
   });
   const filters = { ...address.filters, metric, ...csv.query };
   for (const [name, value] of Object.entries(filters)) if (value !== null) query.set(name, value);
-  return `${csv.path}?${query}`;
+  return {
+    report: reportOf({ ...numbers, report }, { ...options, period }),
+    csvHref: `${csv.path}?${query}`,
+  };
 }
 
 /** Returns this month's report for an overview: its metrics lead to their charts there, everything else to the usage page. */

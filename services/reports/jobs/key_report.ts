@@ -28,7 +28,7 @@ export async function readKeyReport(
   const { start, end } = keyUsagePeriod(now, "UTC");
   const compared = { start: start - (end - start), end: start - (end - now) };
   const period = { start, end, compared };
-  const totals = await readMetricTotals(context, { ...scope, period, apiKey: apiKeyId });
+  const totals = await readMetricTotals(context, { ...scope, period, apiKeyId });
   const { data: sums } = await readUsageSums(context, {
     ...scope,
     from: isoTime(start),

@@ -19,7 +19,7 @@ export async function readPortalOverview(
   context: JobContext,
   input: JobScope & OverviewQuery & Pick<ApiKeyScope, "createdBy"> & { readonly seesMembers: boolean },
 ) {
-  const { metric, seesMembers, createdBy, organizationId, now, ...query } = input;
+  const { seesMembers, createdBy, organizationId, now, ...query } = input;
   const scope = { organizationId, now };
   const usage = await readUsageReport(context, {
     ...scope,
@@ -28,8 +28,6 @@ export async function readPortalOverview(
     group: "apiKey",
     stack: "productSlug",
     pages: { products: 1, groups: 1 },
-    pickMetric: (used) =>
-      Promise.resolve(metric !== null && used.includes(metric) ? metric : used[0] ?? null),
   });
   await context.pause();
   const { lines, counts } = await readKeyList(context, {

@@ -5,9 +5,8 @@ import { keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
 import { microsToNumber } from "../../../domain/meter/quantity.ts";
 import { isoTime } from "../../../domain/time.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
-import { readCatalogue } from "./catalogue.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
-import { readUsageReport, type ReportStack, type UsageReportQuery } from "./usage_report.ts";
+import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
 import { readUsageSums } from "./usage_sums.ts";
 
 const latestRecordsMax = 5;
@@ -19,13 +18,11 @@ export interface UsagePageFilters {
   readonly apiKey: string | null;
 }
 
-export interface UsagePageQuery extends Pick<UsageReportQuery, "unit" | "timezone" | "pages"> {
-  /** Null: no numbers. */
-  readonly period: UsageReportQuery["period"] | null;
+export interface UsagePageQuery
+  extends Pick<UsageReportQuery, "period" | "unit" | "timezone" | "pages" | "stack"> {
   readonly filters: UsagePageFilters;
   /** The metric to show if the filters have none; null: the one with the most records. */
   readonly usualMetric: string | null;
-  readonly stack: ReportStack;
 }
 
 export type UsagePageNumbers = Awaited<ReturnType<typeof readUsagePage>>;
@@ -33,7 +30,7 @@ export type UsagePageNumbers = Awaited<ReturnType<typeof readUsagePage>>;
 /** Reads what the page shows. */
 export async function readUsagePage(context: JobContext, input: JobScope & UsagePageQuery) {
   const { database } = context;
-  const { organizationId, now, filters: requested, period, timezone } = input;
+  const { organizationId, now, filters: requested, timezone } = input;
   const limit = usagePageChoicesMax;
   const keys = await listUsageKeys(database, { organizationId, alsoId: requested.apiKey, limit, now });
   const apiKey = keys.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
@@ -44,15 +41,12 @@ export async function readUsagePage(context: JobContext, input: JobScope & Usage
     filter: {},
     limit,
   });
-  const { metric, ...read } = period === null
-    ? await withoutReport(context, { ...input, selected })
-    : await readUsageReport(context, {
-      ...input,
-      period,
-      group: "apiKey",
-      filter: toUsageFilter(selected),
-      pickMetric: (metrics) => pickMetric(context, { ...input, selected }, metrics),
-    });
+  const { metric, ...read } = await readUsageReport(context, {
+    ...input,
+    group: "apiKey",
+    filter: toUsageFilter(selected),
+    pickMetric: (metrics) => pickMetric(context, { ...input, selected }, metrics),
+  });
   const filters: UsagePageFilters = { ...selected, metric };
   const { usageRecords: records } = await readUsageRecordPage(context, {
     organizationId,
@@ -82,13 +76,6 @@ export async function readUsageNames({ database }: JobContext, { organizationId 
   const names = (column: "productSlug" | "metric") =>
     listUsageNames(database, { organizationId, column, filter: {}, limit: usagePageChoicesMax });
   return { productSlugs: await names("productSlug"), metrics: await names("metric") };
-}
-
-async function withoutReport(context: JobContext, input: Picking) {
-  const { unit, organizationId } = input;
-  const catalogue = await readCatalogue(context, { organizationId });
-  const metric = await pickMetric(context, input, []);
-  return { unit, catalogue, metrics: [], metric, report: null, problem: null };
 }
 
 /** With the product and the key in effect. */

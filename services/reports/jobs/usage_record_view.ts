@@ -1,10 +1,10 @@
 // The portal's list of records with the choices of its filters, read by the reports thread.
-import { listUsageKeys, listUsageNames } from "../../../db/meter/usage_sums.ts";
+import { listUsageKeys } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
-import { withDistinctNames } from "./usage_page.ts";
+import { readUsageNames, withDistinctNames } from "./usage_page.ts";
 import { readUsageRecordPage, type UsageRecordPageQuery } from "./usage_record_list.ts";
 
 export type UsageRecordView = Awaited<ReturnType<typeof readUsageRecordView>>;
@@ -14,14 +14,12 @@ export async function readUsageRecordView(context: JobContext, input: JobScope &
   const { database } = context;
   const query = { ...input, mergeRotations: true };
   const { organizationId, now } = query;
-  const limit = usagePageChoicesMax;
-  const names = (column: "productSlug" | "metric") =>
-    listUsageNames(database, { organizationId, column, filter: {}, limit });
   const alsoId = query.apiKey?.[0] ?? null;
-  const keys = await listUsageKeys(database, { organizationId, alsoId, limit, now });
+  const keys = await listUsageKeys(database, { organizationId, alsoId, limit: usagePageChoicesMax, now });
+  const { productSlugs, metrics } = await readUsageNames(context, { organizationId, now });
   const choices = {
-    products: await names("productSlug"),
-    metrics: await names("metric"),
+    products: productSlugs,
+    metrics,
     apiKeys: withDistinctNames(keys),
   };
   const catalogue = await readCatalogue(context, { organizationId });

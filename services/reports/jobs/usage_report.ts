@@ -8,7 +8,7 @@ import { type UsageWindow, type WindowUnit, windowUnits } from "../../../domain/
 import { isoTime } from "../../../domain/time.ts";
 import type { JobContext } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
-import { metricTotals } from "./metric_totals.ts";
+import { type MetricTotal, metricTotals } from "./metric_totals.ts";
 import { readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "./usage_sums.ts";
 
 /** Keys with a series of their own. */
@@ -20,13 +20,16 @@ export type ReportStack = "productSlug" | "apiKey";
 type ReportGroup = "productSlug" | "apiKey" | "organization";
 
 export interface UsageReportQuery {
-  readonly period: UsageWindow & { readonly compared: UsageWindow };
+  /** Null: no numbers. */
+  readonly period: (UsageWindow & { readonly compared: UsageWindow }) | null;
   /** The length of the chart's windows, unless there are too many. */
   readonly unit: WindowUnit;
   readonly timezone: string;
   readonly filter: UsageFilter;
-  /** Picks the metric; undefined: the one with the most records. */
-  readonly pickMetric?: ((metrics: readonly string[]) => Promise<string | null>) | undefined;
+  /** The metric, if it was used in the period; otherwise, the one with the most records. */
+  readonly metric?: string | null;
+  /** Picks another metric of those that were used, the one with the most records first. */
+  readonly pickMetric?: (metrics: readonly string[]) => Promise<string | null>;
   /** The subject of the second table. */
   readonly group: "apiKey" | "organization";
   readonly stack: ReportStack;
@@ -40,58 +43,70 @@ export type ReportNumbers = Pick<
   "catalogue" | "metrics" | "metric" | "report"
 >;
 
+type Input = UsageScope & UsageReportQuery;
+type Period = NonNullable<UsageReportQuery["period"]>;
+
 /**
  * Reads the report.
  *
- * @returns `report` null if nothing was ever recorded, or if `problem` says why it can't be shown.
+ * @returns `report` null without a period, if nothing was ever recorded, or if `problem` says why it can't be shown.
  */
-export async function readUsageReport(context: JobContext, input: UsageScope & UsageReportQuery) {
-  const { period, filter, group, stack, pages } = input;
+export async function readUsageReport(context: JobContext, input: Input) {
+  const { unit, filter, group, stack, pages } = input;
   const catalogue = await readCatalogue(context, input);
-  const failed = (metrics: ReturnType<typeof metricTotals>, { message }: AppError) => ({
-    catalogue,
-    metrics,
-    metric: null,
-    unit: input.unit,
-    report: null,
-    problem: message,
-  });
-  const byProduct = await bothPeriods(context, input, { groupBy: ["metric", "productSlug"], ...filter });
-  if (byProduct instanceof AppError) return failed([], byProduct);
-  const metrics = metricTotals(byProduct.now, byProduct.before);
-  const names = metrics.map(({ metric }) => metric);
-  const metric = input.pickMetric === undefined ? names[0] ?? null : await input.pickMetric(names);
-  if (metric === null) return { catalogue, metrics, metric, unit: input.unit, report: null, problem: null };
-  const ofMetric = { metric: [metric] };
-  const byGroup = await bothPeriods(context, input, { groupBy: [group], ...filter, ...ofMetric });
-  if (byGroup instanceof AppError) return failed(metrics, byGroup);
-  const isChosen = (sum: UsageSum) => sum.metric === metric;
-  const products = linesOf("productSlug", {
-    now: byProduct.now.filter(isChosen),
-    before: byProduct.before.filter(isChosen),
-  });
-  const groups = linesOf(group, byGroup);
-  const chart = await readChart(context, input, {
-    filter: { ...filter, ...ofMetric },
-    lines: stack === "productSlug" ? products : groups,
-    catalogue,
-  });
-  if (chart instanceof AppError) return failed(metrics, chart);
-  const total = metrics.find((one) => one.metric === metric);
-  return {
-    catalogue,
-    metrics,
-    metric,
-    unit: chart.unit,
-    problem: null,
-    report: {
-      total: total ?? { metric, micros: 0n, before: 0n, records: 0 },
-      period,
-      ...chart,
-      products: pageOf(products, pages.products),
-      groups: pageOf(groups, pages.groups),
-    },
-  };
+  let metrics: MetricTotal[] = [];
+  const none = { catalogue, metrics, metric: null, unit, report: null, problem: null };
+  const { period } = input;
+  if (period === null) return { ...none, metric: await pickFrom([], input) };
+  const inPeriod = { ...input, period };
+  try {
+    const byProduct = await bothPeriods(context, inPeriod, { groupBy: ["metric", "productSlug"], ...filter });
+    metrics = metricTotals(byProduct.now, byProduct.before);
+    const metric = await pickFrom(metrics.map(({ metric }) => metric), input);
+    if (metric === null) return { ...none, metrics };
+    const ofMetric = { metric: [metric] };
+    const byGroup = await bothPeriods(context, inPeriod, { groupBy: [group], ...filter, ...ofMetric });
+    const isChosen = (sum: UsageSum) => sum.metric === metric;
+    const products = linesOf("productSlug", {
+      now: byProduct.now.filter(isChosen),
+      before: byProduct.before.filter(isChosen),
+    });
+    const groups = linesOf(group, byGroup);
+    const chart = await readChart(context, inPeriod, {
+      filter: { ...filter, ...ofMetric },
+      lines: stack === "productSlug" ? products : groups,
+      catalogue,
+    });
+    const total = metrics.find((one) => one.metric === metric);
+    return {
+      ...none,
+      metrics,
+      metric,
+      unit: chart.unit,
+      report: {
+        total: total ?? { metric, micros: 0n, before: 0n, records: 0 },
+        period,
+        ...chart,
+        products: pageOf(products, pages.products),
+        groups: pageOf(groups, pages.groups),
+      },
+    };
+  } catch (error) {
+    if (!isTooLong(error)) throw error;
+    return { ...none, metrics, problem: error.message };
+  }
+}
+
+async function pickFrom(
+  used: readonly string[],
+  { metric = null, pickMetric }: Input,
+): Promise<string | null> {
+  if (pickMetric !== undefined) return await pickMetric(used);
+  return metric !== null && used.includes(metric) ? metric : used[0] ?? null;
+}
+
+function isTooLong(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === "range_too_long";
 }
 
 /** A line of a table with the name of what it is about. */
@@ -132,39 +147,46 @@ function pageOf(lines: readonly NamedLine[], wanted: number) {
   };
 }
 
+interface ChartInput {
+  readonly filter: UsageFilter;
+  readonly lines: readonly NamedLine[];
+  readonly catalogue: Catalogue;
+}
+
 /** Reads the windows of the largest lines and of everything: those that were requested, or longer ones if there are too many. */
-async function readChart(
+async function readChart(context: JobContext, input: Input & { period: Period }, chart: ChartInput) {
+  let problem: unknown;
+  for (const unit of windowUnits.slice(windowUnits.indexOf(input.unit))) {
+    try {
+      return await readWindows(context, { ...input, unit }, chart);
+    } catch (error) {
+      if (!isTooLong(error)) throw error;
+      problem = error;
+    }
+  }
+  throw problem;
+}
+
+async function readWindows(
   context: JobContext,
-  input: UsageScope & UsageReportQuery,
-  { filter, lines, catalogue }: {
-    filter: UsageFilter;
-    lines: readonly NamedLine[];
-    catalogue: Catalogue;
-  },
+  input: Input & { period: Period },
+  { filter, lines, catalogue }: ChartInput,
 ) {
-  const { stack, period } = input;
+  const { stack, period, unit } = input;
   const used = lines.filter(({ records }) => records > 0);
   const named = namedOf(stack, used, catalogue);
   const others = used.filter(({ id }) => id === null || !named.includes(id));
-  const read = (window: WindowUnit, query: UsageFilter & Pick<UsageQuery, "groupBy">) =>
-    sumsOrProblem(context, input, { ...period, window, ...filter, ...query });
-  let problem: AppError | null = null;
-  for (const unit of windowUnits.slice(windowUnits.indexOf(input.unit))) {
-    const sums = await read(unit, { [stack]: named, groupBy: [stack] });
-    const all = sums instanceof AppError ? sums : await read(unit, { groupBy: [] });
-    if (sums instanceof AppError) problem = sums;
-    else if (all instanceof AppError) problem = all;
-    else {
-      const totals = all.range.windows.map(() => 0n);
-      for (const { position, micros } of all.data) totals[position] = micros;
-      const ofNamed = sums.data.map((sum) => ({ ...sum, id: idOf(stack, sum) }));
-      const result = stackOf(ofNamed, { named, others, totals });
-      const parts = new Set([...result.series, ...(result.others?.largest ?? []).map(({ part }) => part)]);
-      const names = used.flatMap(({ id, name }) => id !== null && parts.has(id) ? [[id, name] as const] : []);
-      return { unit, windows: all.range.windows, stack: result, /** By part. */ names: new Map(names) };
-    }
-  }
-  return problem ?? new AppError("range_too_long", "Choose a shorter range.");
+  const read = (query: UsageFilter & Pick<UsageQuery, "groupBy">) =>
+    readSums(context, input, { ...period, window: unit, ...filter, ...query });
+  const sums = await read({ [stack]: named, groupBy: [stack] });
+  const { range: { windows }, data: all } = await read({ groupBy: [] });
+  const totals = windows.map(() => 0n);
+  for (const { position, micros } of all) totals[position] = micros;
+  const ofNamed = sums.data.map((sum) => ({ ...sum, id: idOf(stack, sum) }));
+  const result = stackOf(ofNamed, { named, others, totals });
+  const parts = new Set([...result.series, ...(result.others?.largest ?? []).map(({ part }) => part)]);
+  const names = used.flatMap(({ id, name }) => id !== null && parts.has(id) ? [[id, name] as const] : []);
+  return { unit, windows, stack: result, /** By part. */ names: new Map(names) };
 }
 
 /** Returns the ids that have a series of their own: products with a color in their order, or the largest keys. */
@@ -177,37 +199,30 @@ function namedOf(stack: ReportStack, used: readonly NamedLine[], catalogue: Cata
 
 async function bothPeriods(
   context: JobContext,
-  input: UsageScope & UsageReportQuery,
+  input: Input & { period: Period },
   query: UsageFilter & Pick<UsageQuery, "groupBy">,
 ) {
   const { period } = input;
-  const now = await sumsOrProblem(context, input, { ...period, window: "total", ...query });
-  if (now instanceof AppError) return now;
-  const before = await sumsOrProblem(context, input, { ...period.compared, window: "total", ...query });
-  return before instanceof AppError ? before : { now: now.data, before: before.data };
+  const read = async (window: UsageWindow) =>
+    (await readSums(context, input, { ...window, window: "total", ...query })).data;
+  return { now: await read(period), before: await read(period.compared) };
 }
 
-/** Returns the sums of a period, or the error that there are too many. */
-async function sumsOrProblem(
+function readSums(
   context: JobContext,
-  input: UsageScope & UsageReportQuery,
+  input: Input,
   { start, end, ...query }: UsageWindow & UsageFilter & Pick<UsageQuery, "window" | "groupBy">,
 ) {
   const scope = "organizationId" in input
     ? { organizationId: input.organizationId }
     : { organizationIds: input.organizationIds };
-  try {
-    return await readUsageSums(context, {
-      ...scope,
-      now: input.now,
-      timezone: input.timezone,
-      from: isoTime(start),
-      to: isoTime(end),
-      ...query,
-      mergeRotations: true,
-    });
-  } catch (error) {
-    if (error instanceof AppError && error.code === "range_too_long") return error;
-    throw error;
-  }
+  return readUsageSums(context, {
+    ...scope,
+    now: input.now,
+    timezone: input.timezone,
+    from: isoTime(start),
+    to: isoTime(end),
+    ...query,
+    mergeRotations: true,
+  });
 }
