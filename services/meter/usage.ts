@@ -26,8 +26,7 @@ export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: {
 /**
  * Adds up usage of an organization.
  *
- * @returns JSON of a limited number of sums, or CSV of any number with the range as its head, such as
- *   `2026-11-01-2026-12-01`.
+ * @returns JSON of a limited number of sums, or CSV of any number.
  * @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `range_too_long`, `unavailable`.
  */
 export async function sumUsage(

@@ -6,8 +6,6 @@ export interface JobContext {
   readonly database: Database;
   /** Lets other jobs run; to be called after some milliseconds of work. @throws When the job was canceled. */
   pause(): Promise<void>;
-  /** Sends what the caller must know before the first bytes. */
-  head(text: string): void;
   /** Sends bytes and waits until the client has taken them. @throws When the job was canceled. */
   send(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
 }

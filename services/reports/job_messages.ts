@@ -32,8 +32,6 @@ export type ReportsRequest =
 export type ReportsResponse =
   | { readonly type: "closed" }
   | { readonly type: "started"; readonly id: number }
-  /** See `JobBytes`. */
-  | { readonly type: "head"; readonly id: number; readonly head: string }
   /** Another part follows after `more`. */
   | { readonly type: "part"; readonly id: number; readonly bytes: Uint8Array<ArrayBuffer> }
   /** `value`: the result of the job; the last bytes, if it sends bytes. */

@@ -6,13 +6,8 @@ import type { JobReader } from "./job_reader.ts";
 import type { JobInput, JobName, JobResult } from "./job_list.ts";
 import type { ReportsConnector } from "./reports_thread.ts";
 
-/** A job as bytes. */
-export interface JobBytes {
-  /** Metadata that the job sends before its bytes; empty for most. */
-  readonly head: string;
-  /** All of a short job; a stream of a long one, which is produced while it is read. */
-  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>;
-}
+/** All bytes of a short job; a stream of those of a long one, which are produced while they are read. */
+export type JobBytes = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>;
 
 export interface JobOptions {
   readonly reader: JobReader;
@@ -20,7 +15,6 @@ export interface JobOptions {
 }
 
 interface OpenJob {
-  head: string;
   isRunning: boolean;
   /** Set by the first bytes when more follow. */
   stream: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
@@ -61,18 +55,16 @@ export class Reports {
     input: JobInput<N>,
     options: JobOptions,
   ): Promise<JobResult<N>> {
-    const { value } = await this.#run(name, input, options);
-    return value as JobResult<N>;
+    return await this.#run(name, input, options) as JobResult<N>;
   }
 
-  /** Runs a job that sends bytes. @returns The job, once its first bytes have arrived. @throws As {@linkcode read}. */
+  /** Runs a job that sends bytes. Resolves when the first of them have arrived. @throws As {@linkcode read}. */
   async bytes<N extends JobName>(
     name: N,
     input: JobInput<N>,
     options: JobOptions,
   ): Promise<JobBytes> {
-    const { value, head } = await this.#run(name, input, options);
-    return { head, body: value as JobBytes["body"] };
+    return await this.#run(name, input, options) as JobBytes;
   }
 
   /** Starts no more jobs except for work; those that are running continue. */
@@ -96,13 +88,12 @@ export class Reports {
     name: JobName,
     input: JobInput<JobName>,
     { reader, signal }: JobOptions,
-  ): Promise<{ value: unknown; head: string }> {
+  ): Promise<unknown> {
     if (this.#isClosed || (this.#isDraining && !reader.isWork)) throw closedError();
     signal?.throwIfAborted();
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const job: OpenJob = {
-      head: "",
       isRunning: false,
       stream: undefined,
       onPulled: () => {},
@@ -117,7 +108,7 @@ export class Reports {
     this.#open.set(id, job);
     try {
       this.#send({ type: "job", id, name, input, reader });
-      return { value: await promise, head: job.head };
+      return await promise;
     } finally {
       signal?.removeEventListener("abort", cancel);
     }
@@ -154,7 +145,6 @@ export class Reports {
     // Messages of a canceled job may still arrive.
     if (job === undefined) return;
     if (response.type === "started") job.isRunning = true;
-    else if (response.type === "head") job.head = response.head;
     else if (response.type === "failed") this.#fail(response.id, receivedError(response.error));
     else if (response.type === "part") {
       job.isRunning = false;

@@ -114,7 +114,6 @@ class ReportsServer {
       const value = await runJob(name, {
         database: await this.#open(),
         pause: () => scheduled.pause(),
-        head: (head) => caller.send({ type: "head", id, head }),
         send: (bytes) => {
           caller.send({ type: "part", id, bytes }, [bytes.buffer]);
           return scheduled.waitFor(untilMore(job));

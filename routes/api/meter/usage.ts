@@ -13,7 +13,7 @@ import { cloudEventHeaders, cloudEventSchema, cloudEventType } from "../../schem
 import { mount } from "../endpoint.ts";
 import { check } from "../../schemas/check.ts";
 import { recordRequest, sendBatch, sendRecord, usageInput } from "./recording.ts";
-import { csvResponse, sendCsv, sendJson } from "../job_bytes.ts";
+import { csvResponse, sendCsv, sendJson, usageFile } from "../job_bytes.ts";
 import * as schemas from "../../schemas/usage.ts";
 
 /** Mounts `/api/v1/usage` and `/api/portal/usage`. */
@@ -112,7 +112,7 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     access: UsageAccess,
   ) => {
     const sums = await sumUsage(services, access, { query, format, signal: c.req.raw.signal });
-    return format === "json" ? sendJson(c, sums) : sendCsv(c, sums, `usage-${sums.head}.csv`);
+    return format === "json" ? sendJson(c, sums) : sendCsv(c, sums, usageFile(query, services.clock()));
   };
 
   mount(app, {

@@ -4,7 +4,7 @@ import type { OperatorActor } from "../../../domain/actor.ts";
 import { sumUsageOfOrganizations } from "../../../services/operator/usage.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { operatorUsageQuerySchema, operatorUsageSumsSchema } from "../../schemas/operator_usage.ts";
-import { csvResponse, sendCsv, sendJson } from "../job_bytes.ts";
+import { csvResponse, sendCsv, sendJson, usageFile } from "../job_bytes.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 
 /** Mounts `GET /api/operator/usage` and `usage.csv`. */
@@ -27,7 +27,7 @@ export function operatorUsageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
   ) => {
     const { signal } = c.req.raw;
     const sums = await sumUsageOfOrganizations(parts.services, actor, { query, format, signal });
-    return format === "json" ? sendJson(c, sums) : sendCsv(c, sums, `usage-${sums.head}.csv`);
+    return format === "json" ? sendJson(c, sums) : sendCsv(c, sums, usageFile(query, parts.services.clock()));
   };
 
   route({

@@ -74,14 +74,12 @@ const groupColumns = {
 } as const satisfies Record<UsageGroup, readonly (keyof UsageSum)[]>;
 
 /**
- * Writes a header line, then one line per window and group. The head is the range, such as `2026-11-01-2026-12-01`.
+ * Writes a header line, then one line per window and group.
  *
  * @returns CSV. @throws {AppError} As `usageRange`.
  */
 export async function usageCsv(context: JobContext, input: UsageScope & UsageQuery) {
-  const { range, batches } = await streamUsageSums(context, input);
-  const day = (ms: number) => isoTimeIn(ms, range.timezone).slice(0, 10);
-  context.head(`${day(range.from)}-${day(range.to)}`);
+  const { batches } = await streamUsageSums(context, input);
   const columns = (input.groupBy ?? []).flatMap((group) => groupColumns[group]);
   const text = new JobText(context);
   text.add(csvLine(["start", "end", ...columns, "sum", "count", "min", "max"]));

@@ -5,7 +5,6 @@ import type { JobContext } from "../../../services/reports/job_context.ts";
 /** A context without a database. Pauses end immediately, and nothing is sent. */
 export const noJobContext: Omit<JobContext, "database"> = {
   pause: () => Promise.resolve(),
-  head: () => {},
   send: () => Promise.resolve(),
 };
 
