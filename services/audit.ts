@@ -38,7 +38,7 @@ export interface AuditFilter {
 }
 
 /** A denied request, without its query, which may contain secrets. */
-export interface DeniedRequest {
+interface DeniedRequest {
   readonly method: string;
   /** The path of the route, with parameter names instead of ids. */
   readonly route: string;

@@ -6,7 +6,7 @@ import type { SessionContext } from "./context.ts";
 import type { OverviewQuery, PortalOverview } from "./reports/jobs/portal_overview.ts";
 
 /** The first steps: the member sees a key, anything was ever recorded, the organization has another member. */
-export interface FirstSteps {
+interface FirstSteps {
   readonly hasKey: boolean;
   readonly hasUsage: boolean;
   readonly hasOthers: boolean;

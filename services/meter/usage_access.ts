@@ -72,7 +72,7 @@ export async function requireApiKey(
 }
 
 /** @throws {AppError} `permission_missing`. */
-export function requireKeyPermission({ permissions }: Pick<KeyAccess, "permissions">, permission: string) {
+function requireKeyPermission({ permissions }: Pick<KeyAccess, "permissions">, permission: string) {
   if (!permissions.includes(permission)) throw permissionMissingError(permission);
 }
 

@@ -9,7 +9,7 @@ import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
 import { operatorReader } from "../reports/job_reader.ts";
 import type { JobBytes } from "../reports/reports.ts";
 
-export interface OperatorUsageQuery extends UsageQuery {
+interface OperatorUsageQuery extends UsageQuery {
   /** Ids, or `external:` and an external id; all organizations if undefined. */
   readonly organizationId?: readonly string[] | undefined;
 }

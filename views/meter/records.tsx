@@ -40,7 +40,7 @@ export interface RecordsAddress {
 }
 
 /** The position of a page in the list. */
-export interface RecordsPosition {
+interface RecordsPosition {
   readonly cursor?: string;
   readonly newerThan?: string;
 }
@@ -75,7 +75,7 @@ function given(choices: Readonly<Record<string, string | null>>): Record<string,
   );
 }
 
-export interface RecordsPageProps {
+interface RecordsPageProps {
   readonly frame: PortalFrame;
   readonly address: RecordsAddress;
   /** In which times and days are; an IANA name. */
@@ -242,7 +242,7 @@ function Nothing({ frame, address, records }: RecordsPageProps) {
   );
 }
 
-export interface RecordPageProps {
+interface RecordPageProps {
   readonly frame: PortalFrame;
   readonly record: NamedUsageRecord;
   /** Gives names and units. */

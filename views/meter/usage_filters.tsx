@@ -11,7 +11,7 @@ import { Icon } from "../components/icon.tsx";
 import { FilterBar, Menu, MenuLinks, Switch } from "../components/menu.tsx";
 
 /** Null for all. */
-export interface UsageFilters {
+interface UsageFilters {
   readonly productSlug: string | null;
   readonly metric: string | null;
   readonly apiKey: string | null;
@@ -62,7 +62,7 @@ export function filteredHref(address: UsageAddress, filters: Partial<UsageFilter
   return usageHref({ ...address, filters: { ...address.filters, ...filters }, pages: firstPages });
 }
 
-export interface UsageChoices {
+interface UsageChoices {
   readonly products: readonly Choice[];
   /** Those that have no place above the chart. */
   readonly metrics: readonly Choice[];
@@ -73,7 +73,7 @@ export interface UsageChoices {
 }
 
 /** One sentence for each field with an invalid value. */
-export type UsageFaults = Readonly<
+type UsageFaults = Readonly<
   Partial<Record<"from" | "to" | "window" | "metric" | "apiKey" | "timezone", string>>
 >;
 

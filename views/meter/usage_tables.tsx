@@ -11,7 +11,7 @@ import { Sparkline } from "../components/sparkline.tsx";
 import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
 
 /** A line of the table. */
-export interface BreakdownLine {
+interface BreakdownLine {
   readonly name: string;
   /** Null for usage without a key. */
   readonly href: string | null;

@@ -11,7 +11,7 @@ import type { Page, PortalFrame } from "../layout.tsx";
 import { recordHref } from "./record_table.tsx";
 import { recordNoun } from "./records.tsx";
 
-export interface VoidRecordPageProps extends FormErrors {
+interface VoidRecordPageProps extends FormErrors {
   readonly frame: PortalFrame;
   readonly record: NamedUsageRecord;
   readonly catalogue: Catalogue;

@@ -5,7 +5,7 @@ import { CsvLink, NothingToShow, ReportChart, type UsageReport } from "../meter/
 import { UsageFilterBar, type UsageFilterProps } from "../meter/usage_filters.tsx";
 import { Breakdown } from "../meter/usage_tables.tsx";
 
-export interface OperatorUsageProps extends UsageFilterProps {
+interface OperatorUsageProps extends UsageFilterProps {
   readonly frame: PortalFrame;
   /** The range in words; null if it is invalid. */
   readonly label: string | null;

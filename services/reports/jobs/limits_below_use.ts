@@ -25,7 +25,7 @@ import type {
 import { type JobContext, type JobTime, pauseAfterSlices } from "../job_context.ts";
 
 /** Organizations, and what they would be limited to. Overrides of organizations of a plan are respected. */
-export interface LimitUseQuery extends JobTime {
+interface LimitUseQuery extends JobTime {
   readonly which: LimitedOrganizations;
   readonly lowered: LoweredLimits;
 }

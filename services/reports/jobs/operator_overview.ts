@@ -39,7 +39,7 @@ const suspendedSendersMax = 100;
 const reachedLimitsMax = 100;
 
 /** An amount, and how much more it is than before. */
-export interface OverviewFigure {
+interface OverviewFigure {
   /** An exact decimal text. */
   readonly sum: string;
   readonly records: number;
@@ -80,7 +80,7 @@ export interface OperatorOverview {
 }
 
 /** An organization that used much of the metric this month. */
-export interface TopCustomer extends OverviewFigure {
+interface TopCustomer extends OverviewFigure {
   readonly id: string;
   readonly name: string;
   readonly externalId: string | null;

@@ -31,7 +31,7 @@ import { invalidCursorError, readPage } from "../../pages.ts";
 import { type JobContext, JobText, type JobTime } from "../job_context.ts";
 
 /** The next lines of a statement. */
-export interface StatementStep {
+interface StatementStep {
   /** The number of the last organization that they are about. */
   readonly through: number;
   /** Encoded lines, a limited number in each. */

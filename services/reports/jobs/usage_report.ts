@@ -14,9 +14,9 @@ import { readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "
 /** Keys with a series of their own. */
 const keySeriesMax = 5;
 /** Lines of a table on one page. */
-export const reportLinesMax = 50;
+const reportLinesMax = 50;
 
-export type ReportStack = "productSlug" | "apiKey";
+type ReportStack = "productSlug" | "apiKey";
 type ReportGroup = "productSlug" | "apiKey" | "organization";
 
 export interface UsageReportQuery {
@@ -110,7 +110,7 @@ function isTooLong(error: unknown): error is AppError {
 }
 
 /** A line of a table with the name of what it is about. */
-export type NamedLine = ReturnType<typeof linesOf>[number];
+type NamedLine = ReturnType<typeof linesOf>[number];
 
 function linesOf(
   group: ReportGroup,
