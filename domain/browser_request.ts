@@ -1,4 +1,4 @@
-// Compares a browser's request with the settings, to show what a proxy does to requests. Cookies are counted but never shown.
+// Compares a browser's request with the settings, to show how a proxy changes requests. Cookies are counted but never shown.
 import type { Verdict } from "./check_result.ts";
 import { checkShownCharactersMax } from "./check_limits.ts";
 
@@ -6,23 +6,20 @@ import { checkShownCharactersMax } from "./check_limits.ts";
 interface BrowserRequest {
   /** The TCP peer's address. */
   readonly peer: string;
-  /** Whether the settings trust the peer as a proxy. */
   readonly isPeerTrusted: boolean;
   readonly forwardedFor: string | null;
   /** The client's address, for rate limits and the audit log. */
   readonly address: string;
-  /** Whether that is a trusted proxy's address as well. */
+  /** True if that is a trusted proxy's address as well. */
   readonly isAddressTrusted: boolean;
   readonly forwardedProto: string | null;
   readonly host: string | null;
-  /** The number of session cookies. */
   readonly sessionCookies: number;
   readonly userAgent: string | null;
   /** Headers of a submitted form; null when the page was only opened. */
   readonly form: { readonly origin: string | null; readonly site: string | null } | null;
 }
 
-/** One fact about a request. */
 export interface RequestFact {
   readonly about: string;
   /** The value, truncated if it is long; null if it is missing. */
@@ -34,9 +31,10 @@ export interface RequestFact {
 }
 
 /**
+ * Compares a request with its expected values.
+ *
  * @param base `BASE_URL`.
- * @param options `withProxy`: includes what reveals the addresses of proxies, and whether they are trusted.
- * @returns Every fact with its expected value.
+ * @param options `withProxy`: includes facts that reveal the addresses of proxies, and whether they are trusted.
  */
 export function requestFacts(
   request: BrowserRequest,
@@ -63,7 +61,7 @@ function isOwnAddress(
   return forwardedFor === null && base.protocol !== "https:";
 }
 
-/** @returns Functions that complete a fact with its verdict. */
+/** Returns functions that complete a fact with its verdict. */
 function factAbout(about: string, { seen, expected }: { seen: string | null; expected: string }) {
   const isLong = seen !== null && seen.length > checkShownCharactersMax;
   const shortSeen = isLong ? `${seen.slice(0, checkShownCharactersMax)}…` : seen;

@@ -19,5 +19,5 @@ export const readinessWriteAgeMaxMs = 10_000;
  * out of space leaves a few free in the log.
  */
 export const readinessRecoveryWrites = 16;
-/** How long a health check waits for its write. Orchestrators wait for a second by default. */
+/** Time that a health check waits for its write. Orchestrators wait for a second by default. */
 export const readinessWaitMs = 500;

@@ -13,7 +13,7 @@ import type { Writer } from "./sign_in/session_writes.ts";
 interface OrganizationAccess {
   readonly organizationId: string;
   readonly organizationName: string;
-  /** Who reads on the reports thread. */
+  /** Stands for this access on the reports thread. */
   readonly reader: JobReader;
 }
 
@@ -32,7 +32,7 @@ export interface OperatorAccess extends OrganizationAccess {
 
 export type Access = MemberAccess | OperatorAccess;
 
-/** What operators may do in organizations. Roles, ownership and deletion have verbs of their own for operators. */
+/** The permissions of operators in organizations. Roles, ownership and deletion have verbs of their own for operators. */
 const operatorPermissions: ReadonlySet<Permission> = new Set<Permission>([
   "apiKeys.createOwn",
   "apiKeys.manageAll",
@@ -71,7 +71,14 @@ export async function operatorAccess(
   actor: OperatorActor,
   idText: string,
 ): Promise<OperatorAccess> {
-  const { id, name } = await resolveOrganization(context, idText);
+  return operatorAccessTo(actor, await resolveOrganization(context, idText));
+}
+
+/** Returns an operator's access to an organization that exists or is being created. */
+export function operatorAccessTo(
+  actor: OperatorActor,
+  { id, name }: Pick<OrganizationReference, "id" | "name">,
+): OperatorAccess {
   return {
     actor,
     role: null,

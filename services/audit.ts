@@ -7,12 +7,12 @@ import {
   findAuditActors,
   findAuditEvents,
   findOldestAuditEventAt,
-  insertAuditEvent,
+  writeAuditEvent,
 } from "../db/audit.ts";
 import { findSessions } from "../db/sign_in/sessions.ts";
-import type { Actor, ClientInfo, OperatorActor, SessionActor } from "../domain/actor.ts";
+import { clientCopy, type ClientInfo, type OperatorActor, type SessionActor } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
-import type { AuditAction, AuditEntry, AuditEvent } from "../domain/audit.ts";
+import type { AuditAction, AuditEvent } from "../domain/audit.ts";
 import { validationError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { auditPageActorsMax, auditRetentionMs, retentionStepRecordsMax } from "../domain/limits.ts";
@@ -72,7 +72,7 @@ export async function listAuditEvents(
   return { events: rows.map((row) => toAuditEvent(row, scope)), nextCursor };
 }
 
-/** Reads all matching entries. @returns CSV. @throws {AppError} As {@linkcode listAuditEvents}; `unavailable`. */
+/** Reads all matching entries as CSV. @throws {AppError} As {@linkcode listAuditEvents}; `unavailable`. */
 export async function readAuditCsv(
   { reports, clock }: SessionContext,
   log: AuditLog,
@@ -101,7 +101,9 @@ function scopeOf(log: AuditLog) {
 
 /** Logs a denied request in the background, at most once a minute for each user and route. */
 export function noteDenied(context: Context, actor: SessionActor, request: DeniedRequest): void {
-  insertDenied(context, { ...actor, client: copyOf(actor.client) }, request).catch(context.onBackgroundError);
+  insertDenied(context, { ...actor, client: clientCopy(actor.client) }, request).catch(
+    context.onBackgroundError,
+  );
 }
 
 /** Logs a denied request whose session is not known yet. Requests without a session would flood the log: they are ignored. */
@@ -113,7 +115,7 @@ export function noteDeniedTokens(
   const hashes = wellFormedHashes(tokens);
   if (hashes.length === 0) return;
   if (!context.rateLimits.deniedLookups.take(addressGroup(client.address)).isAllowed) return;
-  findActor(context, hashes, copyOf(client))
+  findActor(context, hashes, clientCopy(client))
     .then((actor) => actor === null ? undefined : insertDenied(context, actor, request))
     .catch(context.onBackgroundError);
 }
@@ -122,14 +124,16 @@ export function noteDeniedTokens(
 export function noteLimitedApiKey(context: Context, keyHash: string, client: ClientInfo): void {
   const { database, clock, rateLimits, onBackgroundError } = context;
   if (!rateLimits.deniedEntries.take(keyHash).isAllowed) return;
-  const from = copyOf(client);
+  const from = clientCopy(client);
   findActiveApiKey(database, keyHash, clock())
     .then((key) =>
-      key === undefined ? undefined : insert(context, { type: "apiKey", id: key.id, client: from }, {
-        action: "api_key.limited",
-        organizationId: key.organizationId,
-        target: { id: key.id, name: key.name },
-      })
+      key === undefined
+        ? undefined
+        : writeAuditEvent(database, { type: "apiKey", id: key.id, client: from }, {
+          action: "api_key.limited",
+          organizationId: key.organizationId,
+          target: { id: key.id, name: key.name },
+        }, clock())
     )
     .catch(onBackgroundError);
 }
@@ -168,15 +172,11 @@ async function insertDenied(context: Context, actor: SessionActor, request: Deni
   if (!context.rateLimits.deniedEntries.take(`${actor.user.id} ${method} ${route}`).isAllowed) return;
   const segments = path.split("/");
   const named = actor.memberships.find(({ organizationId }) => segments.includes(organizationId));
-  await insert(context, actor, {
+  await writeAuditEvent(context.database, actor, {
     action: "access.denied",
     organizationId: (named ?? actor.organization)?.organizationId ?? null,
     details: { method, path: route, reason },
-  });
-}
-
-async function insert({ database, clock }: Context, actor: Actor, entry: AuditEntry): Promise<void> {
-  await database.write([insertAuditEvent(actor, entry, { now: clock(), always: true }).statement]);
+  }, context.clock());
 }
 
 async function findActor(context: Context, hashes: readonly string[], client: ClientInfo) {
@@ -185,9 +185,4 @@ async function findActor(context: Context, hashes: readonly string[], client: Cl
   const [first, ...others] = found.map(({ session }) => session);
   if (first === undefined || others.some(({ user }) => user.id !== first.user.id)) return null;
   return { ...first, type: "session" as const, client };
-}
-
-/** Copies what is needed later: a request cannot be read after its response has been sent. */
-function copyOf({ address, userAgent, requestId }: ClientInfo): ClientInfo {
-  return { address, userAgent, requestId };
 }

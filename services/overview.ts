@@ -1,7 +1,7 @@
 // The portal's first page: the first steps of an organization and, once it has usage, its numbers.
 import { findFirstSteps } from "../db/overview.ts";
 import { may, type MemberAccess, requirePermission } from "./access.ts";
-import { readScope } from "./api_keys.ts";
+import { keysOpenTo } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
 import type { OverviewQuery, PortalOverview } from "./reports/jobs/portal_overview.ts";
 
@@ -15,9 +15,9 @@ interface FirstSteps {
 /** Reads which of the first steps an organization has done. @throws {AppError} `forbidden`. */
 export async function readFirstSteps(
   { database }: SessionContext,
-  { actor }: MemberAccess,
+  access: MemberAccess,
 ): Promise<FirstSteps> {
-  const row = await findFirstSteps(database, readScope(actor));
+  const row = await findFirstSteps(database, keysOpenTo(access).scope);
   return {
     hasKey: row?.hasKey === 1,
     hasUsage: row?.hasUsage === 1,
@@ -33,7 +33,7 @@ export async function readOverview(
 ): Promise<PortalOverview> {
   requirePermission(access, "usage.read");
   return await reports.read("readPortalOverview", {
-    ...readScope(access.actor),
+    ...keysOpenTo(access).scope,
     ...query,
     now: clock(),
     seesMembers: may(access, "members.manage"),

@@ -9,14 +9,13 @@ import { Cell, Row, Table } from "./components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
 const columns = ["Check", "Received", "Expected", "Result"];
-/** The words for each verdict. */
 export const verdictLabels: Readonly<Record<Verdict, string>> = {
   ok: "OK",
   warning: "Review",
   wrong: "Wrong",
 };
 
-/** @returns The page for a request. `withProxy`: the facts include proxies. `isForm`: they are about the test form. */
+/** `withProxy`: the facts include proxies. `isForm`: they are about the test form. */
 export function browserRequestPage(
   { frame, facts, withProxy, isForm }: {
     frame: PortalFrame;

@@ -1,7 +1,7 @@
 // The SQL that numbers the windows of limits. A window has the same number whichever of its moments it is asked for; numbers of
 // different lengths or time zones are not comparable.
 import { operatorTimestampPastMaxMs } from "../../domain/limits.ts";
-import { timezoneOffsets } from "../../domain/meter/timezone_offset.ts";
+import { timezoneOffsets } from "../../domain/time.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { monthOf } from "./rollups.ts";
 

@@ -1,6 +1,7 @@
 // How the requests of a group name the keys and organizations that they record for. In all texts ?3 is the time.
-import { activeApiKey, isSuspended, keyMay } from "../api_keys.ts";
+import { activeApiKey, keyMay } from "../api_keys.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
+import { isSuspended } from "../organization/organizations.ts";
 import { activeOperatorToken } from "../operator/operator_guard.ts";
 
 /** How the sources of a group name organizations. */

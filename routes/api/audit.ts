@@ -9,7 +9,6 @@ import { nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
 import { csvResponse, sendCsv } from "./job_bytes.ts";
 import { sessionRoutes } from "./endpoint.ts";
 
-/** Mounts `/api/portal/audit` and `/api/portal/audit.csv`. */
 export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = sessionRoutes(app, parts, { tag: "Audit log", errors: ["forbidden"] });

@@ -31,11 +31,6 @@ import { limitRoutes } from "./meter/limits.ts";
 import { usageRoutes } from "./meter/usage.ts";
 import { usageRecordRoutes } from "./meter/usage_records.ts";
 
-/**
- * Mounts the JSON API.
- *
- * @param options `version`: of the program, for the OpenAPI document.
- */
 export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { version: string }): void {
   authRoutes(app, parts);
   secondStepRoutes(app, parts);

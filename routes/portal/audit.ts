@@ -11,7 +11,7 @@ import {
   listAuditEvents,
   parseAuditCursor,
 } from "../../services/audit.ts";
-import { getApiKeyLineage } from "../../services/api_key_lineage.ts";
+import { getApiKeyLineage } from "../../services/api_keys.ts";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { auditPage } from "../../views/audit/audit.tsx";
 import type { AuditAddress, AuditErrors } from "../../views/audit/audit_filters.tsx";
@@ -19,12 +19,10 @@ import type { AuditRow } from "../../views/audit/audit_table.tsx";
 import type { App, AppContext } from "../env.ts";
 import { dayRange } from "./day_range.ts";
 import { deviceNames } from "./sign_in/device_name.ts";
-import { portalFrame, type PortalParts, sendPage, signedInRoutes } from "./page.ts";
+import { home, portalFrame, type PortalParts, sendPage, signedInRoutes } from "./page.ts";
 
-/** How many entries a page of the audit log has. */
 export const auditPageEntries = 25;
 
-/** Mounts `/portal/audit`. */
 export function portalAuditRoutes(app: App, parts: PortalParts): void {
   const { get } = signedInRoutes(app, parts);
   const { services } = parts;
@@ -55,7 +53,7 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
         nextCursor,
         about: lineage === null
           ? undefined
-          : { name: lineage.current.name, href: apiKeyHref(lineage.current.id) },
+          : { name: lineage.current.name, href: apiKeyHref(home, lineage.current.id) },
         csvHref: filter === null || lineage !== null
           ? null
           : auditCsvHref("/api/portal/audit.csv", address, filter),
@@ -68,7 +66,7 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
 async function keyOf({ services }: PortalParts, actor: SessionActor, id: string | undefined) {
   if (id === undefined) return null;
   try {
-    return await getApiKeyLineage(services, actor, id);
+    return await getApiKeyLineage(services, activeAccess(actor), id);
   } catch (error) {
     if (error instanceof AppError && error.code === "not_found") return null;
     throw error;
@@ -77,7 +75,7 @@ async function keyOf({ services }: PortalParts, actor: SessionActor, id: string 
 
 const nothing = { events: [], nextCursor: null };
 
-/** Returns the choices in the address, and what is wrong with them. Without a filter, nothing can be shown. */
+/** Reads the choices in the address. Without a filter, nothing can be shown. */
 export function auditChoice(
   c: AppContext,
 ): { address: AuditAddress; filter: AuditFilter | null; errors: AuditErrors } {
@@ -113,7 +111,6 @@ export function auditChoice(
   };
 }
 
-/** Returns the address of the same entries as a file. */
 export function auditCsvHref(
   path: string,
   { action, organizationId }: AuditAddress,
@@ -128,7 +125,7 @@ export function auditCsvHref(
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** Returns the entries with the names of their browsers and programs. */
+/** Adds the names of browsers and programs to entries. */
 export async function withDevices<T extends AuditEvent>(events: readonly T[]): Promise<(T & AuditRow)[]> {
   const distinct = [...new Set(events.map(({ userAgent }) => userAgent))].filter((one) => one.trim() !== "");
   const words = await deviceNames(distinct);

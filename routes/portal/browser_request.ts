@@ -11,7 +11,6 @@ import type { App, AppContext } from "../env.ts";
 import { browserRequestPath } from "../middleware/cross_site.ts";
 import { type MemberActor, memberRoutes, portalFrame, type PortalParts, sendPage } from "./page.ts";
 
-/** Mounts `/portal/check`. */
 export function browserRequestRoutes(app: App, parts: PortalParts): void {
   const { get, post } = memberRoutes(app, parts);
   const { baseUrl, trustedProxies } = parts.config;

@@ -7,7 +7,7 @@ import { readLimits } from "../../services/meter/limits.ts";
 import { readUsagePreferences, rememberUsagePreferences } from "../../services/meter/usage_preferences.ts";
 import { readFirstSteps, readOverview } from "../../services/overview.ts";
 import type { PortalOverview } from "../../services/reports/jobs/portal_overview.ts";
-import { keyHref, managesAllKeys } from "../../views/components/key_name.tsx";
+import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
 import type { PortalFrame } from "../../views/layout.tsx";
 import type { UsageReport } from "../../views/meter/usage.tsx";
 import { firstStepsPage } from "../../views/overview/first_steps.tsx";
@@ -22,7 +22,6 @@ import { home, type MemberActor, memberRoutes, portalFrame, type PortalParts, se
 
 const activityMax = 5;
 
-/** Mounts `/portal`. */
 export function portalOverviewRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   memberRoutes(app, parts).get(home, async (c, session) => {
@@ -90,7 +89,7 @@ function usageOf(
     timezone,
     metricHref,
     groups: { title: "Busiest keys", column: "API key" },
-    keyHref: (id) => managesAllKeys(frame) ? keyHref(frame, id) : null,
+    keyHref: (id) => managesAllKeys(frame) ? apiKeyHref(frame.base, id) : null,
   });
   return { ...shown, chart: shown.chart && { ...shown.chart, isSmall: true } };
 }

@@ -1,5 +1,10 @@
 // Pages of an organization, mounted twice: for its members in the portal, and for operators in the console.
-import { activeAccess, type OperatorAccess, operatorAccess } from "../../services/access.ts";
+import {
+  activeAccess,
+  type MemberAccess,
+  type OperatorAccess,
+  operatorAccess,
+} from "../../services/access.ts";
 import { organizationHref, organizationsHref } from "../../views/operator/links.ts";
 import type { App, AppContext } from "../env.ts";
 import type { Viewer } from "./form.ts";
@@ -12,6 +17,22 @@ import {
   type PortalParts,
   type PortalRoutes,
 } from "./page.ts";
+
+/** A member who looks at pages of their active organization. */
+export interface MemberViewer extends Viewer {
+  readonly access: MemberAccess;
+}
+
+/** Mounts pages at `/portal` that only members use. Paths begin with a slash. */
+export function memberPages(app: App, parts: PortalParts): PortalRoutes<MemberViewer> {
+  const routes = memberRoutes(app, parts);
+  const mount = (method: "get" | "post") => (path: string, handler: PortalHandler<MemberViewer>) =>
+    routes[method](
+      home + path,
+      (c, actor) => handler(c, { access: activeAccess(actor), frame: portalFrame(parts, actor) }),
+    );
+  return { get: mount("get"), post: mount("post") };
+}
 
 /**
  * Mounts pages at `/portal` for members, and at `/operator/organizations/:id` for operators. Paths begin with a slash, and their
@@ -31,12 +52,9 @@ function mountedTwice(
   parts: PortalParts,
   operators: PortalRoutes<ConsoleActor>,
 ): PortalRoutes<Viewer> {
-  const members = memberRoutes(app, parts);
+  const members = memberPages(app, parts);
   const mount = (method: "get" | "post") => (path: string, handler: PortalHandler<Viewer>) => {
-    members[method](
-      home + path,
-      (c, actor) => handler(c, { access: activeAccess(actor), frame: portalFrame(parts, actor) }),
-    );
+    members[method](path, handler);
     operators[method](
       `${organizationsHref}/:id${path}`,
       async (c, actor) => await handler(c, await operatorViewer(c, parts, actor)),

@@ -19,10 +19,9 @@ import type { Context, SessionContext } from "../context.ts";
 
 /**
  * Writes the emails of some notices about limits that have none yet. Each notice is one batch with its emails, so that none is
- * lost and none is written twice.
+ * lost and none is written twice. Returns true if there may be more.
  *
  * @param withheld Counts the emails that are not written.
- * @returns Whether there may be more. @throws {DatabaseError}
  */
 export async function mailLimitNotices(
   { database, clock, mail }: Pick<Context, "database" | "clock" | "mail">,
@@ -78,10 +77,10 @@ export async function readLimitMailReach(
   return mail.mode === "none" ? null : await findLimitMailReach(database, access.organizationId);
 }
 
-/** How long after its window has ended a limit still causes emails. */
+/** A limit causes emails until this long after its window has ended. */
 const lateMaxMs = 24 * 3_600_000;
 
-/** @returns Whether the window had ended long before: records with old timestamps would cause emails about every day of the past. */
+/** True if the window had ended long before: records with old timestamps would cause emails about every day of the past. */
 function isOld({ per, timezone, at, notedAt }: WaitingNotice): boolean {
   const window = limitWindow(per === "minute" || per === "hour" ? "day" : per, timezone, at);
   return window !== null && window.end + lateMaxMs <= notedAt;

@@ -6,7 +6,7 @@ import type { Catalogue, ExampleUsage } from "../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
 import type { KeyUsage } from "../../domain/meter/key_usage.ts";
 import type { Access } from "../access.ts";
-import type { Context } from "../context.ts";
+import type { SessionContext } from "../context.ts";
 import type { KeyReportQuery } from "../reports/jobs/key_report.ts";
 import type { KeyUsageQuery } from "../reports/jobs/key_usage.ts";
 import type { UsagePageNumbers, UsagePageQuery } from "../reports/jobs/usage_page.ts";
@@ -30,7 +30,7 @@ export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: {
  * @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `range_too_long`, `unavailable`.
  */
 export async function sumUsage(
-  context: Context,
+  context: SessionContext,
   access: UsageAccess,
   { query, format, signal }: { query: UsageQuery; format: "json" | "csv"; signal: AbortSignal },
 ): Promise<JobBytes> {
@@ -43,7 +43,7 @@ export async function sumUsage(
 
 /** Reads the numbers of the usage page. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
 export async function readUsagePage(
-  context: Context,
+  context: SessionContext,
   access: Access,
   { query, signal }: { query: UsagePageQuery; signal: AbortSignal },
 ): Promise<UsagePageNumbers> {
@@ -53,7 +53,7 @@ export async function readUsagePage(
 
 /** Reads the names of the products and metrics that an organization has recorded. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
 export async function readUsageNames(
-  context: Context,
+  context: SessionContext,
   access: Access,
   signal: AbortSignal,
 ): Promise<{ productSlugs: string[]; metrics: string[] }> {
@@ -65,7 +65,7 @@ export async function readUsageNames(
 
 /** Reads the names, units and colors of what an organization uses. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
 export async function readCatalogue(
-  context: Context,
+  context: SessionContext,
   access: Access,
   signal: AbortSignal,
 ): Promise<Catalogue> {
@@ -77,7 +77,7 @@ export async function readCatalogue(
 
 /** Reads the usage of keys by id, without keys that have none. @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `unavailable`. */
 export async function readKeyUsage(
-  context: Context,
+  context: SessionContext,
   access: Access,
   { query, signal }: { query: KeyUsageQuery; signal: AbortSignal },
 ): Promise<Map<string, KeyUsage>> {
@@ -87,7 +87,7 @@ export async function readKeyUsage(
 
 /** Reads the usage of one key. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
 export async function readKeyReport(
-  context: Context,
+  context: SessionContext,
   access: Access,
   { query, signal }: { query: KeyReportQuery; signal: AbortSignal },
 ): Promise<KeyReport> {
@@ -96,7 +96,9 @@ export async function readKeyReport(
 }
 
 /** Returns names for an example: the first metric of the oldest product, because others may be rejected; made-up ones without products. */
-export async function readExampleUsage({ database }: Pick<Context, "database">): Promise<ExampleUsage> {
+export async function readExampleUsage(
+  { database }: Pick<SessionContext, "database">,
+): Promise<ExampleUsage> {
   const product = await findOldestProduct(database);
   const [metric] = product === undefined ? [] : productMetrics(product.metrics);
   return { productSlug: product?.slug ?? "my-product", metric: metric?.slug ?? "requests" };

@@ -8,7 +8,7 @@ import {
   permissionMissingError,
 } from "../../domain/errors.ts";
 import { type Access, requirePermission } from "../access.ts";
-import type { Context } from "../context.ts";
+import type { Context, SessionContext } from "../context.ts";
 import type { JobScope } from "../reports/job_context.ts";
 import { type JobReader, keysOf } from "../reports/job_reader.ts";
 
@@ -41,7 +41,7 @@ export async function keyAccess(context: Context, keyHash: string, client: Clien
  * @returns The scope of jobs about it.
  * @throws {AppError} `permission_missing`, `forbidden`.
  */
-export function usageScope({ clock }: Pick<Context, "clock">, access: UsageAccess): JobScope {
+export function usageScope({ clock }: Pick<SessionContext, "clock">, access: UsageAccess): JobScope {
   if ("keyHash" in access) requireKeyPermission(access, "usage:read");
   else requirePermission(access, "usage.read");
   return { organizationId: access.organizationId, now: clock() };

@@ -16,17 +16,17 @@ import {
   updateExternalId,
   updateMetadata,
   updateOperatedName,
-  updateStatus,
 } from "../../db/operator/organizations.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { metadataKeysMax } from "../../domain/limits.ts";
 import type { OperatedOrganization, OrganizationStatus } from "../../domain/operator/organization.ts";
-import { resolveOrganization } from "../access.ts";
+import { operatorAccessTo, resolveOrganization } from "../access.ts";
 import { type Change, rowOf, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
-import { inviteToOrganization } from "../organization/invitations.ts";
+import { createInvitation } from "../organization/invitations.ts";
+import { statusChange } from "../organization/suspension.ts";
 import type { PageInput } from "../pages.ts";
 import { operatorReader } from "../reports/job_reader.ts";
 import { type OrganizationFilter, toOrganization } from "../reports/jobs/organization_list.ts";
@@ -93,9 +93,8 @@ export async function createOrganization(
   const select = [selectOrganization(id)];
   const results = await withReferences(context, { id, externalId, planId }, async () => {
     if (owner === undefined) return await context.writeAs(actor, [...batch, ...select]);
-    const organization = { id, name };
-    const invitation = { ...owner, organization, role: "OWNER", before: batch, select } as const;
-    return (await inviteToOrganization(context, actor, invitation)).results;
+    const invitation = { ...owner, role: "OWNER", before: batch, select } as const;
+    return (await createInvitation(context, operatorAccessTo(actor, { id, name }), invitation)).results;
   });
   return toOrganization({ ...rowOf<StoredOrganization>(results, -1), ...noUse });
 }
@@ -127,7 +126,7 @@ export async function changeOrganization(
   const { id } = before;
   const { externalId = null, planId, metadata } = change;
   const now = context.clock();
-  const changes = [...changesOf(before, change, now), ...await planChangesOf(context, before, change)];
+  const changes = [...changesOf(context, before, change), ...await planChangesOf(context, before, change)];
   const batch = changes.flatMap(({ statement, entry, after }) => {
     const audit = insertAuditEvent(actor, entry, { now });
     return [statement, audit.statement, ...(after?.({ now, audited: audit.id }) ?? [])];
@@ -165,9 +164,9 @@ export async function deleteOrganization(
 }
 
 function changesOf(
+  context: SessionContext,
   { id, name: from, externalId: fromExternalId }: OperatedOrganization,
   { name, externalId, status, metadata }: OrganizationChange,
-  now: number,
 ): Change[] {
   const about = { organizationId: id, target: { id, name: name ?? from } };
   const changes: Change[] = [];
@@ -188,8 +187,7 @@ function changesOf(
     changes.push({ statement: updateMetadata(id, metadata), entry });
   }
   if (status !== undefined) {
-    const action = status === "suspended" ? "organization.suspended" : "organization.resumed";
-    changes.push({ statement: updateStatus(id, { status, now }), entry: { ...about, action } });
+    changes.push(statusChange(context, { organizationId: id, organizationName: name ?? from }, status));
   }
   return changes;
 }

@@ -21,7 +21,7 @@ import {
   revokeInvitationOfUser,
 } from "../../db/operator/users.ts";
 import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
-import { deleteSessionsIfAudited } from "../../db/sign_in/sessions.ts";
+import { deleteSessionsOfUser } from "../../db/sign_in/sessions.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError } from "../../domain/errors.ts";
 import { operatorPageItemsMax } from "../../domain/limits.ts";
@@ -57,7 +57,7 @@ export async function disableUser(
   const [disabled] = await writeAs(actor, [
     markUserDisabled(id, { now, ...changeableBy(actor) }),
     audit.statement,
-    deleteSessionsIfAudited(id, audited),
+    deleteSessionsOfUser(id, audited),
     ...deleteUnfinishedSignIns(id, audited),
     ...deleteLinks(id, { purposes: ["verify_email", "change_email", "reset_password"], ...audited }),
   ]);

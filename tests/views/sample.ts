@@ -226,9 +226,11 @@ export function auditProps(text: string): AuditPageProps {
 /** @returns Every page by name, with `text` wherever user text can appear. */
 export function everyPage(text: string): Readonly<Record<string, Page>> {
   const frame = portalFrame(text);
-  const signIn = { email: text, returnTo: text };
-  const signUp = { name: text, email: text, organizationName: text, returnTo: text };
-  const signUpErrors = { name: text, email: text, password: text, organizationName: text };
+  const typed = { name: text, email: text, organizationName: text };
+  const signUp = {
+    returnTo: text,
+    form: { message: text, fields: { ...typed, password: text }, input: typed },
+  };
   const fault = { status: 404, title: text, message: text, requestId: text, returnTo: `/${text}` };
   const usage = usageProps(text);
   const mail = {
@@ -238,28 +240,25 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     text: `${text}\nhttp://localhost:8000/verify-email?token=1\nhttp://localhost:8000.example.com/`,
     sentAt: now,
   };
-  const errors = { email: text, password: text };
   return {
     "sign-in": signInPage({
       frame: gateFrame,
-      values: signIn,
-      rejected: { message: text, fields: errors },
+      ...signUp,
       notice: { tone: "done", text },
     }),
     "signed in, continue": continuePage({ frame: gateFrame, href: `https://x.example/${text}`, host: text }),
     "sign-up": signUpPage({
       frame: gateFrame,
-      values: signUp,
-      rejected: { message: text, fields: signUpErrors },
+      ...signUp,
     }),
     "sign-up, closed": signUpPage({
       frame: { ...gateFrame, signUpOpen: false },
-      values: signUp,
+      ...signUp,
     }),
     "sign-up, by invitation": signUpPage({
       frame: { ...gateFrame, signUpOpen: false },
       byInvitation: true,
-      values: signUp,
+      ...signUp,
     }),
     ...accountPages(text, { frame, gateFrame }),
     ...twoStepPages(text, { frame, gateFrame }),

@@ -2,18 +2,13 @@
 import { hasPermission } from "../../domain/permissions.ts";
 import type { PortalFrame } from "../layout.tsx";
 
-/** What can be done with a key. Owners and admins set the budget; everyone who sees a key can do the rest. */
+/** Pages about one key. Only those who manage all keys set budgets. */
 export type ApiKeyAction = "edit" | "rotate" | "revoke" | "budget" | "first-request";
 
-/** @returns The address of a key's page, or of a page about one action. */
-export function apiKeyHref(id: string, action?: ApiKeyAction): string {
-  const href = `/portal/api-keys/${encodeURIComponent(id)}`;
+/** Returns the address of a key's page, or of a page about one action. @param base As in `PortalFrame`. */
+export function apiKeyHref(base: string, id: string, action?: ApiKeyAction): string {
+  const href = `${base}/api-keys/${encodeURIComponent(id)}`;
   return action === undefined ? href : `${href}/${action}`;
-}
-
-/** Returns the address of a key's page among those of a frame. */
-export function keyHref({ base }: PortalFrame, id: string): string {
-  return `${base}/api-keys/${encodeURIComponent(id)}`;
 }
 
 /** True for operators, and for members whose role manages all keys of the organization. */
@@ -38,7 +33,7 @@ export function KeyName(
 ) {
   if (!mayOpenKey(frame, createdBy)) return <bdi>{name}</bdi>;
   return (
-    <a class="name" href={keyHref(frame, id)}>
+    <a class="name" href={apiKeyHref(frame.base, id)}>
       <bdi>{name}</bdi>
     </a>
   );

@@ -1,5 +1,4 @@
 // The console's page about one organization.
-import type { ApiKey } from "../../domain/api_key.ts";
 import type { AuditEvent } from "../../domain/audit.ts";
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { groupDigits } from "../../domain/number_text.ts";
@@ -7,6 +6,7 @@ import type { Member } from "../../domain/organization.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { OperatedOrganization, OrganizationNote } from "../../domain/operator/organization.ts";
 import type { Plan } from "../../domain/operator/plan.ts";
+import { ApiKeyTable, type KeyLineRow } from "../api_keys/api_key_table.tsx";
 import { AuditSentence } from "../audit/audit_table.tsx";
 import { auditActorName } from "../audit/audit_text.ts";
 import { Badge } from "../components/badge.tsx";
@@ -23,7 +23,6 @@ import { MetricChart } from "../components/metric_chart.tsx";
 import type { UsageReport } from "../meter/usage.tsx";
 import { Breakdown } from "../meter/usage_tables.tsx";
 import { roleWords } from "../text/role.ts";
-import { OrganizationKeyTable } from "./organization_key_table.tsx";
 import { organizationHref, organizationsHref, userHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
 import { OrganizationLimits, PlanFact, ReachedBadge } from "./organization_limits.tsx";
@@ -35,8 +34,8 @@ export const organizationPlace = "operator/organizations";
 /** A page about an organization, or about something of it. */
 export type OrganizationAction =
   | "edit"
-  | "invite"
   | "members"
+  | "members#invitations"
   | "api-keys"
   | "api-keys/new"
   | "notes/new"
@@ -70,7 +69,7 @@ export interface OrganizationPageProps {
   readonly statements: OrganizationStatementsProps["statements"];
   readonly openMonth: string;
   /** Some of the keys, newest first. */
-  readonly apiKeys: readonly ApiKey[];
+  readonly apiKeys: readonly KeyLineRow[];
   /** Some of the members. */
   readonly members: readonly Member[];
   /** The latest notes, newest first. */
@@ -88,7 +87,8 @@ export function organizationPage(props: OrganizationPageProps): Page {
   const { frame, organization, plan, limits, usage, isBusy, flash } = props;
   const { id, name, status } = organization;
   return (
-    <PortalPage title={name} frame={frame} place={organizationPlace}>
+    // Members have no such page.
+    <PortalPage title={name} frame={{ ...frame, viewed: null }} place={organizationPlace}>
       <PageHead
         back={{ href: organizationsHref, label: "Organizations" }}
         title="{name}"
@@ -101,7 +101,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
       >
         <span class="buttons">
           <ButtonLink href={organizationActionHref(id, "usage/records")}>Records</ButtonLink>
-          <ButtonLink href={organizationActionHref(id, "invite")}>Invite</ButtonLink>
+          <ButtonLink href={organizationActionHref(id, "members#invitations")}>Invite</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "api-keys/new")}>Create key</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "edit")}>Edit</ButtonLink>
         </span>
@@ -215,7 +215,7 @@ function Keys({ frame, organization: { id }, apiKeys }: OrganizationPageProps) {
     <Card title="API keys" aside={all} flush>
       {apiKeys.length === 0
         ? <EmptyState title="No API keys yet" text="Members create keys, and so can you." />
-        : <OrganizationKeyTable organizationId={id} apiKeys={apiKeys} now={frame.now} />}
+        : <ApiKeyTable frame={frame} lines={apiKeys} areInactive={false} />}
     </Card>
   );
 }

@@ -8,15 +8,13 @@ import {
 } from "../../domain/limits.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
-import { roles } from "../../domain/sign_in/session.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
-import { EmailField, NameField, RadioGroup, TextField } from "../components/field.tsx";
+import { NameField, TextField } from "../components/field.tsx";
 import { Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { roleSentences, roleWords } from "../text/role.ts";
 import { organizationHref } from "./links.ts";
 import {
   deleteNoteHref,
@@ -92,60 +90,6 @@ export function editOrganizationPage(
         </div>
         <footer>
           <SubmitButton>Save</SubmitButton>
-          <ButtonLink href={organizationHref(organization.id)}>Cancel</ButtonLink>
-        </footer>
-      </Form>
-    </PortalPage>
-  );
-}
-
-/** @returns The page that invites someone. */
-export function invitePage(
-  { frame, organization, input, fields, message }: FormProps & {
-    input: { readonly email: string; readonly name: string; readonly role: string };
-  },
-): Page {
-  return (
-    <PortalPage title="Invite" frame={frame} place={place}>
-      <PageHead
-        back={backTo(organization)}
-        title="Invite to “{name}”"
-        name={organization.name}
-        text="We'll email a link that works once, for 7 days."
-      />
-      <Form class="card" action={organizationActionHref(organization.id, "invite")}>
-        <div class="body">
-          <Notice tone="refused" text={message} />
-          <div class="row half">
-            <EmailField
-              label="Email"
-              value={input.email}
-              error={fields["email"]}
-              autocomplete="off"
-              autofocus
-            />
-            <NameField
-              label="Name (optional)"
-              value={input.name}
-              error={fields["name"]}
-              autocomplete="off"
-              required={false}
-            />
-          </div>
-          <RadioGroup
-            label="Role"
-            name="role"
-            value={input.role}
-            choices={roles.toReversed().map((role) => ({
-              value: role,
-              label: roleWords[role],
-              hint: roleSentences[role],
-            }))}
-            error={fields["role"]}
-          />
-        </div>
-        <footer>
-          <SubmitButton>Send invitation</SubmitButton>
           <ButtonLink href={organizationHref(organization.id)}>Cancel</ButtonLink>
         </footer>
       </Form>

@@ -1,7 +1,6 @@
 // The sidebar of the operator console. It is darker and says "Operator", so that no one mistakes its pages for a customer's.
 import type { Session } from "../../domain/sign_in/session.ts";
-import { Own } from "../components/own.tsx";
-import { type PlaceLink, SideBar } from "../components/side_bar.tsx";
+import { Own, type PlaceLink, SideBar } from "../components/side_bar.tsx";
 
 /** The pages in the sidebar of the console. */
 export type OperatorPlace = (typeof places)[number]["place"];

@@ -17,11 +17,7 @@ import { exampleFiles, examplesPath } from "./guides.ts";
 
 const publicHeaders: [string, string][] = [["cache-control", "public, max-age=60"], ["vary", "Cookie"]];
 
-/**
- * Mounts `/docs`. Pages of people without a session can be cached.
- *
- * @param options `document`: builds the OpenAPI document. `version`: of the program.
- */
+/** Mounts `/docs`. Responses to people without a session can be cached. */
 export function docsRoutes(
   app: App,
   parts: PortalParts,

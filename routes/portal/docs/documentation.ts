@@ -52,7 +52,6 @@ export class Documentation {
     ]);
   }
 
-  /** @returns A page by its path; null without one. */
   find(path: string): { readonly article: DocsArticle; readonly text: DocsText } | null {
     const article = this.#articles.get(path);
     if (article === undefined) return null;
@@ -61,12 +60,11 @@ export class Documentation {
     return { article, text };
   }
 
-  /** @returns Where an anchor of the former single page leads to; null for unknown ones. */
+  /** Returns the path of an anchor of the former single page; null for unknown ones. */
   formerAnchor(anchor: string): string | null {
     return this.#formerAnchors.get(anchor) ?? null;
   }
 
-  /** @returns The best results of a search. */
   async search(query: string): Promise<DocsResult[]> {
     this.#sections ??= this.#readSections();
     return searchDocs(await this.#sections, query);

@@ -13,7 +13,7 @@ import type { OperatorUsagePage } from "../../../services/reports/jobs/operator_
 import type { UsagePageFilters, UsagePageNumbers } from "../../../services/reports/jobs/usage_page.ts";
 import { readUsagePreferences, rememberUsagePreferences } from "../../../services/meter/usage_preferences.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
-import { keyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
+import { apiKeyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
 import type { PortalFrame } from "../../../views/layout.tsx";
 import { usagePage } from "../../../views/meter/usage.tsx";
 import {
@@ -188,7 +188,7 @@ function keyGroups({ choices }: UsagePageNumbers, address: UsageAddress, frame: 
     nameOf: (id: string) => keys.get(id)?.name,
     hrefOf: (id: string) =>
       mayOpenKey(frame, keys.get(id)?.createdBy ?? null)
-        ? keyHref(frame, id)
+        ? apiKeyHref(frame.base, id)
         : filteredHref(address, { apiKey: id }),
     stateOf: (id: string) => stateOf(keys.get(id), frame.now),
   };

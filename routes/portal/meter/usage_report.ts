@@ -1,9 +1,8 @@
 // The report of the usage pages, from the services' numbers.
 import { type Catalogue, metricOf, metricsInOrder, productOf } from "../../../domain/meter/catalogue.ts";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
-import { noPart } from "../../../domain/meter/report_lines.ts";
 import type { ReportPeriod } from "../../../domain/meter/usage_period.ts";
-import { percentChange } from "../../../domain/meter/usage_report.ts";
+import { noPart, percentChange } from "../../../domain/meter/usage_report.ts";
 import type { UsageWindow, WindowUnit } from "../../../domain/meter/usage_window.ts";
 import { isoTime, isoTimeIn } from "../../../domain/time.ts";
 import type { ReportNumbers } from "../../../services/reports/jobs/usage_report.ts";

@@ -1,12 +1,11 @@
 // The console's page of one organization: its usage, members, notes and metadata.
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
-import { type OperatorAccess, operatorAccess } from "../../../services/access.ts";
+import type { OperatorAccess } from "../../../services/access.ts";
 import { listAuditEvents } from "../../../services/audit.ts";
-import { listApiKeys } from "../../../services/operator/api_keys.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
 import { readUsagePage } from "../../../services/meter/usage.ts";
-import { listMembers } from "../../../services/operator/organization_members.ts";
+import { listMembers } from "../../../services/organization/members.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { getOrganization } from "../../../services/operator/organizations.ts";
 import { getPlan } from "../../../services/operator/plans.ts";
@@ -14,11 +13,13 @@ import { listOrganizationStatements, listStatements } from "../../../services/op
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { organizationPage } from "../../../views/operator/organization.tsx";
 import type { App, AppContext } from "../../env.ts";
+import { newestKeyRows } from "../api_keys.ts";
 import { flashOf } from "../form.ts";
 import { monthReport } from "../meter/usage_report.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { inTime } from "../in_time.ts";
-import { type ConsoleActor, operatorFrame, operatorPages } from "./page.ts";
+import { operatorViewer } from "../viewer.ts";
+import { type ConsoleActor, operatorPages } from "./page.ts";
 
 const membersShownMax = 5;
 const keysShownMax = 5;
@@ -30,7 +31,6 @@ const flashes = {
   saved: "Changes saved.",
   suspended: "Organization suspended. Requests with its keys fail.",
   resumed: "Organization resumed. Its keys work again.",
-  invited: "Invitation sent.",
   noted: "Note added.",
   "note-deleted": "Note deleted.",
 };
@@ -41,14 +41,14 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   const { get } = operatorPages(app, parts);
   get(`${organizationsHref}/:id`, async (c, actor) => {
     const organization = await getOrganization(services, idOf(c));
+    const { access, frame } = await operatorViewer(c, parts, actor);
     const idText = organization.id;
-    const access = await operatorAccess(services, actor, idText);
     const [
       plan,
       mailReach,
       numbers,
       { next },
-      { apiKeys },
+      apiKeys,
       { members },
       { notes, nextCursor },
       { events },
@@ -57,13 +57,13 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
       readLimitMailReach(services, access),
       inTime((signal) => numbersOf(parts, { actor, access, metric: c.req.query("metric") || null, signal })),
       listStatements(services, { limit: 1 }),
-      listApiKeys(services, { idText, limit: keysShownMax }),
-      listMembers(services, actor, { idText, limit: membersShownMax }),
+      newestKeyRows(parts, access, keysShownMax),
+      listMembers(services, access, { limit: membersShownMax }),
       listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
       listAuditEvents(services, access, { limit: eventsShownMax }),
     ]);
     const page = organizationPage({
-      frame: operatorFrame(parts, actor),
+      frame,
       organization,
       plan,
       mailReach,

@@ -1,31 +1,26 @@
-// The console's forms about one organization: edit, invite, note, suspend, resume, delete.
+// The console's forms about one organization: edit, note, suspend, resume, delete.
 import { validationError } from "../../../domain/errors.ts";
 import { metadataKeysMax } from "../../../domain/limits.ts";
 import type { OperatedOrganization } from "../../../domain/operator/organization.ts";
-import { inviteMember } from "../../../services/operator/organization_members.ts";
 import { addNote, deleteNote } from "../../../services/operator/organization_notes.ts";
-import { resolveOrganization } from "../../../services/access.ts";
+import { operatorAccess, resolveOrganization } from "../../../services/access.ts";
 import {
   changeOrganization,
   deleteOrganization,
   getOrganization,
 } from "../../../services/operator/organizations.ts";
+import { resumeOrganization, suspendOrganization } from "../../../services/organization/suspension.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import {
   type ConfirmedAction,
   confirmOrganizationPage,
   deleteNotePage,
   editOrganizationPage,
-  invitePage,
   newNotePage,
 } from "../../../views/operator/organization_forms.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
-import {
-  changeOrganizationSchema,
-  createNoteSchema,
-  inviteSchema,
-} from "../../schemas/operator_organizations.ts";
+import { changeOrganizationSchema, createNoteSchema } from "../../schemas/operator_organizations.ts";
 import { mountForm } from "../form.ts";
 import { type PortalParts, redirect, sendPage } from "../page.ts";
 import { idOf } from "./organization.ts";
@@ -37,19 +32,18 @@ const path = `${organizationsHref}/:id`;
 export function operatorOrganizationForms(app: App, parts: PortalParts): void {
   const { services } = parts;
   editRoutes(app, parts);
-  inviteRoutes(app, parts);
   noteRoutes(app, parts);
   confirmRoutes(app, parts, {
     action: "suspend",
     async act(actor, idText) {
-      await changeOrganization(services, actor, { idText, status: "suspended" });
+      await suspendOrganization(services, await operatorAccess(services, actor, idText));
       return `${organizationHref(idText)}?done=suspended`;
     },
   });
   confirmRoutes(app, parts, {
     action: "resume",
     async act(actor, idText) {
-      await changeOrganization(services, actor, { idText, status: "active" });
+      await resumeOrganization(services, await operatorAccess(services, actor, idText));
       return `${organizationHref(idText)}?done=resumed`;
     },
   });
@@ -93,24 +87,6 @@ function editRoutes(app: App, parts: PortalParts): void {
       }, "body");
       await changeOrganization(services, actor, { idText: before.id, ...change });
       return redirect(c, `${organizationHref(before.id)}?done=saved`);
-    },
-  });
-}
-
-function inviteRoutes(app: App, parts: PortalParts): void {
-  const { services } = parts;
-  mountForm(operatorForms(app, parts), {
-    path: `${path}/invite`,
-    async show(c, actor, { input: { email = "", name = "", role = "OWNER" } = {}, ...state }) {
-      const organization = await resolveOrganization(services, idOf(c));
-      const frame = operatorFrame(parts, actor);
-      const page = invitePage({ frame, organization, input: { email, name, role }, ...state });
-      return await sendPage(c, page, state.status);
-    },
-    async submit(c, actor, { email = "", name = "", role = "" }) {
-      const input = check(inviteSchema, { email, role, ...(name.trim() === "" ? {} : { name }) }, "body");
-      await inviteMember(services, actor, { idText: idOf(c), ...input });
-      return redirect(c, `${organizationHref(idOf(c))}?done=invited`);
     },
   });
 }

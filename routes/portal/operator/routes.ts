@@ -2,9 +2,7 @@
 import type { App } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
 import { operatorOrganizationForms } from "./organization_forms.ts";
-import { operatorOrganizationKeyPages } from "./organization_keys.ts";
 import { operatorOrganizationLimitForms } from "./organization_limits.ts";
-import { operatorOrganizationMemberPages } from "./organization_members.ts";
 import { operatorOrganizationPage } from "./organization.ts";
 import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationListPages } from "./organizations.ts";
@@ -24,9 +22,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationListPages(app, parts);
   operatorOrganizationPage(app, parts);
   operatorOrganizationForms(app, parts);
-  operatorOrganizationKeyPages(app, parts);
   operatorOrganizationLimitForms(app, parts);
-  operatorOrganizationMemberPages(app, parts);
   operatorPlanPages(app, parts);
   operatorProductPages(app, parts);
   operatorStatementPages(app, parts);

@@ -1,4 +1,4 @@
-// The usage of one key with its rotations, as its page shows it, read by the reports thread.
+// The usage of one key with its rotations, as its page shows it.
 import { type Catalogue, coloredProducts, metricOf, productOf } from "../../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../../domain/meter/key_report.ts";
 import { keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
@@ -11,7 +11,6 @@ import { readMetricTotals } from "./metric_totals.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageSums } from "./usage_sums.ts";
 
-/** Whose usage to read. */
 export interface KeyReportQuery {
   /** The id of a key, which stands for its lineage. */
   readonly apiKeyId: string;

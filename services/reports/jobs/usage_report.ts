@@ -3,7 +3,7 @@
 import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { type Catalogue, coloredProducts } from "../../../domain/meter/catalogue.ts";
-import { reportLines, stackOf } from "../../../domain/meter/report_lines.ts";
+import { reportLines, stackOf } from "../../../domain/meter/usage_report.ts";
 import { type UsageWindow, type WindowUnit, windowUnits } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
 import type { JobContext } from "../job_context.ts";

@@ -38,11 +38,11 @@ import {
 
 const withMember = (more: Attempt) => async (world: World) => ({
   ...more,
-  params: { id: (await world.newMember("MEMBER")).userId },
+  params: { userId: (await world.newMember("MEMBER")).userId },
 });
 const withInvitation = (more: Attempt) => async (world: World) => ({
   ...more,
-  params: { id: (await world.newInvitation()).id },
+  params: { invitationId: (await world.newInvitation()).id },
 });
 const withOffer = (attempt: (token: string) => Attempt) => async (world: World) =>
   attempt((await world.newInvitation()).token);
@@ -57,7 +57,7 @@ const withPasskey = (more: Attempt) => ({
 
 const onInvitations = [
   ...write(withInvitation({ form: {} }), ["member", "removed"]),
-  ...onOwnerInvitation((_world, id) => ({ params: { id }, form: {} })),
+  ...onOwnerInvitation((_world, invitationId) => ({ params: { invitationId }, form: {} })),
 ];
 
 /** Every page and form by method and path. */
@@ -268,38 +268,46 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /portal/members/leave": { who: inActive },
   // A stranger is the last owner of their own organization.
   "POST /portal/members/leave": { who: inActive, attempt: () => ({ form: {} }), also: [409] },
-  "GET /portal/members/:id/role": { who: objectForOwner, attempt: withMember({}), object: ["id", "usr"] },
-  "POST /portal/members/:id/role": {
+  "GET /portal/members/:userId/role": {
+    who: objectForOwner,
+    attempt: withMember({}),
+    object: ["userId", "usr"],
+  },
+  "POST /portal/members/:userId/role": {
     who: objectForOwner,
     attempt: withMember({ form: { role: "ADMIN" } }),
-    object: ["id", "usr"],
+    object: ["userId", "usr"],
   },
-  "GET /portal/members/:id/remove": { who: objectFromAdmin, attempt: withMember({}), object: ["id", "usr"] },
-  "POST /portal/members/:id/remove": {
+  "GET /portal/members/:userId/remove": {
+    who: objectFromAdmin,
+    attempt: withMember({}),
+    object: ["userId", "usr"],
+  },
+  "POST /portal/members/:userId/remove": {
     who: objectFromAdmin,
     attempt: withMember({ form: { keys: "revoke" } }),
-    object: ["id", "usr"],
+    object: ["userId", "usr"],
     writes: [
       ...write(withMember({ form: { keys: "revoke" } }), ["member", "removed"]),
-      ...onOwner((_world, id) => ({ params: { id }, form: { keys: "revoke" } })),
+      ...onOwner((_world, userId) => ({ params: { userId }, form: { keys: "revoke" } })),
     ],
   },
-  "GET /portal/invitations/:id/resend": { who: open, attempt: withInvitation({}) },
-  "POST /portal/invitations/:id/resend": {
+  "GET /portal/invitations/:invitationId/resend": { who: open, attempt: withInvitation({}) },
+  "POST /portal/invitations/:invitationId/resend": {
     who: objectFromAdmin,
     attempt: withInvitation({ form: {} }),
-    object: ["id", "inv"],
+    object: ["invitationId", "inv"],
     writes: onInvitations,
   },
-  "GET /portal/invitations/:id/revoke": {
+  "GET /portal/invitations/:invitationId/revoke": {
     who: objectFromAdmin,
     attempt: withInvitation({}),
-    object: ["id", "inv"],
+    object: ["invitationId", "inv"],
   },
-  "POST /portal/invitations/:id/revoke": {
+  "POST /portal/invitations/:invitationId/revoke": {
     who: objectFromAdmin,
     attempt: withInvitation({ form: {} }),
-    object: ["id", "inv"],
+    object: ["invitationId", "inv"],
     writes: onInvitations,
   },
   "GET /invitations/accept": { who: open, attempt: withOffer((token) => ({ query: `?token=${token}` })) },

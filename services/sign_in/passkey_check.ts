@@ -1,6 +1,6 @@
 // Passkey challenges: created, stored for a few minutes, used once. And the check of a passkey that answers one.
 import type { Config } from "../../config.ts";
-import { findUserCredentialsById, type UserCredentials } from "../../db/account/users.ts";
+import { findUserCredentialsById } from "../../db/account/users.ts";
 import type { Database, DatabaseReader } from "../../db/engine/database.ts";
 import {
   findPasskeyByCredential,
@@ -23,36 +23,30 @@ import {
   verifySignIn,
 } from "./webauthn.ts";
 
-/** What a challenge is for, and whose passkey may answer it: null if any may. */
-export interface ChallengeUse {
+/** `userId`: whose passkey may answer; null if any may. */
+interface ChallengeUse {
   readonly purpose: PasskeyPurpose;
   readonly userId: string | null;
 }
 
-/** @returns The service as passkeys know it: its own origin and no other. */
 export function relyingParty({ baseUrl }: Config): RelyingParty {
   return { id: baseUrl.hostname, origin: baseUrl.origin };
 }
 
-/** How challenges are written: as a session, or without one to sign in. `now`: milliseconds since 1970. */
+/** Writes challenges as a session, or without one to sign in. `now`: milliseconds since 1970. */
 export interface ChallengeWriter {
   readonly write: Database["write"];
   readonly now: number;
 }
 
-/** @returns A new challenge, in base64url. @throws {DatabaseError} */
+/** Stores a new challenge, and returns it in base64url. */
 export async function createChallenge({ write, now }: ChallengeWriter, use: ChallengeUse): Promise<string> {
   const challenge = newChallenge();
   await write(insertPasskeyChallenge({ challenge, ...use, expiresAt: now + passkeyTimeoutMs }, now));
   return challenge;
 }
 
-/**
- * Uses up the challenge of an answer, before the answer is checked.
- *
- * @returns The challenge, or null if it wasn't waiting for this answer.
- * @throws {DatabaseError}
- */
+/** Uses up the challenge of an answer, before the answer is checked. Returns null if no such challenge was waiting for it. */
 export async function takeChallenge(
   { write, now }: ChallengeWriter,
   { answer: response, ...use }: ChallengeUse & { answer: RegistrationAnswer | PasskeyAnswer },
@@ -63,13 +57,12 @@ export async function takeChallenge(
   return taken?.changes === 1 ? challenge : null;
 }
 
-/** What passkeys are checked against. */
 interface PasskeyContext {
   readonly config: Config;
   readonly database: DatabaseReader;
 }
 
-/** @returns The options for a person's own passkeys. @throws {AppError} `two_step_state` if they have none. */
+/** Returns the options for a person's own passkeys. @throws {AppError} `two_step_state` if they have none. */
 export async function ownPasskeyOptions(
   { config, database }: PasskeyContext,
   writer: ChallengeWriter,
@@ -81,25 +74,16 @@ export async function ownPasskeyOptions(
   return await signInOptions(relyingParty(config), { challenge, allowed });
 }
 
-/** A passkey whose answer was right, with its new counter. */
-export interface CheckedPasskey {
-  readonly id: string;
-  readonly counter: number;
-  readonly user: UserCredentials;
-}
-
 /**
- * Checks a passkey's answer, and uses up its challenge.
+ * Checks a passkey's answer, and uses up its challenge. Returns null if anything about the answer is wrong.
  *
  * @param input `userId`: whose passkey it must be; null if it signs in alone.
- * @returns The passkey, or null if anything about the answer is wrong.
- * @throws {DatabaseError}
  */
 export async function checkPasskey(
   { config, database }: PasskeyContext,
   writer: ChallengeWriter,
   { answer, userId }: { answer: PasskeyAnswer; userId: string | null },
-): Promise<CheckedPasskey | null> {
+) {
   const purpose = userId === null ? "sign_in" : "second_step";
   const challenge = await takeChallenge(writer, { purpose, userId, answer });
   if (challenge === null) return null;

@@ -1,25 +1,28 @@
-// The pages about one API key: edit, rotate, revoke.
+// The forms of one API key: edit, rotate, revoke, and its budget.
 import type { ApiKey } from "../../domain/api_key.ts";
-import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
+import { apiKeyNameCharactersMax, budgetLimitsMax } from "../../domain/limits.ts";
 import { operatorsKeyPermission } from "../../domain/key_permissions.ts";
+import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { type Choice, NameField, RadioGroup } from "../components/field.tsx";
-import type { FormErrors } from "../components/form.tsx";
+import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
 import { ExpiryField, type ExpiryValue } from "../components/expiry_field.tsx";
 import { type ApiKeyAction, apiKeyHref } from "../components/key_name.tsx";
+import { LimitFields, type LimitFieldsProps } from "../components/limit_fields.tsx";
+import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
-import type { Page, PortalFrame } from "../layout.tsx";
-import { exactTime } from "../text/time.ts";
-import { revokeWarning, type UsageToday } from "./use_text.ts";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { type Measure, measureNoun, quantityWords } from "../text/quantity.ts";
+import { exactTime, fullDate, relativeTime } from "../text/time.ts";
 import { type PermissionChoice, PermissionFields } from "./permission_fields.tsx";
 
-/** The key that a page is about. */
 interface ApiKeyPageProps {
   readonly frame: PortalFrame;
   readonly apiKey: ApiKey;
 }
 
-/** A page with a field. `value`: as typed or chosen. */
+/** A form with one field, whose `value` is as typed or chosen. */
 type ApiKeyFormProps = ApiKeyPageProps & Pick<FormErrors, "fields"> & { readonly value: string };
 
 const graceChoices: readonly Choice[] = [
@@ -34,7 +37,6 @@ const graceChoices: readonly Choice[] = [
   },
 ];
 
-/** @returns The page that changes a key's name, permissions and expiry. */
 export function editApiKeyPage(
   { name, permissions, expiry, fields, message, ...props }: ApiKeyPageProps & FormErrors & {
     readonly name: string;
@@ -42,7 +44,7 @@ export function editApiKeyPage(
     readonly expiry: ExpiryValue;
   },
 ): Page {
-  const { frame: { now }, apiKey: { status, expiresAt } } = props;
+  const { frame: { now, viewed }, apiKey: { status, expiresAt } } = props;
   return (
     <ConfirmPage
       {...pageProps("edit", props)}
@@ -72,13 +74,12 @@ export function editApiKeyPage(
       <PermissionFields
         chosen={permissions}
         error={fields["permissions"]}
-        canKeepVoid={props.apiKey.permissions.includes(operatorsKeyPermission)}
+        hasVoid={viewed !== null || props.apiKey.permissions.includes(operatorsKeyPermission)}
       />
     </ConfirmPage>
   );
 }
 
-/** @returns The page that replaces a key and asks when the old one should stop working. */
 export function rotateApiKeyPage(
   { value, fields, formToken, ...props }: ApiKeyFormProps & { readonly formToken: string },
 ): Page {
@@ -103,7 +104,6 @@ export function rotateApiKeyPage(
   );
 }
 
-/** @returns The page that asks whether to revoke a key. */
 export function revokeApiKeyPage({ today, ...props }: ApiKeyPageProps & { today: UsageToday | null }): Page {
   return (
     <ConfirmPage
@@ -114,6 +114,69 @@ export function revokeApiKeyPage({ today, ...props }: ApiKeyPageProps & { today:
       submit="Revoke key"
     />
   );
+}
+
+export function budgetPage(
+  props: ApiKeyPageProps & FormErrors & Pick<LimitFieldsProps, "limits" | "productSlugs" | "metrics">,
+): Page {
+  const { frame, apiKey: { id, name }, message, fields } = props;
+  const href = apiKeyHref(frame.base, id);
+  return (
+    <PortalPage title="Budget" frame={frame} place="api-keys">
+      <PageHead
+        back={{ href, label: name }}
+        title="Budget of “{name}”"
+        name={name}
+        text="Limits what this key can use, in addition to your organization's limits. After a rotation, the old and the new key share the budget."
+      />
+      <Form class="card" action={`${href}/budget`} hidden={aboutOrganization(frame)}>
+        <div class="body">
+          <Notice tone="refused" text={message ?? fields["limits"]} />
+          <p class="muted small">
+            {`Up to ${budgetLimitsMax} limits, none above your organization's. Windows follow the calendar in its time zone. ` +
+              "Rows without a quantity are removed."}
+          </p>
+          <LimitFields {...props} limitsMax={budgetLimitsMax} />
+        </div>
+        <footer>
+          <SubmitButton>Save budget</SubmitButton>
+          <ButtonLink href={href}>Cancel</ButtonLink>
+        </footer>
+      </Form>
+    </PortalPage>
+  );
+}
+
+/** The usage of a key today, of its main metric. */
+export interface UsageToday {
+  readonly metric: Measure;
+  /** An exact decimal text. */
+  readonly today: string;
+}
+
+const recentMs = 6 * 24 * 3_600_000;
+
+/** Says when a key was used: `Used 2 minutes ago`, `Used on Nov 2, 2026`, `Never used`. */
+function usedText({ lastUsedAt }: Pick<ApiKey, "lastUsedAt">, now: number): string {
+  if (lastUsedAt === null) return "Never used";
+  const at = Date.parse(lastUsedAt);
+  if (now - at >= recentMs) return `Used on ${fullDate(at)}`;
+  const when = relativeTime(at, now);
+  return `Used ${when.charAt(0).toLowerCase()}${when.slice(1)}`;
+}
+
+/** Says what revoking a key breaks. `today`: null if it is not available. */
+export function revokeWarning(
+  apiKey: Pick<ApiKey, "lastUsedAt">,
+  { now, today }: { now: number; today: UsageToday | null },
+): string {
+  const used = usedText(apiKey, now);
+  const quantity = today === null || Number(today.today) === 0 ? "" : `, ${todayText(today)} today`;
+  return `${used}${quantity}. Requests with this key will fail immediately. This can't be undone.`;
+}
+
+function todayText({ metric, today }: UsageToday): string {
+  return `${quantityWords(today, metric)}${metric.unit === null ? ` ${measureNoun(metric)}` : ""}`;
 }
 
 function pageProps(action: ApiKeyAction, { frame, apiKey }: ApiKeyPageProps) {
@@ -128,7 +191,7 @@ function pageProps(action: ApiKeyAction, { frame, apiKey }: ApiKeyPageProps) {
       { label: "Created", value: <RelativeTime at={apiKey.createdAt} now={now} /> },
       { label: "Last used", value: <RelativeTime at={lastUsedAt} now={now} /> },
     ],
-    action: apiKeyHref(apiKey.id, action),
-    back: { href: apiKeyHref(apiKey.id), label: name },
+    action: apiKeyHref(frame.base, apiKey.id, action),
+    back: { href: apiKeyHref(frame.base, apiKey.id), label: name },
   } as const;
 }
