@@ -9,8 +9,6 @@ export const checkClockWrongMs = 60_000;
 /** Free disk space below which there is a warning, and an error. */
 export const checkFreeBytesWarningMin = 1024 * 1024 * 1024;
 export const checkFreeBytesMin = 64 * 1024 * 1024;
-/** Characters of each value that `/portal/check` shows. */
-export const checkShownCharactersMax = 200;
 
 /** Time without a write after which a health check writes. */
 export const readinessWriteAgeMaxMs = 10_000;

@@ -224,11 +224,6 @@ function say(text) {
   if (trouble) trouble.textContent = text;
 }
 
-// The documentation was one page: old addresses, such as /docs#recordUsage, lead to the page that has the text now.
-if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) {
-  location.replace(`/docs/find?id=${location.hash.slice(1)}`);
-}
-
 // Shows the current page's entry and what is below it, however long the navigation is.
 const docsPlace = document.querySelector(".docs-side > .places [aria-current]");
 if (docsPlace) {

@@ -322,7 +322,7 @@ async function checkForwardedFor(config: Config, send: Send): Promise<CheckResul
         "Configure the proxy to send X-Forwarded-For, and set METRICS_TOKEN.",
       )
       : result.ok(
-        "The proxy sends it, or does not forward /metrics, or runs on another machine. /portal/check shows operators more.",
+        "The proxy sends it, or does not forward /metrics, or runs on another machine. Your sessions on the Security page show which address arrives.",
       );
   });
 }

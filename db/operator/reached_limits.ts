@@ -4,7 +4,6 @@ import { type DatabaseReader, sql } from "../engine/database.ts";
 import { ahead, windowNumber } from "../meter/limit_windows.ts";
 import { comparable, isApplied, limitQuantity } from "../meter/usage_limits.ts";
 
-/** An organization and a hard limit that it has reached. */
 export interface ReachedLimit extends LimitScope {
   readonly id: string;
   readonly name: string;
@@ -14,8 +13,10 @@ export interface ReachedLimit extends LimitScope {
 const noticesMax = 10_000;
 
 /**
- * @param query Times in milliseconds since 1970. `since`: how recently a request that didn't fit counts, if the limit is not used up.
- * @returns Organizations with a hard limit that is used up in the current window, or rejected a request; the latest first, each once.
+ * Returns organizations with a hard limit that is used up in the current window, or that rejected a request; the latest first, each
+ * once.
+ *
+ * @param query Times in milliseconds since 1970. `since`: when the rejected request was at the earliest.
  */
 export async function findReachedLimits(
   database: DatabaseReader,

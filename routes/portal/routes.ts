@@ -9,7 +9,6 @@ import { portalAcceptInvitationRoutes } from "./organization/accept_invitation.t
 import { apiKeyPages } from "./api_key.ts";
 import { apiKeyListPages } from "./api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./sign_in/confirm_password.ts";
-import { browserRequestRoutes } from "./browser_request.ts";
 import { devMailRoutes } from "./dev_mail.ts";
 import { docsRoutes } from "./docs/docs.ts";
 import { portalAuditRoutes } from "./audit.ts";
@@ -57,7 +56,6 @@ export function portalRoutes(
   portalAcceptInvitationRoutes(app, parts);
   portalOrganizationRoutes(app, parts);
   portalAuditRoutes(app, parts);
-  browserRequestRoutes(app, parts);
   operatorConsoleRoutes(app, parts);
 
   const openApi = { baseUrl: parts.config.baseUrl.origin, version };

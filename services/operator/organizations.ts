@@ -58,8 +58,7 @@ async function findOrganization({ database, clock }: SessionContext, idText: str
   return row;
 }
 
-/** What creating an organization takes. */
-export interface NewOrganizationInput {
+interface NewOrganizationInput {
   readonly name: string;
   readonly externalId?: string | null | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
@@ -67,7 +66,7 @@ export interface NewOrganizationInput {
   readonly planId?: string | undefined;
   /** An IANA name. */
   readonly timezone?: string | undefined;
-  /** Who is invited as its owner. */
+  /** The person to invite as its owner. */
   readonly owner?: { readonly email: string; readonly name?: string | undefined } | undefined;
 }
 
@@ -101,8 +100,8 @@ export async function createOrganization(
 
 const noUse: OrganizationUse = { members: 0, activeApiKeys: 0, lastUsedAt: null };
 
-/** What to change; what is left out stays. */
-export interface OrganizationChange extends OrganizationPlanChange {
+/** A change. What is left out stays. */
+interface OrganizationChange extends OrganizationPlanChange {
   readonly name?: string | undefined;
   /** Null removes it. */
   readonly externalId?: string | null | undefined;

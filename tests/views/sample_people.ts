@@ -5,8 +5,6 @@ import {
   endedInvitationPage,
   type Invitee,
 } from "../../views/organization/accept_invitation.tsx";
-import { requestFacts } from "../../domain/browser_request.ts";
-import { browserRequestPage } from "../../views/browser_request.tsx";
 import {
   deleteOrganizationPage,
   transferOrganizationPage,
@@ -17,25 +15,6 @@ import { membersPage, type MembersPageProps } from "../../views/organization/mem
 import { organizationPage } from "../../views/organization/organization.tsx";
 import { organizationsPage } from "../../views/organization/organizations.tsx";
 import { revokeInvitationPage } from "../../views/organization/invitation_table.tsx";
-
-function browserRequestFacts(text: string, form: { origin: string; site: null } | null = null) {
-  return requestFacts(
-    {
-      peer: "10.0.0.2",
-      isPeerTrusted: true,
-      forwardedFor: text,
-      address: "203.0.113.9",
-      isAddressTrusted: false,
-      forwardedProto: text,
-      host: text,
-      sessionCookies: 2,
-      userAgent: text,
-      form,
-    },
-    new URL("https://auth.example.com"),
-    { withProxy: true },
-  );
-}
 
 /** @returns The members page with members and open invitations. */
 export function membersProps(text: string, frame: PortalFrame): MembersPageProps {
@@ -215,13 +194,6 @@ export function peoplePages(
       value: "",
       fields: {},
       message: null,
-    }),
-    "check": browserRequestPage({ frame, facts: browserRequestFacts(text), withProxy: true, isForm: false }),
-    "check, with a form": browserRequestPage({
-      frame,
-      facts: browserRequestFacts(text, { origin: text, site: null }),
-      withProxy: false,
-      isForm: true,
     }),
     "organizations": organizationsPage({ frame, organizations: [organization], form: name, flash: text }),
     "organizations, none": organizationsPage({ frame: alone, organizations: [], form: name, flash: null }),

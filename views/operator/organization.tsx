@@ -9,7 +9,7 @@ import type { Plan } from "../../domain/operator/plan.ts";
 import { ApiKeyTable, type KeyLineRow } from "../api_keys/api_key_table.tsx";
 import { AuditSentence } from "../audit/audit_table.tsx";
 import { auditActorName } from "../audit/audit_text.ts";
-import { Badge } from "../components/badge.tsx";
+import { ActionsCard } from "../components/actions_card.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
@@ -26,13 +26,13 @@ import { roleWords } from "../text/role.ts";
 import { organizationHref, organizationsHref, userHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
 import { OrganizationLimits, PlanFact, ReachedBadge } from "./organization_limits.tsx";
+import { OrganizationStatusBadge } from "./organization_table.tsx";
 import { OrganizationStatements, type OrganizationStatementsProps } from "./organization_statements.tsx";
 
 /** The sidebar's entry of all pages about organizations. */
 export const organizationPlace = "operator/organizations";
 
-/** A page about an organization, or about something of it. */
-export type OrganizationAction =
+type OrganizationAction =
   | "edit"
   | "members"
   | "members#invitations"
@@ -45,19 +45,16 @@ export type OrganizationAction =
   | "resume"
   | "delete";
 
-/** @returns The address of such a page. */
 export function organizationActionHref(id: string, action: OrganizationAction): string {
   return `${organizationHref(id)}/${action}`;
 }
 
-/** What the page shows. */
 export interface OrganizationPageProps {
   readonly frame: PortalFrame;
   readonly organization: OperatedOrganization;
   readonly plan: Plan;
-  /** Where its limits stand. */
   readonly limits: readonly LimitStanding[];
-  /** Who gets emails about them; null where none are sent. */
+  /** The people who get emails about limits; null where none are sent. */
   readonly mailReach: LimitMailReach | null;
   /** The current month; null if nothing can be shown. */
   readonly usage: UsageReport | null;
@@ -65,24 +62,17 @@ export interface OrganizationPageProps {
   readonly isBusy: boolean;
   /** The chosen metric; null without usage. */
   readonly metric: string | null;
-  /** The newest statements, and the next month to close. */
   readonly statements: OrganizationStatementsProps["statements"];
   readonly openMonth: string;
   /** Some of the keys, newest first. */
   readonly apiKeys: readonly KeyLineRow[];
-  /** Some of the members. */
   readonly members: readonly Member[];
-  /** The latest notes, newest first. */
   readonly notes: readonly OrganizationNote[];
-  /** The address of older notes. */
   readonly olderNotesHref: string | null;
-  /** The latest entries of its audit log, newest first. */
   readonly events: readonly AuditEvent[];
-  /** What was just done. */
   readonly flash: string | null;
 }
 
-/** @returns The page. */
 export function organizationPage(props: OrganizationPageProps): Page {
   const { frame, organization, plan, limits, usage, isBusy, flash } = props;
   const { id, name, status } = organization;
@@ -95,7 +85,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
         name={name}
         text={
           <>
-            <StatusBadge status={status} /> <ReachedBadge standings={limits} />
+            <OrganizationStatusBadge status={status} /> <ReachedBadge standings={limits} />
           </>
         }
       >
@@ -132,11 +122,6 @@ export function organizationPage(props: OrganizationPageProps): Page {
       <DangerZone organization={organization} />
     </PortalPage>
   );
-}
-
-/** Whether an organization may act. */
-export function StatusBadge({ status }: Pick<OperatedOrganization, "status">) {
-  return status === "active" ? <Badge tone="on">Active</Badge> : <Badge tone="soon">Suspended</Badge>;
 }
 
 function factsOf(organization: OperatedOrganization, plan: Plan, now: number) {
@@ -190,7 +175,7 @@ function Notes({ frame, organization: { id }, notes, olderNotesHref }: Organizat
                 {" · "}
                 <DayTime at={note.createdAt} now={frame.now} />
                 {" · "}
-                <a href={deleteNoteHref(id, note.id)}>Delete</a>
+                <a href={`${organizationHref(id)}/notes/${note.id}/delete`}>Delete</a>
               </p>
             </li>
           ))}
@@ -202,11 +187,6 @@ function Notes({ frame, organization: { id }, notes, olderNotesHref }: Organizat
       </div>
     </Card>
   );
-}
-
-/** @returns The address of the page that deletes a note. */
-export function deleteNoteHref(organizationId: string, noteId: string): string {
-  return `${organizationHref(organizationId)}/notes/${encodeURIComponent(noteId)}/delete`;
 }
 
 function Keys({ frame, organization: { id }, apiKeys }: OrganizationPageProps) {
@@ -281,41 +261,37 @@ function AuditLog({ frame, organization: { id }, events }: OrganizationPageProps
   );
 }
 
-function DangerZone({ organization }: Pick<OrganizationPageProps, "organization">) {
-  const { id, status } = organization;
-  const isActive = status === "active";
+function DangerZone({ organization: { id, status } }: Pick<OrganizationPageProps, "organization">) {
   return (
-    <Card title="Danger zone" flush>
-      <ul class="acts">
-        <li>
-          <div>
-            <h3>{isActive ? "Suspend" : "Resume"}</h3>
-            <p class="muted small">{isActive ? suspendText : resumeText}</p>
-          </div>
-          <ButtonLink
-            tone={isActive ? "plain-destroy" : "plain"}
-            href={organizationActionHref(id, isActive ? "suspend" : "resume")}
-          >
-            {isActive ? "Suspend" : "Resume"}
-          </ButtonLink>
-        </li>
-        <li>
-          <div>
-            <h3>Delete</h3>
-            <p class="muted small">
-              Ends its keys and memberships. Closed statements are kept. This can't be undone.
-            </p>
-          </div>
-          <ButtonLink tone="plain-destroy" href={organizationActionHref(id, "delete")}>
-            Delete organization
-          </ButtonLink>
-        </li>
-      </ul>
-    </Card>
+    <ActionsCard
+      title="Danger zone"
+      actions={[
+        status === "active"
+          ? {
+            title: "Suspend",
+            text: suspendText,
+            href: organizationActionHref(id, "suspend"),
+            label: "Suspend",
+            tone: "plain-destroy",
+          }
+          : {
+            title: "Resume",
+            text: resumeText,
+            href: organizationActionHref(id, "resume"),
+            label: "Resume",
+          },
+        {
+          title: "Delete",
+          text: "Ends its keys and memberships. Closed statements are kept. This can't be undone.",
+          href: organizationActionHref(id, "delete"),
+          label: "Delete organization",
+          tone: "plain-destroy",
+        },
+      ]}
+    />
   );
 }
 
-/** What suspending and resuming do. */
 export const suspendText =
   "Requests with its keys will fail immediately. Its members can still sign in, read and export, but change nothing except their own accounts. You can resume it at any time.";
 export const resumeText = "Its keys work again immediately, and its members can change things again.";

@@ -60,11 +60,6 @@ export function organizationPage(props: OrganizationPageProps): Page {
       <Card title="Danger zone" flush>
         <DangerZone {...props} />
       </Card>
-      {isOwner && (
-        <p class="muted small">
-          Problems with forms or cookies? <a href="/portal/check">See what your browser sends</a>.
-        </p>
-      )}
     </PortalPage>
   );
 }

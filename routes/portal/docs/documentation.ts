@@ -12,7 +12,6 @@ export class Documentation {
   readonly navigation: readonly DocsNavigation[];
   readonly #articles: ReadonlyMap<string, DocsArticle>;
   /** The paths of groups, operations and errors by the anchors they had when the reference was one page. */
-  readonly #formerAnchors: ReadonlyMap<string, string>;
   readonly #texts = new Map<string, DocsText>();
   #sections: Promise<readonly DocsSection[]> | undefined;
 
@@ -41,15 +40,6 @@ export class Documentation {
       ...groups.flatMap(groupArticles),
     ];
     this.#articles = new Map(articles.map((article) => [article.path, article]));
-    this.#formerAnchors = new Map([
-      ...groups.flatMap(({ path, operations }) => [
-        [path.replace(/.*\//, "group-"), path] as const,
-        ...operations.map(({ id }) => [id, `${path}/${id}`] as const),
-      ]),
-      ...errors.codes.map(({ code }) => [`error-${code}`, `${errorsPath}#error-${code}`] as const),
-      ["errors", errorsPath],
-      ["authentication", "/docs/api#authenticate"],
-    ]);
   }
 
   find(path: string): { readonly article: DocsArticle; readonly text: DocsText } | null {
@@ -58,11 +48,6 @@ export class Documentation {
     const text = this.#texts.get(path) ?? article.render();
     this.#texts.set(path, text);
     return { article, text };
-  }
-
-  /** Returns the path of an anchor of the former single page; null for unknown ones. */
-  formerAnchor(anchor: string): string | null {
-    return this.#formerAnchors.get(anchor) ?? null;
   }
 
   async search(query: string): Promise<DocsResult[]> {

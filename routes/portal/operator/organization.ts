@@ -138,7 +138,7 @@ async function usageOf({ services }: PortalParts, { access, metric: wanted, sign
   return { metric, usage };
 }
 
-/** Returns the organization that the path names: its id, or `external:` and its external id. */
+/** Returns the text that names the organization in the path: its id, or `external:` and its external id. */
 export function idOf(c: AppContext): string {
   return c.req.param("id") ?? "";
 }

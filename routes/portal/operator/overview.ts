@@ -101,7 +101,7 @@ function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOvervi
   ];
 }
 
-/** @returns The days of the month before that the days of this month so far are compared with. */
+/** Returns the days of the month before that the days of this month so far are compared with. */
 function sameDaysBefore(now: number) {
   const today = new Date(now);
   const start = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - 1, 1);
@@ -174,7 +174,7 @@ function suspendedSenders({ suspendedSenders: names }: OperatorOverview): Attent
   }];
 }
 
-/** @returns That a month has ended without a statement, once there is a first one. */
+/** Says that a month has ended without a statement, once there is a first one. */
 function openMonth(
   { statements, next }: Awaited<ReturnType<typeof listStatements>>,
   now: number,

@@ -20,7 +20,6 @@ import type { World } from "../../support/people/world.ts";
 import {
   belowOwner,
   joining,
-  nothing,
   onOtherSession,
   onOwner,
   onOwnerInvitation,
@@ -64,7 +63,6 @@ const onInvitations = [
 export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /docs": { who: open },
   "GET /docs/search": { who: open },
-  "GET /docs/find": { who: open },
   "GET /docs/:page": { who: open, attempt: () => ({ params: { page: "concepts" } }) },
   "GET /docs/examples/:file": { who: open, attempt: () => ({ params: { file: "gatehouse.py" } }) },
   "GET /docs/reference/:group": { who: open, attempt: () => ({ params: { group: "usage" } }) },
@@ -342,8 +340,6 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     // A stranger's own organization has no such member.
     also: [422],
   },
-  "GET /portal/check": { who: inActiveForOwner },
-  "POST /portal/check": { who: inActiveForOwner, attempt: () => ({ form: {} }), writes: nothing },
   "GET /portal/organization/delete": { who: inActiveForOwner },
   "POST /portal/organization/delete": {
     who: inActiveForOwner,
