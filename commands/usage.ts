@@ -55,7 +55,6 @@ export async function usageCommand(args: readonly string[], environment: Setting
       const context = {
         database: services.database,
         pause: () => Promise.resolve(),
-        head: () => {},
         send: (bytes: Uint8Array) => Promise.resolve(writeBytes(bytes)),
       };
       try {

@@ -148,6 +148,8 @@ export interface AuditEvent {
   /** ISO 8601 UTC with milliseconds. */
   readonly at: string;
   readonly action: AuditAction;
+  /** The organization whose log it is in; only for operators. */
+  readonly organizationId?: string | null;
   readonly actor: { readonly type: Actor["type"]; readonly id: string | null; readonly name: string | null };
   readonly target: AuditTarget | null;
   readonly details: Readonly<Record<string, string>>;

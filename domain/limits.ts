@@ -251,11 +251,11 @@ export const rollupQuarterMs = 15 * 60_000;
 /** The span of an hourly rollup, which replaces four others within a window. */
 export const rollupHourMs = 4 * rollupQuarterMs;
 export const usageSumRowsMax = 100_000;
-/** Rollups that one step of a report reads. Takes a tenth of a second, during which other reports wait. */
+/** Rollups that one step of a job reads. Takes a tenth of a second, during which other jobs wait. */
 export const usageStepRollupsMax = 500_000;
 /** Series of which one step reads rollups, unless a single organization has more. */
 export const usageStepSeriesMax = 10_000;
-/** Organizations that one step of a report looks up. */
+/** Organizations that one step of a job looks up. */
 export const usageOrganizationsPerReadMax = 10_000;
 /** Sums that one step returns, unless a single window has more. They are in memory together. */
 export const usageStepRowsMax = 1_000;
@@ -265,7 +265,7 @@ export const limitClockMarginMs = 10 * 60_000;
 export const limitMinuteRecordsMax = 500_000;
 /** Unknown counters of a request that are completed before it is tried again; and of soft limits, those of an organization that wait. */
 export const limitUnknownCellsMax = 2_000;
-/** Counters of limits that one report completes, and one batch writes. */
+/** Counters of limits that one job completes, and one batch writes. */
 export const limitCellsPerReportMax = 100;
 /**
  * Time for which counters of minutes and hours are kept. Older windows are read from records and rollups when something is
@@ -306,19 +306,19 @@ export const recorderSecondCommitRecordsMin = 500;
 export const keysRecentMax = 2 ** 16;
 export const keysMiddleMax = 2 ** 20;
 
-// Reports
+// Jobs of the reports thread
 
 /** Time that a page waits for small charts and meters. After that, it leaves them out. */
 export const pageNumbersTimeoutMs = 5_000;
-/** Reports of one reader that run at the same time: an organization's keys, its members, or an operator. Others wait, as do reports for slow clients. */
-export const reportsRunningPerReaderMax = 2;
-/** Reports of one reader, and in total, that run, wait or are being read; others are rejected with 503. */
-export const reportsOpenPerReaderMax = 32;
-export const reportsOpenMax = 512;
-/** Time for a client to read one part of a report. */
-export const reportClientTimeoutMs = 60_000;
-/** Concurrent reports on a libSQL server, where most of the time is spent waiting for responses. */
-export const reportSlicesRemoteMax = 8;
+/** Jobs of one reader that run at the same time: an organization's keys, its members, or an operator. Others wait, as do jobs for slow clients. */
+export const jobsRunningPerReaderMax = 2;
+/** Jobs of one reader, and in total, that run, wait or are being read; others are rejected with 503. */
+export const jobsOpenPerReaderMax = 32;
+export const jobsOpenMax = 512;
+/** Time for a client to read one part of a result. */
+export const jobClientTimeoutMs = 60_000;
+/** Concurrent jobs on a libSQL server, where most of the time is spent waiting for responses. */
+export const jobSlicesRemoteMax = 8;
 
 // Statements
 

@@ -7,14 +7,14 @@ import { externalIdPrefix } from "../domain/operator/organization.ts";
 import { hasPermission, type Permission } from "../domain/permissions.ts";
 import type { Membership, Role } from "../domain/sign_in/session.ts";
 import type { SessionContext } from "./context.ts";
-import { membersOf, operatorReader, type ReportReader } from "./reports/report_reader.ts";
+import { type JobReader, membersOf, operatorReader } from "./reports/job_reader.ts";
 import type { Writer } from "./sign_in/session_writes.ts";
 
 interface OrganizationAccess {
   readonly organizationId: string;
   readonly organizationName: string;
-  /** Whose share of the reports thread its reports take. */
-  readonly reader: ReportReader;
+  /** Stands for this access on the reports thread. */
+  readonly reader: JobReader;
 }
 
 export interface MemberAccess extends OrganizationAccess {

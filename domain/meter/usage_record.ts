@@ -49,12 +49,22 @@ export interface UsageRecord {
   readonly apiKeyId: string | null;
   /** Null unless the record is void. */
   readonly voidedAt: string | null;
-  /** The id of the key that voided it, or `operator`. */
+  /** The id of the key that voided it, or `operator`; operators see the id of the user or token. */
   readonly voidedBy: string | null;
   readonly voidReason: string | null;
 }
 
-/** A stored record. Times in milliseconds since 1970. */
+/** A record with the names of its keys. */
+export interface NamedUsageRecord extends UsageRecord {
+  /** Null without a key. */
+  readonly apiKeyName: string | null;
+  /** The id of the user who created the key. */
+  readonly apiKeyCreatedBy: string | null;
+  /** The name of the key that voided it. If an operator did, the operator's id for operators, null for others. */
+  readonly voidedByName: string | null;
+}
+
+/** A record as the database stores it. Times in milliseconds since 1970. */
 export interface StoredUsageRecord extends RecordReference, Quantity {
   readonly productSlug: string;
   readonly metric: string;
@@ -69,8 +79,13 @@ export interface StoredUsageRecord extends RecordReference, Quantity {
   readonly voidReason: string | null;
 }
 
-/** Returns a stored record for its organization, without the operator who voided it. @param ids Of the record's database. */
-export function toUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): UsageRecord {
+/** Returns a stored record as callers see it. Only operators see which of them voided it. @param ids Of its database. */
+export function toUsageRecord(
+  stored: StoredUsageRecord,
+  ids: UsageRecordIds,
+  { isForOperators = false } = {},
+): UsageRecord {
+  const { voidedBy } = stored;
   return {
     id: ids.of(stored),
     productSlug: stored.productSlug,
@@ -82,7 +97,7 @@ export function toUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): U
     properties: stored.properties === null ? null : JSON.parse(stored.properties),
     apiKeyId: stored.apiKeyId,
     voidedAt: stored.voidedAt === null ? null : isoTime(stored.voidedAt),
-    voidedBy: stored.voidedBy === null || isId("key", stored.voidedBy) ? stored.voidedBy : "operator",
+    voidedBy: isForOperators || voidedBy === null || isId("key", voidedBy) ? voidedBy : "operator",
     voidReason: stored.voidReason,
   };
 }

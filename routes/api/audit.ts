@@ -6,7 +6,7 @@ import { listAuditEvents, readAuditCsv } from "../../services/audit.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { auditEventSchema, auditFilters } from "../schemas/audit.ts";
 import { nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
-import { csvResponse, sendCsv } from "./meter/report.ts";
+import { csvResponse, sendCsv } from "./job_bytes.ts";
 import { sessionRoutes } from "./endpoint.ts";
 
 export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -37,8 +37,10 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     query: z.strictObject(auditFilters),
     responses: { 200: csvResponse },
   }, async (c, { query: { action: actions, ...query } }, actor) => {
-    const { signal } = c.req.raw;
-    const rows = await readAuditCsv(services, actor, { filter: { ...query, actions }, signal });
-    return sendCsv(c, rows, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
+    const csv = await readAuditCsv(services, activeAccess(actor), {
+      filter: { ...query, actions },
+      signal: c.req.raw.signal,
+    });
+    return sendCsv(c, csv, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
   });
 }

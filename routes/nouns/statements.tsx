@@ -33,7 +33,7 @@ import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx
 import { organizationHref, statementsHref } from "../../views/operator/links.ts";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { periodWords, statementCsvHref, statementHref } from "../../views/operator/statement_text.ts";
-import { csvResponse, sendCsv } from "../api/meter/report.ts";
+import { csvResponse, sendCsv } from "../api/job_bytes.ts";
 import { documentOperatorRoute, operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { mountFormPage, mountPage, paramOf, type ShownForm, withInput } from "../portal/noun_pages.ts";

@@ -5,7 +5,7 @@ import { type Access, may, requirePermission } from "../../services/access.ts";
 import { changeApiKey, getApiKey, getApiKeyLineage, revokeApiKey } from "../../services/api_keys.ts";
 import { listAuditEvents } from "../../services/audit.ts";
 import { readLastRequest } from "../../services/meter/last_requests.ts";
-import { readKeyLimits } from "../../services/meter/limits.ts";
+import { readLimits } from "../../services/meter/limits.ts";
 import { readUsageNames } from "../../services/meter/usage.ts";
 import { budgetPage, editApiKeyPage, revokeApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
 import { apiKeyPage } from "../../views/api_keys/api_key_page.tsx";
@@ -34,7 +34,7 @@ export function apiKeyPages(app: App, parts: PortalParts): void {
     const { current: apiKey, generations } = await getApiKeyLineage(services, access, keyIdOf(c));
     const [report, limits, lastRequest, events] = await Promise.all([
       keyReport(parts, access, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
-      inTime((signal) => readKeyLimits(services, access, { apiKeyId: apiKey.id, signal })),
+      inTime((signal) => readLimits(services, access, { apiKeyId: apiKey.id, signal })),
       readLastRequest(services, generations),
       may(access, "audit.read") ? latestEvents(parts, access, generations) : null,
     ]);

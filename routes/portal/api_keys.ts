@@ -61,8 +61,7 @@ export async function newestKeyRows(
 
 /** Returns the time zone in which a member last saw usage. */
 async function timezoneOf({ services }: PortalParts, access: Access): Promise<string> {
-  if (access.role === null) return "UTC";
-  return (await readUsagePreferences(services, access.actor)).timezone ?? "UTC";
+  return (await readUsagePreferences(services, access)).timezone ?? "UTC";
 }
 
 function listQuery(c: AppContext): KeyListQuery {

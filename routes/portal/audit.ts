@@ -4,7 +4,7 @@ import type { SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { isoTime } from "../../domain/time.ts";
-import { activeAccess } from "../../services/access.ts";
+import { activeAccess, requirePermission } from "../../services/access.ts";
 import {
   type AuditFilter,
   listAuditActors,
@@ -12,7 +12,6 @@ import {
   parseAuditCursor,
 } from "../../services/audit.ts";
 import { getApiKeyLineage } from "../../services/api_keys.ts";
-import { requireActiveOrganization } from "../../services/organization/membership.ts";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { auditPage } from "../../views/audit/audit.tsx";
 import type { AuditAddress, AuditErrors } from "../../views/audit/audit_filters.tsx";
@@ -29,20 +28,19 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
 
   get("/portal/audit", async (c, actor) => {
-    requireActiveOrganization(actor, "audit.read");
+    const access = activeAccess(actor);
+    requirePermission(access, "audit.read");
     const { address: chosen, filter: given, errors } = auditChoice(c);
     const lineage = await keyOf(parts, actor, c.req.query("targetId"));
     // Entries about a key are read by another index than those of a person.
     const address = { ...chosen, ...lineage && { targetId: lineage.current.id, actorId: null } };
     const filter = given && { ...given, targetIds: lineage?.generations.map(({ id }) => id) };
-    const people = lineage === null ? await listAuditActors(services, actor) : [];
-    const { events, nextCursor } = filter === null
-      ? nothing
-      : await listAuditEvents(services, activeAccess(actor), {
-        ...filter,
-        limit: auditPageEntries,
-        cursor: address.cursor ?? undefined,
-      });
+    const people = lineage === null ? await listAuditActors(services, access) : [];
+    const { events, nextCursor } = filter === null ? nothing : await listAuditEvents(services, access, {
+      ...filter,
+      limit: auditPageEntries,
+      cursor: address.cursor ?? undefined,
+    });
     return sendPage(
       c,
       auditPage({

@@ -11,9 +11,8 @@ import {
   rotateApiKey,
 } from "../../services/new_api_keys.ts";
 import type { KeyReportQuery } from "../../services/reports/jobs/key_report.ts";
-import { readExampleUsage } from "../../services/reports/jobs/catalogue.ts";
 import { readLastRequest, wasAccepted } from "../../services/meter/last_requests.ts";
-import { readKeyReport } from "../../services/meter/usage.ts";
+import { readExampleUsage, readKeyReport } from "../../services/meter/usage.ts";
 import { rotateApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { type FirstRequest, firstRequestPage } from "../../views/api_keys/first_request.tsx";

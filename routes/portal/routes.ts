@@ -23,9 +23,9 @@ import { portalSignInRoutes } from "./sign_in/sign_in.ts";
 import { portalPasskeyRoutes } from "./sign_in/passkeys.ts";
 import { portalSecondStepRoutes } from "./sign_in/second_step.ts";
 import { portalTwoStepRoutes } from "./sign_in/two_step.ts";
-import { portalRecordRoutes } from "./meter/records.ts";
+import { recordPages } from "./meter/records.ts";
 import { portalOverviewRoutes } from "./overview.ts";
-import { portalUsageRoutes } from "./meter/usage.ts";
+import { usagePages } from "./meter/usage.ts";
 import { portalVerifyEmailRoutes } from "./account/verify_email.ts";
 
 export function portalRoutes(
@@ -42,8 +42,8 @@ export function portalRoutes(
   newApiKeyPages(app, parts);
   portalOverviewRoutes(app, parts);
   apiKeyPages(app, parts);
-  portalUsageRoutes(app, parts);
-  portalRecordRoutes(app, parts);
+  usagePages(app, parts);
+  recordPages(app, parts);
   portalPasswordRoutes(app, parts);
   portalVerifyEmailRoutes(app, parts);
   portalConfirmPasswordRoutes(app, parts);

@@ -1,5 +1,10 @@
 // Pages of an organization, mounted twice: for its members in the portal, and for operators in the console.
-import { activeAccess, type MemberAccess, operatorAccess } from "../../services/access.ts";
+import {
+  activeAccess,
+  type MemberAccess,
+  type OperatorAccess,
+  operatorAccess,
+} from "../../services/access.ts";
 import { organizationHref, organizationsHref } from "../../views/operator/links.ts";
 import type { App, AppContext } from "../env.ts";
 import type { Viewer } from "./form.ts";
@@ -63,7 +68,7 @@ export async function operatorViewer(
   c: AppContext,
   parts: PortalParts,
   actor: ConsoleActor,
-): Promise<Viewer> {
+): Promise<Viewer & { readonly access: OperatorAccess }> {
   const access = await operatorAccess(parts.services, actor, c.req.param("id") ?? "");
   const { organizationId: id, organizationName: name } = access;
   const frame = { ...operatorFrame(parts, actor), base: organizationHref(id), viewed: { id, name } };

@@ -14,9 +14,8 @@ import type { LimitMailReach, WithheldMails } from "../../domain/mail/limit_mail
 import { limitWindow } from "../../domain/meter/limit_window.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
+import { type Access, requirePermission } from "../access.ts";
 import type { Context, SessionContext } from "../context.ts";
-import { requireActiveOrganization } from "../organization/membership.ts";
 
 /**
  * Writes the emails of some notices about limits that have none yet. Each notice is one batch with its emails, so that none is
@@ -69,21 +68,13 @@ function mailsOf(notice: WaitingNotice, { operators, now }: { operators: readonl
   ];
 }
 
-/** Counts who gets emails about an organization's limits. Returns null where emails go nowhere. */
+/** Counts the people who get emails about an organization's limits; null where emails go nowhere. @throws {AppError} `forbidden`. */
 export async function readLimitMailReach(
   { database, mail }: Pick<SessionContext, "database" | "mail">,
-  organizationId: string,
+  access: Access,
 ): Promise<LimitMailReach | null> {
-  return mail.mode === "none" ? null : await findLimitMailReach(database, organizationId);
-}
-
-/** Counts who gets emails about the limits of a session's active organization. @throws {AppError} `forbidden`. */
-export async function readOwnLimitMailReach(
-  context: Pick<SessionContext, "database" | "mail">,
-  session: Session,
-): Promise<LimitMailReach | null> {
-  const { organizationId } = requireActiveOrganization(session, "usage.read");
-  return await readLimitMailReach(context, organizationId);
+  requirePermission(access, "usage.read");
+  return mail.mode === "none" ? null : await findLimitMailReach(database, access.organizationId);
 }
 
 /** A limit causes emails until this long after its window has ended. */

@@ -2,7 +2,7 @@
 import { addMissingSums, type LimitCell } from "../../db/meter/limit_counters.ts";
 import { limitCellsPerReportMax, limitOrganizationsAtOnceMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
-import { recordingOf } from "../reports/report_reader.ts";
+import { recordingOf } from "../reports/job_reader.ts";
 import type { Reports } from "../reports/reports.ts";
 
 /** What reads and writes counters. */

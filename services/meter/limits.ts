@@ -1,38 +1,32 @@
 // Where limits stand: what is used of each in the current window.
-import {
-  findLimitStandings,
-  type LimitQuery,
-  type LimitStandingRow,
-} from "../../db/meter/limit_standings.ts";
+import { findLimitStandings, type LimitStandingRow } from "../../db/meter/limit_standings.ts";
 import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
 import { sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import { type Access, requirePermission } from "../access.ts";
 import type { Context, SessionContext } from "../context.ts";
-import { requireActiveOrganization } from "../organization/membership.ts";
-import { keysOf, membersOf } from "../reports/report_reader.ts";
-import type { ReportOptions } from "../reports/reports.ts";
-import { requireApiKey, type UsageReader } from "./usage_access.ts";
+import type { JobOptions } from "../reports/reports.ts";
+import { type UsageAccess, usageScope } from "./usage_access.ts";
 
 /**
- * Reads every limit that applies, exactly: what no counter has is summed by the reports thread.
+ * Reads every limit that applies to a key, given or that of the access, or else to the organization, exactly: usage without a
+ * counter is summed on the reports thread.
  *
- * @param options Who reads the sums, and what cancels them.
- * @throws {AppError} `unavailable`. @throws {DatabaseError}
+ * @throws {AppError} As `usageScope`; `unavailable`. @throws {DatabaseError}
  */
 export async function readLimits(
-  { database, reports, clock }: Pick<SessionContext, "database" | "reports" | "clock">,
-  which: Omit<LimitQuery, "now">,
-  options: ReportOptions,
+  context: Context,
+  access: UsageAccess,
+  { apiKeyId, signal }: { apiKeyId?: string | undefined; signal: AbortSignal },
 ): Promise<LimitStanding[]> {
-  const now = clock();
-  const rows = await findLimitStandings(database, { ...which, now });
-  const { organizationId } = which;
-  return (await sumMissing({ reports }, { organizationId, rows, now }, options)).map(limitStanding);
+  const { organizationId, now } = usageScope(context, access);
+  const id = "keyHash" in access ? access.actor.id : apiKeyId;
+  const rows = await findLimitStandings(context.database, { organizationId, apiKeyId: id, now });
+  const limits = await sumMissing(context, { organizationId, rows, now }, { reader: access.reader, signal });
+  return limits.map(limitStanding);
 }
 
 /**
- * Completes limits of an organization with what no counter has.
+ * Fills in usage of limits that have no counter.
  *
  * @param limits `now`: when the limits were read, in milliseconds since 1970.
  * @throws {AppError} `unavailable`. @throws {DatabaseError}
@@ -44,7 +38,7 @@ export async function sumMissing(
     readonly rows: readonly LimitStandingRow[];
     readonly now: number;
   },
-  options: ReportOptions,
+  options: JobOptions,
 ): Promise<LimitUsage[]> {
   const limits = rows.filter(({ used }) => used === null);
   const sums = limits.length === 0
@@ -69,37 +63,4 @@ function usageOf(
     usedMicros: sumMicros(used),
     at,
   };
-}
-
-/**
- * Reads the limits of a key, given by its hash, or of a session's active organization.
- *
- * @param signal Cancels reading. @throws {AppError} As `usageScope`; `unavailable`.
- */
-export async function readOwnLimits(
-  context: Context,
-  by: UsageReader,
-  signal: AbortSignal,
-): Promise<LimitStanding[]> {
-  if (typeof by !== "string") {
-    const { organizationId } = requireActiveOrganization(by, "usage.read");
-    return await readLimits(context, { organizationId }, { reader: membersOf(organizationId), signal });
-  }
-  const { id: apiKeyId, organizationId } = await requireApiKey(context, by, "usage:read");
-  return await readLimits(context, { organizationId, apiKeyId }, { reader: keysOf(organizationId), signal });
-}
-
-/**
- * Reads the limits of a key: the organization's, then the key's budget.
- *
- * @param options `signal`: cancels reading. @throws {AppError} `forbidden`, `unavailable`.
- */
-export async function readKeyLimits(
-  context: SessionContext,
-  access: Access,
-  { apiKeyId, signal }: { apiKeyId: string; signal: AbortSignal },
-): Promise<LimitStanding[]> {
-  requirePermission(access, "usage.read");
-  const { organizationId, reader } = access;
-  return await readLimits(context, { organizationId, apiKeyId }, { reader, signal });
 }

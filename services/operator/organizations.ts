@@ -28,7 +28,7 @@ import type { SessionContext } from "../context.ts";
 import { createInvitation } from "../organization/invitations.ts";
 import { statusChange } from "../organization/suspension.ts";
 import type { PageInput } from "../pages.ts";
-import { operatorReader } from "../reports/report_reader.ts";
+import { operatorReader } from "../reports/job_reader.ts";
 import { type OrganizationFilter, toOrganization } from "../reports/jobs/organization_list.ts";
 import { type OrganizationPlanChange, planChangesOf, requirePlan } from "./organization_plan.ts";
 

@@ -33,8 +33,8 @@ import {
 import { isoTime } from "../../domain/time.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { invalidCursorError, type PageInput, readPage, requireIdCursor } from "../pages.ts";
-import { operatorReader, statementReader } from "../reports/report_reader.ts";
-import type { ReportBytes } from "../reports/reports.ts";
+import { operatorReader, statementReader } from "../reports/job_reader.ts";
+import type { JobBytes } from "../reports/reports.ts";
 import { parseLineCursor } from "../reports/jobs/statement_lines.ts";
 
 /** Lists statements, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
@@ -146,7 +146,7 @@ export async function readStatementCsv(
   context: SessionContext,
   actor: OperatorActor,
   { id, signal, ...filter }: StatementLineFilter & { id: string; signal: AbortSignal },
-): Promise<{ period: string; report: ReportBytes }> {
+): Promise<{ period: string; report: JobBytes }> {
   const { number, period, status } = await requireStatement(context, id);
   if (status === "closing") throw notClosedError(period);
   const query = { statement: number, ...filter };

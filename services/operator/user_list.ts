@@ -9,7 +9,7 @@ import type { OperatorUser } from "../../domain/operator/user.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
 import type { PageInput } from "../pages.ts";
-import { operatorReader } from "../reports/report_reader.ts";
+import { operatorReader } from "../reports/job_reader.ts";
 import { sessionBounds } from "../sign_in/session_tokens.ts";
 import { toOperatorUser, type UserFilter } from "../reports/jobs/user_list.ts";
 

@@ -40,6 +40,10 @@ export const codeRules: Rules = {
       ? `calls ${called}()`
       : null;
   }),
+  "routes read reports through services": nodeRule(/^routes\//, (node) => {
+    const called = ts.isCallExpression(node) ? node.expression.getText() : "";
+    return /\breports\.(read|bytes)$/.test(called) ? `calls ${called}(): make it a verb in services/` : null;
+  }),
   // Nested functions count on their own. Statements that mount something on `app`, or a `route` of it, form a list.
   "no function of the program is longer than 60 lines": nodeRule(program, (node) => {
     const body = bodyOf(node);

@@ -93,6 +93,10 @@ const cases = `
 0 services/reports/jobs/a.ts: await database.read(findSums()); sums.add(1); const written = 1;
 3 services/reports/jobs/a.ts: await database.write([]); insertAuditEvent(a); await writeAndRead(b);
 0 services/a.ts: await database.write([insertAuditEvent(a)]);
+# routes read reports through services
+0 routes/a.ts: await readUsagePage(services, access, { query, signal }); set(reports.counts.running);
+2 routes/portal/a.ts: services.reports.read("a", input, { reader }); await parts.services.reports.bytes("b", {}, c);
+0 services/a.ts: await context.reports.read("a", input, { reader });
 # no function of the program is longer than 60 lines
 0 db/a.ts: function a() {${medium}⏎}
 2 db/a.ts: function a() {${long}⏎}⏎const b = () => {${long}⏎};

@@ -12,5 +12,5 @@ export function objectHref(id: string, { isConsole }: { isConsole: boolean }): s
   if (isId("key", id)) return apiKeyHref("/portal", id);
   if (isId("usr", id)) return `/portal/members#${id}`;
   if (isId("org", id)) return "/portal/organization";
-  return id.startsWith("use_") ? recordHref(id) : null;
+  return id.startsWith("use_") ? recordHref("/portal", id) : null;
 }

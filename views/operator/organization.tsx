@@ -39,7 +39,8 @@ type OrganizationAction =
   | "api-keys"
   | "api-keys/new"
   | "notes/new"
-  | "records"
+  | "usage"
+  | "usage/records"
   | "suspend"
   | "resume"
   | "delete";
@@ -89,7 +90,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
         }
       >
         <span class="buttons">
-          <ButtonLink href={organizationActionHref(id, "records")}>Records</ButtonLink>
+          <ButtonLink href={organizationActionHref(id, "usage/records")}>Records</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "members#invitations")}>Invite</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "api-keys/new")}>Create key</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "edit")}>Edit</ButtonLink>
@@ -101,7 +102,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
       </div>
       <div class="columns">
         <div class="stacked">
-          <Usage usage={usage} isBusy={isBusy} />
+          <Usage id={id} usage={usage} isBusy={isBusy} />
           <OrganizationLimits {...props} standings={limits} now={frame.now} />
           <OrganizationStatements
             organizationId={id}
@@ -139,7 +140,7 @@ function factsOf(organization: OperatedOrganization, plan: Plan, now: number) {
   ];
 }
 
-function Usage({ usage, isBusy }: Pick<OrganizationPageProps, "usage" | "isBusy">) {
+function Usage({ id, usage, isBusy }: Pick<OrganizationPageProps, "usage" | "isBusy"> & { id: string }) {
   const empty = isBusy
     ? {
       title: "Not available right now",
@@ -148,7 +149,11 @@ function Usage({ usage, isBusy }: Pick<OrganizationPageProps, "usage" | "isBusy"
     : { title: "No usage this month", text: "Usage appears here as soon as it is recorded." };
   return (
     <>
-      <MetricChart strip={usage?.strip ?? null} chart={usage?.chart ?? null}>
+      <MetricChart
+        strip={usage?.strip ?? null}
+        chart={usage?.chart ?? null}
+        aside={<a class="small" href={organizationActionHref(id, "usage")}>View usage</a>}
+      >
         <EmptyState {...empty} />
       </MetricChart>
       {usage?.chart && <Breakdown {...usage.products} />}

@@ -94,7 +94,7 @@ export function portalAccessRoutes(app: App, parts: PortalParts): void {
   );
 }
 
-/** @returns The conditions, and where to return to. */
+/** Returns the conditions, and where to return to. */
 function accessRequest(c: AppContext, { config }: PortalParts) {
   const { organization, role, email, return_to } = c.req.query();
   const conditions: ForwardConditions = check(conditionsSchema, { organization, role, email }, "query");

@@ -4,7 +4,7 @@ import { percentChange } from "../../../domain/meter/usage_report.ts";
 import { countOf, groupDigits } from "../../../domain/number_text.ts";
 import type { OperatorOverview } from "../../../services/reports/jobs/operator_overview.ts";
 import { listStatements } from "../../../services/operator/statements.ts";
-import { operatorReader } from "../../../services/reports/report_reader.ts";
+import { readOperatorOverview } from "../../../services/operator/usage.ts";
 import { Change } from "../../../views/components/change.tsx";
 import { chartOf } from "../../../views/components/chart_props.ts";
 import { type Health, healthOf } from "../../../views/operator/health.ts";
@@ -30,8 +30,8 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
     const frame = operatorFrame(parts, actor);
     const { now } = frame;
     const [overview, state, billing] = await Promise.all([
-      services.reports.read("readOverview", { now, metric: c.req.query("metric") ?? null }, {
-        reader: operatorReader(actor),
+      readOperatorOverview(services, actor, {
+        metric: c.req.query("metric") ?? null,
         signal: c.req.raw.signal,
       }),
       readSystemState(parts),

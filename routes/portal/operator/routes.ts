@@ -4,7 +4,6 @@ import type { PortalParts } from "../page.ts";
 import { operatorOrganizationForms } from "../../nouns/organization_forms.tsx";
 import { operatorOrganizationLimitForms } from "../../nouns/organization_limit_forms.tsx";
 import { operatorOrganizationPage } from "./organization.ts";
-import { operatorOrganizationRecordPages } from "./organization_records.ts";
 import { organizationNotePages } from "../../nouns/organization_notes.tsx";
 import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationPages } from "../../nouns/organizations.tsx";
@@ -26,7 +25,6 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOrganizationForms(app, parts);
   organizationNotePages(app, parts);
   operatorOrganizationLimitForms(app, parts);
-  operatorOrganizationRecordPages(app, parts);
   planPages(app, parts);
   productPages(app, parts);
   statementPages(app, parts);

@@ -21,7 +21,7 @@ import {
 } from "../../../domain/key_list.ts";
 import type { KeyUsage } from "../../../domain/meter/key_usage.ts";
 import { readKeyUsage } from "./key_usage.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 
 export interface KeyListQuery {
   readonly state: KeyState;
@@ -42,9 +42,9 @@ export interface KeyList extends KeyListPage {
   readonly lines: readonly StoredLine[];
 }
 
-type Scope = ReportScope & Pick<ApiKeyScope, "createdBy">;
+type Scope = JobScope & Pick<ApiKeyScope, "createdBy">;
 
-export async function readKeyList(context: ReportContext, input: Scope & KeyListQuery): Promise<KeyList> {
+export async function readKeyList(context: JobContext, input: Scope & KeyListQuery): Promise<KeyList> {
   const { now, state } = input;
   const search = keySearchOf(input.search);
   const { lines: all, isCut, activeKeys } = await readLines(context, input);
@@ -78,7 +78,7 @@ export async function readKeyList(context: ReportContext, input: Scope & KeyList
 }
 
 /** Reads active keys that were not used for 90 days, the longest unused first, and counts all of them. */
-export async function readUnusedKeys(context: ReportContext, input: Scope) {
+export async function readUnusedKeys(context: JobContext, input: Scope) {
   const { lines } = await readLines(context, input);
   const unused = lines.filter((line) => isUnused(line, input.now));
   const since = ({ current, lastUsedAt }: ListedLine) => lastUsedAt ?? current.createdAt;
@@ -86,7 +86,7 @@ export async function readUnusedKeys(context: ReportContext, input: Scope) {
   return { lines: await withRows(context, input, shown), count: unused.length };
 }
 
-async function readLines({ database, pause }: ReportContext, input: Scope) {
+async function readLines({ database, pause }: JobContext, input: Scope) {
   const { now } = input;
   const active = await findListedKeys(database, input, { isActive: true, now, limit: listedKeysMax });
   await pause();
@@ -95,14 +95,14 @@ async function readLines({ database, pause }: ReportContext, input: Scope) {
   return { lines: toLines(active.keys, ended.keys), isCut: ended.isCut, activeKeys: active.keys.length };
 }
 
-async function readLimit({ database }: ReportContext, { organizationId, createdBy }: Scope, active: number) {
+async function readLimit({ database }: JobContext, { organizationId, createdBy }: Scope, active: number) {
   if (createdBy !== undefined) return null;
   const max = await findEffectiveNumber(database, organizationId, "apiKeysMax");
   return max === undefined ? null : { active, max };
 }
 
 /** Reads the usage of lines in the last 30 days, by the id of their current key. */
-function readTotals(context: ReportContext, input: Scope & KeyListQuery, lines: readonly ListedLine[]) {
+function readTotals(context: JobContext, input: Scope & KeyListQuery, lines: readonly ListedLine[]) {
   const apiKeyIds = lines.length > linesByUsageMax ? undefined : lines.map(({ current: { id } }) => id);
   return readKeyUsage(context, { ...input, apiKeyIds, window: "total" });
 }
@@ -113,7 +113,7 @@ function usualOrder(state: KeyState, lines: number): KeyOrder {
 }
 
 async function withRows(
-  { database }: ReportContext,
+  { database }: JobContext,
   { organizationId }: Scope,
   lines: readonly ListedLine[],
 ): Promise<StoredLine[]> {

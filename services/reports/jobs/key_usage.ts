@@ -2,7 +2,7 @@
 import { type KeyUsage, keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
 import { metricOf } from "../../../domain/meter/catalogue.ts";
 import { isoTime } from "../../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { streamUsageSums } from "./usage_sums.ts";
 
@@ -17,8 +17,8 @@ export interface KeyUsageQuery {
 
 /** Reads the usage of keys, with those that they replaced, by the id of the current one; without keys that have none. */
 export async function readKeyUsage(
-  context: ReportContext,
-  { organizationId, now, apiKeyIds, timezone = "UTC", window = "day" }: ReportScope & KeyUsageQuery,
+  context: JobContext,
+  { organizationId, now, apiKeyIds, timezone = "UTC", window = "day" }: JobScope & KeyUsageQuery,
 ): Promise<Map<string, KeyUsage>> {
   const { start, end } = keyUsagePeriod(now, timezone);
   const { range, batches } = await streamUsageSums(context, {

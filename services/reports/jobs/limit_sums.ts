@@ -8,7 +8,7 @@ import {
 import { type LimitScopeRow, sumLimit } from "../../../db/meter/limit_sums.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import type { SumParts } from "../../../domain/meter/quantity.ts";
-import { pauseAfterSlices, type ReportContext, type ReportScope } from "../report_context.ts";
+import { type JobContext, type JobScope, pauseAfterSlices } from "../job_context.ts";
 
 /** Counters of one organization. */
 export interface LimitCells {
@@ -16,7 +16,7 @@ export interface LimitCells {
 }
 
 /** Adds up earlier usage for those of some counters that are unknown. @throws {DatabaseError} */
-export async function sumLimitCells(context: ReportContext, { cells }: LimitCells): Promise<MissingSums[]> {
+export async function sumLimitCells(context: JobContext, { cells }: LimitCells): Promise<MissingSums[]> {
   const { database } = context;
   const unknown = await findUnknownCells(database, cells);
   const missing = await inSlices(
@@ -28,12 +28,12 @@ export async function sumLimitCells(context: ReportContext, { cells }: LimitCell
 }
 
 /** Limits of an organization whose current windows have no counter. */
-export interface LimitsToSum extends ReportScope {
+export interface LimitsToSum extends JobScope {
   readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
 }
 
 /** Adds up the usage of each limit. @throws {DatabaseError} */
-export function sumLimits(context: ReportContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
+export function sumLimits(context: JobContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
   return inSlices(
     context,
     limits,
@@ -43,7 +43,7 @@ export function sumLimits(context: ReportContext, { limits, now }: LimitsToSum):
 
 /** Reads one item after the other, and lets other reports run in between. */
 async function inSlices<Item, Sum>(
-  context: ReportContext,
+  context: JobContext,
   items: readonly Item[],
   read: (item: Item) => Promise<Sum>,
 ): Promise<Sum[]> {

@@ -39,6 +39,10 @@ const form = (
   },
 });
 
+const withRecord = async (world: World) => ({
+  params: { id: world.organizationId, recordId: await recordOf(world) },
+});
+
 const withCustomerKey = async ({ organizationId, newApiKey }: World) => ({
   params: { id: organizationId, keyId: (await newApiKey()).id },
 });
@@ -104,11 +108,11 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     attempt: withCustomerKey,
     fields: { expireOld: "now" },
   }),
-  "GET /operator/organizations/:id/records": page(ofOrganization()),
-  ...form("/operator/organizations/:id/records/:recordId/void", {
-    attempt: async (world) => ({
-      params: { id: world.organizationId, recordId: await recordOf(world) },
-    }),
+  "GET /operator/organizations/:id/usage": page(ofOrganization()),
+  "GET /operator/organizations/:id/usage/records": page(ofOrganization()),
+  "GET /operator/organizations/:id/usage/records/:recordId": page(withRecord),
+  ...form("/operator/organizations/:id/usage/records/:recordId/void", {
+    attempt: withRecord,
     fields: { reason: "wrong" },
   }),
   "GET /operator/plans": page(),

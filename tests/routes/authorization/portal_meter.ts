@@ -69,8 +69,9 @@ export const portalMeterEntries: Readonly<Record<string, Entry>> = {
   },
   "GET /portal/usage": { who: inActive },
   "GET /portal/usage/records": { who: inActive },
-  "GET /portal/usage/records/:id": {
+  "GET /portal/usage/records/:recordId": {
     who: objectInActive,
-    attempt: async (world) => ({ params: { id: await recordOf(world) } }),
+    attempt: async (world) => ({ params: { recordId: await recordOf(world) } }),
+    object: ["recordId", "use"],
   },
 };

@@ -1,29 +1,28 @@
-// Schedules the reports thread. Reports run in time slices of some milliseconds, shared by round robin between readers. A
-// report that waits for its client holds no slice and doesn't count as running.
+// Schedules the reports thread. Jobs run in time slices of some milliseconds, shared by round robin between readers. A
+// job that waits for its client holds no slice and doesn't count as running.
 import { unavailableError } from "../../domain/errors.ts";
-import type { ReportReader } from "./report_reader.ts";
+import type { JobReader } from "./job_reader.ts";
 
-/** How many reports there may be. */
-export interface ReportLimits {
+export interface JobLimits {
   /** Slices at the same time: one where reading is synchronous. */
   readonly slicesMax: number;
-  /** Running reports of one reader, without those that wait for their clients. */
+  /** Running jobs of one reader, without those that wait for their clients. */
   readonly runningPerReaderMax: number;
-  /** Open reports of one reader and, without work, of all: running, not yet started, or waiting for their clients. */
+  /** Open jobs of one reader and, without work, of all: running, not yet started, or waiting for their clients. */
   readonly openPerReaderMax: number;
   readonly openMax: number;
 }
 
-/** A report that waits for a slice. */
+/** A job that waits for a slice. */
 interface Waiting {
   readonly resume: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** The reports of one reader. */
-interface Share {
+/** The jobs of one reader: open ones, and those that wait for a slice. */
+interface ReaderJobs {
   readonly isWork: boolean;
-  /** What cancels each open report, the newest last. */
+  /** Cancel open jobs, the newest last. */
   readonly open: Set<AbortController>;
   running: number;
   /** Not running: those that waited for their clients go before new ones. */
@@ -36,11 +35,11 @@ interface Share {
 /** For this long after a slice, in milliseconds, messages that arrived during it may still be unread. */
 const unreadMs = 5;
 
-/** Gives slices to reports. */
-export class ReportScheduler {
-  readonly #limits: ReportLimits;
+/** Gives slices to jobs. */
+export class JobScheduler {
+  readonly #limits: JobLimits;
   /** By name; the first one is served next. */
-  readonly #shares = new Map<string, Share>();
+  readonly #readers = new Map<string, ReaderJobs>();
   #open = 0;
   #slices = 0;
   #waiting = 0;
@@ -48,33 +47,33 @@ export class ReportScheduler {
   #isScheduled = false;
   #isDraining = false;
 
-  constructor(limits: ReportLimits) {
+  constructor(limits: JobLimits) {
     this.#limits = limits;
   }
 
   /**
-   * Opens a report. When too many are open, the newest of the reader with the most is canceled in favor of a reader with fewer.
+   * Opens a job. When too many are open, the newest of the reader with the most is canceled in favor of a reader with fewer.
    *
-   * @param cancel Cancels the report.
-   * @returns The report's access to slices. Each method throws the signal's reason when the report was canceled.
-   * @throws {AppError} `unavailable` when there are too many reports.
+   * @param cancel Cancels the job.
+   * @returns The job's access to slices. Each method throws the signal's reason when the job was canceled.
+   * @throws {AppError} `unavailable` when there are too many jobs.
    */
-  enter({ share: name, isWork }: ReportReader, cancel: AbortController) {
+  enter({ name, isWork }: JobReader, cancel: AbortController) {
     const { signal } = cancel;
-    const share = this.#shares.get(name) ??
+    const own = this.#readers.get(name) ??
       { isWork, open: new Set<AbortController>(), running: 0, returning: [], starting: [], paused: [] };
     if (this.#isDraining && !isWork) throw stoppingError();
-    if (share.open.size >= this.#limits.openPerReaderMax) {
+    if (own.open.size >= this.#limits.openPerReaderMax) {
       throw unavailableError("Too many of your reports are open. Try again when one has finished.");
     }
-    if (!isWork && this.#open >= this.#limits.openMax && !this.#makeRoom(share)) throw tooManyError();
-    this.#shares.set(name, share);
-    share.open.add(cancel);
+    if (!isWork && this.#open >= this.#limits.openMax && !this.#makeRoom(own)) throw tooManyError();
+    this.#readers.set(name, own);
+    own.open.add(cancel);
     if (!isWork) this.#open++;
     const close = () => {
-      if (share.open.delete(cancel) && !isWork) this.#open--;
+      if (own.open.delete(cancel) && !isWork) this.#open--;
     };
-    // A canceled report may take a moment to leave. The next request must not find it open.
+    // A canceled job may take a moment to leave. The next request must not find it open.
     signal.addEventListener("abort", close);
     let [hasSlice, isRunning] = [false, false];
     const release = ({ staysRunning }: { staysRunning: boolean }) => {
@@ -84,7 +83,7 @@ export class ReportScheduler {
       }
       hasSlice = false;
       if (isRunning && !staysRunning) {
-        share.running--;
+        own.running--;
         isRunning = false;
       }
       this.#grantSoon();
@@ -96,10 +95,10 @@ export class ReportScheduler {
     };
     return {
       /** Waits for the first slice. @throws {AppError} `unavailable` when the program stops before it. */
-      start: () => wait(share.starting),
+      start: () => wait(own.starting),
       /** Ends the slice and waits for the next one. */
       pause: () => {
-        const next = wait(share.paused);
+        const next = wait(own.paused);
         release({ staysRunning: true });
         return next;
       },
@@ -107,33 +106,33 @@ export class ReportScheduler {
       waitFor: async (slow: Promise<void>) => {
         release({ staysRunning: false });
         await slow;
-        await wait(share.returning);
+        await wait(own.returning);
       },
-      /** Ends the report. */
+      /** Ends the job. */
       leave: () => {
         release({ staysRunning: false });
         close();
-        if (share.open.size === 0 && this.#shares.get(name) === share) this.#shares.delete(name);
+        if (own.open.size === 0 && this.#readers.get(name) === own) this.#readers.delete(name);
       },
     };
   }
 
-  /** Cancels a report of the reader with the most. @returns True if that reader has more than this one will have. */
-  #makeRoom(share: Share): boolean {
-    let largest = share;
-    for (const other of this.#shares.values()) {
+  /** Cancels a job of the reader with the most. @returns True if that reader has more than this one will have. */
+  #makeRoom(own: ReaderJobs): boolean {
+    let largest = own;
+    for (const other of this.#readers.values()) {
       if (!other.isWork && other.open.size > largest.open.size) largest = other;
     }
     const newest = [...largest.open].at(-1);
-    if (newest === undefined || largest.open.size <= share.open.size + 1) return false;
+    if (newest === undefined || largest.open.size <= own.open.size + 1) return false;
     newest.abort(tooManyError());
     return true;
   }
 
-  /** Rejects reports that have not started, and new ones, except for work. */
+  /** Rejects jobs that have not started, and new ones, except for work. */
   drain(): void {
     this.#isDraining = true;
-    for (const { isWork, starting } of this.#shares.values()) {
+    for (const { isWork, starting } of this.#readers.values()) {
       if (isWork) continue;
       for (const waiting of [...starting]) waiting.reject(stoppingError());
     }
@@ -162,7 +161,7 @@ export class ReportScheduler {
     });
   }
 
-  /** Grants after the messages that have arrived: one may cancel a report, another may start one that comes first. */
+  /** Grants after the messages that have arrived: one may cancel a job, another may start one that comes first. */
   #grantSoon(): void {
     if (this.#isScheduled || this.#waiting === 0) return;
     this.#isScheduled = true;
@@ -182,14 +181,14 @@ export class ReportScheduler {
   }
 
   #next(): Waiting | undefined {
-    for (const [name, share] of this.#shares) {
-      const [next = share.starting[0]] = share.returning;
-      const canStart = next !== undefined && share.running < this.#limits.runningPerReaderMax;
-      const waiting = canStart ? next : share.paused[0];
+    for (const [name, own] of this.#readers) {
+      const [next = own.starting[0]] = own.returning;
+      const canStart = next !== undefined && own.running < this.#limits.runningPerReaderMax;
+      const waiting = canStart ? next : own.paused[0];
       if (waiting === undefined) continue;
-      if (canStart) share.running++;
-      this.#shares.delete(name);
-      this.#shares.set(name, share);
+      if (canStart) own.running++;
+      this.#readers.delete(name);
+      this.#readers.set(name, own);
       return waiting;
     }
     return undefined;

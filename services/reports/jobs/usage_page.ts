@@ -4,38 +4,33 @@ import { usagePageChoicesMax } from "../../../domain/limits.ts";
 import { keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
 import { microsToNumber } from "../../../domain/meter/quantity.ts";
 import { isoTime } from "../../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
-import { readCatalogue } from "./catalogue.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
-import { readUsageReport, type ReportStack, type UsageReportQuery } from "./usage_report.ts";
+import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
 import { readUsageSums } from "./usage_sums.ts";
 
 const latestRecordsMax = 5;
 
 /** Slugs and ids to filter by; null for all. */
-export interface OverviewFilters {
+export interface UsagePageFilters {
   readonly productSlug: string | null;
   readonly metric: string | null;
   readonly apiKey: string | null;
 }
 
-/** What the page requests. */
-export interface UsageOverviewQuery extends Pick<UsageReportQuery, "unit" | "timezone" | "pages"> {
-  /** Null: no numbers. */
-  readonly period: UsageReportQuery["period"] | null;
-  readonly filters: OverviewFilters;
+export interface UsagePageQuery
+  extends Pick<UsageReportQuery, "period" | "unit" | "timezone" | "pages" | "stack"> {
+  readonly filters: UsagePageFilters;
   /** The metric to show if the filters have none; null: the one with the most records. */
   readonly usualMetric: string | null;
-  readonly stack: ReportStack;
 }
 
-/** What the page shows. */
-export type UsageOverview = Awaited<ReturnType<typeof readUsageOverview>>;
+export type UsagePageNumbers = Awaited<ReturnType<typeof readUsagePage>>;
 
 /** Reads what the page shows. */
-export async function readUsageOverview(context: ReportContext, input: ReportScope & UsageOverviewQuery) {
+export async function readUsagePage(context: JobContext, input: JobScope & UsagePageQuery) {
   const { database } = context;
-  const { organizationId, now, filters: requested, period, timezone } = input;
+  const { organizationId, now, filters: requested, timezone } = input;
   const limit = usagePageChoicesMax;
   const keys = await listUsageKeys(database, { organizationId, alsoId: requested.apiKey, limit, now });
   const apiKey = keys.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
@@ -46,16 +41,13 @@ export async function readUsageOverview(context: ReportContext, input: ReportSco
     filter: {},
     limit,
   });
-  const { metric, ...read } = period === null
-    ? await withoutReport(context, { ...input, selected })
-    : await readUsageReport(context, {
-      ...input,
-      period,
-      group: "apiKey",
-      filter: toUsageFilter(selected),
-      pickMetric: (metrics) => pickMetric(context, { ...input, selected }, metrics),
-    });
-  const filters: OverviewFilters = { ...selected, metric };
+  const { metric, ...read } = await readUsageReport(context, {
+    ...input,
+    group: "apiKey",
+    filter: toUsageFilter(selected),
+    pickMetric: (metrics) => pickMetric(context, { ...input, selected }, metrics),
+  });
+  const filters: UsagePageFilters = { ...selected, metric };
   const { usageRecords: records } = await readUsageRecordPage(context, {
     organizationId,
     now,
@@ -65,7 +57,7 @@ export async function readUsageOverview(context: ReportContext, input: ReportSco
   const ids = read.report?.groups.lines.map(({ id }) => id).filter((id) => id !== null) ?? [];
   return {
     metric,
-    /** Whether anything was ever recorded. */
+    /** True if anything was ever recorded. */
     hasUsage: products.length > 0,
     /** The filters in effect: without a key or metric that the organization doesn't have. */
     filters,
@@ -79,32 +71,25 @@ export async function readUsageOverview(context: ReportContext, input: ReportSco
   };
 }
 
-/** @returns The names of the products and metrics that an organization has recorded, some of each. */
-export async function readUsageNames({ database }: ReportContext, { organizationId }: ReportScope) {
+/** Returns the names of the products and metrics that an organization has recorded, some of each. */
+export async function readUsageNames({ database }: JobContext, { organizationId }: JobScope) {
   const names = (column: "productSlug" | "metric") =>
     listUsageNames(database, { organizationId, column, filter: {}, limit: usagePageChoicesMax });
   return { productSlugs: await names("productSlug"), metrics: await names("metric") };
 }
 
-async function withoutReport(context: ReportContext, input: Picking) {
-  const { unit, organizationId } = input;
-  const catalogue = await readCatalogue(context, { organizationId });
-  const metric = await pickMetric(context, input, []);
-  return { unit, catalogue, metrics: [], metric, report: null, problem: null };
-}
-
 /** With the product and the key in effect. */
-type Picking = ReportScope & UsageOverviewQuery & { readonly selected: Omit<OverviewFilters, "metric"> };
+type Picking = JobScope & UsagePageQuery & { readonly selected: Omit<UsagePageFilters, "metric"> };
 
 /** Different metrics can't be added up: without a valid choice, it is the person's usual one or the one with the most records. */
 async function pickMetric(
-  { database }: ReportContext,
+  { database }: JobContext,
   { organizationId, filters: { metric }, usualMetric, selected }: Picking,
   metrics: readonly string[],
 ): Promise<string | null> {
   const [busiest] = metrics;
   if (metric !== null && metrics.includes(metric)) return metric;
-  const ever = (filters: OverviewFilters) =>
+  const ever = (filters: UsagePageFilters) =>
     listUsageNames(database, { organizationId, column: "metric", filter: toUsageFilter(filters), limit: 1 });
   if (metric !== null && (await ever({ ...selected, metric })).length > 0) return metric;
   if (usualMetric !== null && metrics.includes(usualMetric)) return usualMetric;
@@ -112,10 +97,10 @@ async function pickMetric(
   return any ?? metric ?? (await ever({ productSlug: null, apiKey: null, metric: null }))[0] ?? null;
 }
 
-/** @returns The quantities of the last 30 days of some keys, today last. */
+/** Returns the quantities of the last 30 days of some keys, today last. */
 async function readTrends(
-  context: ReportContext,
-  { timezone, metric, ids, ...scope }: ReportScope & {
+  context: JobContext,
+  { timezone, metric, ids, ...scope }: JobScope & {
     timezone: string;
     metric: string;
     ids: readonly string[];
@@ -144,7 +129,7 @@ async function readTrends(
   return trends;
 }
 
-/** @returns Keys by name; keys of the same name have their prefix added. */
+/** Returns keys by name; keys of the same name have their prefix added. */
 export function withDistinctNames<Key extends { name: string; keyPrefix: string }>(keys: readonly Key[]) {
   const counts = new Map<string, number>();
   for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -156,7 +141,7 @@ export function withDistinctNames<Key extends { name: string; keyPrefix: string 
   })).sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-function toUsageFilter({ productSlug, metric = null, apiKey }: Partial<OverviewFilters>): UsageFilter {
+function toUsageFilter({ productSlug, metric = null, apiKey }: Partial<UsagePageFilters>): UsageFilter {
   const only = (value: string | null = null) => value === null ? undefined : [value];
   return { productSlug: only(productSlug), metric: only(metric), apiKey: only(apiKey), mergeRotations: true };
 }

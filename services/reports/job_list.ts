@@ -1,7 +1,7 @@
-// The reports that the reports thread runs, by name.
-import { auditCsv, operatorAuditCsv } from "./jobs/audit_csv.ts";
+// The jobs of the reports thread by name.
+import { auditCsv } from "./jobs/audit_csv.ts";
 import { readKeyList, readUnusedKeys } from "./jobs/api_key_list.ts";
-import type { ReportContext } from "./report_context.ts";
+import type { JobContext } from "./job_context.ts";
 import { readKeyUsage } from "./jobs/key_usage.ts";
 import { sumLimitCells, sumLimits } from "./jobs/limit_sums.ts";
 import { findRemainingExtremes } from "./jobs/remaining_extremes.ts";
@@ -10,64 +10,56 @@ import { searchLimitsBelowUse } from "./jobs/limits_below_use.ts";
 import { readCatalogue } from "./jobs/catalogue.ts";
 import { usageCsv, usageJson } from "./jobs/usage_export.ts";
 import { readKeyReport } from "./jobs/key_report.ts";
-import { readMetricTotals } from "./jobs/metric_totals.ts";
-import { readUsageNames, readUsageOverview } from "./jobs/usage_overview.ts";
+import { readUsageNames, readUsagePage } from "./jobs/usage_page.ts";
 import { readUsageRecordPage } from "./jobs/usage_record_list.ts";
 import { readUsageRecordView } from "./jobs/usage_record_view.ts";
 import { readStatementLines, readStatementStep, statementCsv } from "./jobs/statement_lines.ts";
-import { readUsageSums } from "./jobs/usage_sums.ts";
 import { readOperatorRecordPage } from "./jobs/operator_usage_records.ts";
 import { readUserPage } from "./jobs/user_list.ts";
-import { readOperatorUsage } from "./jobs/operator_usage.ts";
+import { readOperatorUsagePage } from "./jobs/operator_usage_page.ts";
 import { readOverview } from "./jobs/operator_overview.ts";
 import { readPortalOverview } from "./jobs/portal_overview.ts";
 
-const reports = {
+const jobs = {
   readPortalOverview,
   usageJson,
   usageCsv,
   readKeyUsage,
-  readUsageSums,
-  readMetricTotals,
   readKeyReport,
   readCatalogue,
   readKeyList,
   readUnusedKeys,
   readUsageNames,
-  readUsageOverview,
+  readUsagePage,
   readUsageRecordPage,
   readUsageRecordView,
   findRemainingExtremes,
   sumLimitCells,
   sumLimits,
   auditCsv,
-  operatorAuditCsv,
   readUserPage,
   readOrganizationPage,
   searchLimitsBelowUse,
   readOverview,
-  readOperatorUsage,
+  readOperatorUsagePage,
   readStatementStep,
   readStatementLines,
   statementCsv,
   readOperatorRecordPage,
 };
 
-type Reports = typeof reports;
+type Jobs = typeof jobs;
 
-/** The name of a report. */
-export type ReportName = keyof Reports;
-/** What a report takes. */
-export type ReportInput<N extends ReportName> = Parameters<Reports[N]>[1];
-/** What it returns. */
-export type ReportResult<N extends ReportName> = Awaited<ReturnType<Reports[N]>>;
+export type JobName = keyof Jobs;
+export type JobInput<N extends JobName> = Parameters<Jobs[N]>[1];
+export type JobResult<N extends JobName> = Awaited<ReturnType<Jobs[N]>>;
 
-/** Runs a report. @returns What it returns. @throws What it throws. */
-export function runReport(
-  name: ReportName,
-  context: ReportContext,
-  input: ReportInput<ReportName>,
+/** Runs a job, and returns or throws what it does. */
+export function runJob(
+  name: JobName,
+  context: JobContext,
+  input: JobInput<JobName>,
 ): Promise<unknown> {
   // The compiler does not see that the name and the input belong together.
-  return reports[name](context, input as never);
+  return jobs[name](context, input as never);
 }

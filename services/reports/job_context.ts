@@ -1,23 +1,20 @@
-// What reports use on the reports thread.
+// What the jobs of the reports thread work with.
 import type { Database } from "../../db/engine/database.ts";
 
-/** Each report has one of its own. */
-export interface ReportContext {
+export interface JobContext {
   /** Reads only. */
   readonly database: Database;
-  /** Lets other reports run; to be called after some milliseconds of work. @throws When the report was canceled. */
+  /** Lets other jobs run; to be called after some milliseconds of work. @throws When the job was canceled. */
   pause(): Promise<void>;
-  /** Sends what the caller must know before the first bytes. */
-  head(text: string): void;
-  /** Sends bytes and waits until the client has taken them. @throws When the report was canceled. */
+  /** Sends bytes and waits until the client has taken them. @throws When the job was canceled. */
   send(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
 }
 
-/** After this many milliseconds of work, other reports run. */
+/** After this many milliseconds of work, other jobs run. */
 const sliceMs = 5;
 
-/** @returns A function to be called after each short piece of work: it pauses when there was enough of it. */
-export function pauseAfterSlices({ pause }: Pick<ReportContext, "pause">): () => Promise<void> {
+/** Returns a function to call after each short piece of work, which lets other jobs run after some milliseconds. */
+export function pauseAfterSlices({ pause }: Pick<JobContext, "pause">): () => Promise<void> {
   let since = performance.now();
   return async () => {
     if (performance.now() - since <= sliceMs) return;
@@ -26,14 +23,14 @@ export function pauseAfterSlices({ pause }: Pick<ReportContext, "pause">): () =>
   };
 }
 
-/** The time of the request for a report. Reports for operators have nothing more in common. */
-export interface OperatorReportScope {
+/** Every job knows the time of its request. */
+export interface JobTime {
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Every other report has an organization too. */
-export interface ReportScope extends OperatorReportScope {
+/** Jobs about one organization. */
+export interface JobScope extends JobTime {
   readonly organizationId: string;
 }
 
@@ -42,12 +39,11 @@ const encoder = new TextEncoder();
 const partCharacters = 64 * 1024;
 
 /** A text that is sent while it is written. */
-export class ReportText {
-  readonly #context: ReportContext;
+export class JobText {
+  readonly #context: JobContext;
   #text = "";
 
-  /** @param context Sends it. */
-  constructor(context: ReportContext) {
+  constructor(context: JobContext) {
     this.#context = context;
   }
 
@@ -61,7 +57,7 @@ export class ReportText {
     if (this.#text.length >= partCharacters) await this.#context.send(this.takeBytes());
   }
 
-  /** @returns What was not sent yet: the result of the report. */
+  /** Returns what was not sent yet: the result of the job. */
   takeBytes(): Uint8Array<ArrayBuffer> {
     const bytes = encoder.encode(this.#text);
     this.#text = "";

@@ -1,42 +1,39 @@
 // The messages to and from the reports thread.
 import type { DatabaseSource } from "../../db/engine/database.ts";
 import type { SentError } from "../sent_errors.ts";
-import type { ReportReader } from "./report_reader.ts";
-import type { ReportInput, ReportName } from "./report_types.ts";
+import type { JobReader } from "./job_reader.ts";
+import type { JobInput, JobName } from "./job_list.ts";
 
-/** What the main thread sends: first `open`, then the port of each thread that wants reports, then `close`. */
+/** Messages from the main thread: first `open`, then the port of each thread that wants jobs, then `close`. */
 export type ReportsThreadRequest =
   | { readonly type: "open"; readonly source: DatabaseSource }
   | { readonly type: "connect"; readonly port: MessagePort }
   | { readonly type: "close" };
 
-/** What the main thread receives. */
 export interface ReportsThreadResponse {
   readonly type: "closed";
 }
 
-/** What a thread sends on its port. Ids are its own. */
+/** Messages from a thread on its port. Ids are its own. */
 export type ReportsRequest =
   | {
-    readonly type: "report";
+    readonly type: "job";
     readonly id: number;
-    readonly name: ReportName;
-    readonly input: ReportInput<ReportName>;
-    readonly reader: ReportReader;
+    readonly name: JobName;
+    readonly input: JobInput<JobName>;
+    readonly reader: JobReader;
   }
   /** The client has taken a part and can take another one, or it is gone. */
   | { readonly type: "more" | "cancel"; readonly id: number }
-  /** `drain`: the program stops, and only work is started. `close`: the thread needs no more reports. */
+  /** `drain`: the program stops, and only work is started. `close`: the thread needs no more jobs. */
   | { readonly type: "drain" | "close" };
 
-/** What it receives. A report ends with `done` or `failed`. */
+/** Messages to it. A job ends with `done` or `failed`. */
 export type ReportsResponse =
   | { readonly type: "closed" }
   | { readonly type: "started"; readonly id: number }
-  /** See `ReportBytes`. */
-  | { readonly type: "head"; readonly id: number; readonly head: string }
   /** Another part follows after `more`. */
   | { readonly type: "part"; readonly id: number; readonly bytes: Uint8Array<ArrayBuffer> }
-  /** `value`: the result of the report; the last bytes, if it sends bytes. */
+  /** `value`: the result of the job; the last bytes, if it sends bytes. */
   | { readonly type: "done"; readonly id: number; readonly value: unknown }
   | { readonly type: "failed"; readonly id: number; readonly error: SentError };
