@@ -5,7 +5,6 @@ import { openDatabase } from "../db/engine/open.ts";
 import { hashApiKey } from "../domain/api_key.ts";
 import { recorderCommitRecordsMax, recorderShareRecordsMax, rollupQuarterMs } from "../domain/limits.ts";
 import type { UsageInput } from "../domain/meter/usage_record.ts";
-import { recordUsage } from "../services/meter/usage_records.ts";
 import { createProcessParts } from "../services/process_parts.ts";
 import { createServices } from "../services/services.ts";
 
@@ -70,9 +69,11 @@ export async function prefill(path: string, filling: Filling): Promise<number> {
     if (fatal !== undefined) throw fatal;
     now = group.at;
     const requests = group.byKey.map((inputs, key) =>
-      inputs.length === 0
-        ? undefined
-        : recordUsage(services, keyHashes[key] ?? "", { inputs, bytes: inputs.length * recordBytes })
+      inputs.length === 0 ? undefined : services.recorder.record({
+        keyHash: keyHashes[key] ?? "",
+        inputs,
+        bytes: inputs.length * recordBytes,
+      })
     );
     waiting.push(Promise.all(requests));
   }

@@ -47,7 +47,7 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     new AddressLimiter(limit(points, windowMs), limit(points * unknownProxyClientsMax, windowMs));
   return {
     /** By the hash of an API key. */
-    apiKeyCalls: limit(config.apiKeyRequestsPerSecond, 1_000, { hashedNames: true }),
+    apiKeyRequests: limit(config.apiKeyRequestsPerSecond, 1_000, { hashedNames: true }),
     /** Updates of when an operator token was last used. By token. */
     operatorTokenUses: limit(1, apiKeyUsedIntervalMs),
     /** API keys and operator tokens. By client address. */

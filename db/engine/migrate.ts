@@ -16,6 +16,7 @@ import products from "./migrations/0011_products.sql" with { type: "text" };
 import plans from "./migrations/0013_plans.sql" with { type: "text" };
 import portal from "./migrations/0014_portal.sql" with { type: "text" };
 import lastUse from "./migrations/0015_last_use.sql" with { type: "text" };
+import rates from "./migrations/0016_rates.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -40,6 +41,7 @@ export const migrations: readonly Migration[] = [
   { number: 13, name: "plans", text: plans },
   { number: 14, name: "portal", text: portal },
   { number: 15, name: "last_use", text: lastUse },
+  { number: 16, name: "rates", text: rates },
 ];
 
 /** Thrown for a database with another schema than this program's. */

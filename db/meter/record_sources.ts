@@ -22,6 +22,11 @@ export function verifiedSource(keyHash: string, verification: RecordVerification
   return `${keyHash} ${verification.tokenHash} ${JSON.stringify(verification.permissions)}`;
 }
 
+/** Returns the hash of the key of a source. */
+export function keyHashOf(source: string): string {
+  return source.slice(0, hashDigits);
+}
+
 /** @returns Whether a source of a key is one of {@linkcode verifiedSource}. */
 export function isVerified(source: string): boolean {
   return source.length > hashDigits;

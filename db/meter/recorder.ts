@@ -6,7 +6,6 @@ import { activeApiKey } from "../api_keys.ts";
 import { bind, type Database, joinSql, sql, type Statement, type WriteResult } from "../engine/database.ts";
 import { effectiveNumber } from "../organization/plan_numbers.ts";
 import { hasRecorded, indexHash, lookUpKeys, movedPositions, moveKeys } from "./idempotency_keys.ts";
-import { type RateOfKey, ratesVersion, requireRates } from "./key_rates.ts";
 import { verifiableKey, type VerifiableKeyRow } from "./key_verification.ts";
 import { type SourceKind, sourcesBy } from "./record_sources.ts";
 import { field, keyOfRecord, propertiesOfRecord } from "./record_text.ts";
@@ -34,8 +33,6 @@ export interface RecordGroup {
   readonly records: readonly string[];
   /** How many of the records have an idempotency key. */
   readonly keys: number;
-  /** The rates that the requests were counted by. */
-  readonly rates: readonly RateOfKey[];
   /** Whether products and metrics must be in the catalogue. */
   readonly isCatalogRequired: boolean;
   /** Whether there are limits of usage. If the database has any and this is false, nothing is recorded. */
@@ -77,6 +74,8 @@ export interface RecordSource {
   readonly id: string | null;
   /** Why nothing was recorded with it: its organization is suspended, or it may not record. */
   readonly denial: "suspended" | "permission" | "token" | null;
+  /** Of its organization; see `KnownKey`. */
+  readonly requestsPerSecond: number | null;
   /** Of groups with verified keys. */
   readonly key?: VerifiableKeyRow;
   /** Only with limits: the number of the organization, and the lineage of the key. */
@@ -92,8 +91,6 @@ export interface RecordOutcome {
   readonly limited: readonly LimitedSeries[];
   /** Series that aren't in the catalogue, if they must be: a request with one is not recorded. */
   readonly unlisted: readonly UnlistedSeries[];
-  /** The version of all rates. */
-  readonly ratesVersion: number;
   /** How many records were inserted and not deleted again. */
   readonly inserted: number;
   /** Whether the database has any limits of usage; null if no source exists. */
@@ -240,7 +237,7 @@ const selectSources = ({ join, denial, fields }: Source) =>
   sql`
   SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', ${denial(sql`e.value`)},
     'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits},
-    'ratesVersion', ${ratesVersion}${fields})) AS json
+    'requestsPerSecond', ${effectiveNumber("requestsPerSecond")}${fields})) AS json
   FROM json_each(?1) e ${join(sql`e.value`)}`;
 
 function statementsOf(source: Source) {
@@ -294,7 +291,7 @@ const updateKeysUsed = (hashes: Statement) =>
  * @param database Writes the batch.
  * @param note Written in the batch, while `usage_cursor` is still before the records of the group.
  * @returns The outcome of the group.
- * @throws {DatabaseError} Of the kind `constraint` if one of the rates is outdated.
+ * @throws {DatabaseError}
  */
 export async function insertUsageRecords(
   database: Pick<Database, "write">,
@@ -307,7 +304,6 @@ export async function insertUsageRecords(
   const batch: Statement[] = [bind(statements.selectSources, names, null, now)];
   /** @returns The statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
-  if (group.rates.length > 0) add(requireRates(group.rates));
   let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt, limitsAt] = [-1, -1, -1, -1, -1, -1];
   const count = group.records.length;
   if (count > 0) {
@@ -334,13 +330,12 @@ export async function insertUsageRecords(
   }
   // The recorder sends few batches at a time, on behalf of many requests: a flood of other writes must not keep them out.
   const results = await database.write(batch, { bypassesQueueLimit: true });
-  const sources = rowsOf<RecordSource & { seq: number; hasLimits: 0 | 1; ratesVersion: number }>(results, 0);
+  const sources = rowsOf<RecordSource & { seq: number; hasLimits: 0 | 1 }>(results, 0);
   return {
     sources,
     existing: rowsOf<ExistingRecord>(results, existingAt),
     limited: rowsOf<LimitedSeries>(results, limitedAt).sort((a, b) => a.position - b.position),
     unlisted: rowsOf<UnlistedSeries>(results, unlistedAt),
-    ratesVersion: sources[0]?.ratesVersion ?? 0,
     inserted: (results[insertedAt]?.changes ?? 0) - (results[deletedAt]?.changes ?? 0),
     hasLimits: sources[0] === undefined ? null : sources[0].hasLimits === 1,
     limits: rowsOf<LimitState>(results, limitsAt),

@@ -1,6 +1,5 @@
 // A group of requests whose records are committed together.
 import { RecordEncoder } from "../../db/meter/record_text.ts";
-import type { RateOfKey } from "../../db/meter/key_rates.ts";
 import type { VerifiableKey } from "../../db/meter/key_verification.ts";
 import { isVerified, type RecordVerification } from "../../db/meter/record_sources.ts";
 import type { RecordGroup } from "../../db/meter/recorder.ts";
@@ -21,8 +20,6 @@ export interface RecordRequest {
   readonly inputs: readonly UsageInput[];
   /** Size of the request's body, for the limit of the queue. */
   readonly bytes: number;
-  /** As it was counted; nothing is recorded if its rate is outdated. */
-  readonly counted?: RateOfKey | undefined;
 }
 
 /** The outcome of a request that succeeded. */
@@ -44,8 +41,6 @@ export interface GroupRequest {
   readonly inputs: readonly UsageInput[];
   /** See {@linkcode findRepeats}. */
   readonly repeats: Repeats | null;
-  /** See {@linkcode RecordRequest}. */
-  readonly counted?: RateOfKey | undefined;
   readonly resolve: (recorded: RecordedUsage) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -133,7 +128,6 @@ export function buildGroup(
     return start;
   });
   const sources = [...seriesBySource.keys()];
-  const rates = requests.flatMap(({ counted }) => counted ?? []);
   const group: RecordGroup = {
     now,
     by,
@@ -141,7 +135,6 @@ export function buildGroup(
     series,
     records,
     keys,
-    rates,
     isCatalogRequired,
     hasLimits,
   };

@@ -8,9 +8,7 @@ import {
 } from "../../domain/meter/forward_auth.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
-import type { RecountedCall } from "./key_calls.ts";
 import { requireApiKey } from "./usage_access.ts";
-import { recordUsage } from "./usage_records.ts";
 
 /** What each admitted request is recorded as, with a quantity of 1. */
 export interface Meter {
@@ -56,11 +54,7 @@ export function admitSession(session: Session, conditions: ForwardConditions): F
 export async function admitApiKey(
   context: Context,
   keyHash: string,
-  { conditions, meter, call }: {
-    conditions: KeyConditions;
-    meter: Meter | null;
-    call?: RecountedCall | undefined;
-  },
+  { conditions, meter }: { conditions: KeyConditions; meter: Meter | null },
 ): Promise<ForwardIdentity> {
   const { organization, role, permission = null } = conditions;
   const key = await requireApiKey(context, keyHash, permission);
@@ -78,7 +72,7 @@ export async function admitApiKey(
       properties: null,
     };
     const bytes = meter.productSlug.length + meter.metric.length;
-    await recordUsage(context, keyHash, { inputs: [input], bytes, call });
+    await context.recorder.record({ keyHash, inputs: [input], bytes });
   }
   return { organizationId: key.organizationId, apiKeyId: key.id, permissions: key.permissions };
 }

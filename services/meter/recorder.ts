@@ -2,8 +2,8 @@
 // acknowledged before its commit, or with more than what the commit returned.
 import { setImmediate } from "node:timers";
 import { type Database, DatabaseError, type Statement } from "../../db/engine/database.ts";
-import { verifiedSource } from "../../db/meter/record_sources.ts";
-import { insertUsageRecords, type RecordOutcome } from "../../db/meter/recorder.ts";
+import { keyHashOf, verifiedSource } from "../../db/meter/record_sources.ts";
+import { insertUsageRecords, type RecordGroup, type RecordOutcome } from "../../db/meter/recorder.ts";
 import { findRecordIdKey } from "../../db/meter/usage_records.ts";
 import { invalidApiKeyError } from "../../domain/errors.ts";
 import {
@@ -31,7 +31,7 @@ import {
 } from "./commit_group.ts";
 import { type CompletedRequests, completeRequests } from "./commit_results.ts";
 import { FairQueue, queueFullError, type QueueLimits } from "./fair_queue.ts";
-import { KnownKeys, OutdatedRateError } from "./known_keys.ts";
+import { KnownKeys } from "./known_keys.ts";
 import { type CounterContext, prepareLimitCounters } from "./limit_counters.ts";
 import { CommitMetrics } from "./recorder_metrics.ts";
 import { SoftCounters } from "./soft_counters.ts";
@@ -144,7 +144,7 @@ export class Recorder {
   }
 
   #enqueue(
-    { keyHash, verification, inputs, bytes, counted }: RecordRequest,
+    { keyHash, verification, inputs, bytes }: RecordRequest,
     organizationId: string,
   ): Promise<RecordedUsage> {
     if (this.#isClosed) return Promise.reject(queueFullError());
@@ -155,7 +155,6 @@ export class Recorder {
         organizationId,
         inputs,
         bytes,
-        counted,
         repeats: inputs.length === 1 ? null : findRepeats(inputs),
         queuedAt: this.#context.clock(),
         resolve,
@@ -279,8 +278,8 @@ export class Recorder {
     const isCatalogRequired = config.usageCatalog === "required";
     const group = buildGroup(requests, { now: clock(), isCatalogRequired, hasLimits: this.#hasLimits });
     const startedAt = performance.now();
-    const outcome = await this.#insert(writer, group.group, note);
-    this.keys.confirm(group.group.rates, outcome.ratesVersion);
+    const outcome = await insertUsageRecords(writer, group.group, note);
+    this.#noteRates(group.group, outcome);
     this.#hasLimits = outcome.hasLimits ?? this.#hasLimits;
     const completed = completeRequests(requests, { ...group, outcome, ids });
     this.#softCounters.add(completed.unknown);
@@ -288,13 +287,11 @@ export class Recorder {
     return completed;
   }
 
-  /** @throws {OutdatedRateError | DatabaseError} */
-  async #insert(...batch: Parameters<typeof insertUsageRecords>): Promise<RecordOutcome> {
-    try {
-      return await insertUsageRecords(...batch);
-    } catch (error) {
-      const isRejected = error instanceof DatabaseError && error.kind === "constraint";
-      throw isRejected && await this.keys.isAnyOutdated(batch[1].rates) ? new OutdatedRateError() : error;
+  /** Notes the rates of the keys: the next requests with them are counted by these. */
+  #noteRates({ by, sources }: RecordGroup, outcome: RecordOutcome): void {
+    if (by === "operator") return;
+    for (const { position, requestsPerSecond } of outcome.sources) {
+      this.keys.noteRate(keyHashOf(sources[position] ?? ""), requestsPerSecond);
     }
   }
 }

@@ -1,5 +1,4 @@
 // Usage records: recording, listing, reading and voiding them, and deleting those that are too old.
-import type { RateOfKey } from "../../db/meter/key_rates.ts";
 import {
   deleteOldestUsageRecords,
   findOldestRecordedAt,
@@ -8,11 +7,9 @@ import {
 import type { ClientInfo } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { retentionStepRecordsMax } from "../../domain/limits.ts";
-import { toUsageRecord, type UsageInput, type UsageRecord } from "../../domain/meter/usage_record.ts";
+import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
-import type { RecordedUsage } from "./commit_group.ts";
-import { recordAtRate, type RecountedCall } from "./key_calls.ts";
 import { requireApiKey, type UsageReader, usageScope } from "./usage_access.ts";
 import {
   type NamedUsageRecord,
@@ -23,23 +20,6 @@ import type { UsageRecordView, UsageRecordViewQuery } from "../reports/jobs/usag
 import { type VoidInput, voidRecordAs } from "./usage_voids.ts";
 
 const dayMs = 24 * 3_600_000;
-
-/**
- * Records the usage of one request, all of it or none.
- *
- * @param keyHash Of the API key.
- * @param input `bytes`: size of the request's body. `call`: the request, if it counts against the key's requests per second.
- * @returns The outcome, once the records are on disk.
- * @throws {AppError} As {@linkcode Recorder.record}, and as {@linkcode recordAtRate}.
- */
-export function recordUsage(
-  context: Context,
-  keyHash: string,
-  { call, ...input }: { inputs: readonly UsageInput[]; bytes: number; call?: RecountedCall | undefined },
-): Promise<RecordedUsage> {
-  const record = (counted?: RateOfKey) => context.recorder.record({ keyHash, ...input, counted });
-  return call === undefined ? record() : recordAtRate(context, call, record);
-}
 
 /**
  * Lists records of the key's organization, newest timestamp first.

@@ -6,7 +6,6 @@ import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { timestampFault, type UsageInput } from "../../../domain/meter/usage_record.ts";
 import type { RecordedUsage } from "../../../services/meter/commit_group.ts";
 import type { Context } from "../../../services/context.ts";
-import { recordUsage } from "../../../services/meter/usage_records.ts";
 import type { AppContext } from "../../env.ts";
 import type { usageInputSchema } from "../../schemas/usage.ts";
 import { addLimitHeaders } from "./limit_headers.ts";
@@ -24,7 +23,7 @@ export function usageInput(
  * Records the usage of one request, and sets the headers of the limits that apply.
  *
  * @param options `bytes`: the size of the body. `timePath`: names the field of a record's timestamp in errors.
- * @throws {AppError} `validation_failed` with a detail for every timestamp out of range, and as {@linkcode recordUsage}.
+ * @throws {AppError} `validation_failed` with a detail for every timestamp out of range, and as `Recorder.record`.
  */
 export async function recordRequest(
   c: AppContext,
@@ -40,7 +39,7 @@ export async function recordRequest(
   });
   if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
   try {
-    const recorded = await recordUsage(context, keyHash, { inputs, bytes, call: c.get("keyCall") });
+    const recorded = await context.recorder.record({ keyHash, inputs, bytes });
     addLimitHeaders(c, recorded.limits, now);
     return recorded;
   } catch (error) {

@@ -60,7 +60,6 @@ function record(database: Database, records: readonly Given[], apiKey = activeKe
   return insertUsageRecords(database, {
     now,
     by: "keys",
-    rates: [],
     isCatalogRequired: false,
     hasLimits: false,
     sources: [apiKey],
@@ -105,7 +104,6 @@ function recordRandom(database: Database, records: readonly RandomRecord[], pref
   return insertUsageRecords(database, {
     now,
     by: "keys",
-    rates: [],
     isCatalogRequired: false,
     hasLimits: false,
     sources: [activeKey, otherActiveKey],

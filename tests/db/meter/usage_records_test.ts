@@ -58,7 +58,6 @@ for (const kind of databaseKinds) {
         await insertUsageRecords(database, {
           now: 1_000_000,
           by: "keys",
-          rates: [],
           isCatalogRequired: false,
           hasLimits: false,
           sources: hashes,

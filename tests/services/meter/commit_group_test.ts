@@ -31,13 +31,12 @@ function requests(count: number): { waiting: PendingRequest[]; results: string[]
 
 const ids = createUsageRecordIds("0123456789abcdef01234567");
 const outcome: RecordOutcome = {
-  sources: [{ position: 0, id: "key_test", denial: null }],
+  sources: [{ position: 0, id: "key_test", denial: null, requestsPerSecond: null }],
   existing: [],
   limited: [],
   unlisted: [],
   inserted: 3,
   hasLimits: false,
-  ratesVersion: 0,
   limits: [],
   firstSeq: 1,
 };

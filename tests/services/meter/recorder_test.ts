@@ -53,7 +53,6 @@ onEveryDatabase(
     const commit = insertUsageRecords(database, {
       now: 0,
       by: "keys",
-      rates: [],
       isCatalogRequired: false,
       hasLimits: false,
       sources: [],

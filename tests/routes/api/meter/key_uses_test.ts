@@ -90,7 +90,7 @@ onEveryDatabase("voiding, a conflict and an exceeded limit are uses of a key", a
 
 testApp("a request beyond the rate of a key is a use", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  test.services.rateLimits.apiKeyCalls.take(hashApiKey(apiKey), 1);
+  test.services.rateLimits.apiKeyRequests.take(hashApiKey(apiKey), 1);
   await run(test, "UPDATE plans SET requests_per_second = 1");
   await assertError(await test.send("/api/v1/usage", { apiKey }), 429, "rate_limited");
   assert.equal(await usedAt(test, apiKey), test.now());
@@ -175,7 +175,7 @@ onEveryDatabase("a verification is a use of the key, also if it denies", async (
     const { fullKey: key } = await createTestKey(test, person);
     if (code === "RATE_LIMITED") {
       await run(test, "UPDATE plans SET requests_per_second = 1");
-      test.services.rateLimits.apiKeyCalls.take(hashApiKey(key), 1);
+      test.services.rateLimits.apiKeyRequests.take(hashApiKey(key), 1);
     }
     if (code === "ORGANIZATION_SUSPENDED") await suspend(test, person.organizationId);
     const response = await test.send("/api/v1/keys/verify", {

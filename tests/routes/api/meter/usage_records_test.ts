@@ -51,7 +51,6 @@ async function recordMany(
     const { inserted } = await insertUsageRecords(test.opened.database, {
       now: test.now(),
       by: "keys",
-      rates: [],
       isCatalogRequired: false,
       hasLimits: false,
       sources: [keyHash],
