@@ -43,6 +43,7 @@ export class FairQueue<T extends QueuedRequest> {
   readonly #limits: QueueLimits;
   /** Only organizations with queued requests; the first is served next. */
   readonly #shares = new Map<string, Share<T>>();
+  readonly #held = new Set<string>();
   readonly #total = new Amount();
 
   constructor(limits: QueueLimits) {
@@ -54,9 +55,24 @@ export class FairQueue<T extends QueuedRequest> {
     return this.#total.records;
   }
 
-  /** Whether no request is queued. */
   get isEmpty(): boolean {
     return this.#shares.size === 0;
+  }
+
+  /** True if {@linkcode take} would return requests. */
+  get canTake(): boolean {
+    if (this.#held.size === 0) return !this.isEmpty;
+    return this.#shares.keys().some((organizationId) => !this.#held.has(organizationId));
+  }
+
+  /** Takes no requests of an organization until it is released. */
+  hold(organizationId: string): void {
+    this.#held.add(organizationId);
+  }
+
+  /** Ends {@linkcode hold}. */
+  release(organizationId: string): void {
+    this.#held.delete(organizationId);
   }
 
   /**
@@ -91,7 +107,7 @@ export class FairQueue<T extends QueuedRequest> {
   take(): T[] {
     const group: Group<T> = { requests: [], amount: new Amount() };
     const visited = new Map<string, Share<T>>();
-    const rounds = [...this.#shares];
+    const rounds = [...this.#shares].filter(([organizationId]) => !this.#held.has(organizationId));
     // Grows while it is iterated: an organization with more requests is served again after all others.
     for (const [organizationId, share] of rounds) {
       visited.set(organizationId, share);

@@ -32,10 +32,8 @@ import {
 import { type CompletedRequests, completeRequests } from "./commit_results.ts";
 import { FairQueue, queueFullError, type QueueLimits } from "./fair_queue.ts";
 import { KnownKeys } from "./known_keys.ts";
-import { type CounterContext, prepareLimitCounters } from "./limit_counters.ts";
+import { type CounterContext, LimitCounters } from "./limit_counters.ts";
 import { CommitMetrics } from "./recorder_metrics.ts";
-import { SoftCounters } from "./soft_counters.ts";
-import { WaitingRequests } from "./waiting_requests.ts";
 
 /**
  * @param threads How many threads have a queue. All queues together have a fixed size; an organization whose connections are all
@@ -74,9 +72,9 @@ export class Recorder {
   #isClosed = false;
   /** Whether the database had limits of usage at the last commit. */
   #hasLimits = false;
-  /** Requests that wait until counters of limits are known. */
-  readonly #waiting: WaitingRequests;
-  readonly #softCounters: SoftCounters;
+  readonly #limitCounters: LimitCounters;
+  /** How many requests wait for counters of hard limits. */
+  #waiting = 0;
   readonly #commitMetrics = new CommitMetrics();
   #onIdle: (() => void) | undefined;
 
@@ -89,13 +87,8 @@ export class Recorder {
     },
   ) {
     this.#context = context;
-    const limits = queueLimits(httpThreads);
-    this.#queue = new FairQueue(limits);
-    this.#waiting = new WaitingRequests(context, {
-      shareMax: limits.share,
-      retry: (requests) => this.#retry(requests),
-    });
-    this.#softCounters = new SoftCounters(context, { onError: onBackgroundError });
+    this.#queue = new FairQueue(queueLimits(httpThreads));
+    this.#limitCounters = new LimitCounters(context, { onError: onBackgroundError });
     this.keys = new KnownKeys(context);
   }
 
@@ -191,7 +184,7 @@ export class Recorder {
   ): Promise<void> {
     let { retries, waiting } = await this.#commit([request], writer, note);
     while (retries.length + waiting.length > 0) {
-      await prepareLimitCounters(this.#context, waiting.flatMap(({ cells }) => cells));
+      await this.#limitCounters.complete(waiting.flatMap(({ cells }) => cells));
       ({ retries, waiting } = await this.#commit([request], writer, note));
     }
   }
@@ -199,7 +192,7 @@ export class Recorder {
   /** Commits what is queued, and accepts nothing more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#softCounters.close();
+    this.#limitCounters.close();
     if (this.#isIdle) return;
     await new Promise<void>((resolve) => this.#onIdle = resolve);
   }
@@ -227,7 +220,7 @@ export class Recorder {
 
   /** A second commit starts while the first is in progress if there are enough records for it. */
   #isWorthACommit(): boolean {
-    if (this.#queue.isEmpty) return false;
+    if (!this.#queue.canTake) return false;
     const commitsMax = this.#context.database.source.kind === "remote" ? recorderRemoteCommitsMax : 1;
     return this.#commits === 0 ||
       (this.#commits < commitsMax && this.#queue.records >= recorderSecondCommitRecordsMin);
@@ -239,7 +232,9 @@ export class Recorder {
     try {
       const { retries, waiting } = await this.#commit(requests, this.#context.database);
       this.#queue.putBack(retries);
-      this.#waiting.add(waiting);
+      for (const [organizationId, some] of Map.groupBy(waiting, ({ request }) => request.organizationId)) {
+        this.#awaitCounters(organizationId, some);
+      }
     } catch (error) {
       for (const request of requests) request.reject(error);
       // The other queued requests would wait just as long for the same database.
@@ -253,16 +248,26 @@ export class Recorder {
   }
 
   get #isIdle(): boolean {
-    return this.#commits === 0 && this.#waiting.isEmpty && this.#queue.isEmpty;
+    return this.#commits === 0 && this.#waiting === 0 && this.#queue.isEmpty;
   }
 
   #noteIfIdle(): void {
     if (this.#isIdle) this.#onIdle?.();
   }
 
-  /** Requests that waited go before later ones of their organization. */
-  #retry(requests: readonly PendingRequest[]): void {
-    this.#queue.putBack(requests);
+  /** Retries requests of an organization once the counters that they need are known. Its later requests stay in the queue. */
+  async #awaitCounters(organizationId: string, waiting: CompletedRequests<PendingRequest>["waiting"]): Promise<void> {
+    const requests = waiting.map(({ request }) => request);
+    this.#waiting += requests.length;
+    this.#queue.hold(organizationId);
+    try {
+      await this.#limitCounters.complete(waiting.flatMap(({ cells }) => cells));
+      this.#queue.putBack(requests);
+    } catch (error) {
+      for (const request of requests) request.reject(error);
+    }
+    this.#waiting -= requests.length;
+    this.#queue.release(organizationId);
     this.#schedule();
     this.#noteIfIdle();
   }
@@ -282,7 +287,7 @@ export class Recorder {
     this.#noteRates(group.group, outcome);
     this.#hasLimits = outcome.hasLimits ?? this.#hasLimits;
     const completed = completeRequests(requests, { ...group, outcome, ids });
-    this.#softCounters.add(completed.unknown);
+    this.#limitCounters.add(completed.unknown);
     this.#commitMetrics.observeCommit(startedAt, completed.counts);
     return completed;
   }

@@ -258,3 +258,14 @@ Deno.test("FairQueue serves everyone although the requests of other organization
     queue.putBack(group);
   }
 });
+
+Deno.test("FairQueue takes nothing of an organization that is held", () => {
+  const { queue } = new Observed();
+  queue.hold("a");
+  for (const organizationId of ["a", "b"]) queue.add({ ...large, organizationId, arrival: 0 });
+  assert.deepEqual(queue.take().map(({ organizationId }) => organizationId), ["b"]);
+  assert.deepEqual([queue.canTake, queue.isEmpty, queue.take()], [false, false, []]);
+  queue.release("a");
+  assert(queue.canTake);
+  assert.deepEqual(queue.take().map(({ organizationId }) => organizationId), ["a"]);
+});

@@ -8,7 +8,7 @@ import { limitCellsPerReportMax, limitMinuteRecordsMax } from "../../../domain/l
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
 import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
-import { prepareLimitCounters } from "../../../services/meter/limit_counters.ts";
+import { LimitCounters } from "../../../services/meter/limit_counters.ts";
 import { createTestKey, startTestApp, type TestApp } from "../../support/app/app.ts";
 import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
 import {
@@ -60,6 +60,9 @@ async function openCounters(
     FROM json_each(${JSON.stringify(cells)}) WHERE true ON CONFLICT DO NOTHING`]);
   return cells;
 }
+
+const newCounters = ({ services }: TestApp) =>
+  new LimitCounters(services, { onError: (error) => assert.fail(String(error)) });
 
 /** @returns The counters of a limit as decimal texts, by window. */
 async function readCounters({ opened: { database } }: TestApp, usageLimit: number) {
@@ -144,7 +147,7 @@ onEveryDatabase("counters are completed with the usage of their windows, exactly
       const limits = [];
       for (const per of limitPeriods) limits.push(await addLimit(test, of, { per, ...scope }));
       const cells = await openCounters(test, { organization, timezone, limits, times });
-      await prepareLimitCounters(test.services, cells);
+      await newCounters(test).complete(cells);
       for (const { number, per } of limits) {
         const counters = await readCounters(test, number);
         for (const { windowNumber, at } of cells.filter(({ usageLimit }) => usageLimit === number)) {
@@ -244,10 +247,14 @@ onEveryDatabase("an organization with many windows delays only itself", async (t
       limits,
       times: Array.from({ length: count }, (_, n) => test.now() - n * 60_000),
     });
-  const cells = [...await open(many, 2 * limitCellsPerReportMax), ...await open(few, 2)];
-  const prepared: number[] = [];
-  await prepareLimitCounters(test.services, cells, (organization) => prepared.push(organization));
-  assert.deepEqual(prepared, [few, many]);
+  const cells = [await open(many, 2 * limitCellsPerReportMax), await open(few, 2)];
+  const completed: (number | undefined)[] = [];
+  const limitCounters = newCounters(test);
+  await Promise.all(cells.map(async (ofOrganization) => {
+    await limitCounters.complete(ofOrganization);
+    completed.push(ofOrganization[0]?.organization);
+  }));
+  assert.deepEqual(completed, [few, many]);
   const counters = await readCounters(test, limits[0]?.number ?? 0);
   assert.equal([...counters.values()].filter((value) => value === "unknown").length, 0);
 });
@@ -268,7 +275,7 @@ onEveryDatabase("a counter that is opened again is not completed with its earlie
     sql`UPDATE usage_limit_counters SET opened_seq = (SELECT limits_seq FROM organizations) + 5`,
   ]);
   assert.equal(await findMissingSums(database, found, { start: 0, end: test.now() }), undefined);
-  await prepareLimitCounters(test.services, cells);
+  await newCounters(test).complete(cells);
   assert.deepEqual([...(await readCounters(test, found.usageLimit)).values()], ["unknown"]);
 });
 
