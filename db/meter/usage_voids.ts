@@ -14,9 +14,8 @@ import {
   type Statement,
 } from "../engine/database.ts";
 import { noteVoidedRecord } from "../operator/statement_changes.ts";
-import { ahead, windowNumber } from "./limit_windows.ts";
+import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
 import { millionths, monthOf, monthStart } from "./rollups.ts";
-import { isApplied } from "./usage_limits.ts";
 import { positionsIn, recordColumns, recordJoins, type UsageRecordScan } from "./usage_records.ts";
 
 /** A smallest or largest value and the record that has it. */

@@ -1,5 +1,5 @@
 // The result of each request after its group was committed: never more than what the database reported.
-import type { LimitCell } from "../../db/meter/limit_counters.ts";
+import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { toVerifiableKey } from "../../db/meter/key_verification.ts";
 import { seriesOf } from "../../db/meter/record_text.ts";
 import type { ExistingRecord, LimitedSeries, RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";

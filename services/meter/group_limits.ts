@@ -1,8 +1,7 @@
 // Where the limits of a group of requests stand after its commit, and which requests don't fit.
-import type { LimitCell } from "../../db/meter/limit_counters.ts";
+import type { LimitCell, LimitState } from "../../db/meter/recorder_limits.ts";
 import { seriesOf } from "../../db/meter/record_text.ts";
 import type { RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";
-import type { LimitState } from "../../db/meter/recorder_limits.ts";
 import { type AppError, limitExceededError } from "../../domain/errors.ts";
 import { limitStanding } from "../../domain/meter/limit_window.ts";
 import { quantityMicros, sumMicros } from "../../domain/meter/quantity.ts";

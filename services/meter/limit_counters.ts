@@ -1,5 +1,6 @@
 // Completes counters of limits with what was recorded before they were opened. What is recorded meanwhile is counted.
-import { addMissingSums, type LimitCell } from "../../db/meter/limit_counters.ts";
+import { addMissingSums } from "../../db/meter/limit_counters.ts";
+import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import {
   limitCellsPerReportMax,
   limitOrganizationsAtOnceMax,

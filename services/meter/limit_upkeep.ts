@@ -1,6 +1,6 @@
 // What limits need in the background: old counters are deleted, and the offsets of time zones are kept up to date.
 import { deleteOldest, deleteRemoved, hasOldCounters, hasRemovedLimits } from "../../db/meter/limit_sweep.ts";
-import { findTimezones, timezoneRows } from "../../db/meter/limit_windows.ts";
+import { findTimezones, timezoneRows } from "../../db/meter/usage_limits.ts";
 import { limitCounterKeptMs, limitCounterShortKeptMs, limitSweepRowsMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
 

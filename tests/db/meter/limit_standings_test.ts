@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { findCredentials } from "../../../db/meter/key_verification.ts";
 import { findLimitStandings } from "../../../db/meter/limit_standings.ts";
-import { sumLimit } from "../../../db/meter/limit_sums.ts";
+import { sumLimit } from "../../../db/meter/limit_counters.ts";
 import { restartLimits } from "../../../db/meter/usage_limits.ts";
 import { hashApiKey } from "../../../domain/api_key.ts";
 import { limitClockMarginMs, usageTimestampFutureMaxMs } from "../../../domain/limits.ts";

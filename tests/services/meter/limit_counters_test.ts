@@ -1,9 +1,9 @@
 // Counters of limits are completed with what was recorded before they were opened.
 import assert from "node:assert/strict";
 import { joinSql, sql } from "../../../db/engine/database.ts";
-import { findMissingSums, findUnknownCells } from "../../../db/meter/limit_counters.ts";
-import { ahead, timezoneRows, windowNumber } from "../../../db/meter/limit_windows.ts";
-import { countedSeq, isApplied, restartLimits } from "../../../db/meter/usage_limits.ts";
+import { findMissingSums } from "../../../db/meter/limit_counters.ts";
+import type { LimitCell } from "../../../db/meter/recorder_limits.ts";
+import { ahead, countedSeq, isApplied, restartLimits, timezoneRows, windowNumber } from "../../../db/meter/usage_limits.ts";
 import { limitCellsPerReportMax, limitMinuteRecordsMax } from "../../../domain/limits.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
@@ -40,19 +40,17 @@ async function openCounters(
   { organization, timezone, limits, times }: {
     organization: number;
     timezone: string;
-    limits: readonly { number: number; per: string }[];
+    limits: readonly { number: number }[];
     times: readonly number[];
   },
-) {
-  const cells = [];
-  for (const { number: usageLimit, per } of limits) {
-    for (const at of times) {
-      const row = await database.readFirst<{ number: number }>(sql`
-        SELECT ${windowNumber(sql`v.per`, sql`v.at`, ahead(sql`${timezone}`, sql`v.at`))} AS number
-        FROM (SELECT ${per} AS per, CAST(${at} AS INTEGER) AS at) v`);
-      cells.push({ usageLimit, organization, windowNumber: row?.number ?? 0, at });
-    }
-  }
+): Promise<LimitCell[]> {
+  const at = sql`CAST(t.value AS INTEGER)`;
+  const cells = await database.read<LimitCell>(sql`
+    SELECT l.number AS usageLimit, ${organization} AS organization, l.product_slug AS productSlug, l.metric, l.per,
+      l.lineage, ${timezone} AS timezone, 1 AS openedSeq, ${at} AS at,
+      ${windowNumber(sql`l.per`, at, ahead(sql`${timezone}`, at))} AS windowNumber
+    FROM json_each(${JSON.stringify(limits.map(({ number }) => number))}) n
+    JOIN usage_limits l ON l.number = n.value CROSS JOIN json_each(${JSON.stringify(times)}) t`);
   await database.write([sql`
     INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro,
       is_known, opened_seq)
@@ -267,7 +265,7 @@ onEveryDatabase("a counter that is opened again is not completed with its earlie
   // The next day in Auckland.
   const times = [Date.UTC(2026, 10, 20, 20)];
   const cells = await openCounters(test, { organization, timezone: "UTC", limits, times });
-  const [found] = await findUnknownCells(database, cells);
+  const [found] = cells;
   assert.ok(found);
   await database.write([
     ...timezoneRows("Pacific/Auckland", test.now()),
