@@ -18,6 +18,7 @@ import {
   type BatchRequest,
   type PortResponse,
   send,
+  type StatementText,
   type WriteOutcome,
   type WriterSignal,
 } from "./writer.ts";
@@ -223,13 +224,13 @@ class EmbeddedDatabase implements SharedDatabase {
 
   /** Sends texts that the writer already has as numbers: copying them costs more than all the rest. */
   #request(batch: readonly Statement[]): BatchRequest {
-    const texts: string[] = [];
-    const numbered = batch.map(({ sql, args }) => {
+    const texts: StatementText[] = [];
+    const numbered = batch.map(({ sql, args, hasOneRow = false }) => {
       let text = this.#texts.get(sql);
       if (text === undefined) {
         text = this.#texts.size;
         this.#texts.set(sql, text);
-        texts.push(sql);
+        texts.push({ sql, hasOneRow });
       }
       return [text, args] as const;
     });

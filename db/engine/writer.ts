@@ -25,10 +25,13 @@ export function receive<T>(port: MessagePort): T | undefined {
   return receiveMessageOnPort(port as unknown as NodePort)?.message as T | undefined;
 }
 
+/** A statement without its arguments. */
+export type StatementText = Omit<Statement, "args">;
+
 /** A batch that a port receives. */
 export interface BatchRequest {
-  /** New SQL texts. Statements refer to texts by their position among all that the port received. */
-  readonly texts: readonly string[];
+  /** New statements. Batches refer to them by their position among all that the port received. */
+  readonly texts: readonly StatementText[];
   readonly batch: readonly (readonly [text: number, args: Statement["args"]])[];
 }
 
@@ -48,7 +51,7 @@ export type PortResponse =
 /** A thread that writes. */
 interface Client {
   readonly port: MessagePort;
-  readonly texts: string[];
+  readonly texts: StatementText[];
   /** The outcomes of its batches in the current transaction. */
   readonly outcomes: WriteOutcome[];
 }
@@ -150,7 +153,7 @@ export class Writer {
       client.texts.push(...request.texts);
       return {
         client,
-        batch: request.batch.map(([text, args]) => ({ sql: client.texts[text] ?? "", args })),
+        batch: request.batch.map(([text, args]) => ({ ...client.texts[text] as StatementText, args })),
       };
     }
     return undefined;

@@ -2,7 +2,14 @@
 import type { SumParts } from "../../domain/meter/quantity.ts";
 import type { LimitMode } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { ahead, countedSeq, isApplied, isComplete, type LimitScopeRow, windowNumber } from "./usage_limits.ts";
+import {
+  ahead,
+  countedSeq,
+  isApplied,
+  isComplete,
+  type LimitScopeRow,
+  windowNumber,
+} from "./usage_limits.ts";
 
 /** Which limits to read. */
 export interface LimitQuery {

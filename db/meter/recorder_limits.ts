@@ -3,8 +3,8 @@
 import { errorDetailsMax, limitUnknownCellsMax, rollupQuarterMs } from "../../domain/limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
 import type { LimitMode } from "../../domain/meter/usage_limit.ts";
-import { bind, integer, sql, type Statement } from "../engine/database.ts";
-import { field } from "./record_text.ts";
+import { bind, integer, oneRow, sql, type Statement } from "../engine/database.ts";
+import { field } from "./record_group.ts";
 import { addGroup } from "./rollups.ts";
 import {
   ahead,
@@ -231,12 +231,12 @@ const unknownSoft = sql`
   CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'soft'
   ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)}`;
 /** The windows of now that are known, those of soft limits that aren't, and those that requests of the group don't fit into. */
-const selectStates = sql`
+const selectStates = oneRow(sql`
   SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit,
     'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id,
     'lineage', l.lineage, 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode,
     'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone, 'openedSeq', n.opened_seq,
-    'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS json
+    'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
   FROM (SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
       FROM usage_limit_added a WHERE at = ${now}
         AND EXISTS (SELECT 1 FROM usage_limit_counters n WHERE ${isCounter} AND n.is_known)
@@ -245,7 +245,7 @@ const selectStates = sql`
       FROM (SELECT *, row_number() OVER (PARTITION BY request) AS rank FROM usage_limit_refused)
       WHERE rank <= iif(reason = 'unknown', ${integer(limitUnknownCellsMax)}, ${integer(errorDetailsMax)})) a
   CROSS JOIN usage_limit_counters n ON ${isCounter}
-  CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization`;
+  CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization`);
 
 /** @returns What counts a group whose series are found in one way, and what checks it. */
 export function limitStatements(select: SelectSeries) {

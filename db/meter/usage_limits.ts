@@ -71,7 +71,9 @@ const countedAt = sql`(max(l.created_at, o.limits_at) + ${integer(limitClockMarg
 export function isComplete(window: Statement): Statement {
   // At or before the start of the window; `total` has none.
   const start = sql`CASE l.per WHEN 'minute' THEN ${window} * 60000 WHEN 'hour' THEN ${window}
-    WHEN 'day' THEN (${window} - 1) * ${integer(dayMs)} WHEN 'month' THEN ${monthStart(window)} - ${integer(dayMs)} ELSE 0 END`;
+    WHEN 'day' THEN (${window} - 1) * ${integer(dayMs)} WHEN 'month' THEN ${monthStart(window)} - ${
+    integer(dayMs)
+  } ELSE 0 END`;
   return sql`(${start} >= max(
     iif(o.created_at >= ${countedAt}, 0, ${countedAt} + ${integer(usageTimestampFutureMaxMs)}),
     iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0)))`;

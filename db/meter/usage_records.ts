@@ -3,7 +3,7 @@ import { rollupQuarterMs } from "../../domain/limits.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { type Database, type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
-import { cleanKeys, indexHash, lookUpKeys } from "./idempotency_keys.ts";
+import { cleanIdempotencyKeys, indexHash, lookUpIdempotencyKeys } from "./idempotency_keys.ts";
 import { numberOf, seriesFilter, type UsageFilter } from "./usage_sums.ts";
 
 /** @returns The key that makes the ids of records opaque: 96 bits in hexadecimal, the same on every server. */
@@ -209,11 +209,11 @@ export function findUsageRecordsByKey(
 ): Promise<ListedUsageRecordRow[]> {
   // Bound numbers reach SQLite as floating-point, which cannot hold the hash in the index.
   const hash = indexHash(sql`CAST(${query.hash} AS INTEGER)`, sql`o.number`);
-  const keyed = sql`(SELECT o.number AS organization, ${query.idempotencyKey} AS idempotency_key,
+  const hashed = sql`(SELECT o.number AS organization, ${query.idempotencyKey} AS idempotency_key,
     ${hash} AS hash FROM organizations o WHERE o.id = ${query.organizationId})`;
   return database.read(sql`
     SELECT ${listedColumns}
-    FROM (${lookUpKeys(sql`q.organization, q.idempotency_key, k.seq`, keyed)}) q
+    FROM (${lookUpIdempotencyKeys(sql`q.organization, q.idempotency_key, k.seq`, hashed)}) q
     CROSS JOIN usage_records r ON r.seq = q.seq AND r.organization = q.organization
       AND r.idempotency_key = q.idempotency_key ${listedJoins}
     WHERE r.timestamp >= ${query.from} AND r.timestamp < ${query.to} ${seriesFilter(query.filter)}`);
@@ -321,7 +321,7 @@ export async function deleteOldestUsageRecords(
     sql`(SELECT f.seq FROM (SELECT seq, recorded_at FROM usage_records ORDER BY seq LIMIT ${limit}) f
     WHERE f.recorded_at < ${before})`;
   const results = await database.write([
-    ...cleanKeys(limit),
+    ...cleanIdempotencyKeys(limit),
     sql`DELETE FROM usage_voids WHERE seq IN ${old}`,
     sql`DELETE FROM usage_records WHERE seq IN ${old}`,
   ]);

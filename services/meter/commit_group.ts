@@ -1,8 +1,11 @@
 // A group of requests whose records are committed together.
-import { RecordEncoder } from "../../db/meter/record_text.ts";
+import {
+  isVerified,
+  RecordEncoder,
+  type RecordGroup,
+  type RecordVerification,
+} from "../../db/meter/record_group.ts";
 import type { VerifiableKey } from "../../db/meter/key_verification.ts";
-import { isVerified, type RecordVerification } from "../../db/meter/record_sources.ts";
-import type { RecordGroup } from "../../db/meter/recorder.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import {
   isSameUsage,
@@ -36,8 +39,8 @@ export interface RecordedUsage {
 
 /** A request in a group. */
 export interface GroupRequest {
-  /** The hash of the API key, or a `verifiedSource`. For an operator: the id of the organization or key that each input is recorded for. */
-  readonly source: string | readonly string[];
+  /** The hash of the API key, or a `verifiedTarget`. For an operator: the id of the organization or key that each input is recorded for. */
+  readonly target: string | readonly string[];
   readonly inputs: readonly UsageInput[];
   /** See {@linkcode findRepeats}. */
   readonly repeats: Repeats | null;
@@ -45,16 +48,16 @@ export interface GroupRequest {
   readonly reject: (error: unknown) => void;
 }
 
-/** @returns The source of an input. */
-export function sourceOf(source: GroupRequest["source"], index: number): string {
-  return typeof source === "string" ? source : source[index] ?? "";
+/** @returns The target of an input. */
+export function targetOf(target: GroupRequest["target"], index: number): string {
+  return typeof target === "string" ? target : target[index] ?? "";
 }
 
 /** A request that waits for its commit. */
 export interface PendingRequest extends GroupRequest {
   /** Of the API key. */
   readonly keyHash: string;
-  readonly source: string;
+  readonly target: string;
   readonly organizationId: string;
   readonly bytes: number;
   /** Milliseconds since 1970. */
@@ -84,24 +87,24 @@ export function buildGroup(
     hasLimits?: boolean;
   },
 ) {
-  const series: [source: string, productSlug: string, metric: string][] = [];
-  const seriesBySource = new Map<string, Map<string, number>>();
-  const seriesOf = (source: string) => {
-    const found = seriesBySource.get(source) ?? new Map<string, number>();
-    seriesBySource.set(source, found);
+  const series: [target: string, productSlug: string, metric: string][] = [];
+  const seriesByTarget = new Map<string, Map<string, number>>();
+  const seriesOf = (target: string) => {
+    const found = seriesByTarget.get(target) ?? new Map<string, number>();
+    seriesByTarget.set(target, found);
     return found;
   };
   const encoder = new RecordEncoder(now);
   const records: string[] = [];
-  let keys = 0;
+  let idempotencyKeys = 0;
   let by: RecordGroup["by"] = "keys";
-  const starts = requests.map(({ source, inputs, repeats }, request) => {
+  const starts = requests.map(({ target, inputs, repeats }, request) => {
     const start = records.length;
-    let own = seriesOf(sourceOf(source, 0));
-    if (typeof source !== "string") {
+    let own = seriesOf(targetOf(target, 0));
+    if (typeof target !== "string") {
       by = "operator";
-      source.forEach(seriesOf);
-    } else if (isVerified(source)) by = "verifiedKeys";
+      target.forEach(seriesOf);
+    } else if (isVerified(target)) by = "verifiedKeys";
     // A request that contradicts itself is only authenticated: only owners of a valid key learn of the conflict.
     if (repeats !== null && repeats.conflicts.length > 0) return start;
     for (const [index, input] of inputs.entries()) {
@@ -109,13 +112,13 @@ export function buildGroup(
       const { productSlug, metric, timestamp, quantity, idempotencyKey } = input;
       // Slugs have no spaces.
       const name = `${productSlug} ${metric}`;
-      if (typeof source !== "string") own = seriesOf(sourceOf(source, index));
+      if (typeof target !== "string") own = seriesOf(targetOf(target, index));
       let position = own.get(name);
       if (position === undefined) {
-        position = series.push([sourceOf(source, index), productSlug, metric]) - 1;
+        position = series.push([targetOf(target, index), productSlug, metric]) - 1;
         own.set(name, position);
       }
-      if (idempotencyKey !== null) keys++;
+      if (idempotencyKey !== null) idempotencyKeys++;
       records.push(encoder.encode({
         series: position,
         request,
@@ -127,14 +130,14 @@ export function buildGroup(
     }
     return start;
   });
-  const sources = [...seriesBySource.keys()];
+  const targets = [...seriesByTarget.keys()];
   const group: RecordGroup = {
     now,
     by,
-    sources,
+    targets,
     series,
     records,
-    keys,
+    idempotencyKeys,
     isCatalogRequired,
     hasLimits,
   };

@@ -1,8 +1,8 @@
 // The result of each request after its group was committed: never more than what the database reported.
 import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { toVerifiableKey } from "../../db/meter/key_verification.ts";
-import { seriesOf } from "../../db/meter/record_text.ts";
-import type { ExistingRecord, LimitedSeries, RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";
+import { seriesOf } from "../../db/meter/record_group.ts";
+import type { ExistingRecord, GroupTarget, LimitedSeries, RecordOutcome } from "../../db/meter/recorder.ts";
 import {
   AppError,
   invalidApiKeyError,
@@ -17,7 +17,7 @@ import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import { isoTime } from "../../domain/time.ts";
-import { type CommitGroup, type GroupRequest, sourceOf } from "./commit_group.ts";
+import { type CommitGroup, type GroupRequest, targetOf } from "./commit_group.ts";
 import { GroupLimits } from "./group_limits.ts";
 import { noRecords, type RecordCounts } from "./recorder_metrics.ts";
 
@@ -95,7 +95,7 @@ const denialErrors = {
 
 class GroupResults {
   readonly #committed: CommittedGroup;
-  readonly #sources: ReadonlyMap<string | undefined, RecordSource>;
+  readonly #targets: ReadonlyMap<string | undefined, GroupTarget>;
   readonly #existing: ReadonlyMap<number, ExistingRecord>;
   readonly #seriesLimits: SeriesLimits;
   readonly #limits: GroupLimits;
@@ -105,10 +105,10 @@ class GroupResults {
   constructor(committed: CommittedGroup) {
     const { group, outcome, ids } = committed;
     this.#committed = committed;
-    this.#sources = new Map(outcome.sources.map((source) => [group.sources[source.position], source]));
+    this.#targets = new Map(outcome.targets.map((target) => [group.targets[target.position], target]));
     this.#existing = new Map(outcome.existing.map((record) => [record.position, record]));
     this.#seriesLimits = new SeriesLimits(committed);
-    this.#limits = new GroupLimits(committed, this.#sources);
+    this.#limits = new GroupLimits(committed, this.#targets);
     this.#recordedAt = isoTime(group.now);
     this.#idOf = ids.ofMoment(group.now);
   }
@@ -157,7 +157,7 @@ class GroupResults {
     if (refusal?.reason === "unknown") return refusal;
     if (refusal?.reason === "others") return "retry";
     if (refusal !== undefined) return rejected("limited", refusal.error);
-    const { key } = this.#sources.get(sourceOf(request.source, 0)) ?? {};
+    const { key } = this.#targets.get(targetOf(request.target, 0)) ?? {};
     return {
       kind: "recorded",
       duplicates,
@@ -171,13 +171,13 @@ class GroupResults {
     };
   }
 
-  /** @returns The error of a request whose sources don't exist or may not record; null if they may. */
-  #denialOf({ source }: GroupRequest): (() => AppError) | null {
-    if (typeof source !== "string") {
-      const missing = source.flatMap((id, index) => this.#sources.has(id) ? [] : [index]);
+  /** @returns The error of a request whose targets don't exist or may not record; null if they may. */
+  #denialOf({ target }: GroupRequest): (() => AppError) | null {
+    if (typeof target !== "string") {
+      const missing = target.flatMap((id, index) => this.#targets.has(id) ? [] : [index]);
       return missing.length === 0 ? null : () => organizationsGone(missing);
     }
-    const key = this.#sources.get(source);
+    const key = this.#targets.get(target);
     if (key === undefined) return invalidApiKeyError;
     return key.denial === null ? null : denialErrors[key.denial];
   }
@@ -196,7 +196,7 @@ class GroupResults {
   }
 
   #usageRecord(
-    { inputs, source }: GroupRequest,
+    { inputs, target }: GroupRequest,
     { input: index, position }: { input: number; position: number },
   ): UsageRecord {
     const { outcome, ids } = this.#committed;
@@ -215,7 +215,7 @@ class GroupResults {
       idempotencyKey,
       // Stored as null when there are none; a repeat returns what is stored.
       properties: Object.keys(input.properties ?? {}).length === 0 ? null : input.properties,
-      apiKeyId: this.#sources.get(sourceOf(source, index))?.id ?? null,
+      apiKeyId: this.#targets.get(targetOf(target, index))?.id ?? null,
       voidedAt: null,
       voidedBy: null,
       voidReason: null,
@@ -280,8 +280,8 @@ function recordPositions(
 }
 
 /** Names a field of an input. Operators always send batches. */
-function pathIn({ inputs, source }: GroupRequest, index: number, field: string): string {
-  return inputs.length > 1 || typeof source !== "string" ? `records[${index}].${field}` : field;
+function pathIn({ inputs, target }: GroupRequest, index: number, field: string): string {
+  return inputs.length > 1 || typeof target !== "string" ? `records[${index}].${field}` : field;
 }
 
 function unlistedError(paths: readonly string[]): AppError {

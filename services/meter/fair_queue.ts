@@ -14,7 +14,7 @@ export interface QueuedRequest {
   /** Of its API key. */
   readonly keyHash: string;
   /** As what the key records. */
-  readonly source: string;
+  readonly target: string;
   readonly inputs: readonly { readonly idempotencyKey: string | null }[];
   /** Size of the request's body. */
   readonly bytes: number;
@@ -101,7 +101,7 @@ export class FairQueue<T extends QueuedRequest> {
 
   /**
    * Takes the requests of one group from the organizations by round robin, in order of arrival within each of them. A request
-   * that shares an idempotency key with another of its organization in the group, or the API key but not its source, is left for a
+   * that shares an idempotency key with another of its organization in the group, or the API key but not its target, is left for a
    * later group.
    */
   take(): T[] {
@@ -208,8 +208,8 @@ class Share<T extends QueuedRequest> {
   #left: T[] = [];
   /** Its idempotency keys of this organization. */
   readonly #keys = new Set<string>();
-  /** The sources of its API keys. */
-  readonly #sources = new Map<string, string>();
+  /** The targets of its API keys. */
+  readonly #targets = new Map<string, string>();
 
   /** Takes at least one request, if the group has room and one of them can join it. */
   takeQuantum(group: Group<T>, limits: QueueLimits): "group full" | "quantum used" | "nothing left" {
@@ -226,7 +226,7 @@ class Share<T extends QueuedRequest> {
       group.amount.add(request);
       taken.add(request);
       this.amount.subtract(request);
-      this.#sources.set(request.keyHash, request.source);
+      this.#targets.set(request.keyHash, request.target);
       for (const { idempotencyKey } of request.inputs) {
         if (idempotencyKey !== null) this.#keys.add(idempotencyKey);
       }
@@ -240,11 +240,11 @@ class Share<T extends QueuedRequest> {
     this.#left = [];
     this.#considered = 0;
     this.#keys.clear();
-    this.#sources.clear();
+    this.#targets.clear();
   }
 
-  #collides({ keyHash, source, inputs }: T): boolean {
-    if ((this.#sources.get(keyHash) ?? source) !== source) return true;
+  #collides({ keyHash, target, inputs }: T): boolean {
+    if ((this.#targets.get(keyHash) ?? target) !== target) return true;
     if (this.#keys.size === 0) return false;
     return inputs.some(({ idempotencyKey }) => idempotencyKey !== null && this.#keys.has(idempotencyKey));
   }

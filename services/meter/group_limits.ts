@@ -1,7 +1,7 @@
 // Where the limits of a group of requests stand after its commit, and which requests don't fit.
 import type { LimitCell, LimitState } from "../../db/meter/recorder_limits.ts";
-import { seriesOf } from "../../db/meter/record_text.ts";
-import type { RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";
+import { seriesOf } from "../../db/meter/record_group.ts";
+import type { GroupTarget, RecordOutcome } from "../../db/meter/recorder.ts";
 import { type AppError, limitExceededError } from "../../domain/errors.ts";
 import { limitStanding } from "../../domain/meter/limit_window.ts";
 import { quantityMicros, sumMicros } from "../../domain/meter/quantity.ts";
@@ -17,7 +17,7 @@ export type LimitRefusal =
 /** The limits of a group after its commit. */
 export class GroupLimits {
   readonly #group: CommitGroup["group"];
-  readonly #sources: ReadonlyMap<string | undefined, RecordSource>;
+  readonly #targets: ReadonlyMap<string | undefined, GroupTarget>;
   /** Those of now that are known, by organization. */
   readonly #states: ReadonlyMap<number, readonly LimitState[]>;
   /** By request. */
@@ -30,10 +30,10 @@ export class GroupLimits {
 
   constructor(
     { group, outcome }: { group: CommitGroup["group"]; outcome: RecordOutcome },
-    sources: ReadonlyMap<string | undefined, RecordSource>,
+    targets: ReadonlyMap<string | undefined, GroupTarget>,
   ) {
     this.#group = group;
-    this.#sources = sources;
+    this.#targets = targets;
     const { limits } = outcome;
     this.#states = Map.groupBy(
       limits.filter(({ request, reason }) => request === null && reason === null),
@@ -70,12 +70,12 @@ export class GroupLimits {
     const known = this.#found.get(series);
     if (known !== undefined) return known;
     const [name, productSlug, metric] = this.#group.series[series] ?? [];
-    const source = this.#sources.get(name);
-    const states = this.#states.get(source?.organization ?? 0) ?? [];
+    const target = this.#targets.get(name);
+    const states = this.#states.get(target?.organization ?? 0) ?? [];
     const standings = states.filter((state) =>
       (state.productSlug === "" || state.productSlug === productSlug) &&
       (state.metric === "" || state.metric === metric) &&
-      (state.lineage === null || state.lineage === source?.lineage)
+      (state.lineage === null || state.lineage === target?.lineage)
     ).map((state) => this.#standing(state));
     this.#found.set(series, standings);
     return standings;

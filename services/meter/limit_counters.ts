@@ -49,11 +49,13 @@ export class LimitCounters {
 
   /** Resolves when all counters are known. @throws {AppError} `unavailable`. @throws {DatabaseError} */
   async complete(cells: readonly LimitCell[]): Promise<void> {
-    await Promise.all(this.#add(cells).map((unknown) => {
-      const waiting = Promise.withResolvers<void>();
-      unknown.waiting.push(waiting);
-      return waiting.promise;
-    }));
+    await Promise.all(
+      this.#add(cells).map((unknown) => {
+        const waiting = Promise.withResolvers<void>();
+        unknown.waiting.push(waiting);
+        return waiting.promise;
+      }),
+    );
   }
 
   /** Leaves counters unknown that no request waits for: the next record that they count adds them again. */
@@ -98,7 +100,7 @@ export class LimitCounters {
     this.#unknown.delete(organization);
     const isWanted = unknown.waiting.length > 0 || !this.#closing.signal.aborted;
     if (unknown.cells.size > 0 && isWanted) this.#unknown.set(organization, unknown);
-    else { for (const { resolve } of unknown.waiting) resolve(); }
+    else for (const { resolve } of unknown.waiting) resolve();
     this.#startNext();
   }
 

@@ -2,8 +2,8 @@
 // acknowledged before its commit, or with more than what the commit returned.
 import { setImmediate } from "node:timers";
 import { type Database, DatabaseError, type Statement } from "../../db/engine/database.ts";
-import { keyHashOf, verifiedSource } from "../../db/meter/record_sources.ts";
-import { insertUsageRecords, type RecordGroup, type RecordOutcome } from "../../db/meter/recorder.ts";
+import { keyHashOf, type RecordGroup, verifiedTarget } from "../../db/meter/record_group.ts";
+import { insertUsageRecords, type RecordOutcome } from "../../db/meter/recorder.ts";
 import { findRecordIdKey } from "../../db/meter/usage_records.ts";
 import { invalidApiKeyError } from "../../domain/errors.ts";
 import {
@@ -144,7 +144,7 @@ export class Recorder {
     return new Promise((resolve, reject) => {
       const evicted = this.#queue.add({
         keyHash,
-        source: verification === undefined ? keyHash : verifiedSource(keyHash, verification),
+        target: verification === undefined ? keyHash : verifiedTarget(keyHash, verification),
         organizationId,
         inputs,
         bytes,
@@ -168,7 +168,7 @@ export class Recorder {
    *   `series_limit_reached` or `limit_exceeded`, and nothing was recorded; and what the writer throws.
    */
   recordAlone(
-    request: Pick<GroupRequest, "source" | "inputs" | "repeats">,
+    request: Pick<GroupRequest, "target" | "inputs" | "repeats">,
     writer: Pick<Database, "write">,
     note?: Statement,
   ): Promise<RecordedUsage> {
@@ -256,7 +256,10 @@ export class Recorder {
   }
 
   /** Retries requests of an organization once the counters that they need are known. Its later requests stay in the queue. */
-  async #awaitCounters(organizationId: string, waiting: CompletedRequests<PendingRequest>["waiting"]): Promise<void> {
+  async #awaitCounters(
+    organizationId: string,
+    waiting: CompletedRequests<PendingRequest>["waiting"],
+  ): Promise<void> {
     const requests = waiting.map(({ request }) => request);
     this.#waiting += requests.length;
     this.#queue.hold(organizationId);
@@ -293,10 +296,10 @@ export class Recorder {
   }
 
   /** Notes the rates of the keys: the next requests with them are counted by these. */
-  #noteRates({ by, sources }: RecordGroup, outcome: RecordOutcome): void {
+  #noteRates({ by, targets }: RecordGroup, outcome: RecordOutcome): void {
     if (by === "operator") return;
-    for (const { position, requestsPerSecond } of outcome.sources) {
-      this.keys.noteRate(keyHashOf(sources[position] ?? ""), requestsPerSecond);
+    for (const { position, requestsPerSecond } of outcome.targets) {
+      this.keys.noteRate(keyHashOf(targets[position] ?? ""), requestsPerSecond);
     }
   }
 }

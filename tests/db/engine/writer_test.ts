@@ -42,7 +42,7 @@ class TestWriter extends Writer {
   }
 
   send(port: number, ...batch: Statement[]): void {
-    const texts = batch.map(({ sql }) => sql);
+    const texts = batch.map(({ sql }) => ({ sql }));
     const first = this.#texts[port] as number;
     this.#texts[port] = first + texts.length;
     const request: BatchRequest = { texts, batch: batch.map(({ args }, n) => [first + n, args]) };

@@ -10,7 +10,7 @@ function requests(count: number): { waiting: PendingRequest[]; results: string[]
   const results: string[] = [];
   const waiting = Array.from({ length: count }, (_, n) => ({
     keyHash: "a".repeat(64),
-    source: "a".repeat(64),
+    target: "a".repeat(64),
     organizationId: "org_test",
     inputs: [{
       productSlug: "tiles",
@@ -31,7 +31,7 @@ function requests(count: number): { waiting: PendingRequest[]; results: string[]
 
 const ids = createUsageRecordIds("0123456789abcdef01234567");
 const outcome: RecordOutcome = {
-  sources: [{ position: 0, id: "key_test", denial: null, requestsPerSecond: null }],
+  targets: [{ position: 0, id: "key_test", denial: null, requestsPerSecond: null }],
   existing: [],
   limited: [],
   unlisted: [],
@@ -68,7 +68,7 @@ Deno.test("completeRequests() rejects the requests of an invalid key", () => {
   completeRequests(waiting, {
     ...buildGroup(waiting, { now: 0 }),
     ids,
-    outcome: { ...outcome, sources: [], inserted: 0 },
+    outcome: { ...outcome, targets: [], inserted: 0 },
   });
   assert.deepEqual(results, ["reject 0", "reject 1"]);
 });

@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { joinSql, sql } from "../../../db/engine/database.ts";
 import { findMissingSums } from "../../../db/meter/limit_counters.ts";
 import type { LimitCell } from "../../../db/meter/recorder_limits.ts";
-import { ahead, countedSeq, isApplied, restartLimits, timezoneRows, windowNumber } from "../../../db/meter/usage_limits.ts";
+import {
+  ahead,
+  countedSeq,
+  isApplied,
+  restartLimits,
+  timezoneRows,
+  windowNumber,
+} from "../../../db/meter/usage_limits.ts";
 import { limitCellsPerReportMax, limitMinuteRecordsMax } from "../../../domain/limits.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";

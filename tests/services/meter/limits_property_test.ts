@@ -2,7 +2,13 @@
 // others, voids, deleted counters and clocks, across changes of plans and time zones.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../db/engine/database.ts";
-import { ahead, countedSeq, restartLimits, timezoneRows, windowNumber } from "../../../db/meter/usage_limits.ts";
+import {
+  ahead,
+  countedSeq,
+  restartLimits,
+  timezoneRows,
+  windowNumber,
+} from "../../../db/meter/usage_limits.ts";
 import { hashApiKey } from "../../../domain/api_key.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { newId } from "../../../domain/id.ts";

@@ -55,16 +55,16 @@ onEveryDatabase(
       by: "keys",
       isCatalogRequired: false,
       hasLimits: false,
-      sources: [],
+      targets: [],
       series: [],
       records: [],
-      keys: 0,
+      idempotencyKeys: 0,
     });
     await assert.rejects(
       database.write([sql`SELECT 1`]),
       (error) => error instanceof DatabaseError && error.kind === "unavailable",
     );
-    assert.deepEqual((await commit).sources, []);
+    assert.deepEqual((await commit).targets, []);
     await Promise.all(others);
   },
 );
