@@ -3,7 +3,11 @@
 import { parseConfig } from "../config.ts";
 import { openDatabase } from "../db/engine/open.ts";
 import { hashApiKey } from "../domain/api_key.ts";
-import { recorderCommitRecordsMax, recorderShareRecordsMax, rollupQuarterMs } from "../domain/limits.ts";
+import {
+  recorderCommitRecordsMax,
+  recorderOrganizationRecordsMax,
+  rollupQuarterMs,
+} from "../domain/limits.ts";
 import type { UsageInput } from "../domain/meter/usage_record.ts";
 import { createProcessParts } from "../services/process_parts.ts";
 import { createServices } from "../services/services.ts";
@@ -29,7 +33,10 @@ export const seriesKeys = keys;
 const recordBytes = 150;
 /** Number of groups in progress or waiting, so that the next one is ready when one is on disk. */
 const groupsWaiting = 3;
-const groupRecords = Math.min(recorderCommitRecordsMax, Math.floor(recorderShareRecordsMax / groupsWaiting));
+const groupRecords = Math.min(
+  recorderCommitRecordsMax,
+  Math.floor(recorderOrganizationRecordsMax / groupsWaiting),
+);
 
 /** The records to create. Times in milliseconds since 1970. */
 export interface Filling {

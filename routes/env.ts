@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
 import type { AppError } from "../domain/errors.ts";
 import type { Deadlines } from "../services/deadlines.ts";
-import type { CountedRequest } from "../services/meter/request_rates.ts";
+import type { CountedRequest } from "../services/meter/known_keys.ts";
 import type { Services } from "../services/services.ts";
 import type { CollectMetrics, MetricValues } from "./metric_set.ts";
 

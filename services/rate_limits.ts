@@ -21,8 +21,7 @@ import {
 } from "../domain/limits.ts";
 import { AddressLimiter } from "./address_limiter.ts";
 import type { BaseContext } from "./base_context.ts";
-import type { RateLimitMemory } from "./rate_limit_memory.ts";
-import { RateLimiter } from "./rate_limiter.ts";
+import { RateLimiter, type RateLimitMemory } from "./rate_limiter.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -19,7 +19,18 @@ import type { UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type CommitGroup, type GroupRequest, targetOf } from "./commit_group.ts";
 import { GroupLimits } from "./group_limits.ts";
-import { noRecords, type RecordCounts } from "./recorder_metrics.ts";
+
+/** Records by result: `rejected` have a key that is invalid or may not record; `conflict` and `limited` are those of a request with such a record. */
+export type RecordCounts = Record<"recorded" | "duplicate" | "conflict" | "limited" | "rejected", number>;
+
+/** Returns counts of zero. */
+export const noRecords = (): RecordCounts => ({
+  recorded: 0,
+  duplicate: 0,
+  conflict: 0,
+  limited: 0,
+  rejected: 0,
+});
 
 /** A group after its commit. */
 export interface CommittedGroup extends CommitGroup {

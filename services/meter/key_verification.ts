@@ -19,7 +19,7 @@ import type { Context } from "../context.ts";
 import { verificationsOf } from "../reports/report_reader.ts";
 import { acceptOperatorToken } from "../operator/operator_access.ts";
 import { sumMissing } from "./limits.ts";
-import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./request_rates.ts";
+import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./known_keys.ts";
 
 /** Who asks, by the SHA-256 of their token in hexadecimal. */
 export interface VerifyingOperator {

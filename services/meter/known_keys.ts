@@ -1,8 +1,10 @@
 // The API keys that a thread knows: their organizations, and how many requests per second they may make. They never say whether
-// a key still works.
+// a key still works. Requests are counted by these rates.
 import { findActiveApiKey } from "../../db/api_keys.ts";
 import { rememberedApiKeysMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
+import type { RateLimitState } from "../rate_limiter.ts";
+import type { RateLimits } from "../rate_limits.ts";
 
 /** What is known of a key. */
 export interface KnownKey {
@@ -58,4 +60,40 @@ export class KnownKeys {
     this.#known.set(keyHash, found);
     return found;
   }
+}
+
+/** A request with a key, counted. */
+export interface CountedRequest {
+  readonly keyHash: string;
+  /** What the rate allows, and where the key stands; null for no limit. */
+  readonly limit: { readonly perSecond: number; readonly state: RateLimitState } | null;
+}
+
+interface RateContext extends Pick<BaseContext, "config"> {
+  readonly rateLimits: RateLimits;
+}
+
+/** Counts a request by the rate that is known of its key. Returns undefined for an invalid key. @throws {DatabaseError} */
+export async function countRequest(
+  context: RateContext & { readonly recorder: { readonly keys: KnownKeys } },
+  keyHash: string,
+): Promise<CountedRequest | undefined> {
+  const key = await context.recorder.keys.find(keyHash);
+  return key && countAtRate(context, keyHash, key.requestsPerSecond);
+}
+
+/** Counts a request by a rate. */
+export function countAtRate(
+  { config, rateLimits }: RateContext,
+  keyHash: string,
+  requestsPerSecond: number | null,
+): CountedRequest {
+  const perSecond = requestsPerSecond ?? config.apiKeyRequestsPerSecond;
+  if (perSecond === 0) return { keyHash, limit: null };
+  return { keyHash, limit: { perSecond, state: rateLimits.apiKeyRequests.take(keyHash, perSecond) } };
+}
+
+/** Returns true if the key may make the request. */
+export function isAllowed({ limit }: CountedRequest): boolean {
+  return limit === null || limit.state.isAllowed;
 }

@@ -10,17 +10,18 @@ import {
   recorderCommitBytesMax,
   recorderCommitRecordsMax,
   recorderGatherTurnsMax,
+  recorderOrganizationBytesMax,
+  recorderOrganizationRecordsMax,
   recorderQuantumBytesMax,
   recorderQuantumRecordsMax,
   recorderQueueBytesMax,
   recorderQueueRecordsMax,
   recorderRemoteCommitsMax,
   recorderSecondCommitRecordsMin,
-  recorderShareBytesMax,
-  recorderShareRecordsMax,
 } from "../../domain/limits.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import type { BaseContext } from "../base_context.ts";
+import { Histogram } from "../histogram.ts";
 import {
   buildGroup,
   findRepeats,
@@ -29,11 +30,10 @@ import {
   type RecordedUsage,
   type RecordRequest,
 } from "./commit_group.ts";
-import { type CompletedRequests, completeRequests } from "./commit_results.ts";
+import { type CompletedRequests, completeRequests, noRecords, type RecordCounts } from "./commit_results.ts";
 import { FairQueue, queueFullError, type QueueLimits } from "./fair_queue.ts";
 import { KnownKeys } from "./known_keys.ts";
 import { type CounterContext, LimitCounters } from "./limit_counters.ts";
-import { CommitMetrics } from "./recorder_metrics.ts";
 
 /**
  * @param threads How many threads have a queue. All queues together have a fixed size; an organization whose connections are all
@@ -47,9 +47,9 @@ export function queueLimits(threads: number): QueueLimits {
   };
   return {
     total,
-    share: {
-      records: Math.min(recorderShareRecordsMax, total.records),
-      bytes: Math.min(recorderShareBytesMax, total.bytes),
+    organization: {
+      records: Math.min(recorderOrganizationRecordsMax, total.records),
+      bytes: Math.min(recorderOrganizationBytesMax, total.bytes),
     },
     quantum: { records: recorderQuantumRecordsMax, bytes: recorderQuantumBytesMax },
     group: { records: recorderCommitRecordsMax, bytes: recorderCommitBytesMax },
@@ -301,5 +301,26 @@ export class Recorder {
     for (const { position, requestsPerSecond } of outcome.targets) {
       this.keys.noteRate(keyHashOf(targets[position] ?? ""), requestsPerSecond);
     }
+  }
+}
+
+const durationBucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const recordsBuckets = [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000];
+
+/** For `/metrics`. */
+class CommitMetrics {
+  readonly counts = noRecords();
+  readonly commitSeconds = new Histogram(durationBucketsSeconds);
+  readonly commitRecords = new Histogram(recordsBuckets);
+
+  /** Counts a committed group. @param startedAt By `performance.now()`. @param counts Its records. */
+  observeCommit(startedAt: number, counts: Readonly<RecordCounts>): void {
+    this.commitSeconds.observe((performance.now() - startedAt) / 1000);
+    let records = 0;
+    for (const result of Object.keys(counts) as (keyof RecordCounts)[]) {
+      this.counts[result] += counts[result];
+      records += counts[result];
+    }
+    this.commitRecords.observe(records);
   }
 }

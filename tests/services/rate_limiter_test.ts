@@ -1,7 +1,6 @@
 // The rate limiter behaves as a map of windows would, also when its clock is set back.
 import assert from "node:assert/strict";
-import { RateLimiter } from "../../services/rate_limiter.ts";
-import { RateLimitMemory } from "../../services/rate_limit_memory.ts";
+import { RateLimiter, RateLimitMemory } from "../../services/rate_limiter.ts";
 import { holds } from "../domain/properties.ts";
 import fc from "../support/runner/fast_check.ts";
 

@@ -3,7 +3,7 @@ import { hashApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
 import { countOf } from "../../../domain/number_text.ts";
 import { noteLimitedApiKey } from "../../../services/audit.ts";
-import { type CountedRequest, countRequest } from "../../../services/meter/request_rates.ts";
+import { type CountedRequest, countRequest } from "../../../services/meter/known_keys.ts";
 import { findKeyError, requireApiKey } from "../../../services/meter/usage_access.ts";
 import type { Services } from "../../../services/services.ts";
 import { beforeLargeBody } from "../../body.ts";

@@ -16,7 +16,7 @@ interface TestRequest {
 
 const limits: QueueLimits = {
   total: { records: 40, bytes: 400 },
-  share: { records: 20, bytes: 200 },
+  organization: { records: 20, bytes: 200 },
   quantum: { records: 4, bytes: 40 },
   group: { records: 10, bytes: 100 },
 };
@@ -127,7 +127,7 @@ Deno.test("FairQueue and its shares stay within their limits", () => {
       onAdd({ waiting }, { added }) {
         assert(records(waiting) <= limits.total.records && bytes(waiting) <= limits.total.bytes);
         const share = of(added.organizationId, waiting);
-        assert(records(share) <= limits.share.records && bytes(share) <= limits.share.bytes);
+        assert(records(share) <= limits.organization.records && bytes(share) <= limits.organization.bytes);
       },
     });
   });

@@ -230,10 +230,13 @@ onEveryDatabase("requests of one commit show the budgets of their own keys only"
 
 Deno.test("the queues of all threads together have a fixed size, and each fits the largest request", () => {
   for (const threads of [1, 2, 3, 4, 8, 64]) {
-    const { total, share } = queueLimits(threads);
+    const { total, organization } = queueLimits(threads);
     assert(threads * total.records <= recorderQueueRecordsMax);
     assert(threads * total.bytes <= recorderQueueBytesMax);
-    assert(share.records <= total.records && share.bytes <= total.bytes);
-    assert(share.records >= usageBatchRecordsMax && share.bytes >= usageBodyBytesMax, `${threads} threads`);
+    assert(organization.records <= total.records && organization.bytes <= total.bytes);
+    assert(
+      organization.records >= usageBatchRecordsMax && organization.bytes >= usageBodyBytesMax,
+      `${threads} threads`,
+    );
   }
 });
