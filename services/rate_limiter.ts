@@ -14,7 +14,7 @@ export interface RateLimitState {
 export interface RateLimiterOptions {
   /** Per window. */
   readonly points: number;
-  /** How long a window lasts. `Infinity`: until the process ends. */
+  /** The length of a window. `Infinity`: until the process ends. */
   readonly windowMs: number;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -194,7 +194,7 @@ export class RateLimitWindows {
     return this.#numbers[window + 1] as number;
   }
 
-  /** @returns The points used in a window. */
+  /** Returns the points used in a window. */
   used(window: number): number {
     return this.#numbers[window + 2] as number;
   }

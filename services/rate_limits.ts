@@ -29,13 +29,12 @@ const hourMs = 60 * minuteMs;
 /** The rate limits, by what they limit. */
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-/** What {@linkcode createRateLimits} needs. */
 export interface RateLimitsContext extends Pick<BaseContext, "config" | "clock"> {
   /** That of the process. */
   readonly memory: RateLimitMemory;
 }
 
-/** @returns The rate limits of a server, for one of its threads. */
+/** Creates the rate limits of a server, for one of its threads. */
 export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
   // Every thread creates the same limiters in the same order.
   let limiters = 0;

@@ -61,7 +61,6 @@ export class Connection {
     }
   }
 
-  /** Whether a transaction is open. */
   get inTransaction(): boolean {
     return this.#sqlite.inTransaction;
   }
@@ -70,7 +69,7 @@ export class Connection {
    * Moves the write-ahead log into the data file and truncates it.
    *
    * @param options `busyTimeoutMs`: how long to wait for readers in other processes.
-   * @returns Whether the data file is now complete.
+   * @returns True if the data file is now complete.
    * @throws {DatabaseError}
    */
   checkpoint({ busyTimeoutMs }: { busyTimeoutMs: number }): boolean {
@@ -84,12 +83,12 @@ export class Connection {
     withDatabaseErrors(() => this.#sqlite.exec(text));
   }
 
-  /** Runs one statement. @returns Its rows, if any. @throws {DatabaseError} */
+  /** Runs one statement, and returns its rows. @throws {DatabaseError} */
   all(statement: Statement): unknown[] {
     return this.run(statement).rows;
   }
 
-  /** Runs one statement that reads. @returns The first row, or undefined. @throws {DatabaseError} */
+  /** Runs one statement that reads, and returns its first row. @throws {DatabaseError} */
   first(statement: Statement): unknown {
     checkArguments(statement);
     return withDatabaseErrors(() => {

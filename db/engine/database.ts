@@ -30,7 +30,7 @@ export interface WriteOptions {
 /** The read operations of a database. */
 export type DatabaseReader = Pick<Database, "read" | "readFirst">;
 
-/** How another thread opens the same database. */
+/** The file or server of a database, for other threads. */
 export type DatabaseSource =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "remote"; readonly url: string; readonly authToken: string | undefined };
@@ -38,12 +38,11 @@ export type DatabaseSource =
 /** A database of either kind. */
 export interface Database {
   readonly source: DatabaseSource;
-  /** How the last write of any thread ended. A database that only reads has none. */
+  /** The outcome of the last write of any thread. A database that only reads has none. */
   readonly lastWrite?: LastWrite;
   /**
    * Runs one statement that only reads. It sees all earlier acknowledged writes.
    *
-   * @returns The rows, by column name.
    * @throws {DatabaseError}
    */
   read<T = Readonly<Record<string, Value>>>(statement: Statement): Promise<T[]>;
@@ -66,7 +65,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** What another thread needs to open the same database. Can be posted once, with `port` as a transferred object. */
+/** Opens the same database in another thread. Can be posted once, with `port` as a transferred object. */
 export type DatabaseShare =
   & {
     /** Of the {@linkcode WriteState}. */
@@ -84,7 +83,7 @@ export type DatabaseShare =
 
 /** The database in the thread that opened it. */
 export interface MainDatabase extends Database {
-  /** @returns A share for one other thread. That thread must close its database before this one is closed. */
+  /** Returns a share for one other thread. That thread must close its database before this one is closed. */
   share(): DatabaseShare;
 }
 
@@ -161,9 +160,8 @@ export function oneRow(statement: Statement): Statement {
 }
 
 /**
- * For constants only, because each distinct text is prepared and kept.
- *
- * @returns An integer as a part of the SQL text. Bound numbers reach SQLite as floating-point, where `5 / 2` is 2.5.
+ * Writes an integer into the SQL text. Bound numbers reach SQLite as floating-point, where `5 / 2` is 2.5. For constants only,
+ * because each distinct text is prepared and kept.
  */
 export function integer(value: number): Statement {
   if (!Number.isSafeInteger(value)) throw new TypeError(`not an integer: ${value}`);
@@ -190,7 +188,7 @@ export function checkArguments(statement: Statement): void {
   }
 }
 
-/** @param code The name of a result code of SQLite, such as `SQLITE_BUSY`. @returns The kind of error. */
+/** Returns the kind of error for a result code of SQLite, such as `SQLITE_BUSY`. */
 export function databaseErrorKind(code: string | undefined): DatabaseErrorKind {
   if (code === undefined) return "fault";
   if (/^SQLITE_CONSTRAINT/.test(code)) return "constraint";

@@ -20,7 +20,7 @@ export function send<T>(
   Atomics.notify(signal, 0);
 }
 
-/** Takes a message from a port without returning to the event loop. @returns Undefined if there is none. */
+/** Takes a message from a port, if there is one, without returning to the event loop. */
 export function receive<T>(port: MessagePort): T | undefined {
   return receiveMessageOnPort(port as unknown as NodePort)?.message as T | undefined;
 }
@@ -41,7 +41,7 @@ export type WriteOutcome =
   | { readonly type: "failed"; readonly kind: DatabaseErrorKind; readonly message: string };
 
 /**
- * What a port sends: the outcomes of its oldest batches, in order. After `fatal` the outcome of the last transaction is unknown,
+ * A message of a port: the outcomes of its oldest batches, in order. After `fatal` the outcome of the last transaction is unknown,
  * and the program must stop.
  */
 export type PortResponse =
@@ -80,7 +80,6 @@ export class Writer {
   readonly #fillMs: number;
   readonly #writes: WriteState;
   readonly #clients: Client[] = [];
-  /** How often a client had its turn. */
   #turns = 0;
   #hasStopped = false;
 
@@ -102,7 +101,7 @@ export class Writer {
     this.#clients.push({ port, texts: [], outcomes: [] });
   }
 
-  /** Writes waiting batches in one transaction. @returns Whether any were waiting. */
+  /** Writes waiting batches in one transaction. Returns true if any were waiting. */
   commit(): boolean {
     let next = this.#next();
     if (next === undefined) return false;
@@ -143,7 +142,7 @@ export class Writer {
     return (this.#connection.first(countChanges) as { changes: number }).changes;
   }
 
-  /** @returns The next batch: ports are taken in turn. */
+  /** Takes the next batch: ports have their turns. */
   #next(): Taken | undefined {
     if (this.#hasStopped) return undefined;
     for (let n = this.#clients.length; n > 0; n--) {
@@ -176,7 +175,7 @@ export class Writer {
     }
   }
 
-  /** @returns Null when it is certain that nothing was written, or the reason why it isn't. */
+  /** Returns null when it is certain that nothing was written, or the reason why it isn't. */
   #rollBack({ kind, message }: WriteFailure, { isCommit }: { isCommit: boolean }): string | null {
     const { inTransaction } = this.#connection;
     const isKnown = isCommit ? outOfSpace.test(message) : inTransaction || kind === "unavailable";

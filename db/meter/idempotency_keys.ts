@@ -81,7 +81,7 @@ export function deleteIdempotencyKeys(
   );
 }
 
-/** How often the sweep covers all settled hashes while as many records are deleted as are kept: about one in five is stale. */
+/** Sweeps over all settled hashes while as many records are deleted as are kept: about one in five is stale. */
 const cleanSweeps = 5;
 
 /**

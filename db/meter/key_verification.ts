@@ -29,11 +29,9 @@ export interface VerifiableKey {
 /** The usage that a verification asks about: of a key, given by its hash. */
 export type UsageQuestion = readonly [keyHash: string, productSlug: string, metric: string];
 
-/** What was found. */
 export interface FoundCredentials {
-  /** Tokens that work, by hash. */
+  /** Those that work, by hash. */
   readonly tokens: ReadonlyMap<string, ActiveOperatorToken>;
-  /** By hash. */
   readonly keys: ReadonlyMap<string, VerifiableKey>;
   /** For each question of usage: the limits that apply. */
   readonly limits: readonly (readonly LimitStandingRow[])[];
@@ -138,7 +136,7 @@ export async function findCredentials(
   };
 }
 
-/** @returns The key of a row. */
+/** Converts a row of {@linkcode verifiableKey}. */
 export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
   const [
     id,

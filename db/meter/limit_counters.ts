@@ -21,7 +21,7 @@ import type { LimitScopeRow } from "./usage_limits.ts";
 import { allMonths } from "./usage_sums.ts";
 import { windowSums } from "./window_totals.ts";
 
-/** @param window Null for `total`. @returns What was used in a window. @throws {DatabaseError} */
+/** Adds up the usage of a limit in a window, which is null for `total`. @throws {DatabaseError} */
 export async function sumLimit(
   database: DatabaseReader,
   scope: LimitScopeRow,
@@ -34,9 +34,10 @@ export async function sumLimit(
 }
 
 /**
+ * Selects one row of high, low and micro: the usage of a limit in a window. They are null for a minute with too many records to add
+ * up.
+ *
  * @param window Null for `total`.
- * @returns A query for one row of high, low and micro: what an organization used of a limit in a window. They are null for a minute
- *   with too many records to add up.
  */
 export function limitSums(
   { productSlug, metric, per, lineage, organization }: LimitScopeRow,
@@ -70,13 +71,14 @@ export function limitSums(
     FROM (${parts}) p`;
 }
 
-/** What an unknown counter lacks. */
+/** The usage that an unknown counter lacks. */
 export interface MissingSums
   extends SumParts, Pick<LimitCell, "usageLimit" | "organization" | "windowNumber" | "at" | "openedSeq"> {}
 
 /**
- * @param window Null for `total`.
- * @returns What a counter lacks of a window; undefined if it is known, or was deleted or opened again meanwhile. @throws {DatabaseError}
+ * Finds the usage that a counter lacks; none if it is known, or was deleted or opened again meanwhile.
+ *
+ * @param window Null for `total`. @throws {DatabaseError}
  */
 export function findMissingSums(
   database: DatabaseReader,

@@ -20,10 +20,10 @@ export interface RecordGroup {
   readonly series: readonly (readonly [target: string, productSlug: string, metric: string])[];
   /** See {@linkcode RecordEncoder}. */
   readonly records: readonly string[];
-  /** How many of the records have an idempotency key. */
+  /** The number of records with an idempotency key. */
   readonly idempotencyKeys: number;
   /** True if products and metrics must be in the catalogue. */
-  readonly isCatalogRequired: boolean;
+  readonly isCatalogueRequired: boolean;
   /** True if there are limits of usage. If the database has any and this is false, nothing is recorded. */
   readonly hasLimits: boolean;
 }
@@ -57,7 +57,7 @@ export function isVerified(target: string): boolean {
   return target.length > hashDigits;
 }
 
-/** What an operator who records with an API key requires of it. */
+/** The conditions of an operator who records with an API key. */
 export interface RecordVerification {
   /** Of the operator's token, which must be allowed to verify keys. */
   readonly tokenHash: string;

@@ -52,8 +52,8 @@ export interface LimitedSeries {
   readonly position: number;
   /** The organization's number. */
   readonly organization: number;
-  /** How many series it may have, and how many more than it has. */
   readonly seriesMax: number;
+  /** The number of series that it can still create. */
   readonly room: number;
 }
 
@@ -90,7 +90,7 @@ export interface RecordOutcome {
   readonly limited: readonly LimitedSeries[];
   /** Series that aren't in the catalogue, if they must be: a request with one is not recorded. */
   readonly unlisted: readonly UnlistedSeries[];
-  /** How many records were inserted and not deleted again. */
+  /** The number of records that were inserted and not deleted again. */
   readonly inserted: number;
   /** True if the database has any limits of usage; null if no target exists. */
   readonly hasLimits: boolean | null;
@@ -258,13 +258,13 @@ function statementsOf(target: Target) {
 const addRecords = addGroup(sql`true`);
 
 /** Returns the statements for a kind of groups, which are built when they are needed first. */
-function statementsFor({ by, isCatalogRequired, hasLimits: isLimited }: RecordGroup) {
-  const name = `${by} ${isCatalogRequired} ${isLimited}`;
+function statementsFor({ by, isCatalogueRequired, hasLimits: isLimited }: RecordGroup) {
+  const name = `${by} ${isCatalogueRequired} ${isLimited}`;
   let statements = statementsByName.get(name);
   if (statements === undefined) {
     statements = statementsOf({
       ...targetsBy[by],
-      condition: sql`${isCatalogRequired ? isListed : sql`true`} AND ${
+      condition: sql`${isCatalogueRequired ? isListed : sql`true`} AND ${
         isLimited ? sql`true` : sql`NOT ${hasLimits}`
       }`,
       fields: joinSql([
@@ -306,7 +306,7 @@ export async function insertUsageRecords(
   if (count > 0) {
     const seriesAndTime = [JSON.stringify(group.series), now] as const;
     const values = [JSON.stringify(group.records), ...seriesAndTime] as const;
-    if (group.isCatalogRequired) unlistedAt = add(bind(selectUnlisted, null, seriesAndTime[0]));
+    if (group.isCatalogueRequired) unlistedAt = add(bind(selectUnlisted, null, seriesAndTime[0]));
     limitedAt = add(bind(statements.selectLimited, null, ...seriesAndTime));
     add(bind(statements.insertSeries, null, ...seriesAndTime));
     const insert = idempotencyKeys > 0 ? statements.insertNew : statements.insertAlways;

@@ -17,7 +17,7 @@ import {
   windowNumber,
 } from "./usage_limits.ts";
 
-/** @returns A query of columns of the series `us` of a group, their organizations `o` and their keys `k`, if any. */
+/** Selects columns of the series `us` of a group, their organizations `o` and their API keys `k`, if any. */
 export type SelectSeries = (columns: Statement, more: { join: Statement; condition: Statement }) => Statement;
 
 /** A limit's counter for one window of an organization. */
@@ -58,7 +58,7 @@ const low = sql`r.quantity_whole & ${integer(2 ** lowBits - 1)}`;
 /** A cell `a` of the group is the one of the counter `n`. */
 const isCounter = sql`n.usage_limit = a.usage_limit AND n.organization = a.organization
     AND n.window_number = a.window_number`;
-const isAnyRefused = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
+const isAnyRejected = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
 /** The number of the window of a time for the limit of `a`. */
 const windowOf = (time: Statement) => windowNumber(sql`a.per`, time, ahead(sql`a.timezone`, time));
 
@@ -109,7 +109,7 @@ const openCounters = sql`
   LEFT JOIN usage_limit_counters n ON ${isCounter}
   WHERE n.opened_seq IS NULL OR n.opened_seq < ${countedSeq}`;
 
-/** Whether the sum of two columns for each part is more than the limit `l`. */
+/** True if the sum of two columns for each part is more than the limit `l`. */
 const isOver = (...[[high, moreHigh], [low, moreLow], [micro, moreMicro]]: readonly [Pair, Pair, Pair]) =>
   sql`${comparable(sql`(${high} + ${moreHigh})`, sql`(${low} + ${moreLow})`, sql`(${micro} + ${moreMicro})`)}
     > ${limitQuantity}`;
@@ -128,7 +128,7 @@ const overDemand = isOver(
  * else is read. Otherwise a request is rejected if it doesn't fit alone; of the others, one that doesn't fit together with those before it is
  * retried with the next group.
  */
-const refuse = (select: SelectSeries) =>
+const rejectRequests = (select: SelectSeries) =>
   sql`WITH full AS MATERIALIZED (
     SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high, n.sum_low, n.sum_micro,
       l.quantity_whole, l.quantity_micro
@@ -174,10 +174,10 @@ const refuse = (select: SelectSeries) =>
     FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
   WHERE ${overDemand}`;
 /** Deletes the records of requests that don't fit. */
-const deleteRefused = sql`
+const deleteRejected = sql`
   DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
     SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e
-    WHERE ${isAnyRefused} AND ${field.request} IN (SELECT request FROM usage_limit_refused))`;
+    WHERE ${isAnyRejected} AND ${field.request} IN (SELECT request FROM usage_limit_refused))`;
 
 const addToCounters = sql`
   INSERT INTO usage_limit_counters
@@ -187,7 +187,7 @@ const addToCounters = sql`
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
 
-/** How full the window of the counter `n` is, at least: in multiples of a fifth. */
+/** True if the window of the counter `n` is full by so many fifths or more. */
 const isUsed = (fifths: number) => {
   const [used, limit] = [integer(5), integer(fifths)];
   return sql`${
@@ -247,12 +247,12 @@ const selectStates = oneRow(sql`
   CROSS JOIN usage_limit_counters n ON ${isCounter}
   CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization`);
 
-/** @returns What counts a group whose series are found in one way, and what checks it. */
+/** Builds the statements that count a group, whose series are found in one way, and check it. */
 export function limitStatements(select: SelectSeries) {
   return {
     add: addUp(select, sql`true`),
-    refuse: refuse(select),
-    addAgain: addUp(select, isAnyRefused),
+    reject: rejectRequests(select),
+    addAgain: addUp(select, isAnyRejected),
   };
 }
 
@@ -269,11 +269,11 @@ export function countAgainstLimits(
 ): readonly [deletedAt: number, statesAt: number] {
   add(bind(statements.add, null, series, time));
   add(openCounters);
-  add(bind(statements.refuse, records, series, time));
-  const deletedAt = add(bind(deleteRefused, records));
-  add(sql`DELETE FROM usage_added WHERE ${isAnyRefused}`);
-  add(addGroup(isAnyRefused));
-  add(sql`DELETE FROM usage_limit_added WHERE ${isAnyRefused}`);
+  add(bind(statements.reject, records, series, time));
+  const deletedAt = add(bind(deleteRejected, records));
+  add(sql`DELETE FROM usage_added WHERE ${isAnyRejected}`);
+  add(addGroup(isAnyRejected));
+  add(sql`DELETE FROM usage_limit_added WHERE ${isAnyRejected}`);
   add(bind(statements.addAgain, null, series, time));
   add(addToCounters);
   add(bind(insertNotices, null, null, time));

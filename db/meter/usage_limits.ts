@@ -35,7 +35,7 @@ export interface AppliedLimits {
   readonly series?: { readonly productSlug: Statement; readonly metric: Statement };
 }
 
-/** @returns The condition that a limit `l` applies to the organization `o`. */
+/** The condition that a limit `l` applies to the organization `o`. */
 export function isApplied({ lineage, series }: AppliedLimits = {}): Statement {
   const covers = series === undefined
     ? sql``
@@ -47,7 +47,7 @@ export function isApplied({ lineage, series }: AppliedLimits = {}): Statement {
     OR (l.organization = o.number ${covers} AND l.quantity_whole IS NOT NULL) ${ofLineage})`;
 }
 
-/** @returns The limits that apply to an organization, whichever key is used. */
+/** Finds the limits that apply to an organization, whichever key is used. */
 export async function findOrganizationLimits(
   database: DatabaseReader,
   organizationId: string,
@@ -61,12 +61,13 @@ export async function findOrganizationLimits(
 
 /** From which position on usage of the organization `o` counts against the limit `l`: a counter that was opened before is invalid. */
 export const countedSeq = sql`max(l.created_seq, o.limits_seq)`;
-/** The same as a time, with what the clocks of servers may differ. In milliseconds since 1970. */
+/** The time of {@linkcode countedSeq}, later by the difference of servers' clocks. In milliseconds since 1970. */
 const countedAt = sql`(max(l.created_at, o.limits_at) + ${integer(limitClockMarginMs)})`;
 
 /**
- * @param window The number of a window of the limit `l` and the organization `o` that has no valid counter.
- * @returns Whether nothing was recorded in the window: what is recorded from now on is all of its usage.
+ * True if nothing was recorded in a window: what is recorded from now on is all of its usage.
+ *
+ * @param window Its number. The limit `l` and the organization `o` have no valid counter of it.
  */
 export function isComplete(window: Statement): Statement {
   // At or before the start of the window; `total` has none.
@@ -87,7 +88,7 @@ export function isComplete(window: Statement): Statement {
 export const restartLimits = (now: number): Statement =>
   sql`limits_seq = max(limits_seq, (SELECT seq FROM usage_cursor WHERE only_row = 1)) + 1, limits_at = ${now}`;
 
-/** @returns A sum in parts as a row value that has one form only, so that sums can be compared. */
+/** A sum in parts as a row value that has one form only, so that sums can be compared. */
 export const comparable = (high: Statement, low: Statement, micro: Statement): Statement => {
   const whole = sql`(${low} + ${micro} / 1000000)`;
   const bits = integer(lowBits);
@@ -101,14 +102,15 @@ export const limitQuantity = comparable(
   sql`l.quantity_micro`,
 );
 
-/** @returns By how many milliseconds the clocks of a time zone are ahead of UTC at a time. */
+/** The milliseconds by which the clocks of a time zone are ahead of UTC at a time. */
 export const ahead = (timezone: Statement, time: Statement): Statement =>
   sql`coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = ${timezone} AND z.since <= ${time}
     ORDER BY z.since DESC LIMIT 1), 0)`;
 
 /**
+ * The number of the window of a limit. For an hour, its start as if the clocks had always been ahead by the offset.
+ *
  * @param per The length. @param time Milliseconds since 1970. @param offset See {@linkcode ahead}.
- * @returns The number of the window of a limit. For an hour, its start as if the clocks had always been ahead by the offset.
  */
 export const windowNumber = (per: Statement, time: Statement, offset: Statement): Statement =>
   sql`CASE ${per} WHEN 'minute' THEN ${time} / 60000
@@ -131,7 +133,7 @@ export function timezoneRows(timezone: string, now: number): Statement[] {
   ];
 }
 
-/** @returns The time zones that organizations have had. @throws {DatabaseError} */
+/** Finds the time zones that organizations have had. @throws {DatabaseError} */
 export async function findTimezones(database: DatabaseReader): Promise<string[]> {
   const rows = await database.read<{ timezone: string }>(sql`SELECT DISTINCT timezone FROM timezone_offsets`);
   return rows.map(({ timezone }) => timezone);

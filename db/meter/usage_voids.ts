@@ -215,7 +215,7 @@ export interface RecordInRollup {
   readonly series: number;
   /** The rollup's first moment, in milliseconds since 1970. */
   readonly start: number;
-  /** How many records the rollup counts. */
+  /** The number of records that the rollup counts. */
   readonly count: number;
   /** In millionths, as a text. */
   readonly value: string;
@@ -223,7 +223,7 @@ export interface RecordInRollup {
   readonly isLargest: 0 | 1;
 }
 
-/** @returns The record in its rollup, or undefined when the organization has no such record. */
+/** Finds the record in its rollup, if the organization has such a record. */
 export function findRecordInRollup(
   database: DatabaseReader,
   { organizationId, seq }: { organizationId: string; seq: number },
@@ -245,7 +245,7 @@ export interface CountedExtremes {
   readonly largest: Extreme;
 }
 
-/** @returns The extremes of a series in a scan, without one record (`seq`) and without those after `last`. */
+/** Finds the extremes of a series in a scan, without one record (`seq`) and without those after `last`. */
 export function extremesOfScan(
   database: DatabaseReader,
   { scan, series, seq, last }: { scan: UsageRecordScan; series: number; seq: number; last: number },
@@ -258,7 +258,7 @@ export function extremesOfScan(
   );
 }
 
-/** @returns The extremes of a rollup's records that were recorded after one record and up to another. */
+/** Finds the extremes of a rollup's records that were recorded after one record and up to another. */
 export function extremesOfRecent(
   database: DatabaseReader,
   { series, start, after, last }: { series: number; start: number; after: number; last: number },

@@ -18,7 +18,6 @@ import {
 export interface RecordRequest {
   /** SHA-256 of the API key, in hexadecimal. */
   readonly keyHash: string;
-  /** What an operator who records with the key requires of it. */
   readonly verification?: RecordVerification;
   readonly inputs: readonly UsageInput[];
   /** Size of the request's body, for the limit of the queue. */
@@ -27,9 +26,9 @@ export interface RecordRequest {
 
 /** The outcome of a request that succeeded. */
 export interface RecordedUsage {
-  /** How many records existed already, by their idempotency keys. */
+  /** The number of records that existed already, by their idempotency keys. */
   readonly duplicates: number;
-  /** @returns The record that an input became or repeats; built on demand. */
+  /** Builds the record that an input became or repeats. */
   readonly usageRecord: (index: number) => UsageRecord;
   /** The key, if an operator verified it. */
   readonly key: VerifiableKey | null;
@@ -48,12 +47,11 @@ export interface GroupRequest {
   readonly reject: (error: unknown) => void;
 }
 
-/** @returns The target of an input. */
+/** Returns the target of an input. */
 export function targetOf(target: GroupRequest["target"], index: number): string {
   return typeof target === "string" ? target : target[index] ?? "";
 }
 
-/** A request that waits for its commit. */
 export interface PendingRequest extends GroupRequest {
   /** Of the API key. */
   readonly keyHash: string;
@@ -76,14 +74,15 @@ export interface Repeats {
 export type CommitGroup = ReturnType<typeof buildGroup>;
 
 /**
- * @param requests Any number by keys, or one by an operator. @param options See {@linkcode RecordGroup}.
- * @returns The requests as one group. Two requests of one organization must not share an idempotency key.
+ * Makes one group of requests. Two requests of one organization must not share an idempotency key.
+ *
+ * @param requests Any number with API keys, or one by an operator. @param options See {@linkcode RecordGroup}.
  */
 export function buildGroup(
   requests: readonly GroupRequest[],
-  { now, isCatalogRequired = false, hasLimits = false }: {
+  { now, isCatalogueRequired = false, hasLimits = false }: {
     now: number;
-    isCatalogRequired?: boolean;
+    isCatalogueRequired?: boolean;
     hasLimits?: boolean;
   },
 ) {
@@ -138,15 +137,16 @@ export function buildGroup(
     series,
     records,
     idempotencyKeys,
-    isCatalogRequired,
+    isCatalogueRequired,
     hasLimits,
   };
   return { group, /** The position of each request's first record. */ starts };
 }
 
 /**
+ * Finds the inputs of a request that repeat another one. Returns null when none does.
+ *
  * @param organizationIds Of each input, if they are not all of one organization.
- * @returns Which inputs of a request repeat another one; null when none does.
  */
 export function findRepeats(
   inputs: readonly UsageInput[],

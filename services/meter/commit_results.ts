@@ -38,9 +38,8 @@ export interface CommittedGroup extends CommitGroup {
   readonly ids: UsageRecordIds;
 }
 
-/** What {@linkcode completeRequests} has done, and what remains. */
+/** The outcome of {@linkcode completeRequests}. */
 export interface CompletedRequests<T extends GroupRequest> {
-  /** How many records had which result. */
   readonly counts: RecordCounts;
   /** To retry before later ones: there is room for them, but not together with the others of this group. */
   readonly retries: readonly T[];
@@ -164,10 +163,10 @@ class GroupResults {
       if (existing?.differs === 1 && isFirst) conflicts.push(input);
     }
     if (conflicts.length > 0) return rejected("conflict", () => idempotencyConflict(request, conflicts));
-    const refusal = this.#limits.refusal(index);
-    if (refusal?.reason === "unknown") return refusal;
-    if (refusal?.reason === "others") return "retry";
-    if (refusal !== undefined) return rejected("limited", refusal.error);
+    const rejection = this.#limits.rejection(index);
+    if (rejection?.reason === "unknown") return rejection;
+    if (rejection?.reason === "others") return "retry";
+    if (rejection !== undefined) return rejected("limited", rejection.error);
     const { key } = this.#targets.get(targetOf(request.target, 0)) ?? {};
     return {
       kind: "recorded",
@@ -182,7 +181,7 @@ class GroupResults {
     };
   }
 
-  /** @returns The error of a request whose targets don't exist or may not record; null if they may. */
+  /** Returns the error of a request whose targets don't exist or may not record; null if they may. */
   #denialOf({ target }: GroupRequest): (() => AppError) | null {
     if (typeof target !== "string") {
       const missing = target.flatMap((id, index) => this.#targets.has(id) ? [] : [index]);
@@ -193,7 +192,7 @@ class GroupResults {
     return key.denial === null ? null : denialErrors[key.denial];
   }
 
-  /** @returns The fields of a request that name something that isn't in the catalogue. */
+  /** Returns the fields of a request that name something that isn't in the catalogue. */
   #unlistedIn(request: GroupRequest, positionOf: (index: number) => number): string[] {
     const { group, outcome } = this.#committed;
     if (outcome.unlisted.length === 0) return [];
@@ -236,11 +235,11 @@ class GroupResults {
 
 /** The limit of series that a request doesn't fit into. */
 interface SeriesLimit {
-  /** Whether it would have without the other requests of the group. */
+  /** True if it would without the other requests of the group. */
   readonly fitsAlone: boolean;
-  /** How many series the organization may have. */
+  /** The number of series that the organization may have. */
   readonly max: number;
-  /** Whether the record with this position would create a series. */
+  /** Returns true if the record with this position would create a series. */
   readonly isNew: (position: number) => boolean;
 }
 
@@ -260,7 +259,7 @@ class SeriesLimits {
     }
   }
 
-  /** @returns Null for a request, given by its records' positions, of which every series exists now. */
+  /** Returns null for a request, given by its records' positions, of which every series exists now. */
   of(start: number, end: number): SeriesLimit | null {
     if (this.#series.size === 0) return null;
     const isNew = (position: number) => this.#series.has(seriesOf(this.#records[position]));
@@ -273,8 +272,9 @@ class SeriesLimits {
 }
 
 /**
+ * Returns a function from an input's index to the position of its record in the group.
+ *
  * @param range The positions of the first record of a request, and of the first one of the next request.
- * @returns A function from an input's index to the position of its record in the group.
  * @throws If the request has other records in the group than its inputs need.
  */
 function recordPositions(

@@ -197,9 +197,9 @@ class OrganizationQueue<T extends QueuedRequest> {
   /** In order of arrival; while a group is taken, also those that it has taken. */
   requests: T[] = [];
   readonly amount = new Amount();
-  /** How many of the requests the current group has considered. */
+  /** The number of requests that the current group has considered. */
   #considered = 0;
-  /** Those of them that it left here. */
+  /** Those of them that stay here. */
   #left: T[] = [];
   /** Those of the current group. */
   readonly #idempotencyKeys = new Set<string>();

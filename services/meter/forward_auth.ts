@@ -10,13 +10,13 @@ import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
 import { requireApiKey } from "./usage_access.ts";
 
-/** What each admitted request is recorded as, with a quantity of 1. */
+/** Each admitted request is recorded with a quantity of 1. */
 export interface Meter {
   readonly productSlug: string;
   readonly metric: string;
 }
 
-/** What a proxy requires of a key, beside what it requires of everyone. */
+/** The conditions for a key. */
 export interface KeyConditions extends ForwardConditions {
   /** A permission that the key must have. */
   readonly permission?: string | undefined;
@@ -25,7 +25,7 @@ export interface KeyConditions extends ForwardConditions {
 /**
  * Admits the request of a signed-in person.
  *
- * @returns Who they are, in the required organization or else in their active one.
+ * @returns Their identity, in the required organization or else in their active one.
  * @throws {AppError} `forbidden` or `email_unverified` when they don't meet the conditions.
  */
 export function admitSession(session: Session, conditions: ForwardConditions): ForwardIdentity {

@@ -21,13 +21,12 @@ import { acceptOperatorToken } from "../operator/operator_access.ts";
 import { sumMissing } from "./limits.ts";
 import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./known_keys.ts";
 
-/** Who asks, by the SHA-256 of their token in hexadecimal. */
+/** The hash is the SHA-256 of the token, in hexadecimal. */
 export interface VerifyingOperator {
   readonly tokenHash: string;
   readonly client: ClientInfo;
 }
 
-/** What is asked about a key. */
 export interface VerificationQuestion {
   /** As the customer sent it. */
   readonly key: string;
@@ -38,7 +37,6 @@ export interface VerificationQuestion {
   readonly bytes: number;
 }
 
-/** Usage that is asked about. */
 export interface UsageQuestion {
   readonly productSlug: string;
   readonly metric: string;
@@ -154,7 +152,7 @@ async function explainRejection(
   return verification(code, key, limits.map((limit) => exceeded.get(limit.limitId) ?? limit));
 }
 
-/** @returns The key of a question, and what gives the limits that apply to its usage. */
+/** Finds the key of a question, with a function that adds up the limits that apply to its usage. */
 async function findKey(
   context: Context,
   { tokenHash, client }: VerifyingOperator,
@@ -182,7 +180,7 @@ function noteVerification({ clock, lastRequests }: Context, keyHash: string, key
   lastRequests.noteVerification(keyHash);
 }
 
-/** @returns Why the key doesn't work, or null. */
+/** Returns the reason why the key doesn't work, or null. */
 function judge(key: VerifiableKey, permissions: readonly string[], now: number): VerificationCode | null {
   const status = apiKeyStatus(key, now);
   if (status !== "active") return status === "revoked" ? "REVOKED" : "EXPIRED";
@@ -192,7 +190,7 @@ function judge(key: VerifiableKey, permissions: readonly string[], now: number):
     : "INSUFFICIENT_PERMISSIONS";
 }
 
-/** @returns Whether usage fits into all hard limits, or was recorded already. */
+/** Returns true if usage fits into all hard limits, or was recorded already. */
 async function isWithin(
   { database }: Context,
   limits: readonly LimitUsage[],

@@ -6,7 +6,6 @@ import type { BaseContext } from "../base_context.ts";
 import type { RateLimitState } from "../rate_limiter.ts";
 import type { RateLimits } from "../rate_limits.ts";
 
-/** What is known of a key. */
 export interface KnownKey {
   /** Never changes. */
   readonly organizationId: string;
@@ -65,7 +64,7 @@ export class KnownKeys {
 /** A request with a key, counted. */
 export interface CountedRequest {
   readonly keyHash: string;
-  /** What the rate allows, and where the key stands; null for no limit. */
+  /** Null for no limit. */
   readonly limit: { readonly perSecond: number; readonly state: RateLimitState } | null;
 }
 

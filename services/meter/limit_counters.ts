@@ -16,7 +16,7 @@ export interface CounterContext extends Pick<BaseContext, "database" | "clock"> 
   readonly reports: Reports;
 }
 
-/** How long counters wait after they could not be completed, in milliseconds. */
+/** The time after which counters that could not be completed are tried again. */
 const retryMs = 1_000;
 
 /** Unknown counters of one organization. */

@@ -1,4 +1,4 @@
-// Where limits stand: what is used of each in the current window.
+// The standings of limits: the usage of each in its current window.
 import {
   findLimitStandings,
   type LimitQuery,
@@ -15,9 +15,8 @@ import type { ReportOptions } from "../reports/reports.ts";
 import { requireApiKey, type UsageReader } from "./usage_access.ts";
 
 /**
- * Reads every limit that applies, exactly: what no counter has is summed by the reports thread.
+ * Reads every limit that applies, exactly: usage without a counter is summed on the reports thread.
  *
- * @param options Who reads the sums, and what cancels them.
  * @throws {AppError} `unavailable`. @throws {DatabaseError}
  */
 export async function readLimits(
@@ -32,7 +31,7 @@ export async function readLimits(
 }
 
 /**
- * Completes limits of an organization with what no counter has.
+ * Fills in usage for limits of an organization that have no counter.
  *
  * @param limits `now`: when the limits were read, in milliseconds since 1970.
  * @throws {AppError} `unavailable`. @throws {DatabaseError}

@@ -36,9 +36,8 @@ import { KnownKeys } from "./known_keys.ts";
 import { type CounterContext, LimitCounters } from "./limit_counters.ts";
 
 /**
- * @param threads How many threads have a queue. All queues together have a fixed size; an organization whose connections are all
- *   with one thread can use the whole queue of that thread, if it is no larger than a share.
- * @returns The limits of one queue.
+ * Returns the limits of the queue of one of several threads. All queues together have a fixed size; an organization whose
+ * connections are all with one thread can use the whole queue of that thread, if it is no larger than what one may queue.
  */
 export function queueLimits(threads: number): QueueLimits {
   const total = {
@@ -56,7 +55,6 @@ export function queueLimits(threads: number): QueueLimits {
   };
 }
 
-/** What the recorder works with. */
 export type RecorderContext = BaseContext & CounterContext;
 
 /** Queues requests and commits them in groups. */
@@ -70,10 +68,10 @@ export class Recorder {
   #commits = 0;
   #isScheduled = false;
   #isClosed = false;
-  /** Whether the database had limits of usage at the last commit. */
+  /** True if the database had limits of usage at the last commit. */
   #hasLimits = false;
   readonly #limitCounters: LimitCounters;
-  /** How many requests wait for counters of hard limits. */
+  /** The number of requests that wait for counters of hard limits. */
   #waiting = 0;
   readonly #commitMetrics = new CommitMetrics();
   #onIdle: (() => void) | undefined;
@@ -109,7 +107,7 @@ export class Recorder {
     };
   }
 
-  /** @returns The ids of the database's records. Their key never changes, so it is read once. @throws {DatabaseError} */
+  /** Returns the ids of the database's records. Their key never changes, so it is read once. @throws {DatabaseError} */
   async recordIds(): Promise<UsageRecordIds> {
     return this.#recordIds ??= createUsageRecordIds(await findRecordIdKey(this.#context.database));
   }
@@ -283,8 +281,8 @@ export class Recorder {
     // Needed for the response, so it must be known before anything is written.
     const ids = await this.recordIds();
     const { clock, config } = this.#context;
-    const isCatalogRequired = config.usageCatalog === "required";
-    const group = buildGroup(requests, { now: clock(), isCatalogRequired, hasLimits: this.#hasLimits });
+    const isCatalogueRequired = config.usageCatalog === "required";
+    const group = buildGroup(requests, { now: clock(), isCatalogueRequired, hasLimits: this.#hasLimits });
     const startedAt = performance.now();
     const outcome = await insertUsageRecords(writer, group.group, note);
     this.#noteRates(group.group, outcome);

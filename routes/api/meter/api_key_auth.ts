@@ -19,7 +19,7 @@ const keyErrors: ReadonlySet<ErrorCode> = new Set([
   "unavailable",
 ]);
 
-/** @returns The options of {@linkcode mount} for routes that accept API keys. */
+/** Returns the options of {@linkcode mount} for routes that accept API keys. */
 export function apiKeyAuth({ services }: AppParts) {
   const { rejectedApiKeys } = services.rateLimits;
 
@@ -29,7 +29,7 @@ export function apiKeyAuth({ services }: AppParts) {
     !rejectedApiKeys.isUnused && !rejectedApiKeys.peek(c.get("client")).isAllowed;
 
   return {
-    /** @returns The key's hash. @throws {AppError} `invalid_api_key`, `organization_suspended`, `rate_limited`. */
+    /** Returns the key's hash. @throws {AppError} `invalid_api_key`, `organization_suspended`, `rate_limited`. */
     async authenticate(c: AppContext): Promise<string> {
       const keyHash = bearerKeyHash(c);
       const request = await countRequest(services, keyHash);

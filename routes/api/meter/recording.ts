@@ -9,7 +9,7 @@ import type { Context } from "../../../services/context.ts";
 import type { AppContext } from "../../env.ts";
 import type { usageInputSchema } from "../../schemas/usage.ts";
 
-/** @param header The idempotency key of a body without one. @returns A record as sent in JSON. */
+/** Converts a record as sent in JSON. @param header The idempotency key of a body without one. */
 export function usageInput(
   body: z.output<typeof usageInputSchema>,
   header: string | null = null,

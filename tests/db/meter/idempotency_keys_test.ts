@@ -60,7 +60,7 @@ function record(database: Database, records: readonly Given[], apiKey = activeKe
   return insertUsageRecords(database, {
     now,
     by: "keys",
-    isCatalogRequired: false,
+    isCatalogueRequired: false,
     hasLimits: false,
     targets: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
@@ -104,7 +104,7 @@ function recordRandom(database: Database, records: readonly RandomRecord[], pref
   return insertUsageRecords(database, {
     now,
     by: "keys",
-    isCatalogRequired: false,
+    isCatalogueRequired: false,
     hasLimits: false,
     targets: [activeKey, otherActiveKey],
     series: randomSeries.map(({ row }) => row),

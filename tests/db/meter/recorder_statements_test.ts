@@ -22,7 +22,7 @@ const plain: RecordGroup = {
   series: [["key", "tiles", "requests"]],
   records: [new RecordEncoder(0).encode(record)],
   idempotencyKeys: 0,
-  isCatalogRequired: false,
+  isCatalogueRequired: false,
   hasLimits: false,
 };
 
@@ -31,7 +31,7 @@ const variants: Readonly<Record<string, RecordGroup>> = {
   "Requests with API keys": plain,
   "With idempotency keys": { ...plain, idempotencyKeys: 1 },
   "With limits, of organizations and of lineages of API keys": { ...plain, hasLimits: true },
-  "With a catalogue of all products": { ...plain, isCatalogRequired: true },
+  "With a catalogue of all products": { ...plain, isCatalogueRequired: true },
   "With API keys that an operator verifies": { ...plain, by: "verifiedKeys" },
   "Recorded by an operator": { ...plain, by: "operator" },
 };

@@ -58,7 +58,7 @@ for (const kind of databaseKinds) {
         await insertUsageRecords(database, {
           now: 1_000_000,
           by: "keys",
-          isCatalogRequired: false,
+          isCatalogueRequired: false,
           hasLimits: false,
           targets: hashes,
           series: [[first, "p", "m"], [second, "p", "m"], [first, "q", "m"], [first, "q", "n"], [

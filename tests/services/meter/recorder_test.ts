@@ -53,7 +53,7 @@ onEveryDatabase(
     const commit = insertUsageRecords(database, {
       now: 0,
       by: "keys",
-      isCatalogRequired: false,
+      isCatalogueRequired: false,
       hasLimits: false,
       targets: [],
       series: [],

@@ -51,7 +51,7 @@ async function recordMany(
     const { inserted } = await insertUsageRecords(test.opened.database, {
       now: test.now(),
       by: "keys",
-      isCatalogRequired: false,
+      isCatalogueRequired: false,
       hasLimits: false,
       targets: [keyHash],
       series: [[keyHash, "tiles", metric]],
