@@ -282,12 +282,13 @@ export class Recorder {
     const ids = await this.recordIds();
     const { clock, config } = this.#context;
     const isCatalogueRequired = config.usageCatalog === "required";
-    const group = buildGroup(requests, { now: clock(), isCatalogueRequired, hasLimits: this.#hasLimits });
+    const options = { now: clock(), isCatalogueRequired, hasLimits: this.#hasLimits };
+    const { group, starts } = buildGroup(requests, options);
     const startedAt = performance.now();
-    const outcome = await insertUsageRecords(writer, group.group, note);
-    this.#noteRates(group.group, outcome);
+    const outcome = await insertUsageRecords(writer, group, note);
+    this.#noteRates(group, outcome);
     this.#hasLimits = outcome.hasLimits ?? this.#hasLimits;
-    const completed = completeRequests(requests, { ...group, outcome, ids });
+    const completed = completeRequests(requests, { group, starts, outcome, ids });
     this.#limitCounters.add(completed.unknown);
     this.#commitMetrics.observeCommit(startedAt, completed.counts);
     return completed;
