@@ -1,4 +1,4 @@
-// How people look at usage: the time zone and, in each organization, the metric that they last chose.
+// People's choices on usage pages: the time zone and, in each organization, the metric that they last chose.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 /** A person's choices on the usage page of an organization. */

@@ -1,4 +1,4 @@
-// Who may use the meter: API keys that work, and members whose role may read usage.
+// Checks access to the meter: API keys that work, and members whose role may read usage.
 import { type ActiveApiKeyRow, findActiveApiKey } from "../../db/api_keys.ts";
 import {
   type AppError,

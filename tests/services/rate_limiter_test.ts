@@ -80,7 +80,7 @@ Deno.test("RateLimiter counts for as long as the process runs in an infinite win
   assert(limiter.take("bob").isAllowed);
 });
 
-/** What the limiter must do, with a map and without any bound. */
+/** A limiter with a map and without any bound. */
 class Model {
   readonly #windows = new Map<string, { endsAt: number; used: number }>();
 

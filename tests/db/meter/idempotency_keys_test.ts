@@ -41,7 +41,7 @@ interface Given {
 /** The position of a key's hash in a record's text. */
 const hashAt = { from: 47, to: 62 };
 
-/** @returns A record as it is sent to the database. */
+/** Returns a record as it is sent to the database. */
 function encoded({ idempotencyKey, keyHash, whole }: Given, at: { series: number; request: number }): string {
   const quantity = { whole: whole ?? 1, micro: 0 };
   const text = new RecordEncoder(now).encode({
@@ -115,7 +115,7 @@ function recordRandom(database: Database, records: readonly RandomRecord[], pref
   });
 }
 
-/** What a group must do after others, given the content of each key: its own keys are added. */
+/** The expected outcome of a group after others, given the content of each idempotency key: its own are added. */
 function decide(contents: Map<string, string>, records: readonly RandomRecord[]) {
   const contentOf = ({ series, whole }: RandomRecord) => `${series} ${whole}`;
   const existing = records.flatMap((record, position) => {

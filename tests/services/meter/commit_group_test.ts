@@ -5,7 +5,7 @@ import { createUsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
 import { buildGroup, type PendingRequest } from "../../../services/meter/commit_group.ts";
 import { completeRequests } from "../../../services/meter/commit_results.ts";
 
-/** @returns Requests with one record each, and their results. */
+/** Returns requests with one record each, and their results. */
 function requests(count: number): { waiting: PendingRequest[]; results: string[] } {
   const results: string[] = [];
   const waiting = Array.from({ length: count }, (_, n) => ({

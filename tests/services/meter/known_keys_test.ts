@@ -1,4 +1,4 @@
-// What is remembered of API keys.
+// The API keys that a thread knows.
 import assert from "node:assert/strict";
 import { parseConfig } from "../../../config.ts";
 import { type Database, sql } from "../../../db/engine/database.ts";

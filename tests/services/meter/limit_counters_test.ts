@@ -69,7 +69,7 @@ async function openCounters(
 const newCounters = ({ services }: TestApp) =>
   new LimitCounters(services, { onError: (error) => assert.fail(String(error)) });
 
-/** @returns The counters of a limit as decimal texts, by window. */
+/** Returns the counters of a limit as decimal texts, by window. */
 async function readCounters({ opened: { database } }: TestApp, usageLimit: number) {
   const rows = await database.read<
     Record<"high" | "low" | "micro", string> & { window: number; known: number }
@@ -166,7 +166,7 @@ onEveryDatabase("counters are completed with the usage of their windows, exactly
   }
 });
 
-/** @returns What valid counters have, and what the records in their windows add up to, in millionths. */
+/** Returns the sums of valid counters, and those of the records in their windows, in millionths. */
 async function readWindows({ opened: { database } }: TestApp) {
   const all = await database.read<{ name: string; counted: string | null; recorded: string | null }>(sql`
     WITH sums AS (

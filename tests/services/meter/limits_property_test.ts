@@ -40,7 +40,7 @@ import { testReader } from "../../support/app/reports.ts";
 const standingsOf = (limits: readonly LimitStanding[]) =>
   limits.map(({ limitId, used }) => `${limitId} ${microsOf(used)}`).sort();
 
-/** @returns The outcome of a request: the standings of its limits, or those that it doesn't fit into. */
+/** Returns the outcome of a request: the standings of its limits, or those that it doesn't fit into. */
 async function outcomeOf(scene: Scene, request: Request, sent = scene.sent(request)) {
   try {
     const recorded = await scene.test.services.recorder.record(sent);

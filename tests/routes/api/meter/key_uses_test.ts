@@ -20,7 +20,7 @@ const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const large = { records: Array(999).fill({ ...usage, properties: { text: "x".repeat(100) } }) };
 
-/** @returns When a key was last used, once its uses are written. */
+/** Returns the time of the last use of a key, once its uses are written. */
 async function usedAt(test: TestApp, fullKey: string): Promise<number | null> {
   await test.services.lastRequests.flush();
   // Waits for a write that the timer has begun.

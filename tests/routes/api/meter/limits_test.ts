@@ -1,4 +1,4 @@
-// Where limits stand, over the API.
+// The standings of limits, over the API.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { restartLimits, timezoneRows } from "../../../../db/meter/usage_limits.ts";

@@ -13,7 +13,7 @@ async function newKey(test: TestApp) {
   return { apiKey: fullKey, organizationId: person.organizationId };
 }
 
-/** @returns The response's status and what its headers say about the key's rate. */
+/** Returns the response's status and what its headers say about the key's rate. */
 async function outcome(response: Response): Promise<(string | number | null)[]> {
   await response.body?.cancel();
   const [limit, policy] = ["ratelimit", "ratelimit-policy"].map((name) => response.headers.get(name));
