@@ -17,7 +17,7 @@ import { SplitRouter } from "./routes/split_router.ts";
 import { portalRoutes } from "./routes/portal/routes.ts";
 import { pageError } from "./routes/portal/errors.ts";
 
-/** Builds the app with all of its routes. @returns The app; its `fetch` takes a request and Deno's `ServeHandlerInfo`. */
+/** Builds the app with all of its routes. Its `fetch` takes a request and Deno's `ServeHandlerInfo`. */
 export function createApp(parts: AppParts, options: { version: string }): App {
   const { config } = parts;
   const app = new OpenAPIHono<AppEnv>({ router: new SplitRouter() });

@@ -2,7 +2,6 @@
 import ipaddr from "ipaddr.js";
 import { parse as parseDomain } from "tldts";
 
-/** Where the data is stored: a file or a libSQL server. */
 export type DatabaseTarget =
   | { readonly kind: "file"; readonly path: string; readonly createFolder: boolean }
   | { readonly kind: "remote"; readonly url: string; readonly authToken: string | undefined };
@@ -10,55 +9,16 @@ export type DatabaseTarget =
 /** An origin that may use the sign-in API from browsers. Its first label may be a wildcard. */
 export interface AllowedOrigin {
   readonly text: string;
-  /** Whether an `Origin` header matches. */
+  /** True for an `Origin` header that matches. */
   readonly matches: (origin: string) => boolean;
 }
 
 /** A CIDR block, as ipaddr.js represents it. */
 export type AddressBlock = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** The checked settings. */
-export interface Config {
-  readonly port: number;
-  readonly host: string;
-  /** Threads that serve HTTP. `auto`: one for each core, at most 8. */
-  readonly httpThreads: number | "auto";
-  /** The origin of the service; the path is `/`. */
-  readonly baseUrl: URL;
-  /** Whether `BASE_URL` is https: cookies are `Secure` and HSTS is sent. */
-  readonly secure: boolean;
-  readonly cookieDomain: string | undefined;
-  readonly allowedOrigins: readonly AllowedOrigin[];
-  readonly database: DatabaseTarget;
-  /** Who can create an account: everyone, invited people or no one. */
-  readonly signUp: "open" | "invite" | "closed";
-  readonly smtpUrl: string | undefined;
-  readonly mailFrom: string | undefined;
-  readonly trustedProxies: readonly AddressBlock[];
-  readonly sessionMaxDays: number;
-  readonly sessionIdleDays: number;
-  readonly usageRetentionDays: number;
-  /** Whether usage of products and metrics that aren't in the catalogue is rejected. */
-  readonly usageCatalog: "optional" | "required";
-  /** Whose calendar decides when months of statements end: an IANA name. */
-  readonly billingTimezone: string;
-  /** The day on which the month before is closed; undefined to close months by hand. */
-  readonly statementCloseDay: number | undefined;
-  /** Rate limit of each API key; 0 for none. */
-  readonly apiKeyRequestsPerSecond: number;
-  readonly logLevel: "debug" | "info" | "warning" | "error";
-  readonly logFormat: "json" | "text";
-  readonly metricsToken: string | undefined;
-  /** The schedule of backups; undefined without `BACKUP_DIR`. */
-  readonly backups:
-    | { readonly folder: string; readonly everyHours: number; readonly keep: number }
-    | undefined;
-}
-
-/** Settings as strings, by name. */
 export type Settings = Readonly<Record<string, string | undefined>>;
 
-/** Every setting with its default and what values it accepts, for `--help` and the faults. */
+/** Every setting with its default and the values that it accepts, for `--help` and the faults. */
 export const settings = {
   PORT: { default: "8000", expected: "a whole number from 0 to 65535 (0: any free port)" },
   HOST: { default: "127.0.0.1", expected: "an IP address or host name to listen on" },
@@ -99,38 +59,48 @@ export const settings = {
 type SettingName = keyof typeof settings;
 /** Settings whose values are never printed. Each can also be read from the file that NAME_FILE names. */
 export const secrets = ["DATABASE_AUTH_TOKEN", "SMTP_URL", "METRICS_TOKEN"] as const;
-/** @returns The name of the setting that names the file with a secret. */
+/** Returns the name of the setting that names the file with a secret. */
 export function fileSetting(secret: typeof secrets[number]): string {
   return `${secret}_FILE`;
 }
 
+/** The checked settings. */
+export interface Config extends Readonly<ReturnType<typeof readConfig>> {}
+
 /**
  * Reads and checks every setting. An empty value counts as unset.
  *
- * @returns The checked settings, or one line for each fault: the setting, what was expected and what it got.
+ * @returns The checked settings, or one line for each fault: the setting, the expected and the given value.
  */
 export function parseConfig(
   record: Settings,
-  { isTerminal }: { isTerminal: boolean },
+  options: { isTerminal: boolean },
 ): { readonly config: Config } | { readonly faults: readonly string[] } {
   const reader = new SettingsReader(record);
+  const config = readConfig(reader, options);
+  return reader.faults.length > 0 ? { faults: reader.faults } : { config };
+}
+
+function readConfig(reader: SettingsReader, { isTerminal }: { isTerminal: boolean }) {
   const database = readDatabase(reader);
-  const config = {
+  return {
     ...readAddresses(reader),
     database,
     backups: readBackups(reader, database),
     ...readMail(reader),
     ...readSessions(reader),
+    /** Everyone, invited people or no one can create an account. */
     signUp: reader.oneOf("SIGN_UP", ["open", "invite", "closed"]),
+    /** With `required`, usage of products and metrics that aren't in the catalogue is rejected. */
     usageCatalog: reader.oneOf("USAGE_CATALOG", ["optional", "required"]),
     usageRetentionDays: reader.integer("USAGE_RETENTION_DAYS", { min: 36, max: 36500 }),
     ...readBilling(reader),
+    /** Rate limit of each API key; 0 for none. */
     apiKeyRequestsPerSecond: reader.integer("API_KEY_REQUESTS_PER_SECOND", { min: 0, max: 1_000_000 }),
     logLevel: reader.oneOf("LOG_LEVEL", ["debug", "info", "warning", "error"]),
     logFormat: reader.oneOf("LOG_FORMAT", ["json", "text"], isTerminal ? "text" : "json"),
     metricsToken: reader.matching("METRICS_TOKEN", (text) => /^[\x21-\x7e]{16,}$/.test(text)),
   };
-  return reader.faults.length > 0 ? { faults: reader.faults } : { config };
 }
 
 /** Reads single settings and collects faults. An invalid setting gets a placeholder, which a fault keeps from being used. */
@@ -143,7 +113,6 @@ class SettingsReader {
     return this.record[name]?.trim() || undefined;
   }
 
-  /** Records a fault. */
   reject(name: SettingName, reason = ""): void {
     const value = this.record[name] ?? "";
     const isSecret = (secrets as readonly string[]).includes(name) || /:\/\/[^/]*@|authToken=/i.test(value);
@@ -202,8 +171,11 @@ function readAddresses(reader: SettingsReader) {
   return {
     port,
     host,
+    /** `auto`: one for each core, at most 8. */
     httpThreads,
+    /** The origin of the service; the path is `/`. */
     baseUrl: baseUrl ?? new URL("http://localhost"),
+    /** True if `BASE_URL` is https: cookies are `Secure` and HSTS is sent. */
     secure: baseUrl?.protocol === "https:",
     cookieDomain,
     allowedOrigins: reader.list("ALLOWED_ORIGINS", parseAllowedOrigin),
@@ -222,7 +194,8 @@ function readDatabase(reader: SettingsReader): DatabaseTarget {
   return database ?? { kind: "file", path: "", createFolder: false };
 }
 
-function readBackups(reader: SettingsReader, database: DatabaseTarget): Config["backups"] {
+/** Returns undefined without `BACKUP_DIR`. */
+function readBackups(reader: SettingsReader, database: DatabaseTarget) {
   const folder = reader.matching("BACKUP_DIR", (text) => !/\p{Cc}/u.test(text));
   const everyHours = reader.integer("BACKUP_EVERY_HOURS", { min: 1, max: 8760 });
   const keep = reader.integer("BACKUP_KEEP", { min: 1, max: 10_000 });
@@ -235,7 +208,12 @@ function readBilling(reader: SettingsReader) {
   const timezone = reader.matching("BILLING_TIMEZONE", isTimezone);
   const isUnset = reader.text("STATEMENT_CLOSE_DAY") === undefined;
   const statementCloseDay = isUnset ? undefined : reader.integer("STATEMENT_CLOSE_DAY", { min: 1, max: 28 });
-  return { billingTimezone: timezone ?? settings.BILLING_TIMEZONE.default, statementCloseDay };
+  return {
+    /** The calendar by which months of statements end: an IANA name. */
+    billingTimezone: timezone ?? settings.BILLING_TIMEZONE.default,
+    /** The day on which the month before is closed; undefined to close months by hand. */
+    statementCloseDay,
+  };
 }
 
 function readMail(reader: SettingsReader) {
@@ -255,7 +233,7 @@ function readSessions(reader: SettingsReader) {
   return { sessionMaxDays, sessionIdleDays };
 }
 
-/** @returns The CIDR block of a text, or null. An address becomes a block of one. */
+/** Parses a CIDR block. An address becomes a block of one. */
 export function parseAddressBlock(text: string): AddressBlock | null {
   try {
     // Otherwise 010.0.0.1 would be octal, and 10 would be 0.0.0.10.
@@ -304,7 +282,7 @@ function parseAllowedOrigin(text: string): AllowedOrigin | string {
   const pattern = /^(https?:\/\/)\*\.([a-z0-9-]+(?:\.[a-z0-9-]+)*)(:\d+)?$/.exec(text.toLowerCase());
   if (pattern !== null) {
     const [, scheme = "", domain = "", port = ""] = pattern;
-    // Rejects what no browser sends: default ports, invalid ports, the end of an IPv4 address.
+    // Rejects origins that no browser sends: default ports, invalid ports, the end of an IPv4 address.
     const example = `${scheme}any.${domain}${port}`;
     if (!URL.canParse(example) || new URL(example).origin !== example) {
       return "write it as scheme://*.domain[:port]";
@@ -351,7 +329,7 @@ function isSmtpUrl(text: string): boolean {
   return [url.username, url.password].every((part) => /^([^%]|%[0-9a-f]{2})*$/i.test(part));
 }
 
-/** Plain offsets such as +01:00 are not accepted. */
+/** True for IANA names. Plain offsets such as +01:00 are not accepted. */
 function isTimezone(text: string): boolean {
   try {
     return /^[A-Za-z]/.test(text) && Temporal.Now.zonedDateTimeISO(text).timeZoneId !== "";

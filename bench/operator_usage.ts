@@ -6,7 +6,7 @@ import { openEmbedded } from "../db/engine/embedded.ts";
 import { migrate } from "../db/engine/migrate.ts";
 import { sumWindow } from "../db/meter/window_totals.ts";
 import { usageCsv } from "../services/reports/jobs/usage_export.ts";
-import { noReportContext } from "../tests/support/app/reports.ts";
+import { noJobContext } from "../tests/support/app/reports.ts";
 import { printLine, runToEnd } from "./settings.ts";
 
 const organizations = 10_000;
@@ -71,7 +71,7 @@ async function main(): Promise<void> {
     for (const groupBy of [["organization", "metric"], ["organization", "productSlug", "metric"]] as const) {
       const range = { from: "2026-10-01", to: "2026-11-01", window: "month", now: end } as const;
       const input = { ...range, groupBy, organizationIds: undefined };
-      await measure(`CSV by ${groupBy.join(", ")}`, () => usageCsv({ ...noReportContext, database }, input));
+      await measure(`CSV by ${groupBy.join(", ")}`, () => usageCsv({ ...noJobContext, database }, input));
     }
     const zones = { UTC: 0, "Europe/Berlin": 1 };
     for (const [zone, hours] of Object.entries(zones)) {

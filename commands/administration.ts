@@ -8,10 +8,10 @@ import { createProcessParts } from "../services/process_parts.ts";
 import { createServices, type Services } from "../services/services.ts";
 import { databaseName, openForCommand } from "./open_database.ts";
 import { CommandError, exitStatus, readSettings } from "./settings.ts";
-import { writeLine } from "./terminal.ts";
+import { readPassword, writeLine } from "./terminal.ts";
+import { parseVerbArguments, type VerbArguments, type VerbForm } from "./verb_arguments.ts";
 
-/** How a command runs. */
-export interface AdministrationOptions {
+interface AdministrationOptions {
   /** Such as `gatehouse user list`, for the audit log. */
   readonly command: string;
   readonly environment: Settings;
@@ -21,19 +21,45 @@ export interface AdministrationOptions {
   readonly unknown: { readonly message: string; readonly status: number };
 }
 
-/** What a command acts with. */
-export interface AdministrationParts {
+interface AdministrationParts {
   readonly services: Services;
   readonly actor: OperatorActor;
 }
 
-/**
- * Opens the database that a server may be using, and acts on it as the operator on the command line.
- *
- * @param act What the command does.
- * @returns 0.
- * @throws {CommandError}
- */
+/** A parsed subcommand, and the parts with which it acts. */
+export interface Subcommand extends VerbArguments, AdministrationParts {
+  /** From standard input, with `--password-stdin`. */
+  readonly password: string | undefined;
+}
+
+/** A verb of a command, such as `create` of `gatehouse user`. */
+interface Verb extends VerbForm {
+  readonly act: (subcommand: Subcommand) => Promise<void>;
+  /** Reports invalid arguments before the database is opened. @throws {CommandError} */
+  readonly check?: (given: VerbArguments) => unknown;
+  readonly onlyReads?: boolean;
+}
+
+/** Creates a command with verbs, such as `gatehouse user`. Its first argument is the verb. */
+export function verbCommand(
+  program: string,
+  { verbs, help, unknown }: Pick<AdministrationOptions, "unknown"> & {
+    verbs: Readonly<Record<string, Verb>>;
+    help: () => string;
+  },
+) {
+  return async (args: readonly string[], environment: Settings): Promise<number> => {
+    const parsed = parseVerbArguments(program, verbs, args);
+    if (parsed === "help") return writeLine(help());
+    const { given, form: { act, check, onlyReads = false } } = parsed;
+    check?.(given);
+    const password = given.flags.has("password-stdin") ? await readPassword() : undefined;
+    const options = { command: `${program} ${args[0]}`, environment, onlyReads, unknown };
+    return await administer(options, (parts) => act({ ...given, ...parts, password }));
+  };
+}
+
+/** Acts on the database as the operator on the command line, also alongside a server. Returns 0. @throws {CommandError} */
 export async function administer(
   options: AdministrationOptions,
   act: (parts: AdministrationParts) => Promise<void>,
@@ -86,17 +112,12 @@ function toCommandError(error: unknown, { unknown }: AdministrationOptions): Com
     : new CommandError(messageOf(error), exitStatus.internal);
 }
 
-/** When no account has an email address. */
 export const unknownAccount = {
   message: "no account has this email address.",
   status: exitStatus.noUser,
 } as const;
 
-/**
- * @param label What the name is called in an error, such as `--name`.
- * @returns The name, trimmed.
- * @throws {CommandError}
- */
+/** Returns the name, trimmed. @param label Its name in an error, such as `--name`. @throws {CommandError} */
 export function nameArgument(
   text: string,
   { label, charactersMax }: { label: string; charactersMax: number },

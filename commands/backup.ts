@@ -12,13 +12,13 @@ import { makeBackup } from "../services/backups.ts";
 import { CommandError, type CommandLine, exitStatus, readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
-/** The data file and the backup, `-` for standard input or output. */
+/** `-` stands for standard input or output. */
 interface Files {
   readonly path: string;
   readonly file: string;
 }
 
-/** @param line See {@linkcode CommandLine}; arguments after `gatehouse backup`. @returns The exit status. */
+/** @param line With the arguments after `gatehouse backup`. */
 export function backupCommand(line: CommandLine): Promise<number> {
   return run(line, "output", async ({ path, file }) => {
     try {
@@ -62,7 +62,7 @@ async function backUp(path: string, file: string): Promise<number> {
   }
 }
 
-/** @param line See {@linkcode CommandLine}; arguments after `gatehouse restore`. @returns The exit status. */
+/** @param line With the arguments after `gatehouse restore`. */
 export function restoreCommand(line: CommandLine): Promise<number> {
   return run(line, "input", async (files, { database }) => {
     const { path } = files;

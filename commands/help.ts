@@ -6,14 +6,13 @@ import { operatorLinkLifetimeMs } from "../domain/limits.ts";
 import { operatorScopes, scopeMeanings } from "../domain/operator/operator_scope.ts";
 import { exitStatus } from "./settings.ts";
 
-/** The exit statuses of commands that work alongside a running server. */
+/** For commands that work alongside a running server. */
 const commonMeanings = {
   [exitStatus.internal]: "internal error",
   [exitStatus.busy]: "the database is busy or unavailable; try again",
   [exitStatus.config]: "invalid settings, or the database doesn't match this version",
 };
 
-/** @returns The help on all commands and settings. */
 export function help(): string {
   const width = Math.max(...Object.keys(settings).map((name) => name.length));
   const lines = Object.entries(settings).map(([name, { default: fallback, expected }]) =>
@@ -61,7 +60,6 @@ export function help(): string {
   ].join("\n");
 }
 
-/** @returns The help on `gatehouse user`. */
 export function userHelp(): string {
   const hours = operatorLinkLifetimeMs / 3_600_000;
   return [
@@ -97,7 +95,6 @@ export function userHelp(): string {
   ].join("\n");
 }
 
-/** @returns The help on `gatehouse operator`. */
 export function operatorHelp(): string {
   return [
     "Manage operators: accounts that may open the console at /operator, which shows every organization. The console",
@@ -121,7 +118,6 @@ export function operatorHelp(): string {
   ].join("\n");
 }
 
-/** @returns The help on `gatehouse token`. */
 export function tokenHelp(): string {
   return [
     "Manage operator tokens, with which programs use the API below /api/operator. The command uses the server's",
@@ -148,7 +144,6 @@ export function tokenHelp(): string {
   ].join("\n");
 }
 
-/** @returns The help on `gatehouse usage`. */
 export function usageHelp(): string {
   return [
     "Prints usage across organizations as CSV, like GET /api/operator/usage.csv. The command uses the server's settings",
@@ -175,7 +170,6 @@ export function usageHelp(): string {
   ].join("\n");
 }
 
-/** @returns The help on `gatehouse proxy`. */
 export function proxyHelp(): string {
   return [
     "Usage: gatehouse proxy nginx|caddy|traefik [HOST=ADDRESS[?CONDITIONS]]...",

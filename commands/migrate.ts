@@ -4,7 +4,6 @@ import { databaseName, openForCommand } from "./open_database.ts";
 import { readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
-/** @param environment See {@linkcode CommandLine}. @returns The exit status. */
 export async function migrateCommand(environment: Settings): Promise<number> {
   const config = readSettings(environment);
   const opened = await openForCommand(config);

@@ -16,17 +16,15 @@ export interface OpenedDatabase {
   readonly applied: readonly number[];
   /** Warns when the data file alone doesn't have all of the data, as after a close that takes too long. */
   warnOfLog(): void;
-  /** Closes the database, and warns in the same way. */
   close(): Promise<void>;
 }
 
-/** @returns The full path of the data file, or the libSQL server's host. */
+/** Returns the full path of the data file, or the libSQL server's host. */
 export function databaseName({ database }: Pick<Config, "database">): string {
   return database.kind === "file" ? resolve(database.path) : new URL(database.url).host;
 }
 
-/** How a command uses the database. */
-export interface OpenOptions {
+interface OpenOptions {
   /** See `openEmbedded`. By default, only the write that met a fatal error reports it. */
   readonly onFatal?: (error: DatabaseError) => void;
   /**
@@ -79,7 +77,6 @@ export async function openForCommand(config: Config, options: OpenOptions = {}):
   }
 }
 
-/** @returns The error that ends a command because the database can't be opened. */
 export function databaseFailure(config: Config, error: unknown): CommandError {
   const isKnown = error instanceof MigrationError || error instanceof DatabaseError;
   const isBusy = error instanceof DatabaseError && error.kind === "unavailable";
@@ -98,7 +95,6 @@ async function requireSchema(database: Database, { mayBeOlder }: { mayBeOlder: b
   throw new MigrationError("the database has no tables yet; start the server or run gatehouse migrate first");
 }
 
-/** Prints a warning when the data file alone doesn't have all of the data. */
 function warnOfLog(path: string): void {
   const log = `${path}-wal`;
   try {

@@ -8,7 +8,6 @@ import { createServices } from "../services/services.ts";
 import { readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
-/** @param environment See {@linkcode CommandLine}. @param options `version`: of the program. @returns The exit status. */
 export async function openApiCommand(environment: Settings, options: { version: string }): Promise<number> {
   const config = readSettings(environment);
   const fail = () => Promise.reject(new DatabaseError("unavailable", "this command has no database"));

@@ -4,18 +4,12 @@ import { help } from "./help.ts";
 import { CommandError, type CommandLine, exitStatus, readCommandLine, SettingsError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
-/** The version of the program. */
 export const version: string = deno.version;
 
 const withOwnHelp = new Set(["user", "operator", "token", "usage", "proxy"]);
 const withArguments = new Set([...withOwnHelp, "check", "backup", "restore"]);
 
-/**
- * Runs one command to its end.
- *
- * @param given As typed, without the program's name.
- * @returns The exit status.
- */
+/** Runs one command to its end, and returns the exit status. */
 export async function runCommand(given: readonly string[]): Promise<number> {
   let program = "gatehouse";
   try {

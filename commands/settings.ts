@@ -1,4 +1,4 @@
-// What all commands share: the command line, the settings and the exit statuses. Only this file reads the environment.
+// The command line, the settings and the exit statuses of all commands. Only this file reads the environment.
 import { parseEnv } from "node:util";
 import { type Config, fileSetting, parseConfig, secrets, type Settings } from "../config.ts";
 import { messageOf } from "../domain/errors.ts";
@@ -29,11 +29,9 @@ export class SettingsError extends CommandError {
   }
 }
 
-/** The input of a command. */
+/** The arguments without `--env-file`, and the environment, completed from its file. */
 export interface CommandLine {
-  /** The arguments without `--env-file`. */
   readonly args: readonly string[];
-  /** The environment, completed from the file. */
   readonly environment: Settings;
 }
 
@@ -69,7 +67,7 @@ export function readCommandLine(given: readonly string[]): CommandLine {
   return { args, environment: { ...parseEnv(text), ...Object.fromEntries(set) } };
 }
 
-/** @returns The number of the first line that is neither a setting nor a comment. The parser silently skips these. */
+/** Returns the number of the first line that is neither a setting nor a comment. The parser silently skips these. */
 function invalidLine(text: string): number | null {
   // Quoted values may span lines.
   const unquoted = text.replaceAll(
@@ -81,12 +79,12 @@ function invalidLine(text: string): number | null {
   return index === -1 ? null : index + 1;
 }
 
-/** @returns The checked settings. @throws {SettingsError} */
+/** @throws {SettingsError} */
 export function readSettings(environment: Settings): Config {
   return readAllSettings(environment).config;
 }
 
-/** @returns The checked settings, and what they were read from, with the secrets that are in files. @throws {SettingsError} */
+/** Returns the checked settings, and their source, with the secrets that are in files. @throws {SettingsError} */
 export function readAllSettings(environment: Settings): { config: Config; settings: Settings } {
   const { settings, faults } = withSecretFiles(environment);
   const result = parseConfig(settings, { isTerminal: Deno.stdout.isTerminal() });
@@ -94,7 +92,6 @@ export function readAllSettings(environment: Settings): { config: Config; settin
   throw new SettingsError([...faults, ..."faults" in result ? result.faults : []].join("\n"));
 }
 
-/** Reads the secrets that are in files. */
 function withSecretFiles(environment: Settings): { settings: Settings; faults: string[] } {
   const found: Record<string, string> = {};
   const faults: string[] = [];

@@ -1,6 +1,6 @@
 // Tables on standard output. They are printed page by page, so columns are as wide as they had to be so far.
 
-/** @returns A function that turns the next rows into lines. The first call's lines begin with the titles. */
+/** Returns a function that turns the next rows into lines. The first call's lines begin with the titles. */
 export function textTable(titles: readonly string[]): (rows: readonly (readonly string[])[]) => string[] {
   const widths = titles.map((title) => title.length);
   let isFirst = true;
@@ -17,12 +17,12 @@ export function textTable(titles: readonly string[]): (rows: readonly (readonly 
   };
 }
 
-/** @param time ISO 8601 UTC. @returns It to the minute; a dash for none. */
+/** Cuts a time in ISO 8601 UTC to the minute. Returns a dash for none. */
 export function minute(time: string | null): string {
   return time === null ? "-" : `${time.slice(0, 16).replace("T", " ")}Z`;
 }
 
-/** Characters that would move the cursor or change the direction of text become a replacement character. */
+/** Replaces characters that would move the cursor or change the direction of text. */
 function withoutControls(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{fffd}");
 }

@@ -1,5 +1,5 @@
 // `gatehouse token …`: operator tokens, alongside a running server. A new token is the only text on standard output.
-import { parseAddressBlock, type Settings } from "../config.ts";
+import { parseAddressBlock } from "../config.ts";
 import { apiKeyNameCharactersMax, operatorTokenAddressesMax } from "../domain/limits.ts";
 import { isOperatorScope, type OperatorScope, unknownScope } from "../domain/operator/operator_scope.ts";
 import type { OperatorToken } from "../domain/operator/operator_token.ts";
@@ -10,48 +10,31 @@ import {
   type NewToken,
   revokeOperatorToken,
 } from "../services/operator/operator_tokens.ts";
-import { administer, type AdministrationParts, nameArgument } from "./administration.ts";
+import { nameArgument, type Subcommand, verbCommand } from "./administration.ts";
 import { tokenHelp } from "./help.ts";
 import { CommandError, exitStatus } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { minute, textTable } from "./text_table.ts";
-import { parseVerbArguments, type VerbArguments } from "./verb_arguments.ts";
+import type { VerbArguments } from "./verb_arguments.ts";
 
-const forms = {
-  create: { subject: "name", options: { scope: "list", expires: "text", address: "list" } },
-  list: { options: { json: "flag" } },
-  revoke: { subject: "token id", options: {} },
-} as const;
-
-type TokenVerb = keyof typeof forms;
-type TokenArguments = VerbArguments<TokenVerb>;
-type Call = TokenArguments & AdministrationParts;
-
-const verbs: Readonly<Record<TokenVerb, (call: Call) => Promise<void>>> = { create, list, revoke };
 const listPageItems = 100;
 
-/**
- * Runs `gatehouse token`.
- *
- * @param args As typed, without `gatehouse token`.
- * @param environment See {@linkcode CommandLine}.
- * @returns 0.
- * @throws {CommandError}
- */
-export async function tokenCommand(args: readonly string[], environment: Settings): Promise<number> {
-  const parsed = parseVerbArguments("gatehouse token", forms, args);
-  if (parsed === "help") return writeLine(tokenHelp());
-  const { verb } = parsed;
-  // Invalid values are reported before the database is opened.
-  if (verb === "create") toNewToken(parsed, Date.now());
-  const unknown = { message: "no token has this id.", status: exitStatus.data };
-  return await administer(
-    { command: `gatehouse token ${verb}`, environment, onlyReads: verb === "list", unknown },
-    (parts) => verbs[verb]({ ...parsed, ...parts }),
-  );
-}
+export const tokenCommand = verbCommand("gatehouse token", {
+  verbs: {
+    create: {
+      subject: "name",
+      options: { scope: "list", expires: "text", address: "list" },
+      act: create,
+      check: (given) => toNewToken(given, Date.now()),
+    },
+    list: { options: { json: "flag" }, act: list, onlyReads: true },
+    revoke: { subject: "token id", options: {}, act: revoke },
+  },
+  help: tokenHelp,
+  unknown: { message: "no token has this id.", status: exitStatus.data },
+});
 
-async function create(call: Call): Promise<void> {
+async function create(call: Subcommand): Promise<void> {
   const { services, actor } = call;
   const { token, fullToken } = await createOperatorToken(services, actor, toNewToken(call, services.clock()));
   const until = token.expiresAt === null ? "" : `, valid until ${minute(token.expiresAt)}`;
@@ -59,8 +42,8 @@ async function create(call: Call): Promise<void> {
   writeLine(fullToken);
 }
 
-/** @param now Milliseconds since 1970. @returns The token to create. @throws {CommandError} */
-function toNewToken({ subject, texts, lists }: TokenArguments, now: number): NewToken {
+/** @throws {CommandError} */
+function toNewToken({ subject, texts, lists }: VerbArguments, now: number): NewToken {
   const scopes = lists.get("scope") ?? [];
   const addresses = lists.get("address") ?? [];
   if (scopes.length === 0) throw new CommandError("--scope is required.", exitStatus.usage);
@@ -85,7 +68,7 @@ function toScope(text: string): OperatorScope {
   throw new CommandError(unknownScope(text), exitStatus.data);
 }
 
-/** @param text A number of days or hours, such as `90d`, a date or a time. @returns Milliseconds since 1970. */
+/** Parses a number of days or hours, such as `90d`, a date or a time. Returns milliseconds since 1970. */
 function toExpiry(text: string, now: number): number {
   const [, count, unit] = /^(\d{1,5})([dh])$/.exec(text) ?? [];
   const hours = unit === "d" ? 24 : 1;
@@ -95,7 +78,7 @@ function toExpiry(text: string, now: number): number {
   throw new CommandError(fault, exitStatus.data);
 }
 
-async function list({ services, flags }: Call): Promise<void> {
+async function list({ services, flags }: Subcommand): Promise<void> {
   const table = textTable(["ID", "STATUS", "LAST USED", "EXPIRES", "NAME", "SCOPES", "ADDRESSES"]);
   let cursor: string | null | undefined;
   while (cursor !== null) {
@@ -112,7 +95,7 @@ function cells({ id, status, lastUsedAt, expiresAt, name, scopes, addresses }: O
   return [id, status, minute(lastUsedAt), minute(expiresAt), name, scopes.join(","), from];
 }
 
-async function revoke({ services, actor, subject }: Call): Promise<void> {
+async function revoke({ services, actor, subject }: Subcommand): Promise<void> {
   const { name } = await revokeOperatorToken(services, actor, subject);
   writeLine(`Revoked “${name}”. Requests with it fail immediately.`);
 }

@@ -34,19 +34,12 @@ const forms = {
   },
 };
 
-/**
- * Runs `gatehouse usage`.
- *
- * @param args As typed, without `gatehouse usage`.
- * @param environment See {@linkcode CommandLine}.
- * @returns 0.
- * @throws {CommandError}
- */
 export async function usageCommand(args: readonly string[], environment: Settings): Promise<number> {
   const parsed = parseVerbArguments("gatehouse", forms, ["usage", ...args]);
   if (parsed === "help") return writeLine(usageHelp());
+  const { texts, lists } = parsed.given;
   const given = Object.entries(optionNames).map(([name, option]) =>
-    [name, parsed.texts.get(option) ?? parsed.lists.get(option)] as const
+    [name, texts.get(option) ?? lists.get(option)] as const
   );
   const { data: query, error } = operatorUsageQuerySchema.safeParse(
     Object.fromEntries(given.filter(([, value]) => value !== undefined)),
@@ -62,7 +55,6 @@ export async function usageCommand(args: readonly string[], environment: Setting
       const context = {
         database: services.database,
         pause: () => Promise.resolve(),
-        head: () => {},
         send: (bytes: Uint8Array) => Promise.resolve(writeBytes(bytes)),
       };
       try {
@@ -74,7 +66,7 @@ export async function usageCommand(args: readonly string[], environment: Setting
   );
 }
 
-/** @returns The error of the first fault, which names its option. */
+/** Reports the first fault, with the name of its option. */
 function optionError([fault]: readonly { readonly path: string; readonly message: string }[]): CommandError {
   const { path = "", message = "" } = fault ?? {};
   const option = optionNames[path as keyof typeof optionNames] ?? path;

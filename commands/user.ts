@@ -1,7 +1,6 @@
 // `gatehouse user …`: accounts on the command line, for the first one and for emergencies, alongside a running server.
 // Only links go to standard output, so that they can be piped; text about them goes to standard error.
-import type { Settings } from "../config.ts";
-import { nameCharactersMax, passwordCharactersMax } from "../domain/limits.ts";
+import { nameCharactersMax } from "../domain/limits.ts";
 import { countOf } from "../domain/number_text.ts";
 import { roles } from "../domain/sign_in/session.ts";
 import { createUser } from "../services/operator/new_user.ts";
@@ -9,102 +8,38 @@ import { type PasswordLink, resetUserPassword } from "../services/operator/passw
 import { disableUser, enableUser } from "../services/operator/users.ts";
 import { allUsers } from "../services/operator/user_list.ts";
 import type { OperatorUser } from "../domain/operator/user.ts";
-import { administer, type AdministrationParts, nameArgument, unknownAccount } from "./administration.ts";
+import { nameArgument, type Subcommand, unknownAccount, verbCommand } from "./administration.ts";
 import { userHelp } from "./help.ts";
 import { CommandError, exitStatus } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { minute, textTable } from "./text_table.ts";
-import { parseVerbArguments, type VerbArguments } from "./verb_arguments.ts";
+import type { VerbArguments } from "./verb_arguments.ts";
 
-const forms = {
-  create: {
-    subject: "email address",
-    options: { name: "text", organization: "text", join: "text", role: "text", "password-stdin": "flag" },
+const subject = "email address";
+
+export const userCommand = verbCommand("gatehouse user", {
+  verbs: {
+    create: {
+      subject,
+      options: { name: "text", organization: "text", join: "text", role: "text", "password-stdin": "flag" },
+      act: create,
+      check: toNewUser,
+    },
+    list: { options: { json: "flag" }, act: list, onlyReads: true },
+    disable: { subject, options: { "revoke-keys": "flag" }, act: disable },
+    enable: { subject, options: {}, act: enable },
+    "reset-password": {
+      subject,
+      options: { "password-stdin": "flag", "turn-off-two-step": "flag" },
+      act: resetPassword,
+    },
   },
-  list: { options: { json: "flag" } },
-  disable: { subject: "email address", options: { "revoke-keys": "flag" } },
-  enable: { subject: "email address", options: {} },
-  "reset-password": {
-    subject: "email address",
-    options: { "password-stdin": "flag", "turn-off-two-step": "flag" },
-  },
-} as const;
+  help: userHelp,
+  unknown: unknownAccount,
+});
 
-type UserVerb = keyof typeof forms;
-type UserArguments = VerbArguments<UserVerb>;
-
-/** A call of a subcommand. */
-interface Call extends UserArguments, AdministrationParts {
-  /** From standard input, with `--password-stdin`. */
-  readonly password: string | undefined;
-}
-
-const verbs: Readonly<Record<UserVerb, (call: Call) => Promise<void>>> = {
-  create,
-  list,
-  disable,
-  enable,
-  "reset-password": resetPassword,
-};
-
-/**
- * Runs `gatehouse user`.
- *
- * @param args As typed, without `gatehouse user`.
- * @param environment See {@linkcode CommandLine}.
- * @returns 0.
- * @throws {CommandError}
- */
-export async function userCommand(args: readonly string[], environment: Settings): Promise<number> {
-  const parsed = parseVerbArguments("gatehouse user", forms, args);
-  return parsed === "help" ? writeLine(userHelp()) : await run(parsed, environment);
-}
-
-async function run(parsed: UserArguments, environment: Settings): Promise<number> {
-  const { verb, flags } = parsed;
-  if (verb === "create") toNewUser(parsed);
-  const password = flags.has("password-stdin") ? await readPassword() : undefined;
-  return await administer({
-    command: `gatehouse user ${verb}`,
-    environment,
-    onlyReads: verb === "list",
-    unknown: unknownAccount,
-  }, (parts) => verbs[verb]({ ...parsed, ...parts, password }));
-}
-
-/** More than any valid password, so that the rules for passwords report one that is too long. */
-const passwordBytesMax = passwordCharactersMax * 256;
-
-/**
- * Reads a password from standard input, because everyone on the machine can see the arguments of a command.
- *
- * @returns The password, without the line end that `echo` adds.
- * @throws {CommandError}
- */
-async function readPassword(): Promise<string> {
-  if (Deno.stdin.isTerminal()) {
-    const problem = "--password-stdin reads a pipe or a file, because a terminal would show it.";
-    throw new CommandError(problem, exitStatus.data);
-  }
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of Deno.stdin.readable) {
-    size += part.length;
-    if (size > passwordBytesMax) {
-      throw new CommandError("the password on standard input is too long.", exitStatus.data);
-    }
-    parts.push(part);
-  }
-  try {
-    const bytes = await new Blob(parts as BlobPart[]).bytes();
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "");
-  } catch {
-    throw new CommandError("the password on standard input is not UTF-8.", exitStatus.data);
-  }
-}
-
-/** @returns The account to create. @throws {CommandError} */
-function toNewUser({ subject: email, texts }: UserArguments) {
+/** @throws {CommandError} */
+function toNewUser({ subject: email, texts }: VerbArguments) {
   const name = nameOption(texts, "name");
   const organizationName = nameOption(texts, "organization");
   const organizationId = texts.get("join");
@@ -123,13 +58,13 @@ function toNewUser({ subject: email, texts }: UserArguments) {
   return { email, name, join: { organizationId, role } };
 }
 
-function nameOption(texts: UserArguments["texts"], option: string): string | undefined {
+function nameOption(texts: VerbArguments["texts"], option: string): string | undefined {
   const text = texts.get(option);
   if (text === undefined) return undefined;
   return nameArgument(text, { label: `--${option}`, charactersMax: nameCharactersMax });
 }
 
-async function create(call: Call): Promise<void> {
+async function create(call: Subcommand): Promise<void> {
   const { services, actor, password } = call;
   const { link, organizationId } = await createUser(services, actor, { ...toNewUser(call), password });
   const created = `Created ${call.subject} in ${organizationId}.`;
@@ -139,7 +74,7 @@ async function create(call: Call): Promise<void> {
 
 const titles = ["EMAIL", "CONFIRMED", "DISABLED", "TWO-STEP", "LAST SIGN-IN", "NAME", "ORGANIZATIONS"];
 
-async function list({ services, flags }: Call): Promise<void> {
+async function list({ services, flags }: Subcommand): Promise<void> {
   const table = textTable(titles);
   for await (const users of allUsers(services)) {
     const lines = flags.has("json") ? users.map((user) => JSON.stringify(user)) : table(users.map(cells));
@@ -160,7 +95,7 @@ function cells(user: OperatorUser): string[] {
   ];
 }
 
-async function disable({ services, actor, subject: email, flags }: Call): Promise<void> {
+async function disable({ services, actor, subject: email, flags }: Subcommand): Promise<void> {
   const revokeKeys = flags.has("revoke-keys");
   const result = await disableUser(services, actor, { email, revokeKeys });
   const { wasDisabled, activeKeys, revokedKeys, revokedInvitations } = result;
@@ -172,12 +107,14 @@ async function disable({ services, actor, subject: email, flags }: Call): Promis
   }
 }
 
-async function enable({ services, actor, subject: email }: Call): Promise<void> {
+async function enable({ services, actor, subject: email }: Subcommand): Promise<void> {
   const { wasDisabled } = await enableUser(services, actor, { email });
   writeLine(wasDisabled ? "Enabled. They can sign in again." : "The account was not disabled.");
 }
 
-async function resetPassword({ services, actor, subject: email, flags, password }: Call): Promise<void> {
+async function resetPassword(
+  { services, actor, subject: email, flags, password }: Subcommand,
+): Promise<void> {
   const turnOffTwoStep = flags.has("turn-off-two-step");
   const input = { email, password, turnOffTwoStep };
   const { link, hadTwoStep } = await resetUserPassword(services, actor, input);

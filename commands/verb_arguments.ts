@@ -4,47 +4,37 @@ import { parseArgs } from "node:util";
 import { messageOf } from "../domain/errors.ts";
 import { CommandError, exitStatus } from "./settings.ts";
 
-/** How a subcommand is called. */
+/** The arguments of a subcommand. */
 export interface VerbForm {
-  /** What its only argument is, such as `email address`; undefined for none. */
+  /** Its only argument, such as `email address`; undefined for none. */
   readonly subject?: string;
   /** Its options: with a value, with a list (repeated, or joined by commas), or without a value. */
   readonly options: Readonly<Record<string, "text" | "list" | "flag">>;
 }
 
-/** Valid arguments. */
-export interface VerbArguments<Verb extends string> {
-  readonly verb: Verb;
+export interface VerbArguments {
   /** As typed; empty for a subcommand without one. */
   readonly subject: string;
   /** The options with a value, by name. */
   readonly texts: ReadonlyMap<string, string>;
-  /** The options with a list. */
   readonly lists: ReadonlyMap<string, readonly string[]>;
-  /** The options without a value. */
   readonly flags: ReadonlySet<string>;
 }
 
-/**
- * @param command Such as `gatehouse user`.
- * @param forms The subcommands by name.
- * @param args As typed, without the command.
- * @returns The arguments, or `help` for `--help`.
- * @throws {CommandError}
- */
-export function parseVerbArguments<Verb extends string>(
+/** Parses the arguments after `command`, such as `gatehouse user`. Returns `help` for `--help`. @throws {CommandError} */
+export function parseVerbArguments<Form extends VerbForm>(
   command: string,
-  forms: Readonly<Record<Verb, VerbForm>>,
+  forms: Readonly<Record<string, Form>>,
   args: readonly string[],
-): VerbArguments<Verb> | "help" {
+): { readonly form: Form; readonly given: VerbArguments } | "help" {
   const [verb = "", ...rest] = args;
   if (args.includes("--help") || args.includes("-h")) return "help";
-  const isVerb = (name: string): name is Verb => Object.hasOwn(forms, name);
-  if (!isVerb(verb)) {
+  const form = Object.hasOwn(forms, verb) ? forms[verb] : undefined;
+  if (form === undefined) {
     const problem = verb === "" ? "a command is required." : `unknown command “${verb}”.`;
     throw usageError(`${problem} Try ${command} --help.`);
   }
-  const { subject, options } = forms[verb];
+  const { subject, options } = form;
   const { positionals, values } = parse(rest, { command, options });
   const texts = new Map<string, string>();
   const lists = new Map<string, readonly string[]>();
@@ -63,7 +53,7 @@ export function parseVerbArguments<Verb extends string>(
   if (positionals.length !== (subject === undefined ? 0 : 1)) {
     throw usageError(`${verb} takes ${subject === undefined ? "no argument" : `exactly one ${subject}`}.`);
   }
-  return { verb, subject: positionals[0] ?? "", texts, lists, flags };
+  return { form, given: { subject: positionals[0] ?? "", texts, lists, flags } };
 }
 
 function parse(

@@ -1,5 +1,5 @@
 // The SQL of the list of keys: it reads many keys of an organization, but never more than a limit.
-import type { SessionActor } from "../domain/actor.ts";
+import type { Actor } from "../domain/actor.ts";
 import type { ListedKey } from "../domain/key_list.ts";
 import {
   type ApiKeyRow,
@@ -16,7 +16,7 @@ import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
  * Reads the keys of an organization that work at `now`, or those that ended last.
  *
  * @param options `limit`: the maximum number of keys that are read, including those of others than `createdBy`.
- * @returns The keys in the scope, and whether there may be more.
+ * @returns The keys in the scope. `isCut`: there may be more.
  */
 export async function findListedKeys(
   database: DatabaseReader,
@@ -56,7 +56,7 @@ type ListedKeyValues = [
   endsAt: number | null,
 ];
 
-/** @returns Keys of an organization by id, in no particular order. */
+/** Finds keys of an organization by id, in no particular order. */
 export function findApiKeysById(
   database: DatabaseReader,
   organizationId: string,
@@ -71,10 +71,10 @@ export function findApiKeysById(
  * since a time.
  *
  * @param options `ids`: at most some hundred. `since` and `now`: milliseconds since 1970.
- * @returns The statement that writes their audit entries, and after it the one that revokes them and returns their ids.
+ * @returns Two statements: the first writes the audit entries, the second revokes the keys and returns their ids.
  */
 export function revokeUnusedApiKeys(
-  actor: SessionActor,
+  actor: Actor,
   scope: ApiKeyScope,
   { ids, since, now }: { ids: readonly string[]; since: number; now: number },
 ): Statement[] {

@@ -3,9 +3,10 @@ import type { UsagePermission } from "../domain/key_permissions.ts";
 import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 import { type LimitOwner, limitsJson } from "./meter/limit_rows.ts";
+import { isSuspended } from "./organization/organizations.ts";
 import { effectiveNumber } from "./organization/plan_numbers.ts";
 
-/** What creating a key writes. Times in milliseconds since 1970. */
+/** Times in milliseconds since 1970. */
 export interface NewApiKey {
   readonly id: string;
   readonly organizationId: string;
@@ -55,7 +56,7 @@ const mays: Readonly<Record<UsagePermission, Statement>> = {
   "usage:write": sql`instr(k.permissions, '"usage:write"') > 0`,
 };
 
-/** @returns A condition: the key `k` has a permission. */
+/** A condition: the key `k` has a permission. */
 export function keyMay(permission: UsagePermission): Statement {
   return mays[permission];
 }
@@ -67,16 +68,13 @@ export const endOfKey = sql`coalesce(k.revoked_at, k.expires_at, 900719925474099
 export const isActiveIn = (organizationId: string | Statement, now: number): Statement =>
   sql`k.organization_id = ${organizationId} AND ${endOfKey} > ${now} AND ${activeApiKey(now)}`;
 
-/** A condition: the organization `o` is suspended, so its keys don't work. */
-export const isSuspended = sql`o.suspended_at IS NOT NULL`;
-
-/** @returns A condition: the key `k` is in a scope. */
+/** A condition: the key `k` is in a scope. */
 export const inScope = ({ organizationId, createdBy }: ApiKeyScope): Statement =>
   createdBy === undefined
     ? sql`k.organization_id = ${organizationId}`
     : sql`k.organization_id = ${organizationId} AND k.created_by = ${createdBy}`;
 
-/** Reads keys `k` with their creators. */
+/** Reads keys `k` with their creators, as {@linkcode ApiKeyRow}. */
 export const selectApiKeys = sql`
   SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.created_at AS createdAt, u.id AS createdById,
     u.name AS createdByName, k.created_by_operator AS createdByOperator, k.permissions,
@@ -87,7 +85,7 @@ export const selectApiKeys = sql`
 /**
  * Inserts a key and returns its id, unless the organization has as many active keys as it may, or the form was already sent.
  *
- * @param replaced A key that must still be active, and have the same permissions. The new key continues its lineage. `isKept`: whether
+ * @param replaced A key that must still be active, and have the same permissions. The new key continues its lineage. `isKept`:
  *   it stays active for a while; otherwise the new key takes its place.
  */
 export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: boolean }): Statement {
@@ -112,7 +110,7 @@ export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: bo
     RETURNING id`;
 }
 
-/** @returns The id of the key that a form created, or undefined. */
+/** Finds the id of the key that a form created. */
 export async function findApiKeyOfForm(
   database: DatabaseReader,
   { organizationId, formToken }: { organizationId: string; formToken: string },
@@ -122,7 +120,7 @@ export async function findApiKeyOfForm(
   return row?.id;
 }
 
-/** @returns Keys newest first, from after the id `before`. */
+/** Finds keys, newest first, from after the id `before`. */
 export function findApiKeys(
   database: DatabaseReader,
   scope: ApiKeyScope,
@@ -132,7 +130,7 @@ export function findApiKeys(
     WHERE ${inScope(scope)} AND (${before} IS NULL OR k.id < ${before}) ORDER BY k.id DESC LIMIT ${limit}`);
 }
 
-/** @returns The number of a lineage's current key at `now`: the newest that works, else the newest. @param lineage A number. */
+/** The number of a lineage's current key at `now`: the newest that works, else the newest. @param lineage A number. */
 export const currentKeyNumber = (lineage: Statement, now: number): Statement =>
   sql`coalesce(
     (SELECT k.number FROM api_keys k WHERE k.lineage = ${lineage} AND ${
@@ -140,7 +138,7 @@ export const currentKeyNumber = (lineage: Statement, now: number): Statement =>
   } ORDER BY k.number DESC LIMIT 1),
     (SELECT max(k.number) FROM api_keys k WHERE k.lineage = ${lineage}))`;
 
-/** @returns The current key of each of some lineages, by the lineage's number. @throws {DatabaseError} */
+/** Finds the current keys of lineages, by the lineage's number. @throws {DatabaseError} */
 export async function findCurrentKeys(
   database: DatabaseReader,
   { lineages, now }: { lineages: readonly string[]; now: number },
@@ -151,7 +149,7 @@ export async function findCurrentKeys(
   return new Map(rows.map(({ lineage, ...key }) => [lineage, key]));
 }
 
-/** @returns How many keys of an organization are active at `now`. */
+/** Counts the keys of an organization that are active at `now`. */
 export async function countActiveKeys(database: DatabaseReader, organizationId: string, now: number) {
   const row = await database.readFirst<{ active: number }>(sql`
     SELECT count(*) AS active FROM api_keys k WHERE ${isActiveIn(organizationId, now)}`);
@@ -162,7 +160,6 @@ export async function countActiveKeys(database: DatabaseReader, organizationId: 
 export const selectApiKey = (scope: ApiKeyScope, id: string): Statement =>
   sql`${selectApiKeys} WHERE ${inScope(scope)} AND k.id = ${id}`;
 
-/** @returns One key, or undefined when it is not in the scope. */
 export function findApiKey(database: DatabaseReader, scope: ApiKeyScope, id: string) {
   return database.readFirst<ApiKeyRow>(selectApiKey(scope, id));
 }
@@ -170,10 +167,7 @@ export function findApiKey(database: DatabaseReader, scope: ApiKeyScope, id: str
 /** A key can be rotated any number of times: only its newest generations are read, and no other keys of the organization. */
 const generationsReadMax = 500;
 
-/**
- * @param now Milliseconds since 1970.
- * @returns The keys of a key's lineage that are in the scope: the current one, then the others, newest first, at most `limit`.
- */
+/** Finds the keys of a key's lineage that are in the scope: the one that is current at `now`, then the others, newest first. */
 export function findGenerations(
   database: DatabaseReader,
   scope: ApiKeyScope,
@@ -186,14 +180,13 @@ export function findGenerations(
     ORDER BY (${activeApiKey(now)}) DESC, k.number DESC LIMIT ${limit}`);
 }
 
-/** @returns The id of the organization of a key, or undefined if there is no such key, or the organization was deleted. */
+/** Finds the organization of a key, which may be deleted. */
 export async function findOrganizationOfApiKey(
   database: DatabaseReader,
   id: string,
 ): Promise<string | undefined> {
   const row = await database.readFirst<{ organizationId: string }>(sql`
-    SELECT o.id AS organizationId FROM api_keys k JOIN organizations o ON o.id = k.organization_id
-    WHERE k.id = ${id} AND o.deleted_at IS NULL`);
+    SELECT k.organization_id AS organizationId FROM api_keys k WHERE k.id = ${id}`);
   return row?.organizationId;
 }
 
@@ -209,7 +202,6 @@ export interface ActiveApiKeyRow {
   readonly requestsPerSecond: number | null;
 }
 
-/** @returns The active key with this hash, or undefined. */
 export function findActiveApiKey(database: DatabaseReader, keyHash: string, now: number) {
   return database.readFirst<ActiveApiKeyRow>(sql`
     SELECT k.id, k.name, k.organization_id AS organizationId, k.permissions, ${isSuspended} AS suspended,
@@ -219,10 +211,9 @@ export function findActiveApiKey(database: DatabaseReader, keyHash: string, now:
 }
 
 /**
- * Changes a key in the scope.
+ * Changes a key in the scope. The expiry only changes while the key is active.
  *
- * @param change The key's new name, permissions and expiry, which only changes while the key is active. `from`: what it must
- *   have, as stored. Times in milliseconds since 1970.
+ * @param change `from`: what the key must have, as stored. Times in milliseconds since 1970.
  */
 export function updateApiKey(
   scope: ApiKeyScope,

@@ -2,7 +2,7 @@
 import { type Actor, operatorIdentity } from "../domain/actor.ts";
 import { type AuditAction, auditActions, type AuditEntry } from "../domain/audit.ts";
 import { newId } from "../domain/id.ts";
-import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
+import { type Database, type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 
 const userAgentCharactersMax = 400;
 const insert =
@@ -25,11 +25,11 @@ function clientColumns({ client }: Actor) {
 }
 
 /**
- * Writes an entry.
+ * Writes an entry for a change.
  *
- * @param entry What was done. Without `organizationId`, it belongs to the actor's active organization.
- * @param options `now`: milliseconds since 1970. `always`: write the entry in any case. Otherwise it is written only when the
- *   statement directly before it in the batch changed at least one row.
+ * @param entry Without `organizationId`, it belongs to the actor's active organization.
+ * @param options `always`: write the entry in any case. Otherwise it is written only when the statement directly before it in
+ *   the batch changed at least one row.
  * @returns The entry's id, for later statements of the batch, and the statement that writes it. That returns the id if it
  *   wrote the entry, so its result says whether the change was made.
  */
@@ -46,6 +46,11 @@ export function insertAuditEvent(
       ${clientColumns(actor)}
     WHERE ${always ? sql`true` : sql`changes() > 0`} RETURNING id`;
   return { id, statement };
+}
+
+/** Writes an entry that depends on no change. */
+export async function writeAuditEvent(database: Database, actor: Actor, entry: AuditEntry, now: number) {
+  await database.write([insertAuditEvent(actor, entry, { now, always: true }).statement]);
 }
 
 /** Writes an entry for each of `rows`: a query with the columns `organizationId`, `targetId`, `targetName` and `details`. */
@@ -70,17 +75,15 @@ export interface Audited {
   readonly audited: string;
 }
 
-/** @returns A condition for later statements of a batch: the change that an audit entry is about was made. */
+/** A condition for later statements of a batch: the change that an audit entry is about was made. */
 export const ifAudited = (id: string): Statement => sql`EXISTS (SELECT 1 FROM audit_events WHERE id = ${id})`;
 
-/** A position in the list, which is ordered by time and then by id, both descending. */
+/** A position in the list, which is ordered by time (milliseconds since 1970) and then by id, both descending. */
 export interface AuditPosition {
-  /** Milliseconds since 1970. */
   readonly at: number;
   readonly id: string;
 }
 
-/** Which entries. */
 export interface AuditQuery {
   /** Null for all that operators did. */
   readonly organizationId: string | null;
@@ -98,7 +101,7 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
-/** An entry as stored. */
+/** An entry as stored. `details`: JSON. */
 export interface AuditEventRow {
   readonly id: string;
   readonly at: number;
@@ -109,7 +112,6 @@ export interface AuditEventRow {
   readonly actorName: string | null;
   readonly targetId: string | null;
   readonly targetName: string | null;
-  /** JSON. */
   readonly details: string;
   readonly address: string;
   readonly userAgent: string;
@@ -121,7 +123,7 @@ const columns =
   e.actor_name AS actorName, e.target_id AS targetId, e.target_name AS targetName, e.details, e.address,
   e.user_agent AS userAgent, e.request_id AS requestId`;
 
-/** @returns Entries newest first. */
+/** Returns entries, newest first. */
 export function findAuditEvents(database: DatabaseReader, query: AuditQuery): Promise<AuditEventRow[]> {
   const { organizationId, isForOperators = false, actions, actorId, targetIds, from, before, limit } = query;
   const isInLog = organizationId === null
@@ -155,7 +157,6 @@ export function findAuditEvents(database: DatabaseReader, query: AuditQuery): Pr
     ${newest}`);
 }
 
-/** A person who did something in an organization. */
 export interface AuditActorRow {
   readonly id: string;
   /** Their current name; for former members, the name they had. */
@@ -164,7 +165,7 @@ export interface AuditActorRow {
   readonly email: string | null;
 }
 
-/** @returns The people in an organization's audit log without operators, at most `limit`. */
+/** Returns the people in an organization's audit log without operators, at most `limit`. */
 export function findAuditActors(
   database: DatabaseReader,
   { organizationId, limit }: { organizationId: string; limit: number },
@@ -185,12 +186,10 @@ export function findAuditActors(
     LEFT JOIN users u ON u.id = m.user_id`);
 }
 
-/** @returns When the oldest entry was written, or undefined when there is none. */
 export async function findOldestAuditEventAt(database: DatabaseReader): Promise<number | undefined> {
   return (await database.readFirst<{ at: number }>(sql`SELECT at FROM audit_events ORDER BY at LIMIT 1`))?.at;
 }
 
-/** Deletes entries from before a time, at most `limit`. */
 export function deleteAuditEventsBefore(before: number, { limit }: { limit: number }) {
   return sql`DELETE FROM audit_events
     WHERE id IN (SELECT id FROM audit_events WHERE at < ${before} ORDER BY at LIMIT ${limit})`;

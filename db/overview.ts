@@ -4,29 +4,22 @@ import { type DatabaseReader, sql } from "./engine/database.ts";
 import { numberOf } from "./meter/usage_sums.ts";
 import { hasTwoStep } from "./sign_in/two_step.ts";
 
-/** What an organization has: 0 or 1. */
-export interface FirstStepsRow {
-  readonly hasKey: number;
-  readonly hasUsage: number;
-  readonly hasOthers: number;
-}
-
-/** @param scope `createdBy`: only keys of this user. @returns Whether there is a key, a record, and more than one member. */
+/** @param scope `createdBy`: only keys of this user. */
 export function findFirstSteps(
   database: DatabaseReader,
   { organizationId, createdBy }: ApiKeyScope,
-): Promise<FirstStepsRow | undefined> {
+) {
   // With a creator, the plus makes the database read their keys, and not all of the organization.
   const isInScope = createdBy === undefined
     ? sql`organization_id = ${organizationId}`
     : sql`created_by = ${createdBy} AND +organization_id = ${organizationId}`;
-  return database.readFirst(sql`SELECT
+  return database.readFirst<{ hasKey: number; hasUsage: number; hasOthers: number }>(sql`SELECT
     EXISTS (SELECT 1 FROM api_keys WHERE ${isInScope}) AS hasKey,
     EXISTS (SELECT 1 FROM usage_series WHERE organization = ${numberOf(organizationId)}) AS hasUsage,
     EXISTS (SELECT 1 FROM memberships WHERE organization_id = ${organizationId} LIMIT 1 OFFSET 1) AS hasOthers`);
 }
 
-/** @returns The names of members without two-step sign-in, by the age of their accounts, and how many there are. */
+/** Returns the names of members without two-step sign-in, by the age of their accounts, and counts them all. */
 export async function findMembersWithoutTwoStep(
   database: DatabaseReader,
   { organizationId, limit }: { organizationId: string; limit: number },

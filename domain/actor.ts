@@ -2,7 +2,7 @@
 import type { OperatorScope } from "./operator/operator_scope.ts";
 import type { Membership, Session, User } from "./sign_in/session.ts";
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface ClientInfo {
   /** The client's IP address, from the connection or a trusted proxy. */
   readonly address: string;
@@ -18,13 +18,17 @@ export interface ClientInfo {
   readonly sessionTokens?: readonly string[];
 }
 
-/** A signed-in user, and where their request comes from. */
+/** Copies the fields that are needed later: a request cannot be read after its response has been sent. */
+export function clientCopy({ address, userAgent, requestId }: ClientInfo): ClientInfo {
+  return { address, userAgent, requestId };
+}
+
 export interface SessionActor extends Session {
   readonly type: "session";
   readonly client: ClientInfo;
 }
 
-/** A user as the audit log needs them: a {@linkcode SessionActor}, or someone who is signing in. */
+/** A user for the audit log: a {@linkcode SessionActor}, or someone who is signing in. */
 export interface PersonActor {
   readonly type: "session";
   readonly user: Pick<User, "id" | "name">;
@@ -32,8 +36,8 @@ export interface PersonActor {
   readonly client: ClientInfo;
 }
 
-/** How an operator proved who they are: a signed-in account, a token that is used for one scope, or access to the machine. */
-export type OperatorCredential =
+/** A signed-in account, a token that is used for one scope, or access to the machine. */
+type OperatorCredential =
   | { readonly kind: "account"; readonly session: SessionActor }
   | { readonly kind: "token"; readonly id: string; readonly name: string; readonly scope: OperatorScope }
   | { readonly kind: "commandLine" };
@@ -45,7 +49,7 @@ export interface OperatorActor {
   readonly credential: OperatorCredential;
 }
 
-/** @returns The id and name of an operator's account or token; null on the command line. Customers never see them. */
+/** Returns the id and name of an operator's account or token; null on the command line. Customers never see them. */
 export function operatorIdentity(
   { credential }: OperatorActor,
 ): { readonly id: string | null; readonly name: string | null } {

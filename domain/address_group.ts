@@ -1,6 +1,6 @@
 // Groups addresses that belong to one client, for rate limits.
 
-/** @returns A normalized IPv4 address itself, or the /64 block of an IPv6 address, which usually belongs to one customer. */
+/** Returns a normalized IPv4 address itself, or the /64 block of an IPv6 address, which usually belongs to one customer. */
 export function addressGroup(address: string): string {
   if (!address.includes(":")) return address;
   const [front = [], back] = address.split("::").map((part) => part === "" ? [] : part.split(":"));

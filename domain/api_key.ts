@@ -7,13 +7,12 @@ export { hashSecretToken as hashApiKey } from "./secret_token.ts";
 /** The start of every key, for people and secret scanners. */
 export const apiKeyTag = "service_live_";
 
-/** How long a rotated key keeps working unless another time is chosen. */
+/** A rotated key keeps working for this long unless another time is chosen. */
 export const rotatedKeyKeptMs = 24 * 3_600_000;
 
-/** Whether a key works, or why not. */
 export type ApiKeyStatus = "active" | "revoked" | "expired";
 
-/** A key as callers see it, with times in ISO 8601 UTC. */
+/** A key for callers. Times in ISO 8601 UTC. */
 export interface ApiKey {
   readonly id: string;
   readonly name: string;
@@ -34,32 +33,27 @@ export interface ApiKey {
 
 /** The last request with a key, also a rejected one. */
 export interface LastRequest {
-  /** ISO 8601. */
   readonly at: string;
   /** Of the client's address, such as `203.0.113.0/24`. */
   readonly network: string;
   readonly userAgent: string;
-  /** Of the response. */
   readonly status: number;
-  /** What the response says was wrong; null for an accepted request. */
+  /** The error in the response; null for an accepted request. */
   readonly error: string | null;
 }
 
-/** @returns A new key, and the prefix that may be shown later. */
+/** Returns a new key, and the prefix that may be shown later. */
 export function generateApiKey(): { fullKey: string; keyPrefix: string } {
   const { token, prefix } = generateSecretToken(apiKeyTag);
   return { fullKey: token, keyPrefix: prefix };
 }
 
-/** Checks a key's form and checksum. @returns False for anything that Gatehouse never issues as a key. */
+/** Checks a key's form and checksum. Returns false for anything that Gatehouse never issues as a key. */
 export function isWellFormedApiKey(text: string): boolean {
   return isWellFormedSecretToken(apiKeyTag, text);
 }
 
-/**
- * @param key Times in milliseconds since 1970, like `now`.
- * @returns Whether the key works at `now`. A revoked key stays "revoked" after it expires.
- */
+/** Returns the status at `now`. A revoked key stays "revoked" after it expires. Times in milliseconds since 1970. */
 export function apiKeyStatus(
   key: { revokedAt: number | null; expiresAt: number | null },
   now: number,

@@ -80,7 +80,6 @@ export const auditActions = {
   "access.denied": "Permission denied",
 } as const;
 
-/** The stable name of an action, for programs. */
 export type AuditAction = keyof typeof auditActions;
 
 function isAuditAction(text: string): text is AuditAction {
@@ -105,7 +104,6 @@ const isDenial = /(refused|limited|denied|locked)$/;
 /** A group of actions. `refusals`: everything that was denied, across all nouns. */
 export type AuditGroup = keyof typeof groupNouns | "refusals";
 
-/** Every group with its name for people. */
 export const auditGroups: Readonly<Record<AuditGroup, string>> = {
   "sign-ins": "Sign-ins",
   accounts: "Accounts",
@@ -120,7 +118,7 @@ export const auditGroups: Readonly<Record<AuditGroup, string>> = {
   refusals: "Failed and denied",
 };
 
-/** @returns The actions of a group, or the one with this name; none for an unknown name. */
+/** Returns the actions of a group, or the one with this name; none for an unknown name. */
 export function auditActionsOf(name: string): readonly AuditAction[] {
   if (isAuditAction(name)) return [name];
   if (!Object.hasOwn(auditGroups, name)) return [];
@@ -130,13 +128,12 @@ export function auditActionsOf(name: string): readonly AuditAction[] {
   return all.filter((action) => nouns.includes(action.slice(0, action.indexOf("."))));
 }
 
-/** The object of an action, with its name at that time. */
-export interface AuditTarget {
+/** An object, with its name at that time. */
+interface AuditTarget {
   readonly id: string | null;
   readonly name: string | null;
 }
 
-/** What an action adds to the audit log. */
 export interface AuditEntry {
   readonly action: AuditAction;
   /** The organization whose log gets the entry, or null for none. The actor's active one by default. */
@@ -146,12 +143,13 @@ export interface AuditEntry {
   readonly details?: Readonly<Record<string, string>>;
 }
 
-/** The public form of an entry. */
 export interface AuditEvent {
   readonly id: string;
   /** ISO 8601 UTC with milliseconds. */
   readonly at: string;
   readonly action: AuditAction;
+  /** The organization whose log it is in; only for operators. */
+  readonly organizationId?: string | null;
   readonly actor: { readonly type: Actor["type"]; readonly id: string | null; readonly name: string | null };
   readonly target: AuditTarget | null;
   readonly details: Readonly<Record<string, string>>;

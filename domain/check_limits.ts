@@ -9,8 +9,6 @@ export const checkClockWrongMs = 60_000;
 /** Free disk space below which there is a warning, and an error. */
 export const checkFreeBytesWarningMin = 1024 * 1024 * 1024;
 export const checkFreeBytesMin = 64 * 1024 * 1024;
-/** Characters of each value that `/portal/check` shows. */
-export const checkShownCharactersMax = 200;
 
 /** Time without a write after which a health check writes. */
 export const readinessWriteAgeMaxMs = 10_000;
@@ -19,5 +17,5 @@ export const readinessWriteAgeMaxMs = 10_000;
  * out of space leaves a few free in the log.
  */
 export const readinessRecoveryWrites = 16;
-/** How long a health check waits for its write. Orchestrators wait for a second by default. */
+/** Time that a health check waits for its write. Orchestrators wait for a second by default. */
 export const readinessWaitMs = 500;

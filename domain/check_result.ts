@@ -1,25 +1,21 @@
-// Results of checks: what was found, a verdict, and advice. They never contain secrets.
+// Results of checks: findings, a verdict, and advice. They never contain secrets.
 
 /** `warning`: it works, but someone should look at it. `wrong`: something is broken or unsafe. */
 export type Verdict = "ok" | "warning" | "wrong";
 
-/** The result of one check, for an operator. */
 export interface CheckResult {
-  /** What was checked, in a word or two. */
+  /** A word or two. */
   readonly about: string;
   readonly verdict: Verdict;
   /** One or two sentences. */
   readonly saw: string;
-  /** What to do about a problem. */
   readonly advice?: string;
-  /** Whether the reverse proxy's configuration may be the cause. */
+  /** True if the reverse proxy's configuration may be the cause. */
   readonly isForProxy?: boolean;
 }
 
-/** Creates the results of one check. */
 export type CheckResults = ReturnType<typeof resultsOf>;
 
-/** @returns Functions that create the results of one check. */
 export function resultsOf(about: string, options: Pick<CheckResult, "isForProxy"> = {}) {
   const problem = (verdict: Verdict) => (saw: string, advice: string): CheckResult => (
     { about, verdict, saw, advice, ...options }
@@ -31,7 +27,7 @@ export function resultsOf(about: string, options: Pick<CheckResult, "isForProxy"
   };
 }
 
-/** @returns The worst verdict; `ok` if there are no results. */
+/** Returns `ok` if there are no results. */
 export function worstVerdict(results: readonly CheckResult[]): Verdict {
   const found = new Set(results.map(({ verdict }) => verdict));
   return found.has("wrong") ? "wrong" : found.has("warning") ? "warning" : "ok";

@@ -1,9 +1,9 @@
 // Writes CSV (RFC 4180) for spreadsheets.
 
 /** A text, or a number in decimal notation, which may be negative. */
-export type CsvCell = string | { readonly decimal: string };
+type CsvCell = string | { readonly decimal: string };
 
-/** @returns A line of CSV with its line end. */
+/** Returns a line of CSV with its line end. */
 export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }

@@ -55,17 +55,15 @@ export const errorStatuses = {
   mail_unavailable: 503,
 } as const;
 
-/** @returns The message of anything thrown. Errors of the operating system are cut to the reason, such as "permission denied". */
+/** Returns the message of anything thrown. Errors of the operating system are cut to the reason, such as "permission denied". */
 export function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const [, reason] = /^([^(]+) \(os error \d+\)/.exec(message) ?? [];
   return reason === undefined ? message : reason.charAt(0).toLowerCase() + reason.slice(1);
 }
 
-/** The stable name of an error, for programs. */
 export type ErrorCode = keyof typeof errorStatuses;
 
-/** One fault in the input. */
 export interface ErrorDetail {
   /** The field, such as `name` or `records[17].quantity`. */
   readonly path: string;
@@ -84,7 +82,6 @@ interface AppErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An error to report to the caller. */
 export class AppError extends Error {
   readonly details: readonly ErrorDetail[] | undefined;
   readonly limits: readonly LimitStanding[] | undefined;
@@ -101,13 +98,11 @@ export class AppError extends Error {
     this.allow = options.allow;
   }
 
-  /** The HTTP status of this error. */
   get status(): (typeof errorStatuses)[ErrorCode] {
     return errorStatuses[this.code];
   }
 }
 
-/** @returns The error for faults in well-formed input. */
 export function validationError(details: readonly ErrorDetail[]): AppError {
   const first = details[0];
   const message = details.length === 1 && first
@@ -116,22 +111,22 @@ export function validationError(details: readonly ErrorDetail[]): AppError {
   return new AppError("validation_failed", message, { details });
 }
 
-/** @returns The error for an unknown id and, identically, for an object of another organization. */
+/** Reports an unknown id and, identically, an object of another organization. */
 export function notFoundError(): AppError {
   return new AppError("not_found", "Not found, or you don't have access.");
 }
 
-/** @returns The error for a missing, malformed, unknown, revoked or expired key. Callers can't tell these apart. */
+/** Reports a missing, malformed, unknown, revoked or expired key. Callers can't tell these apart. */
 export function invalidApiKeyError(): AppError {
   return new AppError("invalid_api_key", "Invalid or missing API key.");
 }
 
-/** @returns The error for an operator token that doesn't work here. Callers can't tell why. */
+/** Reports an operator token that doesn't work here. Callers can't tell why. */
 export function invalidOperatorTokenError(): AppError {
   return new AppError("invalid_operator_token", "Invalid or missing operator token.");
 }
 
-/** @param scope Null for what only operator accounts may do. @returns The error for an operator token that lacks it. */
+/** @param scope The missing one; null if only operator accounts may do this. */
 export function scopeMissingError(scope: string | null): AppError {
   return new AppError(
     "scope_missing",
@@ -141,7 +136,6 @@ export function scopeMissingError(scope: string | null): AppError {
   );
 }
 
-/** @returns The error for an operator who has not signed in with a second factor lately. */
 export function secondFactorRequiredError(): AppError {
   return new AppError(
     "second_factor_required",
@@ -149,12 +143,10 @@ export function secondFactorRequiredError(): AppError {
   );
 }
 
-/** @returns The error for an API key that lacks a permission. */
 export function permissionMissingError(permission: string): AppError {
   return new AppError("permission_missing", `This API key lacks the permission ${permission}.`);
 }
 
-/** @returns The error for what a suspended organization may not do. */
 export function organizationSuspendedError(): AppError {
   return new AppError(
     "organization_suspended",
@@ -162,17 +154,14 @@ export function organizationSuspendedError(): AppError {
   );
 }
 
-/** @returns The error for a request without a session. */
 export function unauthenticatedError(): AppError {
   return new AppError("unauthenticated", "Sign in first.");
 }
 
-/** @returns The error for a sensitive change without recent authentication. */
 export function recentAuthenticationError(): AppError {
   return new AppError("proof_required", "Recent authentication required. Enter your password again.");
 }
 
-/** @returns The error for an emailed link that no longer works. */
 export function invalidTokenError(): AppError {
   return new AppError(
     "invalid_token",
@@ -180,10 +169,7 @@ export function invalidTokenError(): AppError {
   );
 }
 
-/**
- * @param max How many active keys the organization may have. `isRotation`: whether the new key replaces another.
- * @returns The error for one more API key.
- */
+/** @param max The active keys that the organization may have. @param options `isRotation`: the new key replaces another. */
 export function apiKeyLimitError(max: number, { isRotation = false } = {}): AppError {
   const remedy = isRotation
     ? "Revoke one first, or let the old key stop working immediately."
@@ -194,7 +180,6 @@ export function apiKeyLimitError(max: number, { isRotation = false } = {}): AppE
   );
 }
 
-/** @returns The error for one more member. @param max How many the organization may have. */
 export function memberLimitError(max: number): AppError {
   return new AppError(
     "limit_reached",
@@ -202,7 +187,7 @@ export function memberLimitError(max: number): AppError {
   );
 }
 
-/** @returns The error for records that would exceed the limit of series. @param details The records. @param max The limit. */
+/** @param details The records that would exceed the limit of series. */
 export function seriesLimitError(details: readonly ErrorDetail[], max: number): AppError {
   return new AppError(
     "series_limit_reached",
@@ -214,10 +199,7 @@ export function seriesLimitError(details: readonly ErrorDetail[], max: number): 
   );
 }
 
-/**
- * @param limits Hard limits that the request doesn't fit into, at least one; `now`: milliseconds since 1970.
- * @returns The error for usage beyond them, with the time until the last of their windows ends.
- */
+/** Reports hard limits that a request doesn't fit into, at least one, and the time until the last of their windows ends. */
 export function limitExceededError(limits: readonly LimitStanding[], now: number): AppError {
   const ends = limits.map(({ resetsAt }) => resetsAt === null ? Infinity : Date.parse(resetsAt));
   const waitMs = Math.max(...ends) - now;
@@ -232,17 +214,15 @@ export function limitExceededError(limits: readonly LimitStanding[], now: number
   );
 }
 
-/** @returns The error for a request that needs email, on a server without `SMTP_URL`. */
 export function mailUnavailableError(): AppError {
   return new AppError("mail_unavailable", "Email isn't set up on this server. Contact its administrator.");
 }
 
-/** @returns The error for a member whose role lacks the permission. */
 export function forbiddenError(): AppError {
   return new AppError("forbidden", "Your role in this organization doesn't allow this.");
 }
 
-/** @returns The error for a part of the server that can't respond now. Callers may try again after a second. */
+/** Reports a part of the server that can't respond now. Callers may try again after a second. */
 export function unavailableError(message: string, cause?: unknown): AppError {
   return new AppError("unavailable", message, { retryAfterSeconds: 1, cause });
 }

@@ -1,7 +1,6 @@
 // Ids: a prefix for the type, then a UUIDv7 in hexadecimal. They sort by creation time.
 import { uuidv7obj } from "uuidv7";
 
-/** The type of an id. */
 export type IdPrefix =
   | "usr"
   | "org"
@@ -20,17 +19,16 @@ export type IdPrefix =
   | "plan"
   | "lim";
 
-/** @returns A new id such as `key_0199d3c1…` (RFC 9562, version 7). */
+/** Returns a new id such as `key_0199d3c1…` (RFC 9562, version 7). */
 export function newId(prefix: IdPrefix): string {
   return `${prefix}_${uuidv7obj().toHex()}`;
 }
 
-/** @param time Milliseconds since 1970. @returns The 12 hexadecimal digits of a UUIDv7 for that time. */
+/** Returns the 12 hexadecimal digits of a UUIDv7 for a time in milliseconds since 1970. */
 export function timeDigits(time: number): string {
   return time.toString(16).padStart(12, "0");
 }
 
-/** @returns Whether a text has the form of an id of this type. */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.length === prefix.length + 33 && text.startsWith(`${prefix}_`) &&
     /^[0-9a-f]{32}$/.test(text.slice(-32));

@@ -3,11 +3,10 @@ import { type ApiKey, apiKeyTag } from "./api_key.ts";
 import type { KeyUsage } from "./meter/key_usage.ts";
 
 /** Active keys that expire within this time are marked. */
-export const keyExpiresSoonMs = 14 * 24 * 3_600_000;
-/** Keys that were not used for this long can be revoked together, and how many at a time. */
+const keyExpiresSoonMs = 14 * 24 * 3_600_000;
+/** Keys that were not used for this long can be revoked together, up to the maximum at a time. */
 export const keyUnusedMs = 90 * 24 * 3_600_000;
 export const unusedKeysRevokedMax = 50;
-/** Lines of a page. */
 export const keyListPageItems = 50;
 /** Active keys that the list has, and keys that it has of those that ended last. */
 export const listedKeysMax = 10_000;
@@ -22,14 +21,28 @@ export type KeyState = (typeof keyStates)[number];
 export const keyOrders = ["usage", "used", "created", "name", "end"] as const;
 export type KeyOrder = (typeof keyOrders)[number];
 
-/** A key with those that it replaced. */
+/** A key with those that it replaced. `lastUsedAt`: of any of them. */
 export interface KeyLine extends ApiKey {
-  /** The last use of any of them. */
   readonly lastUsedAt: string | null;
-  /** Active and expires soon. */
-  readonly expiresSoon: boolean;
-  /** When the last replaced key stops working; null if none works. */
+  /** The time when the last replaced key stops working; null if none works. */
   readonly oldKeyEndsAt: string | null;
+}
+
+/** A page of the list, besides its lines. */
+export interface KeyListPage {
+  /** The search, without characters that could not be found. */
+  readonly search: string;
+  readonly order: KeyOrder;
+  /** The numbers of lines that match the search in each state. `isCut`: there may be more inactive ones. */
+  readonly counts: Readonly<Record<KeyState, number>> & { readonly isCut: boolean };
+  /** The number of active lines that were not used for 90 days. Like `isEmpty`, this doesn't depend on the search. */
+  readonly unused: number;
+  readonly isEmpty: boolean;
+  /** The number of active keys, and its maximum, for those who see all keys. */
+  readonly limit: { readonly active: number; readonly max: number } | null;
+  /** The number of this page, from 1, and of the last one. */
+  readonly page: number;
+  readonly pages: number;
 }
 
 /** A key of which lines are made. Times in milliseconds since 1970. */
@@ -37,27 +50,26 @@ export interface ListedKey {
   readonly id: string;
   /** A newer key has a higher one. */
   readonly number: number;
-  /** The same for keys that replaced each other. */
+  /** Equal for keys that replaced each other. */
   readonly lineage: number;
   readonly name: string;
   readonly keyPrefix: string;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
-  /** When it ended or will end; null for never. */
+  /** The time when it ended or will end; null for never. */
   readonly endsAt: number | null;
 }
 
-/** A line as it is sorted and counted. */
 export interface ListedLine {
   /** The newest active key; the newest if none is active. */
   readonly current: ListedKey;
   readonly isActive: boolean;
   readonly lastUsedAt: number | null;
-  /** When the last of the other active keys ends, if there are any. */
+  /** The time when the last of the other active keys ends, if there are any. */
   readonly oldKeyEndsAt: number | null;
 }
 
-/** @returns A line for each lineage. */
+/** Joins the keys of each lineage into a line. */
 export function toLines(active: readonly ListedKey[], ended: readonly ListedKey[]): ListedLine[] {
   const lines = new Map<number, ListedLine>();
   const add = (key: ListedKey, isActive: boolean) => {
@@ -85,23 +97,21 @@ function later(a: number | null, b: number | null): number | null {
   return a === null || b === null ? a ?? b : Math.max(a, b);
 }
 
-/** @returns Whether a line belongs to a part of the list at `now`. */
 export function isInState({ current, isActive }: ListedLine, state: KeyState, now: number): boolean {
   if (state === "inactive") return !isActive;
   return isActive && (state === "active" || expiresSoon(current, now));
 }
 
-/** @returns Whether an active key expires soon. */
 export function expiresSoon({ endsAt }: Pick<ListedKey, "endsAt">, now: number): boolean {
   return endsAt !== null && endsAt - now < keyExpiresSoonMs;
 }
 
-/** @returns Whether an active line was neither used nor created in the last 90 days. */
+/** True if an active line was neither used nor created in the last 90 days. */
 export function isUnused({ current, isActive, lastUsedAt }: ListedLine, now: number): boolean {
   return isActive && Math.max(current.createdAt, lastUsedAt ?? 0) < now - keyUnusedMs;
 }
 
-/** @returns A search without what could not be found: a pasted key is found by its prefix, and must not be repeated in addresses. */
+/** Shortens a pasted key to its prefix, by which it is found: it must not be repeated in addresses. */
 export function keySearchOf(typed: string): string {
   const text = typed.normalize("NFKC").trim();
   return text.startsWith(apiKeyTag) ? text.slice(0, apiKeyTag.length + shownCharacters) : text;
@@ -110,7 +120,7 @@ export function keySearchOf(typed: string): string {
 /** Characters of a key's prefix after its tag. */
 const shownCharacters = 8;
 
-/** @returns A condition for lines whose name or prefix has a text, in upper or lower case. */
+/** Returns a condition for lines whose name or prefix has a text, in upper or lower case. */
 export function matches(search: string): (line: ListedLine) => boolean {
   const wanted = search.toLowerCase();
   if (wanted === "") return () => true;
@@ -143,7 +153,7 @@ function endOf({ current: { endsAt } }: ListedLine): number {
   return endsAt ?? Infinity;
 }
 
-/** Quantities of different metrics can't be compared: keys of the metric with the most records are first. */
+/** Orders keys by usage, those of the metric with the most records first: quantities of different metrics can't be compared. */
 function usageOrder(usage: ReadonlyMap<string, KeyUsage>): (a: string, b: string) => number {
   const all = new Map<string, number>();
   for (const { metric: { slug }, records } of usage.values()) all.set(slug, (all.get(slug) ?? 0) + records);

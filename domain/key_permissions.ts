@@ -1,28 +1,24 @@
 // The permissions of API keys: those for usage, which Gatehouse checks, and an organization's own, which it stores and reports.
 import { keyPermissionCharactersMax } from "./limits.ts";
 
-/** The permissions that Gatehouse checks. */
 export const usagePermissions = ["usage:read", "usage:void", "usage:write"] as const;
 export type UsagePermission = (typeof usagePermissions)[number];
 
-/** What a key may do unless its creator chooses something else. */
+/** The permissions of a key unless its creator chooses others. */
 export const defaultKeyPermissions: readonly string[] = ["usage:read", "usage:write"];
 
 /** Only operators grant this one: customers must not erase what they are billed for. */
 export const operatorsKeyPermission: UsagePermission = "usage:void";
 
-/** The form of a permission. */
 export const keyPermissionForm = new RegExp(`^[a-z0-9][a-z0-9:._-]{0,${keyPermissionCharactersMax - 1}}$`);
 
-/** @returns Whether a permission is an organization's own, and not one that Gatehouse checks. */
+/** True for an organization's own permission, which Gatehouse doesn't check. */
 export function isOwnPermission(name: string): boolean {
   return !(usagePermissions as readonly string[]).includes(name);
 }
 
 /**
- * Checks a permission.
- *
- * @returns What is wrong with it, as the end of a sentence, or null.
+ * Returns the fault of a permission as the end of a sentence, or null.
  *
  * @example
  * ```ts
@@ -43,7 +39,7 @@ export function keyPermissionFault(name: string): string | null {
     : null;
 }
 
-/** @returns The permissions as they are stored: sorted, each once. */
+/** Sorts permissions for storage, each once. */
 export function sortedPermissions(names: readonly string[]): string[] {
   return [...new Set(names)].sort();
 }

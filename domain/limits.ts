@@ -8,7 +8,6 @@ export const usageBodyBytesMax = 1024 * 1024;
 export const anonymousBodyBytesMax = 16 * 1024;
 /** Levels of nesting in a JSON body; the outermost object is level 1. */
 export const jsonDepthMax = 16;
-/** Faults that one error lists. */
 export const errorDetailsMax = 100;
 /** Names in an object of a JSON body, or fields of a form. */
 export const objectKeysMax = 100;
@@ -17,7 +16,7 @@ export const jsonValuesMax = 50_000;
 /** Query parameters. Three of them accept up to 100 values. */
 export const queryParametersMax = 400;
 export const bodyReadTimeoutMs = 10_000;
-/** How long the connection then stays open for the client to read the response. */
+/** Time for which the connection then stays open for the client to read the response. */
 export const unfinishedBodyGraceMs = 1_000;
 /** Characters of a request's path and query. */
 export const urlCharactersMax = 8 * 1024;
@@ -49,15 +48,15 @@ export const activeApiKeysMax = 100;
 /** Characters of a permission of an API key, and permissions that a key has beside those that Gatehouse checks. */
 export const keyPermissionCharactersMax = 64;
 export const ownKeyPermissionsMax = 32;
-/** How often a session's last-seen time is written. */
+/** Interval between writes of a session's last-seen time. */
 export const sessionSeenIntervalMs = 5 * 60_000;
 /** Session tokens of concurrent requests after which a read accepts no more requests. */
 export const sessionTokensPerReadMax = 100;
-/** The same for API keys to verify. */
+/** API keys to verify of concurrent requests after which a read accepts no more requests. */
 export const verificationsPerReadMax = 100;
 /** Operator tokens that verify keys. */
 export const rememberedOperatorTokensMax = 1_000;
-/** How often the log reports two people's cookies in one request, for each client address. */
+/** Interval between entries in the log about two people's cookies in one request, for each client address. */
 export const sessionConflictNotedIntervalMs = 60_000;
 /** Sessions of a user. A program that signs in for each call would have thousands. */
 export const sessionsPerUserMax = 50;
@@ -76,18 +75,17 @@ export const addressSignUpWindowMs = 3_600_000;
 /** Password reset links that a client address requests in `addressWindowMs`. */
 export const addressLinkRequestsMax = 20;
 export const addressWindowMs = 600_000;
-/** Address blocks of an operator token. */
 export const operatorTokenAddressesMax = 32;
-/** How long after using a second factor an operator may act as one. */
+/** Time after the use of a second factor in which an operator may act as one. */
 export const operatorSignInMs = 12 * 3_600_000;
-/** How long an authentication counts as recent. */
+/** Time for which an authentication counts as recent. */
 export const recentAuthenticationMs = 10 * 60_000;
 /** Time for the second step, and wrong codes in that time. */
 export const secondStepTimeoutMs = 10 * 60_000;
 export const secondStepAttemptsMax = 5;
 /** Wrong codes in a row after which an authenticator app is locked (NIST SP 800-63B-4, section 3.2.2). */
 export const totpWrongCodesMax = 100;
-/** How long a code is displayed, and how many periods before and after the current one are accepted. */
+/** Time for which a code is displayed, and periods before and after the current one that are accepted. */
 export const totpPeriodMs = 30_000;
 export const totpStepsMax = 1;
 export const recoveryCodesMax = 10;
@@ -97,11 +95,8 @@ export const passkeyTimeoutMs = 5 * 60_000;
 export const passkeyChallengesMax = 100;
 /** Owners listed for a member without permission. */
 export const ownersShownMax = 5;
-/** Origins missing from ALLOWED_ORIGINS that are logged. */
 export const unlistedOriginsLoggedMax = 100;
-/** Organizations of a user. */
 export const membershipsPerUserMax = 50;
-/** Open invitations of an organization. */
 export const openInvitationsMax = 100;
 /** Unfinished sign-ins of each kind that one step deletes after they expire. */
 export const endedSignInsMax = 500;
@@ -110,11 +105,9 @@ export const endedSignInsMax = 500;
 
 /** Printable ASCII characters of an organization's external id. */
 export const externalIdCharactersMax = 255;
-/** An organization's metadata. */
 export const metadataKeysMax = 50;
 export const metadataKeyCharactersMax = 40;
 export const metadataValueCharactersMax = 500;
-/** Operators' notes about an organization. */
 export const organizationNotesMax = 200;
 export const organizationNoteCharactersMax = 2_000;
 /** Products in the catalogue, and metrics of a product, which a form must have room for. */
@@ -126,7 +119,6 @@ export const productUnitCharactersMax = 20;
 
 /** Invitation emails of an organization and of a user in an hour. */
 export const invitationMailsPerHourMax = 50;
-/** Account emails to an address in an hour. */
 export const accountMailsPerHourMax = 5;
 /** Invitation emails of a user to one address in an hour. */
 export const invitationMailsToAddressPerHourMax = 5;
@@ -137,66 +129,64 @@ export const limitMailRecipientsMax = 100;
 export const limitMailOperatorsMax = 20;
 /** Of these emails, those that one operator gets in a day. Customers can cause them. */
 export const operatorLimitMailsPerDayMax = 100;
-/** Notices about limits that become emails in one step, and how often new ones are looked for. */
+/** Notices about limits that become emails in one step, and the interval between searches for new ones. */
 export const limitNoticesPerStepMax = 50;
 export const limitNoticesIntervalMs = 30_000;
 /** Queued emails that the metrics count, which bounds the cost of a scrape. */
 export const outboxCountedMax = 10_000;
-/** Emails being sent at the same time, and how long one may take. */
+/** Emails being sent at the same time, and time for one. */
 export const mailsAtOnceMax = 5;
 export const mailSendTimeoutMs = 60_000;
 export const mailConnectTimeoutMs = 10_000;
 export const mailGreetingTimeoutMs = 15_000;
 export const mailSilenceTimeoutMs = 45_000;
-/** How many of the latest due emails are searched for the most urgent ones. Takes a millisecond or two. */
+/** Latest due emails among which the most urgent ones are searched. Takes a millisecond or two. */
 export const mailsLookedAtMax = 500;
-/** How long a server claims an email that it sends. After a crash, other servers wait this long. */
+/** Time for which a server claims an email that it sends. After a crash, other servers wait this long. */
 export const mailLeaseMs = 90_000;
 /** From a failed attempt to the next. Doubles with each failure. */
 export const mailRetryMinMs = 5_000;
 export const mailRetryMaxMs = 3_600_000;
 /** Age at which an undelivered email is given up. */
 export const mailGiveUpMs = 24 * 3_600_000;
-/** How often the outbox is checked for emails of other servers. */
+/** Interval between checks of the outbox for emails of other servers. */
 export const mailPollIntervalMs = 30_000;
 /** Time for an email that is being sent when the server stops. */
 export const mailShutdownGraceMs = 3_000;
-/** How often expired links are deleted. */
+/** Interval between deletions of expired links. */
 export const endedLinksIntervalMs = 3_600_000;
-/** Emails that `/dev/mail` shows. */
 export const developmentMailsMax = 100;
 /** Characters of a name in a subject; longer names are cut. */
 export const mailSubjectNameCharactersMax = 60;
 
 // Operators and the audit log
 
-/** How long a link from `gatehouse user` works. */
+/** Time for which a link from `gatehouse user` works. */
 export const operatorLinkLifetimeMs = 24 * 3_600_000;
 /** Users or keys that a command reads at a time. */
 export const operatorPageItemsMax = 500;
 /** Organizations of a user in operators' lists. */
 export const listedOrganizationsMax = 100;
-/** For how long the operator's overview is not read again. */
+/** Time for which the operator's overview is not read again. */
 export const overviewKeptMs = 30_000;
 /** Products and metrics that the overview sums: those with the most records. */
 export const overviewSeriesMax = 100;
-/** Characters of what operators search for. */
 export const searchCharactersMax = 200;
 export const auditRetentionMs = 400 * 24 * 3_600_000;
 /** Entries that one step of the CSV export reads. */
 export const auditStepEventsMax = 500;
 /** People in the filter of the audit log page. */
 export const auditPageActorsMax = 500;
-/** How often a denied attempt of a person at one path, or a key's rate limit, is recorded. */
+/** Interval between entries about a denied attempt of a person at one path, or a key's rate limit. */
 export const auditNotedIntervalMs = 60_000;
 /** Sessions that are looked up for cross-site requests of a client address in that time. */
 export const auditLookUpsMax = 60;
-/** How often the last use of a key or an operator token is written. */
+/** Interval between writes of the last use of a key or an operator token. */
 export const apiKeyUsedIntervalMs = 60_000;
 /** Rejected API keys and operator tokens of a client address in a minute. */
 export const rejectedApiKeysPerMinuteMax = 60;
 
-/** How long `/metrics` waits for the other threads. Prometheus waits 10 s for the response. */
+/** Time that `/metrics` waits for the other threads. Prometheus waits 10 s for the response. */
 export const metricsTimeoutMs = 5_000;
 
 // Plans
@@ -210,7 +200,7 @@ export const planApiKeysMax = 10_000;
 export const planMembersMax = 10_000;
 export const planUsageSeriesMax = 100_000;
 export const planRequestsPerSecondMax = 1_000_000;
-/** How long customers who use more than new limits are searched for, and how many are named. */
+/** Time for searching customers who use more than new limits, and those that are named. */
 export const limitsBelowUseSearchMs = 5_000;
 export const limitsBelowUseShownMax = 20;
 /** Organizations that one step of the search reads, with at most `usageStepSeriesMax` series unless a single one has more. */
@@ -225,14 +215,14 @@ export const usagePropertiesMax = 16;
 export const usagePropertyNameCharactersMax = 64;
 export const usagePropertyValueCharactersMax = 255;
 export const idempotencyKeyCharactersMax = 255;
-/** How far a record's timestamp may be in the past and in the future. */
+/** Distance of a record's timestamp in the past and in the future. */
 export const usageTimestampPastMaxMs = 35 * 24 * 3_600_000;
-/** The same for records of operators. */
+/** For records of operators. */
 export const operatorTimestampPastMaxMs = 400 * 24 * 3_600_000;
 export const usageTimestampFutureMaxMs = 5 * 60_000;
 /** Records that the batch of a void reads: those recorded since the others of the quarter-hour were read. */
 export const usageVoidRecentRecordsMax = 5_000;
-/** How often a void starts over when others of its quarter-hour are voided at the same time. */
+/** Times that a void starts over when others of its quarter-hour are voided at the same time. */
 export const usageVoidAttemptsMax = 20;
 export const voidReasonCharactersMax = 200;
 /** Records that one turn of a filtered list, or of a void, reads. Takes a few milliseconds. */
@@ -240,7 +230,7 @@ export const usageRecordScanMax = 50_000;
 /** Records that one step of retention deletes, and the pause after it. */
 export const retentionStepRecordsMax = 500;
 export const retentionRestMs = 50;
-/** How often retention checks for old data. */
+/** Interval between checks for old data. */
 export const retentionIntervalMs = 60_000;
 /** Rows that one step deletes for a deleted organization. In the worst case, each is on a page of its own. */
 export const organizationEndRecordsMax = 200;
@@ -249,7 +239,6 @@ export const organizationEndSeriesMax = 50;
 export const organizationEndApiKeysMax = 100;
 /** Values of a filter in a usage query. */
 export const usageFilterValuesMax = 100;
-/** Calendar windows of a usage query. */
 export const usageWindowsMax = 1_000;
 /** Years that the usage page accepts, and the most in one range. In these, all time zones align with quarter-hours. */
 export const usagePageYearMin = 2000;
@@ -261,31 +250,33 @@ export const usagePageChoicesMax = 1_000;
 export const rollupQuarterMs = 15 * 60_000;
 /** The span of an hourly rollup, which replaces four others within a window. */
 export const rollupHourMs = 4 * rollupQuarterMs;
-/** Sums in a response. The CSV export has no such limit. */
 export const usageSumRowsMax = 100_000;
-/** Rollups that one step of a report reads. Takes a tenth of a second, during which other reports wait. */
+/** Rollups that one step of a job reads. Takes a tenth of a second, during which other jobs wait. */
 export const usageStepRollupsMax = 500_000;
 /** Series of which one step reads rollups, unless a single organization has more. */
 export const usageStepSeriesMax = 10_000;
-/** Organizations that one step of a report looks up. */
+/** Organizations that one step of a job looks up. */
 export const usageOrganizationsPerReadMax = 10_000;
 /** Sums that one step returns, unless a single window has more. They are in memory together. */
 export const usageStepRowsMax = 1_000;
-/** How far the clocks of several servers may be apart, for which windows of limits can have records from before the limit. */
+/** Difference between the clocks of several servers for which windows of limits can have records from before the limit. */
 export const limitClockMarginMs = 10 * 60_000;
-/** Records that the sum of one minute reads. Takes half a second. In a minute with more, limits count only what follows. */
+/** Records that the sum of one minute reads. Takes half a second. In a minute with more, limits count only later ones. */
 export const limitMinuteRecordsMax = 500_000;
 /** Unknown counters of a request that are completed before it is tried again; and of soft limits, those of an organization that wait. */
 export const limitUnknownCellsMax = 2_000;
-/** Counters of limits that one report completes, and one batch writes. */
+/** Counters of limits that one job completes, and one batch writes. */
 export const limitCellsPerReportMax = 100;
-/** How long counters of minutes and hours are kept. Older windows are read from records and rollups when something is late. */
+/**
+ * Time for which counters of minutes and hours are kept. Older windows are read from records and rollups when something is
+ * late.
+ */
 export const limitCounterShortKeptMs = 2 * 24 * 3_600_000;
-/** How long counters of days and months, and notices, are kept: longer than timestamps may be in the past. */
+/** Time for which counters of days and months, and notices, are kept: longer than timestamps may be in the past. */
 export const limitCounterKeptMs = 404 * 24 * 3_600_000;
 /** Counters or notices that one step deletes. */
 export const limitSweepRowsMax = 500;
-/** How often the offsets of time zones are written again. */
+/** Interval between writes of the offsets of time zones. */
 export const timezoneIntervalMs = 24 * 3_600_000;
 /** Organizations whose counters a thread completes at the same time. */
 export const limitOrganizationsAtOnceMax = 8;
@@ -308,26 +299,26 @@ export const recorderCommitRecordsMax = 10_000;
 export const recorderCommitBytesMax = 4 * 1024 * 1024;
 /** Turns of the event loop that a commit waits for more requests, as long as each brings some. */
 export const recorderGatherTurnsMax = 5;
-/** Concurrent commits on a libSQL server, and how many records must be queued to start the second. A data file has one writer. */
+/** Concurrent commits on a libSQL server, and records that must be queued to start the second. A data file has one writer. */
 export const recorderRemoteCommitsMax = 2;
 export const recorderSecondCommitRecordsMin = 500;
 /** Idempotency keys that arrive while the recent and the middle ones are moved on once. Powers of two. */
 export const keysRecentMax = 2 ** 16;
 export const keysMiddleMax = 2 ** 20;
 
-// Reports
+// Jobs of the reports thread
 
-/** How long a page waits for small charts and meters. After that, it leaves them out. */
+/** Time that a page waits for small charts and meters. After that, it leaves them out. */
 export const pageNumbersTimeoutMs = 5_000;
-/** Reports of one reader that run at the same time: an organization's keys, its members, or an operator. Others wait, as do reports for slow clients. */
-export const reportsRunningPerReaderMax = 2;
-/** Reports of one reader, and in total, that run, wait or are being read; others are rejected with 503. */
-export const reportsOpenPerReaderMax = 32;
-export const reportsOpenMax = 512;
-/** How long a client may take to read one part of a report. */
-export const reportClientTimeoutMs = 60_000;
-/** Concurrent reports on a libSQL server, where most of the time is spent waiting for responses. */
-export const reportSlicesRemoteMax = 8;
+/** Jobs of one reader that run at the same time: an organization's keys, its members, or an operator. Others wait, as do jobs for slow clients. */
+export const jobsRunningPerReaderMax = 2;
+/** Jobs of one reader, and in total, that run, wait or are being read; others are rejected with 503. */
+export const jobsOpenPerReaderMax = 32;
+export const jobsOpenMax = 512;
+/** Time for a client to read one part of a result. */
+export const jobClientTimeoutMs = 60_000;
+/** Concurrent jobs on a libSQL server, where most of the time is spent waiting for responses. */
+export const jobSlicesRemoteMax = 8;
 
 // Statements
 
@@ -339,30 +330,30 @@ export const statementBatchLinesMax = 200;
 export const statementStepLinesMax = 1_000;
 /** Products and metrics that the totals of a statement list. */
 export const statementTotalsMax = 100;
-/** How long a request waits for a statement to be closed. Then it responds, and closing continues. */
+/** Time that a request waits for a statement to be closed. Then it responds, and closing continues. */
 export const statementWaitMs = 10_000;
-/** How often a statement that is due or not complete is looked for. */
+/** Interval between searches for a statement that is due or not complete. */
 export const statementIntervalMs = 60_000;
-/** How long the sums of a deleted organization are kept if its last month is not closed before. */
+/** Time for which the sums of a deleted organization are kept if its last month is not closed before. */
 export const deletedUsageKeptMs = 400 * 24 * 3_600_000;
 
 // The database and backups
 
-/** How long a writer waits for the lock of the data file. */
+/** Time that a writer waits for the lock of the data file. */
 export const databaseBusyTimeoutMs = 5_000;
-/** How long the final checkpoint waits for readers in other processes. */
+/** Time that the final checkpoint waits for readers in other processes. */
 export const checkpointBusyTimeoutMs = 2_000;
 /** Pages that a backup reads in one step (8 MiB). Takes a few hundredths of a second, after which it can be stopped. */
 export const backupStepPagesMax = 2_048;
 /** Bytes between two syncs of a backup. A single sync at the end would delay commits. */
 export const backupSyncBytes = 32 * 1024 * 1024;
-/** How often the backup schedule is checked, and how long it waits after a failure. */
+/** Interval between checks of the backup schedule, and pause after a failure. */
 export const backupPollIntervalMs = 60_000;
 export const backupRetryMs = 10 * 60_000;
 /** Time without changes after which an unfinished backup counts as abandoned. */
 export const backupAbandonedMs = 6 * 3_600_000;
 export const remoteRequestTimeoutMs = 10_000;
-/** How long a transaction of the writer accepts more batches. */
+/** Time in which a transaction of the writer accepts more batches. */
 export const commitFillMs = 10;
 /** Write batches of a thread that run or wait; others are rejected with 503. */
 export const databaseWritesWaitingMax = 1_000;
@@ -377,11 +368,11 @@ export const autoHttpThreadsMax = 8;
 export const shutdownTimeoutMs = 9_000;
 /** From SIGTERM until new requests are rejected. During this time `/health/ready` returns 503, even on open connections. */
 export const shutdownNoticeMs = 500;
-/** How often a shutdown checks for requests in progress. */
+/** Interval between checks for requests in progress. */
 export const shutdownCheckIntervalMs = 10;
 /** Time for the last responses when a client keeps its connection open. */
 export const shutdownFlushMs = 250;
-/** How often the server checks that its port is open. */
+/** Interval between checks that the port is open. */
 export const listenCheckIntervalMs = 500;
 /** Open file descriptors beyond which idle connections are closed. Each idle connection uses up to 20 KB of memory. */
 export const openDescriptorsMax = 5_000;
@@ -389,5 +380,5 @@ export const openDescriptorsMax = 5_000;
 export const descriptorsToListenMin = 16;
 /** File descriptors that must be free when a thread starts. It uses 7; the rest is for connections that other threads accept. */
 export const descriptorsForThreadMin = 64;
-/** When descriptors run out: how long requests in progress may take before their connections are closed. */
+/** Time for requests in progress when descriptors run out, before their connections are closed. */
 export const retiredServerTimeoutMs = 15_000;

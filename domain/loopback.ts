@@ -6,7 +6,7 @@ export function isLoopbackHost(host: string): boolean {
     /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 }
 
-/** @returns The addresses that a loopback host has, IPv6 with brackets; null for any other host. */
+/** Returns the addresses of a loopback host, IPv6 with brackets; null for any other host. */
 export function loopbackAddresses(host: string): readonly string[] | null {
   if (!isLoopbackHost(host)) return null;
   if (host.endsWith("localhost")) return ["127.0.0.1", "[::1]"];

@@ -15,7 +15,6 @@ export function groupDigits(value: number | string): string {
 /**
  * Abbreviates a number on an axis: `15000` becomes `15k`.
  *
- * @param value Not negative.
  * @param largest The largest number on the axis, which decides the suffix for all.
  */
 export function axisNumber(value: number, largest: number): string {
@@ -24,12 +23,12 @@ export function axisNumber(value: number, largest: number): string {
   return groupDigits(Number((value / unit).toPrecision(6))) + suffix;
 }
 
-/** @returns Such as `1 record` or `1,200 records`. @param one The singular of a noun whose plural ends in s. */
+/** Returns a text such as `1 record` or `1,200 records`. @param one The singular of a noun whose plural ends in s. */
 export function countOf(count: number, one: string): string {
   return `${groupDigits(count)} ${one}${count === 1 ? "" : "s"}`;
 }
 
-/** @returns The size of a change, such as `12.4%`. */
+/** Returns the size of a change, such as `12.4%`. */
 export function percentText(percent: number): string {
   const size = Math.abs(percent);
   return `${groupDigits(size >= 100 ? Math.round(size) : Number(size.toFixed(1)))}%`;

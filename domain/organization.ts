@@ -4,7 +4,7 @@ import type { Role } from "./sign_in/session.ts";
 export interface Organization {
   readonly id: string;
   readonly name: string;
-  /** The viewer's role. */
+  /** The viewer's. */
   readonly role: Role;
   readonly memberCount: number;
   readonly createdAt: string;
@@ -14,7 +14,7 @@ export interface Member {
   readonly user: { readonly id: string; readonly name: string; readonly email: string };
   readonly role: Role;
   readonly joinedAt: string;
-  /** Whether two-step sign-in is on. Null for viewers who may not know whose account a password alone opens. */
+  /** True if two-step sign-in is on. Null for viewers who may not know whose account a password alone opens. */
   readonly twoStep: boolean | null;
   /** Active API keys that they created in the organization. */
   readonly activeApiKeys: number;
@@ -29,18 +29,18 @@ export interface Invitation {
   readonly invitedBy: { readonly id: string; readonly name: string } | null;
   readonly invitedByOperator: boolean;
   readonly createdAt: string;
-  /** When its latest email was requested. */
+  /** The time when its latest email was requested. */
   readonly sentAt: string;
   readonly expiresAt: string;
   readonly acceptedAt: string | null;
 }
 
-/** What an invitation's link offers to the person who opens it. */
+/** Shown to the person who opens an invitation's link. */
 export interface InvitationOffer {
   readonly organization: { readonly id: string; readonly name: string };
   readonly email: string;
   readonly role: Role;
   readonly invitedBy: string | null;
-  /** Whether the invited email address has an account. */
+  /** True if the invited email address has an account. */
   readonly hasAccount: boolean;
 }

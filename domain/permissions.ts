@@ -1,7 +1,6 @@
 // The permissions of roles in an organization. Every verb checks them here.
 import { type Role, roles } from "./sign_in/session.ts";
 
-/** What a role can allow. */
 export type Permission =
   | "apiKeys.createOwn"
   | "apiKeys.manageAll"
@@ -29,22 +28,19 @@ const leastRole: Readonly<Record<Permission, Role>> = {
   "audit.read": "ADMIN",
 };
 
-/** @returns Whether a role is at least another one. */
 export function isRoleAtLeast(role: Role, least: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(least);
 }
 
-/** @returns Whether a role has a permission. */
 export function hasPermission(role: Role, permission: Permission): boolean {
   return isRoleAtLeast(role, leastRole[permission]);
 }
 
-/** @returns Whether a permission only lets people read, which they may do in a suspended organization too. */
+/** True if a permission only lets people read, which they may do in a suspended organization too. */
 export function isReadPermission(permission: Permission): boolean {
   return permission.endsWith(".read");
 }
 
-/** @returns The roles that have a permission. */
 export function rolesWith(permission: Permission): Role[] {
   return roles.filter((role) => hasPermission(role, permission));
 }

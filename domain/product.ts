@@ -1,6 +1,5 @@
 // The optional catalogue of products: names and units for what is recorded.
 
-/** A metric of a product. */
 export interface ProductMetric {
   readonly slug: string;
   readonly name: string;

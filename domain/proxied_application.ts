@@ -1,7 +1,6 @@
 // Parses an application behind a reverse proxy, as given on the command line. The parts are copied into the proxy's
 // configuration, so they must contain no special characters.
 
-/** An application behind a proxy. */
 export interface ProxiedApplication {
   /** The public host name, in lower case. It has the scheme and port of `BASE_URL`. */
   readonly host: string;
@@ -13,7 +12,6 @@ export interface ProxiedApplication {
   readonly isMetered: boolean;
 }
 
-/** The addresses of Gatehouse and its proxy. */
 export interface ProxyPlacement {
   /** The host of `BASE_URL`. */
   readonly host: string;
@@ -28,9 +26,7 @@ const hostForm = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a
 const addressForm = /^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):([1-9]\d{0,4})$/;
 
 /**
- * Splits `HOST=ADDRESS[?CONDITIONS]`.
- *
- * @returns The parts, with unchecked conditions, or null for any other form.
+ * Splits `HOST=ADDRESS[?CONDITIONS]`. Returns null for any other form. The conditions are not checked.
  *
  * @example
  * ```ts

@@ -11,8 +11,8 @@ const prefixCharacters = 8;
 const form = new RegExp(`^[0-9A-Za-z]{${randomCharacters + checksumCharacters}}$`);
 
 /**
- * Generates a token: its tag, 32 random base62 characters, and their CRC-32 in 6 more, as in GitHub's tokens. With the checksum,
- * mistyped tokens are rejected without a lookup, and secret scanners have no false positives.
+ * Generates a token: its tag, 32 random base62 characters, and their CRC-32 in 6 more, as in GitHub's tokens. With the
+ * checksum, mistyped tokens are rejected without a lookup, and secret scanners have no false positives.
  *
  * @param tag The start of every token of this kind, for people and secret scanners.
  * @returns The whole token, and the prefix that may be shown later.
@@ -26,7 +26,7 @@ export function generateSecretToken(tag: string): { token: string; prefix: strin
   };
 }
 
-/** Checks a token's tag, form and checksum. @returns False for anything that Gatehouse never issues with this tag. */
+/** Checks a token's tag, form and checksum. Returns false for anything that Gatehouse never issues with this tag. */
 export function isWellFormedSecretToken(tag: string, text: string): boolean {
   if (!text.startsWith(tag)) return false;
   const characters = text.slice(tag.length);
@@ -34,7 +34,7 @@ export function isWellFormedSecretToken(tag: string, text: string): boolean {
     checksum(characters.slice(0, randomCharacters)) === characters.slice(randomCharacters);
 }
 
-/** @returns A token's SHA-256 in hexadecimal. With 190 random bits, it can't be guessed, so a fast hash without salt is enough. */
+/** Returns a token's SHA-256 in hexadecimal. With 190 random bits, it can't be guessed, so a fast hash without salt is enough. */
 export function hashSecretToken(token: string): string {
   return hash("sha256", token, "hex");
 }

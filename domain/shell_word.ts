@@ -1,7 +1,7 @@
 // Quotes texts for commands that people copy.
 
 /**
- * @returns A text as one word of a shell command.
+ * Quotes a text as one word of a shell command.
  *
  * @example
  * ```ts

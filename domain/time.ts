@@ -1,10 +1,8 @@
 // Times as callers read and write them: RFC 3339 and dates.
 
 /**
- * Reads a time as {@linkcode parseTimestamp} does, or a date such as `2026-11-01`, which means the start of that day.
- *
- * @param timezone The time zone of a date: an IANA name.
- * @returns Milliseconds since 1970, or null for anything else.
+ * Reads a time in the form of {@linkcode parseTimestamp}, or a date such as `2026-11-01`, which means the start of that day in
+ * a time zone. Returns milliseconds since 1970, or null for anything else.
  */
 export function parseTime(text: string, timezone = "UTC"): number | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return parseTimestamp(text);
@@ -15,7 +13,7 @@ export function parseTime(text: string, timezone = "UTC"): number | null {
   }
 }
 
-/** @returns What is wrong with a text that {@linkcode parseTime} rejects. */
+/** Describes the fault of a text that {@linkcode parseTime} rejects. */
 export function timeFault(text: string): string {
   const form = "must be a date such as 2026-11-01, or a time such as 2026-11-01T00:00:00Z";
   // In a query string, a plain + means a space.
@@ -23,9 +21,8 @@ export function timeFault(text: string): string {
 }
 
 /**
- * Reads a time of RFC 3339: date, time, and an offset or `Z`. Digits beyond milliseconds are ignored.
- *
- * @returns Milliseconds since 1970, or null for anything else.
+ * Reads a time of RFC 3339: date, time, and an offset or `Z`. Digits beyond milliseconds are ignored. Returns milliseconds
+ * since 1970, or null for anything else.
  */
 export function parseTimestamp(text: string): number | null {
   const form = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
@@ -37,12 +34,12 @@ export function parseTimestamp(text: string): number | null {
   }
 }
 
-/** @returns A time as callers see it: ISO 8601 UTC with milliseconds. */
+/** Returns ISO 8601 UTC with milliseconds. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** @returns The time in a zone with its offset, such as `2026-10-01T00:00:00.000+02:00`; for UTC as {@linkcode isoTime}. */
+/** Returns a time with its offset, such as `2026-10-01T00:00:00.000+02:00`; for UTC as {@linkcode isoTime}. */
 export function isoTimeIn(ms: number, timezone: string): string {
   if (timezone === "UTC") return isoTime(ms);
   const time = zonedTime(ms, timezone);
@@ -51,10 +48,9 @@ export function isoTimeIn(ms: number, timezone: string): string {
   return time.toString({ timeZoneName: "never", smallestUnit: "millisecond" });
 }
 
-/** What is wrong with a time zone, as the end of a sentence. */
 export const timezoneFault = "must be an IANA time zone such as Europe/Berlin.";
 
-/** @returns The canonical name of an IANA time zone, or null. Plain offsets such as +01:00 are not accepted. */
+/** Returns the canonical name of an IANA time zone, or null. Plain offsets such as +01:00 are not accepted. */
 export function timezoneName(text: string): string | null {
   try {
     return /^[A-Za-z]/.test(text) ? zonedTime(0, text).timeZoneId : null;
@@ -66,4 +62,24 @@ export function timezoneName(text: string): string | null {
 /** @param timezone An IANA name. */
 export function zonedTime(ms: number, timezone: string): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);
+}
+
+/** The clocks of a time zone are `ahead` of UTC from a moment on, both in milliseconds. */
+interface TimezoneOffset {
+  readonly since: number;
+  readonly ahead: number;
+}
+
+/** Returns the offset at the start of a range, and after each change in it. */
+export function timezoneOffsets(
+  timezone: string,
+  { start, end }: { start: number; end: number },
+): TimezoneOffset[] {
+  const offsets: TimezoneOffset[] = [];
+  let time: Temporal.ZonedDateTime | null = zonedTime(start, timezone);
+  while (time !== null && time.epochMilliseconds < end) {
+    offsets.push({ since: time.epochMilliseconds, ahead: time.offsetNanoseconds / 1e6 });
+    time = time.getTimeZoneTransition("next");
+  }
+  return offsets;
 }

@@ -10,7 +10,7 @@ const plainSigns: readonly (readonly [RegExp, string])[] = [
   [/\s+/g, " "],
 ];
 
-/** @returns Whether a typed name matches. Case matters; quotation marks, dashes and spaces may be plain ones. */
+/** True if a typed name matches. Case matters; quotation marks, dashes and spaces may be plain ones. */
 export function isTypedName(typed: string, name: string): boolean {
   return plain(typed) === plain(name);
 }

@@ -31,18 +31,14 @@ const css = [base, frame, components, tables, charts, usage, keys, overview, ope
   );
 const yearSeconds = 365 * 24 * 3600;
 
-/** An embedded file and how it is sent. */
-export interface ServedFile {
-  readonly path: string;
-  readonly content: string | Uint8Array;
-  /** Its media type. */
-  readonly type: string;
-  /** Headers of every response, including 304. */
-  readonly headers: readonly (readonly [name: string, value: string])[];
-}
-
 /** Mounts a file, with an ETag derived from its content. */
-export function serveFile(app: Hono<AppEnv>, { path, content, type, headers }: ServedFile): void {
+export function serveFile(app: Hono<AppEnv>, { path, content, type, headers }: {
+  path: string;
+  content: string | Uint8Array;
+  type: string;
+  /** Headers of every response, including 304. */
+  headers: readonly (readonly [name: string, value: string])[];
+}): void {
   // A copy: a response takes its bytes' buffer for itself.
   const body = typeof content === "string" ? content : new Uint8Array(content);
   const etag = `"${hash("sha256", content, "hex").slice(0, 16)}"`;
@@ -55,7 +51,6 @@ export function serveFile(app: Hono<AppEnv>, { path, content, type, headers }: S
   });
 }
 
-/** Mounts `/static/*`. @returns The URLs for pages to use. */
 export function assetRoutes(app: Hono<AppEnv>): Assets {
   function serve(path: string, content: string | Uint8Array, type: string): string {
     serveFile(app, {

@@ -12,7 +12,6 @@ import type { AppContext } from "./env.ts";
 import { checkJsonBounds, joinPath } from "./json_bounds.ts";
 import { atMost, reservedName } from "./schemas/messages.ts";
 
-/** A parsed body and its size. */
 export interface JsonBody {
   readonly value: unknown;
   readonly bytes: number;
@@ -50,9 +49,8 @@ export async function readJsonBody(
 }
 
 /**
- * Reads a URL-encoded form.
+ * Reads the last value of each field of a URL-encoded form.
  *
- * @returns Each field's last value.
  * @throws {AppError} As {@linkcode readJsonBody}.
  */
 export async function readFormBody(c: AppContext): Promise<Readonly<Record<string, string>>> {
@@ -142,8 +140,6 @@ const bodyDeadline = {
  * Closes the connection after the response when the request's body didn't arrive in time. Deno keeps such a connection until
  * the body ends or the client disconnects; only a response stream that fails closes it. If the body still ends within a grace
  * period, the stream ends normally.
- *
- * @returns The same response, or one that closes the connection.
  */
 export function closeUnfinished(c: AppContext, response: Response): Response {
   const unfinished = c.get("unfinishedBody");
@@ -171,7 +167,7 @@ function tooLarge(bytesMax: number): AppError {
   return new AppError("body_too_large", `The body must have at most ${bytesMax} bytes.`);
 }
 
-/** @returns The body, or null as soon as it exceeds `bytesMax`. */
+/** Returns the body, or null as soon as it exceeds `bytesMax`. */
 async function readChunks(c: AppContext, bytesMax: number): Promise<Uint8Array | null> {
   const { body: stream } = c.req.raw;
   if (stream === null) return new Uint8Array();
@@ -196,7 +192,7 @@ async function readChunks(c: AppContext, bytesMax: number): Promise<Uint8Array |
   return body;
 }
 
-/** @returns Whether a character occurs more than `max` times. Stops counting there. */
+/** True if a character occurs more than `max` times. Stops counting there. */
 export function hasMore(text: string, character: string, max: number): boolean {
   let count = 0;
   for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) {
@@ -205,7 +201,6 @@ export function hasMore(text: string, character: string, max: number): boolean {
   return false;
 }
 
-/** Checks all names and texts. */
 function checkTexts(value: unknown): void {
   const faults: ErrorDetail[] = [];
   const fault = (path: string, text: string) => {
@@ -229,7 +224,7 @@ function checkTexts(value: unknown): void {
   if (faults.length > 0) throw validationError(faults);
 }
 
-/** @returns Why a text can't be stored or compared, or null. */
+/** Returns the reason why a text can't be stored or compared, or null. */
 export function textFault(text: string): string | null {
   if (!text.isWellFormed()) return "must not contain an unpaired surrogate.";
   return /\p{Cc}/u.test(text) ? "must not contain control characters." : null;

@@ -5,10 +5,9 @@ import types from "../packages/client/src/browser.d.ts" with { type: "text" };
 import type { AppEnv } from "./env.ts";
 import { serveFile } from "./assets.ts";
 
-/** How long browsers may use a cached version; the URL never changes. */
+/** Short, because the URL never changes. */
 const maxAgeSeconds = 300;
 
-/** Mounts `/gatehouse.js` and `/gatehouse.d.ts`. */
 export function browserClientRoutes(app: Hono<AppEnv>): void {
   const headers = [
     ["Cache-Control", `public, max-age=${maxAgeSeconds}`],

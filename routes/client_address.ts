@@ -3,17 +3,16 @@ import type { AddressBlock } from "../config.ts";
 import { isInBlocks, parseAddress } from "../services/address_blocks.ts";
 import type { AppContext } from "./env.ts";
 
-/** @returns The TCP peer's address; loopback in tests, which have no connection. */
+/** Returns the TCP peer's address; loopback in tests, which have no connection. */
 export function peerAddress(c: AppContext): string {
   return c.env?.remoteAddr?.hostname ?? "127.0.0.1";
 }
 
 /**
- * @param peer The TCP peer's address.
+ * Returns the client's address, normalized (mapped IPv4 as IPv4). If a trusted hop forwards something other than an address,
+ * that is the address of that hop.
+ *
  * @param forwardedFor The `X-Forwarded-For` header, used only from a trusted peer.
- * @param trusted Blocks of trusted proxies.
- * @returns The client's address, normalized (mapped IPv4 as IPv4). If a trusted hop forwards something other than an
- *   address, the address of that hop.
  *
  * @example
  * ```ts
@@ -66,18 +65,16 @@ export function isUnknownProxy(
   return address !== null && privateRanges.has(address.range()) && !isInBlocks(address, trusted);
 }
 
-/** @returns Whether the address belongs to a trusted proxy. */
 export function isTrustedProxy(text: string, trusted: readonly AddressBlock[]): boolean {
   const address = parseAddress(text);
   return address !== null && isInBlocks(address, trusted);
 }
 
-/** @returns Whether the address belongs to this machine. */
 export function isLoopback(text: string): boolean {
   return parseAddress(text)?.range() === "loopback";
 }
 
-/** @returns Whether the request comes from this machine itself, and not through a proxy on it. */
+/** True if the request comes from this machine itself, and not through a proxy on it. */
 export function isLocalRequest(c: AppContext): boolean {
   return isLoopback(peerAddress(c)) && c.req.header("X-Forwarded-For") === undefined &&
     c.req.header("Forwarded") === undefined;

@@ -9,12 +9,11 @@ import type { AppContext } from "./env.ts";
 export const sessionCookieName = "access_token";
 const daySeconds = 24 * 3600;
 
-/** A session cookie of a request. */
 export interface SessionCookie {
   readonly token: string;
   /** The domain it was set for, with a leading dot; empty for a host-only cookie. */
   readonly domain: string;
-  /** Whether it has the form that the current settings give it. */
+  /** It has the form that the current settings give it. */
   readonly isCurrent: boolean;
 }
 
@@ -36,7 +35,6 @@ export function sessionCookies(header: string | undefined, config: Config): Sess
   return cookies.length < 2 ? cookies : cookies.sort((a, b) => Number(b.isCurrent) - Number(a.isCurrent));
 }
 
-/** @returns The tokens of all session cookies. */
 export function sessionTokens(header: string | undefined): string[] {
   return cookieValues(header, sessionCookieName).map((value) => splitValue(value).token);
 }
@@ -82,20 +80,19 @@ export function clearFormerCookies(c: AppContext, config: Config): void {
   for (const domain of domains) appendCookie(c, config, { value: "", maxAge: 0, domain });
 }
 
-/** @returns The domains of cookies that don't have the current form, of those that browsers accept from our host. */
+/** Returns the domains of cookies that don't have the current form, if browsers accept those from our host. */
 export function formerDomains(cookies: readonly SessionCookie[], config: Config): string[] {
   if (cookies.every(({ isCurrent }) => isCurrent)) return [];
   const named = new Set(cookies.map(({ domain }) => domain));
   return ownDomains(config).filter((domain) => domain !== config.cookieDomain && named.has(domain));
 }
 
-/** Clears the session cookie, and its former ones. */
 export function clearSessionCookies(c: AppContext, config: Config): void {
   clearFormerCookies(c, config);
   appendCookie(c, config, { value: "", maxAge: 0, domain: config.cookieDomain });
 }
 
-/** @returns Every domain, with a leading dot, for which a browser accepts a cookie from our host: its own and its parents. */
+/** Returns every domain, with a leading dot, for which a browser accepts a cookie from our host: its own and its parents. */
 function ownDomains({ baseUrl: { hostname } }: Config): string[] {
   const top = getDomain(hostname, { allowPrivateDomains: true });
   if (top === null) return [];
@@ -146,12 +143,10 @@ export function setSecondStepCookie(c: AppContext, { secure }: Config, token: st
   c.header("Set-Cookie", serialize(secondStepCookieName, token ?? "", options), { append: true });
 }
 
-/** @returns The tokens of pending sign-ins; usually one. */
 export function secondStepTokens(header: string | undefined): string[] {
   return cookieValues(header, secondStepCookieName);
 }
 
-/** The contents of a session cookie. */
 interface CookieForm {
   readonly value: string;
   /** In seconds; 0 clears the cookie. */

@@ -8,31 +8,26 @@ import type { CountedRequest } from "../services/meter/known_keys.ts";
 import type { Services } from "../services/services.ts";
 import type { CollectMetrics, MetricValues } from "./metric_set.ts";
 
-/** The context of one request. */
 export interface AppEnv {
   Variables: {
     /** Such as `req_0199…`; in every response and log line. */
     requestId: string;
     client: ClientInfo;
-    /** The signed-in user, once known. */
     actor: SessionActor | undefined;
     /** Domains of valid session cookies from before `COOKIE_DOMAIN` was changed; undefined until looked up. */
     formerDomains: readonly string[] | undefined;
     /** The request's headers by lower-case name. Reading them one by one from the request takes five times as long. */
     headers: Readonly<Record<string, string | undefined>>;
-    /** The request as counted against its API key's requests per second. */
+    /** Counted against its API key's requests per second. */
     keyRequest: CountedRequest | undefined;
-    /** Ends waits for slow clients. */
     deadlines: Deadlines;
     /** Rejects an unknown sender before much of a body without a declared size is read. */
     lookUpSender: (() => Promise<void>) | undefined;
-    /** The body was not read to its end. */
     isBodyLeft: boolean | undefined;
     /** Resolves when a late body has arrived after all. */
     unfinishedBody: Promise<unknown> | undefined;
     /** Headers of the response, which replace default ones. Hono's `c.header` takes five times as long before a response exists. */
     responseHeaders: readonly (readonly [name: string, value: string])[] | undefined;
-    /** The error that the response says. */
     error: AppError | undefined;
   };
   Bindings: {
@@ -53,22 +48,19 @@ export interface Log {
   error(message: string, values: Record<string, unknown>): void;
 }
 
-/** The metrics of one thread. */
 export interface Metrics {
   readonly collect: CollectMetrics;
   /** Counts a response. @param startedAt When its request arrived, by `performance.now()`. */
   countResponse(c: AppContext, startedAt: number): void;
 }
 
-/** The parts of the app. */
 export interface AppParts {
   readonly config: Config;
   readonly services: Services;
   readonly log: Log;
   /** Prints a line on the terminal, in addition to the log. */
   readonly print?: (line: string) => void;
-  /** Of this thread. */
   readonly metrics: Metrics;
-  /** @returns The metrics of all threads and of the process. @throws {AppError} As `collectAll`. */
+  /** Of all threads and of the process. @throws {AppError} As `collectAll`. */
   readonly allMetrics: () => Promise<readonly MetricValues[]>;
 }

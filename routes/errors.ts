@@ -5,7 +5,7 @@ import { DatabaseError } from "../db/engine/database.ts";
 import { AppError, unavailableError } from "../domain/errors.ts";
 import type { AppContext, AppParts } from "./env.ts";
 
-/** @returns The error for the caller. Anything unexpected is logged with its cause and becomes `internal`. */
+/** Returns the error for the caller. Unexpected errors are logged with their cause and become `internal`. */
 export function toAppError(error: unknown, c: AppContext, parts: AppParts): AppError {
   if (error instanceof AppError) return error;
   // The client has gone, and won't read the response.
@@ -35,7 +35,6 @@ export function setErrorHeaders(c: AppContext, error: AppError): void {
 /** OpenMeter's SDKs call this path, and show only the `detail` of problem details (RFC 9457) to their users. */
 const problemsPath = "/api/v1/events";
 
-/** @returns The error as a JSON response. */
 export function jsonError(c: AppContext, error: AppError): Response {
   setErrorHeaders(c, error);
   const { code, message, details = error.limits } = error;
@@ -49,7 +48,7 @@ export function jsonError(c: AppContext, error: AppError): Response {
   return c.json({ ...problem, ...body }, status, { "Content-Type": "application/problem+json" });
 }
 
-/** @returns The message of an error, and the first fault if there are several. */
+/** Returns the message of an error, and the first fault if there are several. */
 function detailOf({ message, details = [] }: AppError): string {
   const [first] = details;
   return details.length > 1 && first ? `${message} “${first.path}”: ${first.message}` : message;

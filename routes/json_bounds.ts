@@ -10,7 +10,6 @@ const openArray = 0x5b, closeArray = 0x5d, openObject = 0x7b, closeObject = 0x7d
 /** An array or object that contains the current position. */
 interface Container {
   readonly isArray: boolean;
-  /** Names so far in an object, or commas in an array. */
   count: number;
   /** Start and end of the last name, including quotes. */
   nameStart: number;
@@ -63,7 +62,7 @@ export function checkJsonBounds(text: string): void {
   }
 }
 
-/** @returns The position of the closing quote, or the end of the text if there is none. */
+/** Returns the position of the closing quote, or the end of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end;
@@ -73,7 +72,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** @returns The path of the innermost object, such as `records[17].properties`. */
+/** Returns the path of the innermost object, such as `records[17].properties`. */
 function pathOf(text: string, open: readonly Container[]): string {
   let path = "";
   for (const { isArray, count, nameStart, nameEnd } of open.slice(0, -1)) {
@@ -82,7 +81,7 @@ function pathOf(text: string, open: readonly Container[]): string {
   return path;
 }
 
-/** @returns A path such as `records[17].quantity`. The name is cut, and safe to print. */
+/** Returns a path such as `records[17].quantity`. The name is cut, and safe to print. */
 export function joinPath(path: string, name: string): string {
   const safe = name.toWellFormed().replaceAll(/\p{Cc}/gu, "�").slice(0, 100);
   return path === "" ? safe : `${path}.${safe}`;

@@ -2,7 +2,6 @@
 import type { LastRequests } from "../services/meter/last_requests.ts";
 import type { AppContext } from "./env.ts";
 
-/** Notes the request of a response, if it had a key that works. */
 export function noteKeyRequest(c: AppContext, lastRequests: LastRequests): void {
   const request = c.get("keyRequest");
   if (request === undefined) return;

@@ -5,7 +5,7 @@ import { matchedRoutes } from "hono/route";
 import { AppError, notFoundError } from "../domain/errors.ts";
 import type { AppContext, AppEnv } from "./env.ts";
 
-/** @param app The app with every route mounted. @returns Whether a route matches a request, and the error if none does. */
+/** Expects an app with every route mounted. */
 export function knownRoutes(app: Hono<AppEnv>) {
   const routes = app.routes
     .filter(({ method, path }) => method !== "ALL" && !path.endsWith("*"))
@@ -28,7 +28,7 @@ export function knownRoutes(app: Hono<AppEnv>) {
   };
 }
 
-/** @returns The pattern of the request's route, such as `/api/portal/api-keys/:id`; an empty text when no route matches. */
+/** Returns the pattern of the request's route, such as `/api/portal/api-keys/:id`; an empty text when no route matches. */
 export function routePattern(c: AppContext): string {
   return matchedRoutes(c).findLast(({ path }) => !path.endsWith("*"))?.path ?? "";
 }

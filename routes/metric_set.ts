@@ -7,31 +7,20 @@ import type { Histogram } from "../services/histogram.ts";
 /** The metrics of one thread at one time. They can be cloned. */
 export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
 
-/** Reads the metrics of one thread. */
 export type CollectMetrics = () => Promise<MetricValues>;
 
-/** The labels of a sample. */
-export type Labels = Readonly<Record<string, string>>;
-/** A value with its labels. */
-export type Sample = readonly [labels: Labels, value: number, metricName?: string];
+type Labels = Readonly<Record<string, string>>;
+type Sample = readonly [labels: Labels, value: number, metricName?: string];
 
 type GaugeValue = number | Sample[] | null;
 
-interface Definition {
-  readonly type: "counter" | "gauge" | "histogram";
-  readonly help: string;
-  readonly collect: () => Iterable<Sample> | Promise<Iterable<Sample>>;
-  readonly aggregator?: Aggregator | undefined;
-}
-
-/** How the values of several threads become one. */
+/** Combines the values of several threads. */
 type Aggregator = "sum" | "max";
 
 /** Metrics of one thread, or of the process. They are counted elsewhere: counting with the library is slow. */
 export class MetricSet {
   readonly #registry = new Registry();
 
-  /** @returns The values of now. */
   collect(): Promise<MetricValues> {
     return this.#registry.getMetricsAsJSON();
   }
@@ -65,7 +54,12 @@ export class MetricSet {
     this.#add(name, { type: "histogram", help, collect });
   }
 
-  #add(name: string, { type, help, collect, aggregator = "sum" }: Definition): void {
+  #add(name: string, { type, help, collect, aggregator = "sum" }: {
+    type: "counter" | "gauge" | "histogram";
+    help: string;
+    collect: () => Iterable<Sample> | Promise<Iterable<Sample>>;
+    aggregator?: Aggregator | undefined;
+  }): void {
     const get = async () => {
       const toValue = ([labels, value, metricName = name]: Sample) => ({ labels, value, metricName });
       return { name, help, type, values: Array.from(await collect(), toValue), aggregator };
@@ -84,9 +78,9 @@ function samplesOf(histogram: Histogram, { name, labels }: { name: string; label
   ];
 }
 
-/** @returns What all sources return. @throws {AppError} `unavailable` when one of them does not respond in time. */
+/** Reads all metrics. @throws {AppError} `unavailable` when a collector does not respond in time. */
 export async function collectAll(
-  sources: readonly CollectMetrics[],
+  collectors: readonly CollectMetrics[],
   { timeoutMs = metricsTimeoutMs }: { timeoutMs?: number } = {},
 ): Promise<MetricValues[]> {
   const { promise: late, reject } = Promise.withResolvers<never>();
@@ -95,23 +89,21 @@ export async function collectAll(
     timeoutMs,
   );
   try {
-    return await Promise.race([Promise.all(sources.map((collect) => collect())), late]);
+    return await Promise.race([Promise.all(collectors.map((collect) => collect())), late]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** @param all From each thread. @returns Their sum, in Prometheus text format. */
 export function metricsText(all: readonly MetricValues[]): Promise<string> {
   return AggregatorRegistry.aggregate([...all]).metrics();
 }
 
-/** @returns Counts by name as samples with one label. */
 export function byLabel(label: string, counts: object): Sample[] {
   return Object.entries(counts).map(([value, count]) => [{ [label]: value }, count]);
 }
 
-/** @returns The time since `from`, in seconds; 0 for null. Both are in milliseconds. */
+/** Returns the time since `from`, in seconds; 0 for null. Both are in milliseconds. */
 export function ageSeconds(from: number | null, now: number): number {
   return from === null ? 0 : Math.max(0, now - from) / 1000;
 }

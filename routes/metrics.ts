@@ -1,11 +1,11 @@
-// What each HTTP thread counts. `/metrics` adds up all threads and the metrics of the process.
+// The metrics that each HTTP thread counts. `/metrics` adds up all threads and the metrics of the process.
 import { Histogram } from "../services/histogram.ts";
 import type { Services } from "../services/services.ts";
 import type { Metrics } from "./env.ts";
 import { routePattern } from "./known_routes.ts";
 import { ageSeconds, byLabel, MetricSet } from "./metric_set.ts";
 
-/** @param options `thread`: the number of this thread, from 1. @returns Metrics that start at zero. */
+/** Returns metrics that start at zero. `thread`: the number of this thread, from 1. */
 export function createMetrics(services: Services, { thread }: { thread: number } = { thread: 1 }): Metrics {
   const set = new MetricSet();
   const countResponse = addRequestMetrics(set, String(thread));

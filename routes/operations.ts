@@ -3,14 +3,13 @@ import { timingSafeEqual } from "node:crypto";
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { Registry } from "prom-client";
 import { notFoundError } from "../domain/errors.ts";
-import { describe } from "./api/endpoint.ts";
+import { documentRoute } from "./api/endpoint.ts";
 import { unreadyReasons } from "../services/readiness.ts";
 import { commonErrors } from "./api/openapi/error_responses.ts";
 import { isLocalRequest } from "./client_address.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
 import { metricsText } from "./metric_set.ts";
 
-/** Mounts `/health/*` and `/metrics`. */
 export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   describeOperations(app);
 
@@ -32,21 +31,21 @@ export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
 }
 
 /** Documents these routes. They ignore query parameters, which load balancers and scrapers may add. */
-function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
+function describeOperations(app: OpenAPIHono<AppEnv>): void {
   const common = { tag: "Operations", security: "none" } as const;
   const healthy = {
     description: "Healthy.",
-    schema: z.object({ status: z.literal("ok").openapi({ description: "The status." }) }),
+    schema: z.object({ status: z.literal("ok").describe("The status.") }),
   };
-  openAPIRegistry.registerPath(describe({
+  documentRoute(app, {
     ...common,
     route: "GET /health/live",
     operationId: "getLiveness",
     summary: "Check liveness",
     description: "Responds as long as the process runs.",
     responses: { 200: healthy },
-  }, commonErrors));
-  openAPIRegistry.registerPath(describe({
+  }, commonErrors);
+  documentRoute(app, {
     ...common,
     route: "GET /health/ready",
     operationId: "getReadiness",
@@ -59,17 +58,16 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
         description: "Not ready.",
         headers: { "Retry-After": { description: "Seconds to wait before the next try.", example: "1" } },
         schema: z.object({
-          status: z.literal("unavailable").openapi({ description: "The status." }),
-          reason: z.enum(unreadyReasons).openapi({
-            description:
-              "Why. With `disk_full`, `database_locked`, `write_failed` and `write_delayed`, requests that only " +
+          status: z.literal("unavailable").describe("The status."),
+          reason: z.enum(unreadyReasons).describe(
+            "Why. With `disk_full`, `database_locked`, `write_failed` and `write_delayed`, requests that only " +
               "read still work.",
-          }),
+          ),
         }),
       },
     },
-  }, commonErrors));
-  openAPIRegistry.registerPath(describe({
+  }, commonErrors);
+  documentRoute(app, {
     ...common,
     route: "GET /metrics",
     security: "metricsToken",
@@ -82,7 +80,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
         contentType: "text/plain; version=0.0.4; charset=utf-8",
       },
     },
-  }, [...commonErrors, "not_found", "unavailable"]));
+  }, [...commonErrors, "not_found", "unavailable"]);
 }
 
 function maySeeMetrics(c: AppContext, token: string | undefined): boolean {

@@ -5,11 +5,7 @@ import { sessionTokens } from "./cookies.ts";
 import type { AppContext, AppParts } from "./env.ts";
 import { routePattern } from "./known_routes.ts";
 
-/**
- * Logs a denied request in the background. The response does not wait for it.
- *
- * @param error The error of the response. Only `forbidden` and `cross_site` are logged.
- */
+/** Logs a request denied with `forbidden` or `cross_site` in the background: the response does not wait. */
 export function noteDenied(c: AppContext, error: AppError, { services }: AppParts): void {
   const { code: reason } = error;
   if (reason !== "forbidden" && reason !== "cross_site") return;

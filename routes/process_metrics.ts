@@ -6,19 +6,16 @@ import type { OwnedProcessParts } from "../services/process_parts.ts";
 import type { Services } from "../services/services.ts";
 import { ageSeconds, byLabel, type CollectMetrics, MetricSet } from "./metric_set.ts";
 
-/** What {@linkcode processMetrics} reads. */
-export interface ProcessMetricsOptions {
+interface ProcessMetricsOptions {
   readonly parts: OwnedProcessParts;
   readonly services: Pick<Services, "unreadyReason">;
-  /** The state of scheduled backups; undefined without a schedule. */
+  /** Undefined without a schedule. */
   readonly backups?: (() => BackupState) | undefined;
-  /** Of the program. */
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
-/** @returns A function that reads the metrics of the process. */
 export function processMetrics(
   { parts, services, backups, version, clock }: ProcessMetricsOptions,
 ): CollectMetrics {

@@ -18,8 +18,8 @@ import {
 import type { AppContext, AppParts } from "./env.ts";
 
 /**
- * @returns The session, or null if there is none. Conflicting cookies of two people are cleared and not accepted. A cookie from
- *   before `COOKIE_DOMAIN` changed is reissued with the current settings.
+ * Returns the session, or null if there is none. Conflicting cookies of two people are cleared and not accepted. A cookie from
+ * before `COOKIE_DOMAIN` changed is reissued with the current settings.
  */
 export async function findSession(c: AppContext, parts: AppParts): Promise<Session | null> {
   const { session, cookies, known, accepted } = await search(c, parts, {
@@ -33,9 +33,9 @@ export async function findSession(c: AppContext, parts: AppParts): Promise<Sessi
 }
 
 /**
- * The same for forward auth. The request is for another host, whose cookie a new one would become, so none is set.
+ * Finds the session of forward auth. The request is for another host, whose cookie a new one would become, so none is set.
  *
- * @returns Like {@linkcode findSession}. `conflict`: there is no session because the cookies belong to two people.
+ * @returns `conflict`: there is no session because the cookies belong to two people.
  */
 export async function findForwardedSession(
   c: AppContext,
@@ -93,7 +93,6 @@ function renewCookie(
  * before it.
  *
  * @param signIn Creates the session, or asks for a second step: then no cookie changes.
- * @returns What `signIn` returns.
  */
 export async function beginSession<T extends SignedIn | SecondStepRequired>(
   c: AppContext,
@@ -113,7 +112,7 @@ export async function endSessions(c: AppContext, parts: AppParts): Promise<void>
   clearSessionCookies(c, parts.config);
 }
 
-/** Does the same, and clears the cached pages, so that the next person at this browser doesn't see them in the history. */
+/** Ends the sessions, and clears the cached pages, so that the next person at this browser doesn't see them in the history. */
 export async function signOutOfPortal(c: AppContext, parts: AppParts): Promise<void> {
   await endSessions(c, parts);
   // Not "cookies": that would delete those of every host of the domain. Browsers accept the header from secure origins only, and
@@ -138,14 +137,14 @@ function setFormerDomains(
   c.set("formerDomains", formerDomains(cookies.filter(({ token }) => known.includes(token)), config));
 }
 
-/** @returns The session, as the actor of this request. @throws {AppError} `unauthenticated`. */
+/** Returns the session as the actor of this request. @throws {AppError} `unauthenticated`. */
 export async function requireSession(c: AppContext, parts: AppParts): Promise<SessionActor> {
   const session = await findSession(c, parts);
   if (session === null) throw unauthenticatedError();
   return sessionActor(c, session);
 }
 
-/** @returns A session as the actor of this request, for its errors too. */
+/** Makes a session the actor of this request, also of its errors. */
 export function sessionActor(c: AppContext, session: Session): SessionActor {
   const actor = { ...session, type: "session", client: c.get("client") } as const;
   c.set("actor", actor);

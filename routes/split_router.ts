@@ -12,14 +12,13 @@ export class SplitRouter<T> implements Router<T> {
   readonly #api = new RegExpRouter<T>();
   readonly #pages = new TrieRouter<T>();
 
-  /** Adds a route. `*` stands for every path. */
+  /** `*` stands for every path. */
   add(method: string, path: string, handler: T): void {
     const isApi = path.startsWith(apiPrefix);
     if (isApi || path.endsWith("*")) this.#api.add(method, path, handler);
     if (!isApi) this.#pages.add(method, path, handler);
   }
 
-  /** @returns The handlers of a request, in the order in which they were added. */
   match(method: string, path: string): Result<T> {
     return path.startsWith(apiPrefix) ? this.#api.match(method, path) : this.#pages.match(method, path);
   }

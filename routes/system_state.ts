@@ -39,14 +39,13 @@ export async function readSystemState({ allMetrics, config }: AppParts): Promise
   };
 }
 
-/** Reads metrics of several threads. */
 function reader(all: readonly MetricValues[]) {
   const samples = (name: string, labels: Readonly<Record<string, string>> = {}) =>
     all.flat().filter((metric) => metric.name === name).flatMap((metric) => [...metric.values])
       .filter((sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value));
   return {
     count: (name: string) => samples(name).length,
-    /** @returns Null without samples. */
+    /** Null without samples. */
     sum(name: string, labels?: Readonly<Record<string, string>>): number | null {
       const values = samples(name, labels);
       return values.length === 0 ? null : values.reduce((sum, { value }) => sum + value, 0);

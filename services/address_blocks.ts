@@ -2,10 +2,9 @@
 import ipaddr from "ipaddr.js";
 import type { AddressBlock } from "../config.ts";
 
-/** An address, as ipaddr.js represents it. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** @returns The address, mapped IPv4 as IPv4, or null for anything else. */
+/** Parses an address, mapped IPv4 as IPv4. Returns null for anything else. */
 export function parseAddress(text: string): Address | null {
   // Rejects zone ids, ports, and short IPv4 forms such as "1", which ipaddr.js would accept.
   const isAddress = ipaddr.IPv6.isValid(text) && !text.includes("%") ||
@@ -13,7 +12,7 @@ export function parseAddress(text: string): Address | null {
   return isAddress ? ipaddr.process(text) : null;
 }
 
-/** @returns The network of an address, such as `203.0.113.0/24` or `2001:db8::/48`; empty for anything but an address. */
+/** Returns the network of an address, such as `203.0.113.0/24` or `2001:db8::/48`; empty for anything but an address. */
 export function networkOf(text: string): string {
   const address = parseAddress(text);
   if (address === null) return "";
@@ -22,7 +21,6 @@ export function networkOf(text: string): string {
     : `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/48`)}/48`;
 }
 
-/** @returns Whether an address is in one of the blocks. */
 export function isInBlocks(address: Address, blocks: readonly AddressBlock[]): boolean {
   return blocks.some(([block, bits]) => block.kind() === address.kind() && address.match(block, bits));
 }

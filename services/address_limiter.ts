@@ -1,15 +1,13 @@
 // Rate limits by client address. Failures behind an unknown proxy don't count, because one client could lock out all others;
-// what creates rows or sends emails has a wider limit there.
+// requests that create rows or send emails have a wider limit there.
 import type { ClientInfo } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import type { RateLimiter, RateLimitState } from "./rate_limiter.ts";
 
-/** Where a request comes from, as far as limits need it. */
 type LimitedClient = Pick<ClientInfo, "address" | "isUnknownProxy">;
 
 const unlimited: RateLimitState = { isAllowed: true, remaining: Infinity, resetMs: 0 };
 
-/** A rate limit by client address. */
 export class AddressLimiter {
   readonly #limiter: RateLimiter;
   readonly #forwarded: RateLimiter | null;
@@ -20,22 +18,18 @@ export class AddressLimiter {
     this.#forwarded = forwarded;
   }
 
-  /** See {@linkcode RateLimiter.isUnused}. */
   get isUnused(): boolean {
     return this.#limiter.isUnused;
   }
 
-  /** Takes one point if there is one. */
   take(client: LimitedClient): RateLimitState {
     return this.#of(client)?.take(addressGroup(client.address)) ?? unlimited;
   }
 
-  /** Checks for a point without taking it. */
   peek(client: LimitedClient): RateLimitState {
     return this.#of(client)?.peek(addressGroup(client.address)) ?? unlimited;
   }
 
-  /** Returns one point. */
   giveBack(client: LimitedClient): void {
     this.#of(client)?.giveBack(addressGroup(client.address));
   }

@@ -1,10 +1,12 @@
-// API keys: list, change, revoke. Verbs act in the session's active organization; members see and manage their own keys only.
+// API keys: list, get, change, revoke. Members without "apiKeys.manageAll" see and manage only the keys that they created.
 import {
   type ApiKeyRow,
   type ApiKeyScope,
   countActiveKeys,
   findApiKey,
   findApiKeys,
+  findGenerations,
+  findOrganizationOfApiKey,
   lineageOf,
   markApiKeyRevoked,
   selectApiKey,
@@ -12,7 +14,7 @@ import {
 } from "../db/api_keys.ts";
 import { insertAuditEvent } from "../db/audit.ts";
 import { replaceLimits } from "../db/meter/limit_rows.ts";
-import type { SessionActor } from "../domain/actor.ts";
+import type { OperatorActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus } from "../domain/api_key.ts";
 import type { AuditEntry } from "../domain/audit.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../domain/errors.ts";
@@ -20,16 +22,13 @@ import { isId } from "../domain/id.ts";
 import { operatorsKeyPermission, sortedPermissions } from "../domain/key_permissions.ts";
 import { limitsText } from "../domain/meter/usage_limit.ts";
 import { isoTime } from "../domain/time.ts";
-import { hasPermission } from "../domain/permissions.ts";
-import type { Session } from "../domain/sign_in/session.ts";
+import { type Access, may, type OperatorAccess, operatorAccess, requirePermission } from "./access.ts";
 import { writeAndRead } from "./change.ts";
 import type { SessionContext } from "./context.ts";
 import { type BudgetLimit, budgetOf, requireBudgetFits } from "./meter/budgets.ts";
-import { type Permit, requireActiveOrganization, requireActivePermit } from "./organization/membership.ts";
 import { type PageInput, readPage, requireIdCursor } from "./pages.ts";
-import { actorOf, type Writer } from "./sign_in/session_writes.ts";
+import type { Writer } from "./sign_in/session_writes.ts";
 
-/** What to change about a key. */
 export interface ApiKeyChange {
   readonly id: string;
   readonly name?: string | undefined;
@@ -40,23 +39,32 @@ export interface ApiKeyChange {
   readonly budget?: readonly BudgetLimit[] | undefined;
 }
 
-/** Which keys a writer can manage. */
-export interface ApiKeyManager {
-  readonly by: Writer;
-  readonly scope: ApiKeyScope;
+/** A key with those that it replaced, or that replaced it, as far as their reader can see them. */
+export interface ApiKeyLineage {
+  /** The newest active key or, without one, the newest key. */
+  readonly current: ApiKey;
+  /** With the current one first, then newest first, at most 20. */
+  readonly generations: readonly ApiKey[];
+}
+
+const generationsMax = 20;
+
+/** Returns an operator's access to the organization of a key. @throws {AppError} `not_found`. */
+export async function accessToApiKey(
+  context: SessionContext,
+  actor: OperatorActor,
+  id: string,
+): Promise<OperatorAccess> {
+  return await operatorAccess(context, actor, await findOrganizationOfApiKey(context.database, id) ?? "");
 }
 
 /** Lists keys, newest first, including inactive ones. @throws {AppError} `forbidden`, `validation_failed`. */
-export async function listApiKeys(context: SessionContext, session: Session, page: PageInput) {
-  return await readApiKeys(context, readScope(session), page);
-}
-
-/** Lists the keys in a scope, newest first, including inactive ones. @throws {AppError} `validation_failed`. */
-export async function readApiKeys(
+export async function listApiKeys(
   { database, clock }: SessionContext,
-  scope: ApiKeyScope,
+  access: Access,
   { limit, cursor }: PageInput,
 ): Promise<{ apiKeys: ApiKey[]; nextCursor: string | null }> {
+  const { scope } = keysOpenTo(access);
   requireIdCursor(cursor, "key");
   const { rows, nextCursor } = await readPage(
     (limit) => findApiKeys(database, scope, { limit, before: cursor }),
@@ -66,49 +74,57 @@ export async function readApiKeys(
   return { apiKeys: rows.map((row) => toApiKey(row, now)), nextCursor };
 }
 
-/** @returns How many keys of the active organization are active. @throws {AppError} `forbidden`. */
+/** Counts the active keys of an organization. @throws {AppError} `forbidden`. */
 export async function countActiveApiKeys(
   { database, clock }: SessionContext,
-  session: Session,
+  access: Access,
 ): Promise<number> {
-  const { organizationId } = requireActiveOrganization(session, "apiKeys.manageAll");
-  return await countActiveKeys(database, organizationId, clock());
+  requirePermission(access, "apiKeys.manageAll");
+  return await countActiveKeys(database, access.organizationId, clock());
 }
 
 /** @throws {AppError} `not_found`, `forbidden`. */
-export async function getApiKey(context: SessionContext, session: Session, id: string): Promise<ApiKey> {
-  return await readApiKey(context, readScope(session), id);
+export async function getApiKey(context: SessionContext, access: Access, id: string): Promise<ApiKey> {
+  return toApiKey(await findRow(context, keysOpenTo(access).scope, id), context.clock());
 }
 
-/** @returns A key in a scope. @throws {AppError} `not_found`. */
-export async function readApiKey(context: SessionContext, scope: ApiKeyScope, id: string): Promise<ApiKey> {
-  return toApiKey(await findRow(context, scope, id), context.clock());
+/** @param id Of any key of the lineage. @throws {AppError} `not_found`, `forbidden`. */
+export async function getApiKeyLineage(
+  { database, clock }: SessionContext,
+  access: Access,
+  id: string,
+): Promise<ApiKeyLineage> {
+  const now = clock();
+  const { scope } = keysOpenTo(access);
+  const rows = isId("key", id)
+    ? await findGenerations(database, scope, { id, now, limit: generationsMax })
+    : [];
+  const generations = rows.map((row) => toApiKey(row, now));
+  const [current] = generations;
+  if (current === undefined) throw notFoundError();
+  return { current, generations };
 }
 
 /**
- * Changes a key's name, permissions, expiry or budget. Owners and admins set budgets.
+ * Changes a key's name, permissions, expiry or budget. Members need "apiKeys.manageAll" for the budget.
  *
  * @throws {AppError} `not_found`, `unavailable`; `forbidden` also for adding a permission that only operators grant, and for having
  *   it for longer; `validation_failed` for a budget above a limit of the organization, a time that has passed, and the expiry of an inactive key.
  */
-export async function changeApiKey(context: SessionContext, actor: SessionActor, change: ApiKeyChange) {
-  if (change.budget !== undefined) requireActivePermit(actor, "apiKeys.manageAll");
-  return await updateApiKeyOf(context, manageScope(actor), change);
-}
-
-/** Changes a key that the writer can manage. @throws {AppError} As {@linkcode changeApiKey}, and as `writeAs`. */
-export async function updateApiKeyOf(
+export async function changeApiKey(
   context: SessionContext,
-  { by, scope }: ApiKeyManager,
+  access: Access,
   { id, ...change }: ApiKeyChange,
 ): Promise<ApiKey> {
+  if (change.budget !== undefined) requirePermission(access, "apiKeys.manageAll");
+  const { by, scope } = keysOpenTo(access);
   const row = await findRow(context, scope, id);
   const now = context.clock();
   const { name = row.name, expiresAt = row.expiresAt } = change;
   const stored: readonly string[] = JSON.parse(row.permissions);
   const permissions = sortedPermissions(change.permissions ?? stored);
-  requireGrantable(by, permissions, stored);
-  const about = { organizationId: scope.organizationId, target: { id, name } };
+  requireGrantable(access, permissions, stored);
+  const about = { organizationId: access.organizationId, target: { id, name } };
   const entries: AuditEntry[] = [];
   if (name !== row.name) entries.push({ ...about, action: "api_key.renamed" });
   if (JSON.stringify(permissions) !== row.permissions) {
@@ -117,14 +133,14 @@ export async function updateApiKeyOf(
   }
   if (expiresAt !== row.expiresAt) {
     requireNewExpiry(row, expiresAt, now);
-    requireExtensible(by, permissions, { from: row.expiresAt, to: expiresAt });
+    requireExtensible(access, permissions, { from: row.expiresAt, to: expiresAt });
     const details = { from: timeOf(row.expiresAt) ?? "never", to: timeOf(expiresAt) ?? "never" };
     entries.push({ ...about, action: "api_key.expiry_changed", details });
   }
   const storedBudget = limitsText(budgetOf(row.budget));
   const { budget = budgetOf(row.budget) } = change;
   if (limitsText(budget) !== storedBudget) {
-    await requireBudgetFits(context, scope.organizationId, budget);
+    await requireBudgetFits(context, access.organizationId, budget);
     const details = { from: storedBudget || "none", to: limitsText(budget) || "none" };
     entries.push({ ...about, action: "api_key.budget_changed", details });
   }
@@ -134,7 +150,7 @@ export async function updateApiKeyOf(
     statement: updateApiKey(scope, id, { name, permissions, expiresAt, from: row, now }),
     entry,
     after: (audited) => [
-      ...more.map((other) => insertAuditEvent(actorOf(by), other, audited).statement),
+      ...more.map((other) => insertAuditEvent(access.actor, other, audited).statement),
       ...(change.budget === undefined ? [] : replaceLimits(lineageOf(id), change.budget, audited)),
     ],
   }, selectApiKey(scope, id));
@@ -151,13 +167,13 @@ function requireNewExpiry(row: ApiKeyRow, expiresAt: number | null, now: number)
   if (message !== null) throw validationError([{ path: "expiresAt", message }]);
 }
 
-/** What only operators grant lasts no longer than they said. Times in milliseconds since 1970; null: forever. */
+/** Keeps members from extending a permission that only operators grant. Times in milliseconds since 1970; null: forever. */
 function requireExtensible(
-  by: Writer,
+  { role }: Access,
   permissions: readonly string[],
   { from, to }: { from: number | null; to: number | null },
 ): void {
-  if (actorOf(by).type === "operator" || !permissions.includes(operatorsKeyPermission)) return;
+  if (role === null || !permissions.includes(operatorsKeyPermission)) return;
   if ((to ?? Infinity) <= (from ?? Infinity)) return;
   const message = `Only the operator of this service can extend keys with ${operatorsKeyPermission}.`;
   throw new AppError("forbidden", message);
@@ -166,66 +182,66 @@ function requireExtensible(
 /** Revokes a key, effective immediately. Revoking it again changes nothing. @throws {AppError} `not_found`, `forbidden`. */
 export async function revokeApiKey(
   context: SessionContext,
-  actor: SessionActor,
+  access: Access,
   id: string,
 ): Promise<ApiKey> {
-  return await endApiKey(context, manageScope(actor), id);
-}
-
-/** Revokes a key that the writer can manage. @throws {AppError} `not_found`, and as `writeAs`. */
-export async function endApiKey(
-  context: SessionContext,
-  { by, scope }: ApiKeyManager,
-  id: string,
-): Promise<ApiKey> {
+  const { by, scope } = keysOpenTo(access);
   const { name } = await findRow(context, scope, id);
   const { row } = await writeAndRead<ApiKeyRow>(context, by, {
     statement: markApiKeyRevoked(scope, id, context.clock()),
-    entry: { action: "api_key.revoked", organizationId: scope.organizationId, target: { id, name } },
+    entry: { action: "api_key.revoked", organizationId: access.organizationId, target: { id, name } },
   }, selectApiKey(scope, id));
   return toApiKey(row(), context.clock());
 }
 
-/** @param from The permissions that the key has. @throws {AppError} `forbidden` for adding one that only operators grant. */
-export function requireGrantable(by: Writer, permissions: readonly string[], from: readonly string[]): void {
-  if (actorOf(by).type === "operator") return;
+/**
+ * Keeps members from adding a permission that only operators grant.
+ *
+ * @param from The permissions that the key has. @throws {AppError} `forbidden`.
+ */
+export function requireGrantable(
+  { role }: Access,
+  permissions: readonly string[],
+  from: readonly string[],
+): void {
+  if (role === null) return;
   if (!permissions.includes(operatorsKeyPermission) || from.includes(operatorsKeyPermission)) return;
   throw new AppError("forbidden", `Only the operator of this service can grant ${operatorsKeyPermission}.`);
 }
 
-/** @returns Permissions as the audit log has them. */
+/** Returns permissions as the audit log has them. */
 export function permissionsText(permissions: readonly string[]): string {
   return permissions.join(", ") || "none";
 }
 
-/** @returns A key as stored. @throws {AppError} `not_found`. */
+/** @throws {AppError} `not_found` if the key is not in the scope. */
 export async function findRow(context: SessionContext, scope: ApiKeyScope, id: string): Promise<ApiKeyRow> {
   const row = isId("key", id) ? await findApiKey(context.database, scope, id) : undefined;
   if (row === undefined) throw notFoundError();
   return row;
 }
 
-/** @returns The keys that this user can see. @throws {AppError} `forbidden`. */
-export function readScope(session: Session): ApiKeyScope {
-  const { organizationId, role } = requireActiveOrganization(session, "apiKeys.createOwn");
-  return hasPermission(role, "apiKeys.manageAll")
-    ? { organizationId }
-    : { organizationId, createdBy: session.user.id };
+/**
+ * Finds out which keys someone sees and manages: all of the organization, or only those that they created.
+ *
+ * @returns The keys, and the writer who may change them. @throws {AppError} `forbidden`.
+ */
+export function keysOpenTo(access: Access): { readonly scope: ApiKeyScope; readonly by: Writer } {
+  const { organizationId } = access;
+  return access.role === null || may(access, "apiKeys.manageAll")
+    ? { scope: { organizationId }, by: requirePermission(access, "apiKeys.manageAll") }
+    : {
+      scope: { organizationId, createdBy: access.actor.user.id },
+      by: requirePermission(access, "apiKeys.createOwn"),
+    };
 }
 
-/** Keys that this user can manage, and the permit to do so. */
-export function manageScope(actor: SessionActor): { scope: ApiKeyScope; by: Permit } {
-  const scope = readScope(actor);
-  const permission = scope.createdBy === undefined ? "apiKeys.manageAll" : "apiKeys.createOwn";
-  return { scope, by: requireActivePermit(actor, permission) };
-}
-
-/** @returns The error for a change to something that someone else has changed in the meantime. */
+/** Returns the error for a key that someone else has changed in the meantime. */
 export function changedMeanwhileError(): AppError {
   return unavailableError("Someone else just changed the key. Try again.");
 }
 
-/** @returns A key as callers see it. @param now Milliseconds since 1970. */
+/** Returns a key as callers see it. @param now Milliseconds since 1970. */
 export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
   return {
     id: row.id,

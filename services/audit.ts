@@ -3,31 +3,28 @@ import { findActiveApiKey } from "../db/api_keys.ts";
 import {
   type AuditActorRow,
   type AuditPosition,
-  type AuditQuery,
   deleteAuditEventsBefore,
   findAuditActors,
   findAuditEvents,
   findOldestAuditEventAt,
-  insertAuditEvent,
+  writeAuditEvent,
 } from "../db/audit.ts";
-import type { DatabaseReader } from "../db/engine/database.ts";
 import { findSessions } from "../db/sign_in/sessions.ts";
-import type { Actor, ClientInfo, SessionActor } from "../domain/actor.ts";
+import { clientCopy, type ClientInfo, type OperatorActor, type SessionActor } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
-import type { AuditAction, AuditEntry, AuditEvent } from "../domain/audit.ts";
+import type { AuditAction, AuditEvent } from "../domain/audit.ts";
 import { validationError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { auditPageActorsMax, auditRetentionMs, retentionStepRecordsMax } from "../domain/limits.ts";
-import type { Session } from "../domain/sign_in/session.ts";
 import { toAuditEvent } from "./reports/jobs/audit_csv.ts";
+import { type Access, requirePermission } from "./access.ts";
 import type { Context, SessionContext } from "./context.ts";
-import { requireActiveOrganization } from "./organization/membership.ts";
 import { invalidCursorError, type PageInput, readPage } from "./pages.ts";
-import { membersOf } from "./reports/report_reader.ts";
-import type { ReportBytes } from "./reports/reports.ts";
+import { operatorReader } from "./reports/job_reader.ts";
+import type { JobBytes } from "./reports/reports.ts";
 import { sessionBounds, wellFormedHashes } from "./sign_in/session_tokens.ts";
 
-/** Which entries to read; all by default. Times in milliseconds since 1970. */
+/** All entries by default. Times in milliseconds since 1970. */
 export interface AuditFilter {
   readonly actions?: readonly AuditAction[] | undefined;
   /** Of a user or a key. */
@@ -41,7 +38,7 @@ export interface AuditFilter {
 }
 
 /** A denied request, without its query, which may contain secrets. */
-export interface DeniedRequest {
+interface DeniedRequest {
   readonly method: string;
   /** The path of the route, with parameter names instead of ids. */
   readonly route: string;
@@ -50,48 +47,66 @@ export interface DeniedRequest {
   readonly reason: "forbidden" | "cross_site";
 }
 
+/** An organization's log, or that of everything that operators did, for an operator. */
+export type AuditLog = Access | OperatorActor;
+
 /** Before all entries in the list. */
 const newest: AuditPosition = { at: Number.MAX_SAFE_INTEGER, id: "" };
 
 /**
- * Lists entries of the active organization, newest first.
+ * Lists entries, newest first.
  *
  * @throws {AppError} `forbidden`; `validation_failed` for an invalid cursor and for a `to` that is not after `from`.
  */
 export async function listAuditEvents(
   { database }: SessionContext,
-  session: Session,
-  { limit, cursor, ...filter }: AuditFilter & PageInput,
+  log: AuditLog,
+  { limit, ...filter }: AuditFilter & PageInput,
 ): Promise<{ events: AuditEvent[]; nextCursor: string | null }> {
-  const { organizationId } = requireActiveOrganization(session, "audit.read");
-  const query = { organizationId, ...rangeOf({ ...filter, cursor }) };
-  const { rows, nextCursor } = await readAuditPage(database, { ...query, limit });
-  return { events: rows.map(toAuditEvent), nextCursor };
+  const { reader: _reader, ...scope } = scopeOf(log);
+  const query = { ...scope, ...rangeOf(filter) };
+  const { rows, nextCursor } = await readPage(
+    (limit) => findAuditEvents(database, { ...query, limit }),
+    { limit, cursorOf: ({ at, id }) => `${at}.${id}` },
+  );
+  return { events: rows.map((row) => toAuditEvent(row, scope)), nextCursor };
 }
 
-/** Reads all matching entries. @returns CSV. @throws {AppError} As {@linkcode listAuditEvents}; `unavailable`. */
+/** Reads all matching entries as CSV. @throws {AppError} As {@linkcode listAuditEvents}; `unavailable`. */
 export async function readAuditCsv(
   { reports, clock }: SessionContext,
-  session: Session,
+  log: AuditLog,
   { filter, signal }: { filter: AuditFilter; signal: AbortSignal },
-): Promise<ReportBytes> {
-  const { organizationId } = requireActiveOrganization(session, "audit.read");
-  const query = { organizationId, ...rangeOf(filter), now: clock() };
-  return await reports.bytes("auditCsv", query, { reader: membersOf(organizationId), signal });
+): Promise<JobBytes> {
+  const { reader, ...scope } = scopeOf(log);
+  return await reports.bytes("auditCsv", { ...scope, ...rangeOf(filter), now: clock() }, { reader, signal });
 }
 
-/** Lists the people in the active organization's log. @throws {AppError} `forbidden`. */
-export async function listAuditActors(context: SessionContext, session: Session): Promise<AuditActorRow[]> {
-  const { organizationId } = requireActiveOrganization(session, "audit.read");
-  return await findAuditActors(context.database, { organizationId, limit: auditPageActorsMax });
+/** Lists the people in an organization's log. @throws {AppError} `forbidden`. */
+export async function listAuditActors(
+  { database }: SessionContext,
+  access: Access,
+): Promise<AuditActorRow[]> {
+  requirePermission(access, "audit.read");
+  const { organizationId } = access;
+  return await findAuditActors(database, { organizationId, limit: auditPageActorsMax });
+}
+
+function scopeOf(log: AuditLog) {
+  if ("type" in log) return { organizationId: null, isForOperators: true, reader: operatorReader(log) };
+  requirePermission(log, "audit.read");
+  const { organizationId, role, reader } = log;
+  return { organizationId, isForOperators: role === null, reader };
 }
 
 /** Logs a denied request in the background, at most once a minute for each user and route. */
 export function noteDenied(context: Context, actor: SessionActor, request: DeniedRequest): void {
-  insertDenied(context, { ...actor, client: copyOf(actor.client) }, request).catch(context.onBackgroundError);
+  insertDenied(context, { ...actor, client: clientCopy(actor.client) }, request).catch(
+    context.onBackgroundError,
+  );
 }
 
-/** The same for a request whose session is not known yet. Requests without a session would flood the log: they are ignored. */
+/** Logs a denied request whose session is not known yet. Requests without a session would flood the log: they are ignored. */
 export function noteDeniedTokens(
   context: Context,
   tokens: readonly string[],
@@ -100,7 +115,7 @@ export function noteDeniedTokens(
   const hashes = wellFormedHashes(tokens);
   if (hashes.length === 0) return;
   if (!context.rateLimits.deniedLookups.take(addressGroup(client.address)).isAllowed) return;
-  findActor(context, hashes, copyOf(client))
+  findActor(context, hashes, clientCopy(client))
     .then((actor) => actor === null ? undefined : insertDenied(context, actor, request))
     .catch(context.onBackgroundError);
 }
@@ -109,19 +124,21 @@ export function noteDeniedTokens(
 export function noteLimitedApiKey(context: Context, keyHash: string, client: ClientInfo): void {
   const { database, clock, rateLimits, onBackgroundError } = context;
   if (!rateLimits.deniedEntries.take(keyHash).isAllowed) return;
-  const from = copyOf(client);
+  const from = clientCopy(client);
   findActiveApiKey(database, keyHash, clock())
     .then((key) =>
-      key === undefined ? undefined : insert(context, { type: "apiKey", id: key.id, client: from }, {
-        action: "api_key.limited",
-        organizationId: key.organizationId,
-        target: { id: key.id, name: key.name },
-      })
+      key === undefined
+        ? undefined
+        : writeAuditEvent(database, { type: "apiKey", id: key.id, client: from }, {
+          action: "api_key.limited",
+          organizationId: key.organizationId,
+          target: { id: key.id, name: key.name },
+        }, clock())
     )
     .catch(onBackgroundError);
 }
 
-/** Deletes some of the entries that are past the retention time. @returns Whether there may be more. */
+/** Deletes some of the entries that are past the retention time. @returns True if there may be more. */
 export async function deleteOldAuditEvents({ database, clock }: Pick<Context, "database" | "clock">) {
   const before = clock() - auditRetentionMs;
   const oldest = await findOldestAuditEventAt(database);
@@ -132,22 +149,14 @@ export async function deleteOldAuditEvents({ database, clock }: Pick<Context, "d
   return deleted?.changes === retentionStepRecordsMax;
 }
 
-/** @returns The position that a cursor names, or null for an invalid cursor. */
+/** Returns the position that a cursor names, or null for an invalid cursor. */
 export function parseAuditCursor(cursor: string): AuditPosition | null {
   const [, at, id = ""] = /^(\d{1,15})\.(.+)$/.exec(cursor) ?? [];
   return at !== undefined && isId("aud", id) ? { at: Number(at), id } : null;
 }
 
-/** @returns A page of entries. */
-export function readAuditPage(database: DatabaseReader, query: AuditQuery) {
-  return readPage(
-    (limit) => findAuditEvents(database, { ...query, limit }),
-    { limit: query.limit, cursorOf: ({ at, id }) => `${at}.${id}` },
-  );
-}
-
-/** @returns The query of a filter. @throws {AppError} `validation_failed` for an invalid cursor or range. */
-export function rangeOf(filter: AuditFilter & { readonly cursor?: string | undefined }) {
+/** @throws {AppError} `validation_failed` for an invalid cursor or range. */
+function rangeOf(filter: AuditFilter & { readonly cursor?: string | undefined }) {
   const { actions, actorId, targetIds, from = 0, to, cursor } = filter;
   if (to !== undefined && to <= from) {
     throw validationError([{ path: "to", message: "must be after “from”." }]);
@@ -163,15 +172,11 @@ async function insertDenied(context: Context, actor: SessionActor, request: Deni
   if (!context.rateLimits.deniedEntries.take(`${actor.user.id} ${method} ${route}`).isAllowed) return;
   const segments = path.split("/");
   const named = actor.memberships.find(({ organizationId }) => segments.includes(organizationId));
-  await insert(context, actor, {
+  await writeAuditEvent(context.database, actor, {
     action: "access.denied",
     organizationId: (named ?? actor.organization)?.organizationId ?? null,
     details: { method, path: route, reason },
-  });
-}
-
-async function insert({ database, clock }: Context, actor: Actor, entry: AuditEntry): Promise<void> {
-  await database.write([insertAuditEvent(actor, entry, { now: clock(), always: true }).statement]);
+  }, context.clock());
 }
 
 async function findActor(context: Context, hashes: readonly string[], client: ClientInfo) {
@@ -180,9 +185,4 @@ async function findActor(context: Context, hashes: readonly string[], client: Cl
   const [first, ...others] = found.map(({ session }) => session);
   if (first === undefined || others.some(({ user }) => user.id !== first.user.id)) return null;
   return { ...first, type: "session" as const, client };
-}
-
-/** Copies what is needed later: a request cannot be read after its response has been sent. */
-function copyOf({ address, userAgent, requestId }: ClientInfo): ClientInfo {
-  return { address, userAgent, requestId };
 }

@@ -7,13 +7,11 @@ import { requireDescriptorsForThread } from "./file_descriptors.ts";
 import { sleep } from "./sleep.ts";
 
 /**
- * Writes a checked copy of the data file, also while a server uses it. An existing backup is replaced once the new one is
- * complete. A failed or stopped backup leaves nothing behind.
+ * Writes a checked copy of the data file at `path`, also while a server uses it, and returns its size in bytes. An existing
+ * backup is replaced once the new one is complete. A failed or stopped backup leaves nothing behind.
  *
- * @param path The data file.
- * @param options `file`: the backup. `signal`: stops it.
- * @returns The size in bytes.
- * @throws {BackupStopped} @throws {AppError} `unavailable` when too few file descriptors are free for the thread.
+ * @throws {BackupStopped}
+ * @throws {AppError} `unavailable` when too few file descriptors are free for the thread.
  */
 export async function makeBackup(
   path: string,
@@ -65,27 +63,24 @@ function inThread(
   return promise.finally(() => signal.removeEventListener("abort", onAbort));
 }
 
-/** When to back up, and how many backups to keep. */
 export interface BackupPlan {
   readonly folder: string;
   readonly everyHours: number;
   readonly keep: number;
 }
 
-/** The state of the schedule, for the metrics. */
+/** The state of the schedule, for the metrics. `failures`: since the program started. */
 export interface BackupState {
   /** The time of the newest backup, in milliseconds since 1970; null for none. */
   readonly lastAt: number | null;
-  /** Failures since the program started. */
   readonly failures: number;
 }
 
 const nameForm = /^gatehouse-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
 const unfinishedForm = /^gatehouse-\d{8}T\d{6}Z\.db\.[0-9a-f]{8}\.part$/;
 
-/** What a schedule needs. */
-export interface ScheduleOptions {
-  /** The data file. */
+/** `path`: the data file. */
+interface ScheduleOptions {
   readonly path: string;
   readonly plan: BackupPlan;
   readonly clock: () => number;
@@ -102,7 +97,6 @@ export class BackupSchedule {
     this.#options = options;
   }
 
-  /** See {@linkcode BackupState}. */
   get state(): BackupState {
     return { lastAt: this.#lastAt, failures: this.#failures };
   }
@@ -122,7 +116,7 @@ export class BackupSchedule {
     }
   }
 
-  /** @returns False after a failure. */
+  /** Returns false after a failure. */
   async #backUpIfDue(signal: AbortSignal): Promise<boolean> {
     const { path, plan, clock, log } = this.#options;
     try {
@@ -170,7 +164,7 @@ export class BackupSchedule {
   }
 }
 
-/** @returns A name such as `gatehouse-20261122T054300Z.db`. Names sort by time. */
+/** Returns a name such as `gatehouse-20261122T054300Z.db`. Names sort by time. */
 function nameAt(ms: number): string {
   return `gatehouse-${new Date(ms).toISOString().slice(0, 19).replaceAll(/[-:]/g, "")}Z.db`;
 }

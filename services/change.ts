@@ -1,4 +1,4 @@
-// Changes by a signed-in person or an operator. Each is one batch: the change, its audit entry, what follows from it, and an email about it.
+// Changes by a signed-in person or an operator. Each is one batch: the change, its audit entry, its consequences, and an email about it.
 import { type Audited, insertAuditEvent } from "../db/audit.ts";
 import type { Statement, WriteResult } from "../db/engine/database.ts";
 import type { AuditEntry } from "../domain/audit.ts";
@@ -7,24 +7,23 @@ import { notFoundError } from "../domain/errors.ts";
 import type { SessionContext } from "./context.ts";
 import { actorOf, type Writer } from "./sign_in/session_writes.ts";
 
-/** A change. */
 export interface Change {
   /** If it changes no row, nothing is written. */
   readonly statement: Statement;
   readonly entry: AuditEntry;
-  /** What follows from the change. @param audited The time of the change, and the id of its audit entry. */
+  /** Consequences of the change. */
   readonly after?: (audited: Audited) => readonly Statement[];
   readonly email?: NewMail;
 }
 
-/** Writes a change. @param by As for `writeAs`. @returns True if it was made. @throws {AppError} As `writeAs`. */
+/** Writes a change. Returns true if it was made. @throws {AppError} As `writeAs`. */
 export async function writeChange(context: SessionContext, by: Writer, change: Change): Promise<boolean> {
   return (await writeAndRead(context, by, change)).isMade;
 }
 
 /**
- * Writes a change, and reads what it changed in the same transaction: reading afterwards could fail, and a change that was made would
- * be reported as failed.
+ * Writes a change, and reads its result in the same transaction: reading afterwards could fail, and a change that was
+ * made would be reported as failed.
  *
  * @param select Reads one row.
  * @returns `row`: returns the row as it is after the change, made or not; throws `not_found` if there is none.

@@ -1,4 +1,4 @@
-// What verbs work with. A verb is an exported function `revokeApiKey(context, actor, id)` in the file of its noun.
+// The context of verbs. A verb is an exported function `revokeApiKey(context, actor, id)` in the file of its noun.
 import type { DatabaseReader } from "../db/engine/database.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { Mail } from "./mail/mail.ts";
@@ -13,7 +13,7 @@ import type { SecondStepCodes } from "./sign_in/second_step_codes.ts";
 import type { SessionSearch } from "./sign_in/session_search.ts";
 import type { WriteAs } from "./sign_in/session_writes.ts";
 
-/** What all verbs share: the settings, the database, the clock and the long-lived parts. */
+/** The settings, the database, the clock and the long-lived parts, for all verbs. */
 export interface Context extends BaseContext {
   readonly writeAs: WriteAs;
   readonly rateLimits: RateLimits;

@@ -8,16 +8,11 @@ export class Deadlines {
     { readonly endsAt: number; readonly error: () => Error }
   >();
 
-  /** @param clock Milliseconds since 1970. */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /**
-   * Waits for a promise for a limited time.
-   *
-   * @param options `timeoutMs`: the limit, rounded up to the next sweep. `error`: thrown then.
-   */
+  /** Waits for a promise until `timeoutMs`, rounded up to the next sweep, and then rejects with `error`. */
   within<T>(promise: Promise<T>, options: { timeoutMs: number; error: () => Error }): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#waits.set(reject, { endsAt: this.#clock() + options.timeoutMs, error: options.error });
@@ -31,7 +26,6 @@ export class Deadlines {
     });
   }
 
-  /** Ends the waits that took too long. */
   sweep(): void {
     const now = this.#clock();
     for (const [reject, { endsAt, error }] of this.#waits) {

@@ -4,7 +4,7 @@ import { descriptorsForThreadMin } from "../domain/limits.ts";
 
 const folder = "/proc/self/fd";
 
-/** @returns How many are open; null where the system doesn't say. */
+/** Returns null where the system doesn't say. */
 export function countFileDescriptors(): number | null {
   try {
     // Linux before 6.2 reports a size of 0.
@@ -14,7 +14,7 @@ export function countFileDescriptors(): number | null {
   }
 }
 
-/** @returns Whether so many can be opened. */
+/** True if so many can be opened. */
 export function areDescriptorsFree(count: number): boolean {
   const opened: Deno.FsFile[] = [];
   try {
@@ -28,8 +28,7 @@ export function areDescriptorsFree(count: number): boolean {
 }
 
 /**
- * To be called right before a thread starts while clients are connected: Deno aborts the process when a thread starts without free
- * descriptors.
+ * Call this right before a thread starts while clients are connected: without free descriptors, Deno would abort the process.
  *
  * @throws {AppError} `unavailable` when too few are free.
  */
@@ -44,7 +43,7 @@ export interface Socket {
   readonly link: string;
 }
 
-/** @returns All sockets; none where the system doesn't say. @throws When there is no free descriptor to read them. */
+/** Returns all sockets; none where the system doesn't say. @throws Without a free descriptor to read them. */
 export function findSockets(): Socket[] {
   let entries: Deno.DirEntry[];
   try {
@@ -57,7 +56,6 @@ export function findSockets(): Socket[] {
     .filter(({ link }) => link.startsWith("socket:"));
 }
 
-/** @returns Whether a socket is still open. */
 export function isOpenSocket({ descriptor, link }: Socket): boolean {
   return readLink(descriptor) === link;
 }

@@ -1,25 +1,24 @@
 // Reads from the database that several requests share.
 
-/** What is read with one statement. */
 interface Batch<Item, Found> {
   readonly items: Item[];
   readonly found: Promise<Found>;
 }
 
-/** Reads what all requests of the same turn ask for together, because starting a read takes longer than finding a row. */
+/** Reads for all requests of the same turn together, because starting a read takes longer than finding a row. */
 export class GatheredReads<Item, Found> {
   readonly #read: (items: readonly Item[]) => Promise<Found>;
   readonly #itemsMax: number;
   /** The batch that has not been read yet. */
   #batch: Batch<Item, Found> | undefined;
 
-  /** @param read Reads one batch. @param itemsMax A batch with this many items takes no further request. */
+  /** @param itemsMax A batch with this many items takes no further request. */
   constructor(read: (items: readonly Item[]) => Promise<Found>, itemsMax: number) {
     this.#read = read;
     this.#itemsMax = itemsMax;
   }
 
-  /** @returns What the batch of these items found, which may include what other requests asked for. */
+  /** Returns the result for the batch of these items, which may include items of other requests. */
   find(items: readonly Item[]): Promise<Found> {
     if (this.#batch === undefined || this.#batch.items.length >= this.#itemsMax) this.#batch = this.#start();
     this.#batch.items.push(...items);

@@ -1,24 +1,20 @@
 // Histograms for /metrics. The metrics library's own counting costs as much as routing a request.
 
-/** How often values occurred, by size. */
 export class Histogram {
   /** Upper bounds, ascending; a value equal to a bound counts below it. */
   readonly bounds: readonly number[];
   readonly #counts: number[];
   #sum = 0;
 
-  /** @param bounds Upper bounds of the buckets, ascending; larger values are counted too. */
   constructor(bounds: readonly number[]) {
     this.bounds = bounds;
     this.#counts = new Array(bounds.length + 1).fill(0);
   }
 
-  /** The sum of all values. */
   get sum(): number {
     return this.#sum;
   }
 
-  /** Counts a value. */
   observe(value: number): void {
     let bucket = 0;
     while (bucket < this.bounds.length && value > (this.bounds[bucket] ?? 0)) bucket++;
@@ -26,7 +22,7 @@ export class Histogram {
     this.#sum += value;
   }
 
-  /** @returns How many values were at most each bound, and last the number of all values. */
+  /** Counts the values up to each bound, and last all values. */
   cumulativeCounts(): number[] {
     let total = 0;
     return this.#counts.map((count) => total += count);

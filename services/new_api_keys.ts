@@ -1,7 +1,6 @@
 // New API keys: create, rotate. The full key leaves this file once and is never stored.
 import { endRotatedApiKey, findApiKeyOfForm, insertApiKey } from "../db/api_keys.ts";
 import { findEffectiveNumber } from "../db/organization/plan_numbers.ts";
-import type { SessionActor } from "../domain/actor.ts";
 import {
   type ApiKey,
   apiKeyStatus,
@@ -12,35 +11,31 @@ import {
 import { apiKeyLimitError, type AppError, notFoundError, validationError } from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
 import { defaultKeyPermissions, sortedPermissions } from "../domain/key_permissions.ts";
+import { type Access, requirePermission } from "./access.ts";
 import {
-  type ApiKeyManager,
   changedMeanwhileError,
   findRow,
-  manageScope,
+  keysOpenTo,
   permissionsText,
   requireGrantable,
   toApiKey,
 } from "./api_keys.ts";
 import { writeChange } from "./change.ts";
 import type { SessionContext } from "./context.ts";
-import { requireActivePermit } from "./organization/membership.ts";
-import { actorOf, type Writer } from "./sign_in/session_writes.ts";
 
-/** A form that was sent before: it has already created a key. */
+/** Thrown for a form that was sent before, with the key that it has created. */
 export class FormSentError extends Error {
-  /** @param apiKeyId The key that the form created. */
   constructor(readonly apiKeyId: string) {
     super("the form was already sent");
   }
 }
 
-/** A new key, with the full key that is never available again. */
 export interface CreatedApiKey {
   readonly apiKey: ApiKey;
+  /** Never available again. */
   readonly fullKey: string;
 }
 
-/** What the creator of a key chooses. */
 export interface ApiKeyInput {
   readonly name: string;
   /** Milliseconds since 1970, in the future; null for never. */
@@ -59,33 +54,19 @@ export interface ApiKeyInput {
  */
 export async function createApiKey(
   context: SessionContext,
-  actor: SessionActor,
-  input: ApiKeyInput,
-): Promise<CreatedApiKey> {
-  const by = requireActivePermit(actor, "apiKeys.createOwn");
-  return await addApiKey(context, { by, scope: by }, input);
-}
-
-/**
- * Creates a key in an organization.
- *
- * @throws {AppError} `validation_failed`, `key_limit_reached`, `forbidden`, and as `writeAs`.
- * @throws {FormSentError}
- */
-export async function addApiKey(
-  context: SessionContext,
-  { by, scope: { organizationId } }: ApiKeyManager,
+  access: Access,
   { name, expiresAt, permissions: chosen = defaultKeyPermissions, formToken = null }: ApiKeyInput,
 ): Promise<CreatedApiKey> {
+  const by = requirePermission(access, "apiKeys.createOwn");
+  const { organizationId } = access;
   const now = context.clock();
   await requireNewForm(context, organizationId, formToken);
   if (expiresAt !== null && expiresAt <= now) {
     throw validationError([{ path: "expiresAt", message: "must be in the future." }]);
   }
   const permissions = sortedPermissions(chosen);
-  requireGrantable(by, permissions, []);
-  const { id, row, created } = newApiKey(by, {
-    organizationId,
+  requireGrantable(access, permissions, []);
+  const { id, row, created } = newApiKey(access, {
     name,
     expiresAt,
     permissions,
@@ -118,17 +99,17 @@ export async function addApiKey(
  */
 export async function rotateApiKey(
   context: SessionContext,
-  actor: SessionActor,
+  access: Access,
   { id, formToken = null, ...input }: {
     id: string;
     expireOldAt?: number | "now" | undefined;
     formToken?: string | null | undefined;
   },
 ): Promise<CreatedApiKey> {
-  const { scope, by } = manageScope(actor);
+  const { scope, by } = keysOpenTo(access);
   const now = context.clock();
   const old = await findRow(context, scope, id);
-  const { organizationId } = scope;
+  const { organizationId } = access;
   await requireNewForm(context, organizationId, formToken);
   const notActive = validationError([{ path: "id", message: "only active keys can be rotated." }]);
   if (apiKeyStatus(old, now) !== "active") throw notActive;
@@ -138,12 +119,17 @@ export async function rotateApiKey(
   }
   const { name, expiresAt, budget } = old;
   const permissions: readonly string[] = JSON.parse(old.permissions);
-  const next = newApiKey(by, { organizationId, name, expiresAt, permissions, budget, now, formToken });
+  const next = newApiKey(access, { name, expiresAt, permissions, budget, now, formToken });
   const oldEnds = expireOldAt === "now" ? { revokedAt: now } : { expiresAt: expireOldAt };
   const isRotated = await writeChange(context, by, {
     // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
     statement: insertApiKey(next.row, { id, isKept: expireOldAt !== "now" }),
-    entry: { action: "api_key.rotated", target: { id, name }, details: { replacedBy: next.id } },
+    entry: {
+      action: "api_key.rotated",
+      organizationId,
+      target: { id, name },
+      details: { replacedBy: next.id },
+    },
     after: () => [endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds })],
   });
   if (isRotated) return next.created;
@@ -155,11 +141,10 @@ export async function rotateApiKey(
     : changedMeanwhileError();
 }
 
-/** Generates a key. @returns What to insert, and what to return: reading it back could fail and lose the only copy. */
+/** Generates a key: the row to insert, and the key to return, as reading it back could fail and lose the only copy. */
 function newApiKey(
-  by: Writer,
+  { actor, organizationId }: Access,
   input: {
-    organizationId: string;
     name: string;
     expiresAt: number | null;
     permissions: readonly string[];
@@ -169,10 +154,9 @@ function newApiKey(
     formToken: string | null;
   },
 ) {
-  const { organizationId, name, expiresAt, permissions, budget, now, formToken } = input;
+  const { name, expiresAt, permissions, budget, now, formToken } = input;
   const { fullKey, keyPrefix } = generateApiKey();
   const id = newId("key");
-  const actor = actorOf(by);
   const creator = actor.type === "operator" ? null : actor.user;
   const createdBy = creator?.id ?? null;
   const key = { id, name, keyPrefix, expiresAt };

@@ -1,26 +1,23 @@
-// The portal's first page: what an organization still has to do and, once it has usage, how it stands.
+// The portal's first page: the first steps of an organization and, once it has usage, its numbers.
 import { findFirstSteps } from "../db/overview.ts";
-import { hasPermission } from "../domain/permissions.ts";
-import type { Session } from "../domain/sign_in/session.ts";
-import { readScope } from "./api_keys.ts";
+import { may, type MemberAccess, requirePermission } from "./access.ts";
+import { keysOpenTo } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
-import { requireActiveOrganization } from "./organization/membership.ts";
-import { membersOf } from "./reports/report_reader.ts";
 import type { OverviewQuery, PortalOverview } from "./reports/jobs/portal_overview.ts";
 
-/** What is done of the first steps. */
-export interface FirstSteps {
-  /** Whether the member sees a key. */
+/** The first steps: the member sees a key, anything was ever recorded, the organization has another member. */
+interface FirstSteps {
   readonly hasKey: boolean;
-  /** Whether anything was ever recorded. */
   readonly hasUsage: boolean;
-  /** Whether the organization has another member. */
   readonly hasOthers: boolean;
 }
 
-/** @returns The first steps of the active organization. @throws {AppError} `forbidden`. */
-export async function readFirstSteps({ database }: SessionContext, session: Session): Promise<FirstSteps> {
-  const row = await findFirstSteps(database, readScope(session));
+/** Reads which of the first steps an organization has done. @throws {AppError} `forbidden`. */
+export async function readFirstSteps(
+  { database }: SessionContext,
+  access: MemberAccess,
+): Promise<FirstSteps> {
+  const row = await findFirstSteps(database, keysOpenTo(access).scope);
   return {
     hasKey: row?.hasKey === 1,
     hasUsage: row?.hasUsage === 1,
@@ -28,17 +25,17 @@ export async function readFirstSteps({ database }: SessionContext, session: Sess
   };
 }
 
-/** @returns The numbers of the active organization's overview. @throws {AppError} `forbidden`, `unavailable`. */
+/** Reads the numbers of an organization's overview. @throws {AppError} `forbidden`, `unavailable`. */
 export async function readOverview(
   { reports, clock }: SessionContext,
-  session: Session,
+  access: MemberAccess,
   { query, signal }: { query: OverviewQuery; signal: AbortSignal },
 ): Promise<PortalOverview> {
-  const { organizationId, role } = requireActiveOrganization(session, "usage.read");
+  requirePermission(access, "usage.read");
   return await reports.read("readPortalOverview", {
-    ...readScope(session),
+    ...keysOpenTo(access).scope,
     ...query,
     now: clock(),
-    seesMembers: hasPermission(role, "members.manage"),
-  }, { reader: membersOf(organizationId), signal });
+    seesMembers: may(access, "members.manage"),
+  }, { reader: access.reader, signal });
 }

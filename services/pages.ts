@@ -2,11 +2,9 @@
 import { type AppError, validationError } from "../domain/errors.ts";
 import { type IdPrefix, isId } from "../domain/id.ts";
 
-/** Which page of a list. */
+/** `cursor`: the `nextCursor` of the previous page. */
 export interface PageInput {
-  /** How many entries the page has at most. */
   readonly limit: number;
-  /** The `nextCursor` of the previous page. */
   readonly cursor?: string | undefined;
 }
 
@@ -15,7 +13,6 @@ export function requireIdCursor(cursor: string | undefined, prefix: IdPrefix): v
   if (cursor !== undefined && !isId(prefix, cursor)) throw invalidCursorError();
 }
 
-/** @returns The error for a cursor that is not from this list. */
 export function invalidCursorError(): AppError {
   return validationError([{ path: "cursor", message: "must be the “nextCursor” of a previous page." }]);
 }
@@ -23,9 +20,7 @@ export function invalidCursorError(): AppError {
 /**
  * Reads a page, and one row more to know whether another page follows.
  *
- * @param read Reads that many rows.
  * @param options `cursorOf`: the cursor of the page after a row.
- * @returns The rows, and the cursor of the next page or null.
  */
 export async function readPage<Row>(
   read: (limit: number) => Promise<Row[]>,

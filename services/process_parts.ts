@@ -24,21 +24,19 @@ export interface ProcessParts {
   readonly mailWorker: MailAccess;
 }
 
-/** The parts themselves. */
+/** The parts themselves, on the main thread. */
 export interface OwnedProcessParts extends ProcessParts {
   readonly mailWorker: MailWorker;
   /** For {@linkcode remoteProcessParts}. */
   readonly rateLimitBuffer: SharedArrayBuffer;
-  /** @throws {DatabaseError} */
   outboxState(): Promise<OutboxState>;
-  /** @returns The size of the data file; null for a remote database. */
+  /** Returns null for a remote database. */
   databaseSize(): ReturnType<typeof dataFileSize>;
-  /** Ends the threads. To be called after all services are closed. */
+  /** Ends the threads. Call it after all services are closed. */
   close(): Promise<void>;
 }
 
-/** Options of {@linkcode createProcessParts}. */
-export interface ProcessPartsOptions {
+interface ProcessPartsOptions {
   /** Receives errors that no request waits for. */
   readonly onBackgroundError: (error: unknown) => void;
   /** By default, no email is sent. */
@@ -49,7 +47,6 @@ export interface ProcessPartsOptions {
   readonly newReportsWorker?: () => Worker;
 }
 
-/** Creates the parts, in the main thread. */
 export function createProcessParts(
   base: BaseContext,
   { onBackgroundError, mail, passwordHasher, newReportsWorker }: ProcessPartsOptions,
@@ -80,7 +77,7 @@ export function createProcessParts(
   };
 }
 
-/** What other threads call in the main thread. All arguments and results can be cloned or transferred. */
+/** Calls of other threads to the main thread. All arguments and results can be cloned or transferred. */
 export interface ProcessCalls {
   hashPassword(password: string): Promise<string>;
   verifyPassword(phc: string | undefined, password: string): Promise<boolean>;
@@ -92,7 +89,7 @@ export interface ProcessCalls {
   developmentMails(): Promise<readonly DevelopmentMail[]>;
 }
 
-/** @returns The calls, for the main thread. */
+/** Offers the parts of the main thread to other threads. */
 export function servedCalls(
   { hasher, attempts, reportsThread, mailWorker }: ProcessParts,
 ): ProcessCalls {
@@ -107,10 +104,7 @@ export function servedCalls(
   };
 }
 
-/**
- * @param options From the main thread. `calls`: see {@linkcode servedCalls}.
- * @returns The parts, for any other thread.
- */
+/** Uses the parts of the main thread in another thread. */
 export function remoteProcessParts(
   { config, clock }: Pick<BaseContext, "config" | "clock">,
   { calls, rateLimitBuffer }: { calls: ProcessCalls; rateLimitBuffer: SharedArrayBuffer },

@@ -6,7 +6,7 @@ import { readinessRecoveryWrites, readinessWaitMs, readinessWriteAgeMaxMs } from
 import type { BaseContext } from "./base_context.ts";
 import { settlesWithin } from "./sleep.ts";
 
-/** Why the program isn't ready. `write_delayed`: a write has been waiting for longer than a health check does. */
+/** `write_delayed`: a write has been waiting for longer than a health check does. */
 export const unreadyReasons = [
   "starting",
   "stopping",
@@ -31,11 +31,10 @@ export class DatabaseReadiness {
   }
 
   /**
-   * Writes only if the last write failed or was long ago: while others write, a check costs nothing. Concurrent checks share
-   * their writes.
+   * Returns null if the database can be read and written. Writes only if the last write failed or was long ago: while others
+   * write, a check costs nothing. Concurrent checks share their writes.
    *
    * @param options `mayWrite`: false to return how the last write ended instead.
-   * @returns Null if the database can be read and written.
    */
   async unreadyReason({ mayWrite = true } = {}): Promise<UnreadyReason | null> {
     if (!await ping(this.#database).then(() => true, () => false)) return "database_unavailable";
@@ -51,7 +50,6 @@ export class DatabaseReadiness {
     return await settlesWithin(readinessWaitMs, writing) ? await writing : problem ?? "write_delayed";
   }
 
-  /** @returns The problem, or null. */
   async #write(count: number): Promise<WriteProblem | null> {
     try {
       for (let n = 0; n < count; n++) await checkWritable(this.#database);

@@ -1,14 +1,13 @@
-// Errors between threads. Cloning an error loses its class and what it has besides its message.
+// Errors between threads. Cloning an error loses its class and its other properties.
 import { DatabaseError, type DatabaseErrorKind } from "../db/engine/database.ts";
 import { AppError } from "../domain/errors.ts";
 
-/** An error as plain values. */
 export type SentError =
   | Pick<AppError, "code" | "message" | "details" | "retryAfterSeconds"> & { readonly type: "app" }
   | { readonly type: "database"; readonly kind: DatabaseErrorKind; readonly message: string }
   | { readonly type: "fault"; readonly text: string };
 
-/** @param thread Where it was thrown, for the log. @returns An error as plain values. */
+/** Turns an error into plain values. @param thread Where it was thrown, for the log. */
 export function sentError(error: unknown, thread: string): SentError {
   if (error instanceof AppError) {
     const { code, message, details, retryAfterSeconds } = error;
@@ -19,7 +18,6 @@ export function sentError(error: unknown, thread: string): SentError {
   return { type: "fault", text: `in the ${thread}: ${text}` };
 }
 
-/** @returns The error of plain values. */
 export function receivedError(sent: SentError): Error {
   if (sent.type === "database") return new DatabaseError(sent.kind, sent.message);
   if (sent.type === "fault") return new Error(sent.text);

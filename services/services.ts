@@ -15,29 +15,27 @@ import { SecondStepCodes } from "./sign_in/second_step_codes.ts";
 import { SessionSearch } from "./sign_in/session_search.ts";
 import { createWriteAs } from "./sign_in/session_writes.ts";
 
-/** What the routes and the server need: the context of verbs, and the state of the thread. */
+/** The context of verbs, and the state of the thread, for routes and the server. */
 export interface Services extends Context {
   /** The server sweeps them about once a second. */
   readonly deadlines: Deadlines;
-  /** @returns The reason for a 503 of `/health/ready`, or null. See {@linkcode DatabaseReadiness.unreadyReason}. */
+  /** Returns the reason for a 503 of `/health/ready`. See {@linkcode DatabaseReadiness.unreadyReason}. */
   unreadyReason(options?: { mayWrite: boolean }): Promise<UnreadyReason | null>;
   /** Makes {@linkcode unreadyReason} return `stopping`, and starts no more reports, except for recording. */
   drain(): void;
-  /** Writes what was accepted and ends the reports of this thread; the database stays open. */
+  /** Writes accepted records and ends the reports of this thread; the database stays open. */
   close(): Promise<void>;
 }
 
-/** Options of {@linkcode createServices}. */
-export interface ServicesOptions {
-  /** What all threads share. It stays open. */
+interface ServicesOptions {
+  /** Shared by all threads. It stays open. */
   readonly parts: ProcessParts;
   /** Receives errors that no request waits for. */
   readonly onBackgroundError: (error: unknown) => void;
-  /** How many threads create services; 1 by default. */
+  /** The number of threads that create services; 1 by default. */
   readonly httpThreads?: number;
 }
 
-/** Creates the context and starts its long-lived parts. */
 export function createServices(
   base: BaseContext,
   { parts, onBackgroundError, httpThreads = 1 }: ServicesOptions,

@@ -9,14 +9,28 @@ interface CallMessage {
   readonly e?: unknown;
 }
 
+/** The end of a connection between two threads. */
+interface CallPort {
+  readonly postMessage: MessagePort["postMessage"];
+  on(event: "message", receive: (message: unknown) => void): unknown;
+}
+
+/** Connects with a web worker or, within one, with its owner. */
+export function workerPort(worker: Worker): CallPort {
+  return {
+    postMessage: (message) => worker.postMessage(message),
+    on: (_event, receive) => worker.onmessage = ({ data }) => receive(data),
+  };
+}
+
 /**
  * Connects this thread with the one at the other end of a port. Calls have no time limit.
  *
- * @param functions What the other thread may call. @param options `thread`: the name of this one, for errors.
- * @returns What the other thread offers.
+ * @param functions Offered to the other thread.
+ * @param options `thread`: the name of this one, for errors.
  */
 export function connectCalls<Theirs extends object, Own extends object>(
-  port: MessagePort,
+  port: CallPort,
   functions: Own,
   { thread }: { thread: string },
 ): BirpcReturn<Theirs, Own> {

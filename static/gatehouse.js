@@ -10,12 +10,11 @@ const listeners = new Set();
 let known;
 /** The current request for the user. */
 let loading;
-/** How many sign-outs, switches and other changes there were. A response to a request from before the last one is outdated. */
+/** Counts sign-outs, switches and other changes. A response to a request from before the last one is outdated. */
 let changes = 0;
 /** Resolves when all sign-outs and switches are done. */
 let pending;
 
-/** An error response of the service. */
 export class GatehouseError extends Error {
   constructor(status, { error = {}, requestId = null }) {
     super(error.message ?? `The service returned status ${status}.`);
@@ -24,7 +23,6 @@ export class GatehouseError extends Error {
   }
 }
 
-/** Returns the current user. */
 export function me() {
   return loading ??= loadUser().finally(() => (loading = undefined));
 }
@@ -37,14 +35,12 @@ export function signIn({ returnTo = location.href } = {}) {
   location.assign(`${service}/sign-in?return_to=${encodeURIComponent(back.href)}`);
 }
 
-/** Signs the user out of all products. */
 export async function signOut() {
   // Sent immediately, without waiting for other requests.
   await change("sign-out", { method: "POST" });
   update({ authenticated: false, user: null, organizationId: null, role: null, memberships: [] });
 }
 
-/** Switches the active organization, in all products. */
 export async function switchOrganization(id) {
   const body = JSON.stringify({ organizationId: id });
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };
@@ -82,7 +78,7 @@ function refresh(event) {
 async function loadUser() {
   for (;;) {
     const before = changes;
-    const user = await call("me");
+    const user = await request("me");
     if (before === changes) return update(user);
   }
 }
@@ -92,7 +88,7 @@ function change(path, init, { after } = {}) {
   const send = async () => {
     const before = changes;
     try {
-      const body = await call(path, init);
+      const body = await request(path, init);
       return { body, isOutdated: before !== changes };
     } finally {
       // A failed request may have had its effect.
@@ -107,7 +103,7 @@ function change(path, init, { after } = {}) {
   return mine;
 }
 
-async function call(path, init) {
+async function request(path, init) {
   const response = await fetch(`${service}/api/auth/${path}`, {
     credentials: "include",
     cache: "no-store",

@@ -1,4 +1,4 @@
-// Passkeys in the browser: asks for one, and sends its answer with the form. portal.js loads it on pages with such a form.
+// Passkeys in the browser: asks for one, and sends its response with the form. portal.js loads it on pages with such a form.
 
 const isSupported = isSecureContext && typeof PublicKeyCredential === "function" &&
   "parseCreationOptionsFromJSON" in PublicKeyCredential && "toJSON" in PublicKeyCredential.prototype;
@@ -20,7 +20,7 @@ document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.dataset.passkey) return;
   event.preventDefault();
-  answer(form);
+  submit(form);
 }, true);
 
 // Going back to a page shows its form as it was sent.
@@ -28,7 +28,7 @@ addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-passkey]")) release(form);
 });
 
-async function answer(form) {
+async function submit(form) {
   const button = form.querySelector("button");
   if (button.disabled) return;
   button.disabled = true;

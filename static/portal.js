@@ -32,12 +32,6 @@ document.addEventListener("change", (event) => {
   if (event.target.type !== "date") event.target.closest("form[data-send-on-change]")?.requestSubmit();
 });
 
-offerOwnTimezone();
-document.addEventListener("htmx:after:swap", offerOwnTimezone);
-
-loadPasskeys();
-document.addEventListener("htmx:after:swap", loadPasskeys);
-
 // Sends a form only once, even if its button is clicked twice.
 document.addEventListener("submit", (event) => {
   const form = event.target;
@@ -83,7 +77,7 @@ document.addEventListener("htmx:config:request", ({ detail: { ctx } }) => {
   if (!isRefresh(ctx)) used = { ...keyOf(document.activeElement), isSamePage: false };
 });
 
-// The same page keeps its place, except at the start of another part of a list.
+// A page that is loaded again keeps its place, except at the start of another part of a list.
 document.addEventListener("htmx:before:swap", ({ detail: { ctx, tasks } }) => {
   const main = tasks.find((task) => task.type === "main");
   if (!used || !main || isRefresh(ctx)) return;
@@ -121,8 +115,10 @@ document.addEventListener("submit", (event) => {
   for (const button of event.target.querySelectorAll("[data-show]")) show(button, false);
 }, true);
 
-forgetMessage();
-document.addEventListener("htmx:after:swap", forgetMessage);
+for (const enhance of [offerOwnTimezone, loadPasskeys, forgetMessage, joinBars]) {
+  enhance();
+  document.addEventListener("htmx:after:swap", enhance);
+}
 
 function isForm(ctx) {
   return ctx.request.method !== "GET";
@@ -162,22 +158,22 @@ function nameOf(control) {
   return control.id || control.dataset.key || control.name || control.ariaLabel || control.textContent.trim();
 }
 
-async function copy(button, source) {
+async function copy(button, element) {
   const words = button.querySelector("[data-copy-words]");
   button.dataset.words ??= words.textContent;
-  words.textContent = await isCopied(source) ? "Copied" : "Selected. Press Ctrl+C";
+  words.textContent = await isCopied(element) ? "Copied" : "Selected. Press Ctrl+C";
   document.getElementById("announcer")?.replaceChildren(words.textContent);
   setTimeout(() => (words.textContent = button.dataset.words), copiedMs);
 }
 
 // Pages without https can't use the clipboard, so the text is selected instead.
-async function isCopied(source) {
+async function isCopied(element) {
   try {
     // Without the languages that aren't shown.
-    await navigator.clipboard.writeText(source.innerText);
+    await navigator.clipboard.writeText(element.innerText);
     return true;
   } catch {
-    getSelection().selectAllChildren(source);
+    getSelection().selectAllChildren(element);
     return false;
   }
 }
@@ -228,11 +224,6 @@ function say(text) {
   if (trouble) trouble.textContent = text;
 }
 
-// The documentation was one page: old addresses, such as /docs#recordUsage, lead to the page that has the text now.
-if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) {
-  location.replace(`/docs/find?id=${location.hash.slice(1)}`);
-}
-
 // Shows the current page's entry and what is below it, however long the navigation is.
 const docsPlace = document.querySelector(".docs-side > .places [aria-current]");
 if (docsPlace) {
@@ -263,9 +254,6 @@ function joinBars() {
     for (const bar of bars) bar.tabIndex = bar === stop ? 0 : -1;
   }
 }
-joinBars();
-document.addEventListener("htmx:after:swap", joinBars);
-
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     for (const hits of document.querySelectorAll(".hits:is(:hover, :focus-within)")) {

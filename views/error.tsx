@@ -3,21 +3,17 @@ import { withReturnTo } from "../domain/sign_in/return_to.ts";
 import { ButtonLink } from "./components/button.tsx";
 import { type GateFrame, GatePage, type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
-/** The error to show. */
-export interface ErrorPageProps {
+interface ErrorPageProps {
   /** The signed-in frame if there is a session, otherwise the signed-out frame. */
   readonly frame: GateFrame | PortalFrame;
-  /** The HTTP status. */
   readonly status: number;
   readonly title: string;
-  /** One sentence. */
   readonly message: string;
   readonly requestId: string;
   /** For people who are signed out: the page to return to after signing in. */
   readonly returnTo: string | null;
 }
 
-/** @returns The error page. */
 export function errorPage(props: ErrorPageProps): Page {
   const { frame, title, returnTo } = props;
   if ("session" in frame) {

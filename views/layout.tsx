@@ -11,7 +11,6 @@ import { OperatorSide } from "./operator/side.tsx";
 
 export type { Place };
 
-/** URL paths of the files that pages load. */
 export interface Assets {
   readonly css: string;
   readonly script: string;
@@ -24,22 +23,23 @@ export interface Assets {
   readonly geistMono: string;
 }
 
-/** What every signed-out page needs. */
 export interface GateFrame {
   readonly assets: Assets;
-  /** Anyone can sign up. */
   readonly signUpOpen: boolean;
 }
 
-/** What every signed-in page needs. */
 export interface PortalFrame {
   readonly assets: Assets;
-  /** The current time, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly now: number;
   readonly session: Session;
-  /** Whether emails are sent. If not, nobody is asked to confirm an address. */
+  /** Addresses of the organization's pages begin with it: `/portal`, or the console's page of the organization. */
+  readonly base: string;
+  /** The organization that an operator looks at, on pages that members see too. */
+  readonly viewed: { readonly id: string; readonly name: string } | null;
+  /** If false, nobody is asked to confirm an address. */
   readonly sendsMail: boolean;
-  /** Whether the page belongs to the operator console, which has its own sidebar. */
+  /** The operator console has its own sidebar. */
   readonly isConsole: boolean;
 }
 
@@ -56,7 +56,12 @@ const boost = "swap:outerHTML target:#main select:#main selectOOB:'#side'";
 
 /** A signed-out page: one card, one task. With `goOnTo`, a whole address, the browser continues there. */
 export function GatePage(
-  { title, frame, goOnTo, children }: { title: string; frame: GateFrame; goOnTo?: string; children: Child },
+  { title, frame, goOnTo, children }: {
+    title: string;
+    frame: GateFrame;
+    goOnTo?: string | undefined;
+    children: Child;
+  },
 ): Page {
   return document(
     <>
@@ -76,20 +81,18 @@ export function GatePage(
   );
 }
 
-/** A signed-in page: the sidebar and the content. */
 export function PortalPage({ title, frame, place, children }: {
   title: string;
   frame: PortalFrame;
-  /** The page's entry in the sidebar; null for none. */
   place: Place | null;
   children: Child;
 }): Page {
-  const { session, isConsole } = frame;
+  const { session, isConsole, viewed } = frame;
   // The account page says the same.
   const isReminded = frame.sendsMail && !isConsole && !session.user.emailVerified && place !== "account";
   return document(
     <>
-      <Head title={title} assets={frame.assets}>
+      <Head title={viewed === null ? title : `${title} · ${viewed.name}`} assets={frame.assets}>
         <meta name="htmx-config" content={htmxConfig} />
         <script defer src={frame.assets.htmx}></script>
       </Head>
@@ -104,18 +107,36 @@ export function PortalPage({ title, frame, place, children }: {
         <div id="announcer" class="unseen" role="status"></div>
         <div class="frame">
           {isConsole
-            ? <OperatorSide session={session} place={place} />
+            ? <OperatorSide session={session} place={viewed === null ? place : "operator/organizations"} />
             : <Side session={session} place={place} />}
           <main id="main" tabindex={-1}>
             {!isConsole && session.organization?.suspended && (
               <SuspendedNotice name={session.organization.name} />
             )}
+            {viewed && <ViewedNotice name={viewed.name} base={frame.base} />}
             {isReminded && <UnverifiedNotice email={session.user.email} />}
             {children}
           </main>
         </div>
       </body>
     </>,
+  );
+}
+
+function ViewedNotice({ name, base }: { name: string; base: string }) {
+  return (
+    <div class="note plain">
+      <div>
+        <Icon name="building" />
+        <p>
+          You see this page of{" "}
+          <a href={base}>
+            <bdi>{name}</bdi>
+          </a>{" "}
+          as an operator.
+        </p>
+      </div>
+    </div>
   );
 }
 
@@ -136,7 +157,7 @@ function UnverifiedNotice({ email }: { email: string }) {
   );
 }
 
-/** Says on each page why nothing works. It has no status role either. */
+/** Explains on each page why nothing works. It has no status role either. */
 function SuspendedNotice({ name }: { name: string }) {
   return (
     <div class="note refused">
@@ -151,7 +172,6 @@ function SuspendedNotice({ name }: { name: string }) {
   );
 }
 
-/** A public page with its own index at the side. */
 export function IndexedPage(
   { title, assets, index, children }: { title: string; assets: Assets; index: Child; children: Child },
 ): Page {

@@ -7,23 +7,15 @@ import { proxyBlock } from "../proxy/configuration.ts";
 import { CommandError, exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { checkDatabase } from "./database.ts";
-import { withLocalhostNames } from "./localhost_names.ts";
 import { checkMail } from "./mail.ts";
 import { checkPublicAddress, isServerRunning } from "./public_address.ts";
+import { withLocalhostNames } from "./request.ts";
 import { checkSettingNames } from "./setting_names.ts";
 import { checkSettings } from "./settings.ts";
 
-/** Exit status when something is wrong. */
 const exitWrong = 1;
 
-/**
- * Runs all checks and prints the results.
- *
- * @param args As typed, without `gatehouse check`.
- * @param environment See {@linkcode CommandLine}.
- * @returns The exit status: 0 when nothing is wrong, 1 when something is.
- * @throws {CommandError}
- */
+/** Runs all checks and prints the results. Returns 0 when nothing is wrong, 1 when something is. @throws {CommandError} */
 export async function checkCommand(args: readonly string[], environment: Settings): Promise<number> {
   const [option, ...rest] = args;
   if (rest.length > 0 || (option !== undefined && option !== "--json")) {
@@ -70,13 +62,13 @@ function asText(results: readonly CheckResult[], config: Config): string {
   return [...lines, ...proxyLines(results, config), "", summary].join("\n");
 }
 
-/** @returns Two of the blocks that `gatehouse proxy` prints; null when the system chooses the port. */
+/** Returns two of the blocks that `gatehouse proxy` prints; null when the system chooses the port. */
 function proxyBlocks(config: Config): { readonly caddy: string; readonly nginx: string } | null {
   const [caddy, nginx] = [proxyBlock("caddy", config), proxyBlock("nginx", config)];
   return caddy === null || nginx === null ? null : { caddy, nginx };
 }
 
-/** @returns The proxy configuration to use, if the proxy may be the cause of a problem. */
+/** Returns the proxy configuration to use, if the proxy may be the cause of a problem. */
 function proxyLines(results: readonly CheckResult[], config: Config): string[] {
   const isNeeded = results.some(({ verdict, isForProxy }) => verdict !== "ok" && isForProxy === true);
   const blocks = proxyBlocks(config);

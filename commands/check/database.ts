@@ -14,7 +14,7 @@ import { checkClock, inTime, reasonOf } from "./time.ts";
 
 const result = resultsOf("Database");
 
-/** Checks whether the database is usable as it is. @param options `isRunning`: a server with the same settings is running. */
+/** @param options `isRunning`: a server with the same settings is running. */
 export async function checkDatabase(
   { database: target }: Pick<Config, "database">,
   options: { isRunning: Promise<boolean> },
@@ -26,7 +26,7 @@ export async function checkDatabase(
   return [...await checkContent(target), ...checkMode(target.path, file), ...space];
 }
 
-/** @returns The file, or why it can't be used. */
+/** Returns the file, or why it can't be used. */
 async function fileInfo(path: string): Promise<Deno.FileInfo | string> {
   try {
     const info = await Deno.stat(path);
@@ -60,7 +60,6 @@ async function missingResult(
     );
 }
 
-/** Checks what only an open database can show. */
 async function checkContent(target: DatabaseTarget): Promise<CheckResult[]> {
   const name = target.kind === "file" ? resolve(target.path) : new URL(target.url).host;
   let database: Database | undefined;

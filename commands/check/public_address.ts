@@ -1,19 +1,19 @@
 // Checks the deployment as a browser sees it: every request goes to the public address, through any proxy in front of the server.
 // It only reads, and signs nobody out.
 import pLimit from "p-limit";
-import type { AllowedOrigin } from "../../config.ts";
+import type { AllowedOrigin, Config } from "../../config.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { checkRequestsAtOnceMax, checkTimeoutMs } from "../../domain/check_limits.ts";
 import { isBehindProxy, upstreamOf } from "../proxy/configuration.ts";
-import { attempt, type PublicSettings, type Send, withoutBody } from "./request.ts";
+import { attempt, type Send, withoutBody } from "./request.ts";
 import { exampleOrigin } from "./settings.ts";
 import { checkCookiesArrive, checkLongRedirect } from "./sizes.ts";
 import { checkClock, type ClockReading, reasonOf } from "./time.ts";
 
 const publicAddress = resultsOf("Public address", { isForProxy: true });
 
-/** @returns Whether a server responds on the configured port, bypassing any proxy. */
-export async function isServerRunning(config: PublicSettings, send: Send): Promise<boolean> {
+/** True if a server responds on the configured port, bypassing any proxy. */
+export async function isServerRunning(config: Config, send: Send): Promise<boolean> {
   if (config.port === 0) return false;
   try {
     const response = await withoutBody(request(send, `http://${upstreamOf(config)}/health/ready`));
@@ -23,13 +23,9 @@ export async function isServerRunning(config: PublicSettings, send: Send): Promi
   }
 }
 
-/**
- * Checks what a browser would see.
- *
- * @param options `isRunning`: whether the server responds without a proxy. `send`: sends the requests.
- */
+/** @param options `isRunning`: the server responds without a proxy. */
 export async function checkPublicAddress(
-  config: PublicSettings,
+  config: Config,
   options: { isRunning: Promise<boolean>; send: Send },
 ): Promise<CheckResult[]> {
   const { origin } = config.baseUrl;
@@ -72,7 +68,7 @@ function isGatehouse(response: Response): boolean {
 }
 
 async function unreachableResult(
-  config: PublicSettings,
+  config: Config,
   { isRunning, reason }: { isRunning: Promise<boolean>; reason: string },
 ): Promise<CheckResult> {
   const saw = `${config.baseUrl.origin} is not reachable: ${reason}`;
@@ -106,9 +102,9 @@ async function unreachableResult(
   );
 }
 
-/** @returns Why the server can't be reached or isn't ready, or null. */
+/** Returns null if the server is ready. */
 function readyProblem(
-  config: PublicSettings,
+  config: Config,
   { ready, body }: { ready: Response; body: string },
 ): CheckResult | null {
   const { baseUrl } = config;
@@ -136,7 +132,7 @@ function readyProblem(
   );
 }
 
-/** @returns The origin of a redirect to the same page at another address (https or another name), or null. */
+/** Returns the origin of a redirect to the same page at another address (https or another name), or null. */
 function redirectedOrigin(location: string | null, baseUrl: URL): string | null {
   if (location === null || !URL.canParse(location, baseUrl)) return null;
   const { origin, pathname } = new URL(location, baseUrl);
@@ -149,7 +145,7 @@ function checkDate(ready: Response, times: Omit<ClockReading, "at">): CheckResul
 }
 
 /** Checks the headers of a page that keep out other sites and caches. */
-async function checkPageHeaders({ baseUrl, secure }: PublicSettings, send: Send): Promise<CheckResult> {
+async function checkPageHeaders({ baseUrl, secure }: Config, send: Send): Promise<CheckResult> {
   return await attempt("Headers of pages", async (result) => {
     const { status, headers } = await withoutBody(send(`${baseUrl.origin}/sign-in`));
     const problems: string[] = [];
@@ -176,7 +172,7 @@ async function checkPageHeaders({ baseUrl, secure }: PublicSettings, send: Send)
 }
 
 /** Checks for compression. The runtime decompresses a response and removes its length, which shows in comparison. */
-async function checkCompression({ baseUrl }: PublicSettings, send: Send): Promise<CheckResult> {
+async function checkCompression({ baseUrl }: Config, send: Send): Promise<CheckResult> {
   return await attempt("Compression", async (result) => {
     const [plain, packed] = await Promise.all(
       ["identity", "gzip, br"].map((encoding) =>
@@ -196,7 +192,7 @@ async function checkCompression({ baseUrl }: PublicSettings, send: Send): Promis
 
 /** Checks the cookie's attributes: signing out without a session clears the cookie with the attributes it is set with. */
 async function checkCookie(
-  { baseUrl, secure, cookieDomain }: PublicSettings,
+  { baseUrl, secure, cookieDomain }: Config,
   send: Send,
 ): Promise<CheckResult> {
   return await attempt("Cookie", async (result) => {
@@ -232,7 +228,7 @@ function hasAttribute(cookie: string, attribute: string): boolean {
   return cookie.split(/;\s*/).some((one) => equal(one, attribute));
 }
 
-/** @returns Whether exactly the cookie for the domain names it; the other one clears the host's own cookie. */
+/** True if exactly the cookie for the domain names it; the other one clears the host's own cookie. */
 function hasDomain(cookies: readonly string[], cookieDomain: string | undefined): boolean {
   const domains = cookies.flatMap((cookie) => /;\s*domain=([^;]*)/i.exec(cookie)?.[1] ?? []);
   if (cookieDomain === undefined) return domains.length === 0;
@@ -240,7 +236,7 @@ function hasDomain(cookies: readonly string[], cookieDomain: string | undefined)
 }
 
 /** Checks that an origin that isn't allowed learns nothing. */
-async function checkForeignOrigin({ baseUrl }: PublicSettings, send: Send): Promise<CheckResult> {
+async function checkForeignOrigin({ baseUrl }: Config, send: Send): Promise<CheckResult> {
   return await attempt("Other origins", async (result) => {
     const headers = { Origin: "https://gatehouse-check.invalid" };
     const response = await withoutBody(send(`${baseUrl.origin}/api/auth/me`, { headers }));
@@ -254,7 +250,7 @@ async function checkForeignOrigin({ baseUrl }: PublicSettings, send: Send): Prom
 
 /** Checks the preflight and the request that a browser sends from an allowed origin. */
 async function checkCors(
-  { baseUrl }: PublicSettings,
+  { baseUrl }: Config,
   { allowed, send }: { allowed: AllowedOrigin; send: Send },
 ): Promise<CheckResult> {
   return await attempt(`CORS for ${allowed.text}`, async (result) => {
@@ -296,7 +292,7 @@ function corsProblems(name: string, { headers, status, ok }: Response, origin: s
 
 /** Checks whether plain http redirects to https, unless https has a port of its own. */
 async function checkHttpsRedirect(
-  { baseUrl, secure }: PublicSettings,
+  { baseUrl, secure }: Config,
   send: Send,
 ): Promise<CheckResult | null> {
   if (!secure || baseUrl.port !== "") return null;
@@ -315,7 +311,7 @@ async function checkHttpsRedirect(
 }
 
 /** Checks X-Forwarded-For: without a token, only requests that arrive without it can read the metrics. */
-async function checkForwardedFor(config: PublicSettings, send: Send): Promise<CheckResult | null> {
+async function checkForwardedFor(config: Config, send: Send): Promise<CheckResult | null> {
   const { baseUrl, metricsToken } = config;
   if (metricsToken !== undefined || !isBehindProxy(config)) return null;
   return await attempt("X-Forwarded-For", async (result) => {
@@ -326,7 +322,7 @@ async function checkForwardedFor(config: PublicSettings, send: Send): Promise<Ch
         "Configure the proxy to send X-Forwarded-For, and set METRICS_TOKEN.",
       )
       : result.ok(
-        "The proxy sends it, or does not forward /metrics, or runs on another machine. /portal/check shows operators more.",
+        "The proxy sends it, or does not forward /metrics, or runs on another machine. Your sessions on the Security page show which address arrives.",
       );
   });
 }

@@ -1,23 +1,11 @@
-// What all checks of the public address share: requests, and results when there is no response.
-import type { Config } from "../../config.ts";
+// Requests for all checks of the public address, and results when there is no response.
 import { type CheckResult, type CheckResults, resultsOf } from "../../domain/check_result.ts";
 import { reasonOf } from "./time.ts";
-
-/** The settings that determine what a browser should see. */
-export type PublicSettings = Pick<
-  Config,
-  "baseUrl" | "secure" | "host" | "port" | "cookieDomain" | "allowedOrigins" | "metricsToken"
->;
 
 /** Sends a request. Tests replace it by a proxy of their own. */
 export type Send = (address: string, init?: RequestInit) => Promise<Response>;
 
-/**
- * Runs a check that sends requests.
- *
- * @param about What is checked.
- * @returns The check's result, or that it failed.
- */
+/** Runs a check that sends requests, and reports if it failed. */
 export async function attempt(
   about: string,
   check: (result: CheckResults) => Promise<CheckResult>,
@@ -31,9 +19,25 @@ export async function attempt(
   }
 }
 
-/** @returns The response, after discarding its body. */
+/** Discards the body. */
 export async function withoutBody(pending: Promise<Response>): Promise<Response> {
   const response = await pending;
   await response.body?.cancel();
   return response;
+}
+
+/**
+ * Calls `act` with a `fetch` that finds names below localhost on this machine, as browsers do (RFC 6761): most resolvers don't know
+ * them. Only over http, because over https, certificates need such a resolver, too.
+ */
+export async function withLocalhostNames<T>(act: (send: Send) => Promise<T>): Promise<T> {
+  using client = Deno.createHttpClient({ allowHost: true });
+  return await act((address, init = {}) => {
+    const url = new URL(address);
+    if (url.protocol !== "http:" || !url.hostname.endsWith(".localhost")) return fetch(address, init);
+    const headers = new Headers(init.headers);
+    headers.set("host", url.host);
+    url.hostname = "127.0.0.1";
+    return fetch(url, { ...init, headers, client } as RequestInit);
+  });
 }

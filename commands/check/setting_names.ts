@@ -24,7 +24,7 @@ const synonyms = [
 /** Shorter words begin too many others. */
 const wordCharactersMin = 3;
 
-/** @returns A warning for each variable that resembles a setting, if that setting itself is not set. */
+/** Warns about each variable that resembles a setting, if that setting itself is not set. */
 export function checkSettingNames(environment: Settings): CheckResult[] {
   const isSet = (name: string) => (environment[name] ?? "").trim() !== "";
   return Object.keys(environment).filter((name) => isSet(name) && !known.includes(name)).flatMap((name) => {
@@ -48,7 +48,7 @@ function resembles(name: string, setting: string): boolean {
     (wanted.length >= typoCharactersMin && leven(given, wanted, { maxDistance: typosMax + 1 }) <= typosMax);
 }
 
-/** @returns The words of a name in the singular. */
+/** Returns the words of a name in the singular. */
 function wordsOf(name: string): string[] {
   return name.toUpperCase().replace(/^GATEHOUSE_/, "").split(/[^A-Z]+/)
     .map((word) => word.replace(/IES$/, "Y").replace(/S$/, "")).filter((word) => word !== "");

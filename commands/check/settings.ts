@@ -5,14 +5,8 @@ import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { isLoopbackHost } from "../../domain/loopback.ts";
 import { isBehindProxy } from "../proxy/configuration.ts";
 
-/** The settings that these checks read. */
-export type CheckedSettings = Pick<
-  Config,
-  "baseUrl" | "secure" | "host" | "port" | "cookieDomain" | "allowedOrigins" | "trustedProxies"
->;
-
 /** Checks whether settings that are valid by themselves also fit together. */
-export function checkSettings(config: CheckedSettings): CheckResult[] {
+export function checkSettings(config: Config): CheckResult[] {
   return [
     checkBaseUrl(config),
     checkCookieDomain(config),
@@ -22,12 +16,12 @@ export function checkSettings(config: CheckedSettings): CheckResult[] {
   ];
 }
 
-/** @returns An origin as a browser would send it; for a wildcard, one that it matches. */
+/** Returns an origin in a browser's form; for a wildcard, one that it matches. */
 export function exampleOrigin({ text }: AllowedOrigin): URL {
   return new URL(text.replace("*", "check"));
 }
 
-function checkBaseUrl({ baseUrl, secure }: CheckedSettings): CheckResult {
+function checkBaseUrl({ baseUrl, secure }: Config): CheckResult {
   const result = resultsOf("BASE_URL", { isForProxy: true });
   if (secure) return result.ok(`${baseUrl.origin}: cookies are Secure, and HSTS is sent.`);
   if (isLoopbackHost(baseUrl.hostname)) {
@@ -39,7 +33,7 @@ function checkBaseUrl({ baseUrl, secure }: CheckedSettings): CheckResult {
   );
 }
 
-function checkCookieDomain({ baseUrl, cookieDomain }: CheckedSettings): CheckResult {
+function checkCookieDomain({ baseUrl, cookieDomain }: Config): CheckResult {
   return resultsOf("COOKIE_DOMAIN").ok(
     cookieDomain === undefined
       ? `Not set: browsers send the cookie only to ${baseUrl.hostname}.`
@@ -47,7 +41,7 @@ function checkCookieDomain({ baseUrl, cookieDomain }: CheckedSettings): CheckRes
   );
 }
 
-function checkProductOrigins({ baseUrl, cookieDomain, allowedOrigins }: CheckedSettings): CheckResult[] {
+function checkProductOrigins({ baseUrl, cookieDomain, allowedOrigins }: Config): CheckResult[] {
   const result = resultsOf("ALLOWED_ORIGINS");
   if (allowedOrigins.some(({ text }) => text.toLowerCase() !== baseUrl.origin)) return [];
   if (cookieDomain === undefined) return [result.ok("No other origin can use the sign-in API.")];
@@ -60,7 +54,7 @@ function checkProductOrigins({ baseUrl, cookieDomain, allowedOrigins }: CheckedS
 }
 
 /** Checks whether browsers send the cookie from pages of this origin to the service, and to the origin's own server. */
-function checkOrigin(origin: AllowedOrigin, { baseUrl, cookieDomain }: CheckedSettings): CheckResult {
+function checkOrigin(origin: AllowedOrigin, { baseUrl, cookieDomain }: Config): CheckResult {
   const result = resultsOf(`Origin ${origin.text}`);
   const { hostname, protocol } = exampleOrigin(origin);
   const domain = getDomain(baseUrl.hostname, { allowPrivateDomains: true });
@@ -93,7 +87,7 @@ function checkOrigin(origin: AllowedOrigin, { baseUrl, cookieDomain }: CheckedSe
   );
 }
 
-function checkTrustedProxies(config: CheckedSettings): CheckResult {
+function checkTrustedProxies(config: Config): CheckResult {
   const result = resultsOf("TRUSTED_PROXIES");
   const { trustedProxies, host, baseUrl, port } = config;
   if (trustedProxies.some(([, bits]) => bits === 0)) {
@@ -114,7 +108,7 @@ function checkTrustedProxies(config: CheckedSettings): CheckResult {
   );
 }
 
-/** @returns The address that a proxy on this machine connects from. */
+/** Returns the address that a proxy on this machine connects from. */
 function likelyProxy(host: string): string {
   return isLoopbackHost(host) || host === "0.0.0.0" || host === "::" ? "127.0.0.1,::1" : host;
 }

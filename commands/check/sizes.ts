@@ -1,11 +1,12 @@
 // Checks whether cookies and long addresses get through a proxy.
+import type { Config } from "../../config.ts";
 import type { CheckResult } from "../../domain/check_result.ts";
 import {
   headerCharactersMax,
   responseHeaderCharactersMax,
   returnToCharactersMax,
 } from "../../domain/limits.ts";
-import { attempt, type PublicSettings, type Send, withoutBody } from "./request.ts";
+import { attempt, type Send, withoutBody } from "./request.ts";
 
 /** Two padding headers and the cookie exceed the server's limit for headers; the padding alone does not. */
 const paddingCharacters = Math.floor(headerCharactersMax * 0.3);
@@ -15,7 +16,7 @@ const paddingCookieCharacters = headerCharactersMax - 2 * paddingCharacters;
  * Checks whether cookies reach the server. No public response depends on a cookie, but the server rejects headers that are
  * too long, so a long cookie that arrives changes the status.
  */
-export async function checkCookiesArrive({ baseUrl }: PublicSettings, send: Send): Promise<CheckResult> {
+export async function checkCookiesArrive({ baseUrl }: Config, send: Send): Promise<CheckResult> {
   return await attempt("Cookies of requests", async (result) => {
     const padding = "x".repeat(paddingCharacters);
     const headers = { "X-Padding-1": padding, "X-Padding-2": padding };
@@ -40,7 +41,7 @@ export async function checkCookiesArrive({ baseUrl }: PublicSettings, send: Send
 }
 
 /** Checks whether a redirect with a long address gets through, as after signing in. */
-export async function checkLongRedirect({ baseUrl }: PublicSettings, send: Send): Promise<CheckResult> {
+export async function checkLongRedirect({ baseUrl }: Config, send: Send): Promise<CheckResult> {
   return await attempt("Long redirects", async (result) => {
     const kibibytes = responseHeaderCharactersMax / 1024;
     const target = encodeURIComponent("/portal?".padEnd(returnToCharactersMax, "&"));

@@ -3,7 +3,7 @@ import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { messageOf } from "../../domain/errors.ts";
 import { checkClockWarningMs, checkClockWrongMs, checkTimeoutMs } from "../../domain/check_limits.ts";
 
-/** Waits for a promise for a limited time. @throws What it rejects with, or an error when it takes too long. */
+/** Waits for a promise for a limited time. @throws When it takes too long. */
 export async function inTime<T>(promise: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -41,7 +41,7 @@ export function checkClock(owner: string, { at, askedAt, answeredAt }: ClockRead
   );
 }
 
-/** @returns An error's message on one line. */
+/** Returns an error's message on one line. */
 export function reasonOf(error: unknown): string {
   // The result already names the address.
   const message = messageOf(error).replace(/^error sending request for url \(.*?\): /, "");

@@ -1,8 +1,9 @@
 // The configuration for Caddy, which obtains certificates, redirects from http and sets forwarding headers by itself.
 import { loopbackAddresses } from "../../domain/loopback.ts";
+import { identityHeaderNames } from "../../domain/meter/forward_auth.ts";
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
-/** @returns The lines of a Caddyfile. */
+/** Returns the lines of a Caddyfile. */
 export function caddyBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {
   const site = (host: string) => siteAddress(placement, host);
   return [
@@ -20,7 +21,7 @@ export function caddyBlock(placement: ProxyPlacement, applications: readonly Pro
       "\t\timport gatehouse_before",
       `\t\tforward_auth ${placement.upstream} {`,
       `\t\t\turi /api/auth/forward?${query}`,
-      "\t\t\tcopy_headers Remote-User Remote-Email Remote-Email-Verified Remote-Name Remote-Organization Remote-Role Remote-Api-Key Remote-Permissions",
+      `\t\t\tcopy_headers ${identityHeaderNames.join(" ")}`,
       "\t\t}",
       "\t\timport gatehouse_after",
       `\t\treverse_proxy ${address}`,
@@ -30,7 +31,7 @@ export function caddyBlock(placement: ProxyPlacement, applications: readonly Pro
   ];
 }
 
-/** @returns The directive that keeps other machines from a host that only this one reaches. */
+/** Keeps other machines from a host that only this one reaches. */
 function bind(host: string): string[] {
   const addresses = loopbackAddresses(host);
   return addresses === null ? [] : [`\tbind ${addresses.join(" ")}`];

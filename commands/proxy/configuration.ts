@@ -6,10 +6,8 @@ import { caddyBlock } from "./caddy.ts";
 import { nginxBlock } from "./nginx.ts";
 import { traefikBlock } from "./traefik.ts";
 
-/** The settings that determine the proxy's addresses. */
-export type ProxyConfig = Pick<Config, "baseUrl" | "secure" | "host" | "port">;
+type ProxyConfig = Pick<Config, "baseUrl" | "secure" | "host" | "port">;
 
-/** The supported proxies. */
 export const proxyNames = ["nginx", "caddy", "traefik"] as const;
 export type ProxyName = (typeof proxyNames)[number];
 
@@ -17,24 +15,19 @@ const blocks: Readonly<
   Record<ProxyName, (placement: ProxyPlacement, applications: readonly ProxiedApplication[]) => string[]>
 > = { nginx: nginxBlock, caddy: caddyBlock, traefik: traefikBlock };
 
-/** @returns Whether browsers connect to something else than this program: TLS ends in front of it, or the port differs. */
+/** True if browsers connect to something else than this program: TLS ends in front of it, or the port differs. */
 export function isBehindProxy({ baseUrl, secure, port }: ProxyConfig): boolean {
   return secure || publicPort(baseUrl) !== port;
 }
 
-/** @returns The server's address as a proxy on the same machine reaches it, such as `127.0.0.1:8000`. */
+/** Returns the server's address for a proxy on the same machine, such as `127.0.0.1:8000`. */
 export function upstreamOf({ host, port }: Pick<Config, "host" | "port">): string {
   // Those two stand for every address of the machine.
   const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
 }
 
-/**
- * Builds a proxy's whole configuration.
- *
- * @param applications Those that Gatehouse protects.
- * @returns The configuration; null when the system chooses the port, which no proxy can know.
- */
+/** Builds a proxy's whole configuration. Returns null when the system chooses the port, which no proxy can know. */
 export function proxyBlock(
   name: ProxyName,
   config: ProxyConfig,

@@ -6,9 +6,10 @@ import {
   usageBodyBytesMax,
 } from "../../domain/limits.ts";
 import { loopbackAddresses } from "../../domain/loopback.ts";
+import { identityHeaderNames } from "../../domain/meter/forward_auth.ts";
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
-/** @returns The lines of a file for nginx's http block. */
+/** Returns the lines of a file for nginx's http block. */
 export function nginxBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {
   const { host, secure, publicPort, upstream } = placement;
   const names = [host, ...applications.map((application) => application.host)];
@@ -36,7 +37,7 @@ export function nginxBlock(placement: ProxyPlacement, applications: readonly Pro
   ];
 }
 
-/** @returns The directives for all addresses, or for this machine's own if no host is reached from elsewhere. */
+/** Returns directives for all addresses, or for this machine's own if no host is reached from elsewhere. */
 function listen(hosts: readonly string[], port: number, more = ""): string {
   const found = hosts.map(loopbackAddresses);
   const isLocal = found.every((addresses) => addresses !== null);
@@ -72,7 +73,10 @@ function ownServer(placement: ProxyPlacement): string[] {
   ];
 }
 
-/** Removes what no application may receive: session tokens, API keys, and upgrades other than WebSockets, which tunnel requests. */
+/**
+ * Removes session tokens, API keys, and upgrades other than WebSockets, which tunnel requests: no application may receive
+ * them.
+ */
 const maps = [
   "map $http_cookie $gatehouse_cookie {",
   "    default $http_cookie;",
@@ -87,17 +91,6 @@ const maps = [
   'map $gatehouse_cookies $gatehouse_clear_host { default ""; "~^access_token=;" "access_token=; Max-Age=0; Path=/"; }',
 ];
 
-const identityNames = [
-  "User",
-  "Email",
-  "Email-Verified",
-  "Name",
-  "Organization",
-  "Role",
-  "Api-Key",
-  "Permissions",
-];
-
 function applicationServer(
   placement: ProxyPlacement,
   { host, address, query, isMetered }: ProxiedApplication,
@@ -107,7 +100,7 @@ function applicationServer(
     `    ${publicListen(placement, host)} server_name ${host};`,
     "    auth_request /.gatehouse;",
     "    # A location with its own proxy_set_header loses all of these, and clients could forge their identity.",
-    ...identityNames.map(identityLine),
+    ...identityHeaderNames.map(identityLine),
     `    ${header("Remote-Groups", '""')} proxy_http_version 1.1;`,
     `    ${header("Upgrade", "$gatehouse_upgrade")} ${header("Connection", "$gatehouse_connection")}`,
     `    ${header("Cookie", "$gatehouse_cookie")} ${header("Authorization", "$gatehouse_authorization")}`,
@@ -141,9 +134,9 @@ function applicationServer(
 
 /** Replaces the client's header by the one of Gatehouse's response, even if that is empty. */
 function identityLine(name: string): string {
-  const variable = name.toLowerCase().replaceAll("-", "_");
+  const variable = name.toLowerCase().replaceAll("-", "_").slice("remote_".length);
   return `    auth_request_set $gatehouse_${variable} $upstream_http_remote_${variable}; ${
-    header(`Remote-${name}`, `$gatehouse_${variable}`)
+    header(name, `$gatehouse_${variable}`)
   }`;
 }
 

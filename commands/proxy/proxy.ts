@@ -9,12 +9,6 @@ import { proxyHelp } from "../help.ts";
 import { CommandError, exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 
-/**
- * @param args As typed, without `gatehouse proxy`.
- * @param environment See {@linkcode CommandLine}.
- * @returns The exit status.
- * @throws {CommandError}
- */
 export function proxyCommand(args: readonly string[], environment: Settings): number {
   if (args.includes("--help") || args.includes("-h")) return writeLine(proxyHelp());
   const [name = "", ...texts] = args;
@@ -47,7 +41,7 @@ function isProxyName(text: string): text is ProxyName {
   return (proxyNames as readonly string[]).includes(text);
 }
 
-/** @returns The application, checked by the rules of the forward auth endpoint. @throws {CommandError} */
+/** Checks an application by the rules of the forward auth endpoint. @throws {CommandError} */
 function parseApplication(text: string): ProxiedApplication {
   const invalid = (problem: string) => usageError(`${JSON.stringify(text)}: ${problem}`);
   const split = splitApplication(text);
@@ -72,7 +66,7 @@ function parseApplication(text: string): ProxiedApplication {
   return { host, address, query: joined, isMetered: "meter" in query };
 }
 
-/** @returns Why people can't sign in to the application, one sentence each. */
+/** Returns reasons why people can't sign in to the application, one sentence each. */
 function warnings({ host, query }: ProxiedApplication, config: Config): string[] {
   if (new URLSearchParams(query).get("accept") === "key") return [];
   const { baseUrl, cookieDomain, allowedOrigins } = config;

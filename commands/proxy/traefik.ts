@@ -1,7 +1,7 @@
 // The configuration for Traefik's file provider. No test runs it.
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
-/** @returns The lines of a YAML file. */
+/** Returns the lines of a YAML file. */
 export function traefikBlock(
   placement: ProxyPlacement,
   applications: readonly ProxiedApplication[],
@@ -39,7 +39,7 @@ export function traefikBlock(
   ];
 }
 
-/** An application that accepts only API keys needs no `Authorization` header of its own. */
+/** True for an application that accepts only API keys: it needs no `Authorization` header of its own. */
 function isKeyOnly({ query }: ProxiedApplication): boolean {
   return new URLSearchParams(query).get("accept") === "key";
 }

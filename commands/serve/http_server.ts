@@ -1,4 +1,4 @@
-// What every HTTP thread runs: the app, on a port that it shares with the other threads.
+// The server of every HTTP thread: the app, on a port that it shares with the other threads.
 import { createApp } from "../../app.ts";
 import type { Config } from "../../config.ts";
 import { messageOf } from "../../domain/errors.ts";
@@ -11,7 +11,7 @@ import { writeLine } from "../terminal.ts";
 import { Listener } from "./listen.ts";
 import type { ProgramLog } from "./log.ts";
 
-/** How often waits for slow clients are checked, in milliseconds. */
+/** The interval of checks for slow clients. */
 const sweepIntervalMs = 1_000;
 
 interface HttpServerOptions {
@@ -19,11 +19,10 @@ interface HttpServerOptions {
   readonly thread: number;
   readonly config: Config;
   readonly log: ProgramLog;
-  /** Whether other threads listen on the same port. */
+  /** True if other threads listen on the same port. */
   readonly sharesPort: boolean;
 }
 
-/** The server of one thread. */
 export class HttpServer {
   /** The settings with the open port. */
   readonly config: Config;
@@ -51,12 +50,7 @@ export class HttpServer {
     this.config = withPort(config, this.#listener.port);
   }
 
-  /**
-   * Handles requests from now on.
-   *
-   * @param parts `allMetrics`: see `AppParts`. `version`: of the program.
-   * @returns What this thread counts.
-   */
+  /** Handles requests from now on, and returns the metrics of this thread. */
   start(
     { services, allMetrics, version }: Pick<AppParts, "allMetrics"> & {
       readonly services: Services;
@@ -93,12 +87,12 @@ export class HttpServer {
     await this.#listener.finish();
   }
 
-  /** To be called when all threads have finished: until then, new connections to this thread must not be left waiting. */
+  /** Call this when all threads have finished: until then, new connections to this thread must not be left waiting. */
   async closePort(): Promise<void> {
     await this.#listener.close();
   }
 
-  /** Writes what was accepted. The database stays open. */
+  /** Writes accepted records. The database stays open. */
   async close(): Promise<void> {
     await this.#services?.close();
     clearInterval(this.#sweeping);
@@ -119,7 +113,7 @@ function portFailure({ host, port }: Config, error: unknown): CommandError {
   return new CommandError(`cannot listen on ${host}:${port}: ${messageOf(error)}`, status);
 }
 
-/** The port is known only when it is open if the settings leave it to the operating system. */
+/** Adds the port, which is known only when it is open if the settings leave it to the operating system. */
 function withPort(config: Config, port: number): Config {
   if (config.port !== 0) return config;
   const baseUrl = new URL(config.baseUrl);

@@ -9,103 +9,52 @@ import { connectCalls } from "../../services/thread_calls.ts";
 import { CommandError, exitStatus } from "../settings.ts";
 import type { HttpThreadCalls, HttpThreadData, MainThreadCalls } from "./http_calls.ts";
 
-/** @returns Whether several threads can listen on one port. */
+/** True if several threads can listen on one port. */
 export function canSharePort(): boolean {
   // Deno exits if `reusePort` is used without --unstable-net, which also adds this function.
   return Deno.build.os === "linux" && "listenDatagram" in Deno;
 }
 
-/** @returns How many threads are to serve HTTP, if they can share the port. */
+/** Returns the number of threads to serve HTTP, if they can share the port. */
 export function wantedHttpThreads({ httpThreads, database }: Config): number {
   if (httpThreads !== "auto") return httpThreads;
   // A libSQL server takes no more from several threads than from one.
   return database.kind === "remote" ? 1 : Math.min(navigator.hardwareConcurrency, autoHttpThreadsMax);
 }
 
-/** What is the same for all threads. */
-type Shared = "threads" | "settings" | "version" | "rateLimitBuffer";
-
-interface HttpThreadsOptions extends Pick<HttpThreadData, Shared> {
+interface HttpThreadsOptions extends Omit<HttpThreadData, "thread" | "share" | "port"> {
   readonly database: MainDatabase;
-  /** What the threads may call. */
+  /** Offered to the threads. */
   readonly calls: MainThreadCalls;
   /** Called when a thread ends by itself. */
   readonly onEnd: (reason: string) => void;
 }
 
-/** A running thread. */
-interface HttpThread {
-  readonly calls: ReturnType<typeof connectCalls<HttpThreadCalls, MainThreadCalls>>;
-  /** Resolves with the reason when the thread has ended. */
-  readonly ended: Promise<string>;
-}
+type HttpThread = ReturnType<typeof startThread>;
 
-/** The threads after the first one. */
-export class HttpThreads {
-  readonly #threads: readonly HttpThread[];
-
-  private constructor(threads: readonly HttpThread[]) {
-    this.#threads = threads;
+/** Starts the threads after the first one, and waits until all handle requests. @throws {CommandError} */
+export async function startHttpThreads({ onEnd, ...options }: HttpThreadsOptions) {
+  const threads = Array.from(
+    { length: options.threads - 1 },
+    (_, index) => startThread(index + 2, options),
+  );
+  for (const failure of await Promise.all(threads.map(({ calls }) => calls.start()))) {
+    if (failure !== null) throw new CommandError(failure.message, failure.status);
   }
-
-  /** Starts the threads, and waits until all handle requests. @throws {CommandError} */
-  static async start({ onEnd, ...options }: HttpThreadsOptions): Promise<HttpThreads> {
-    const threads = Array.from(
-      { length: options.threads - 1 },
-      (_, index) => startThread(index + 2, options),
-    );
-    for (const failure of await Promise.all(threads.map(({ calls }) => calls.start()))) {
-      if (failure !== null) throw new CommandError(failure.message, failure.status);
-    }
-    for (const { ended } of threads) ended.then(onEnd);
-    return new HttpThreads(threads);
-  }
-
-  /** Collects the metrics of each. */
-  get metrics(): readonly CollectMetrics[] {
-    return this.#threads.map(({ calls }) => () => calls.collectMetrics());
-  }
-
-  /** See `HttpServer`. */
-  async markReady(): Promise<void> {
-    await this.#all((calls) => calls.markReady());
-  }
-
-  /** Rejects all writes, because the writer has died. */
-  async failDatabase(message: string): Promise<void> {
-    await this.#all((calls) => calls.failDatabase(message));
-  }
-
-  /** See `HttpServer`. */
-  async drain(): Promise<void> {
-    await this.#all((calls) => calls.drain());
-  }
-
-  /** See `HttpServer`. */
-  async finish(): Promise<void> {
-    await this.#all((calls) => calls.finish());
-  }
-
-  /** See `HttpServer`. */
-  async closePort(): Promise<void> {
-    await this.#all((calls) => calls.closePort());
-  }
-
-  /** Writes what was accepted, and closes the threads' databases. */
-  async close(): Promise<void> {
-    await this.#all((calls) => calls.close());
-  }
-
-  /** Calls all threads that are still running. */
-  async #all(call: (calls: HttpThread["calls"]) => Promise<void>): Promise<void> {
-    await Promise.allSettled(this.#threads.map(({ calls }) => call(calls)));
-  }
+  for (const { ended } of threads) ended.then(onEnd);
+  return {
+    metrics: threads.map(({ calls }): CollectMetrics => () => calls.collectMetrics()),
+    /** Calls all threads that are still running. */
+    callAll: async (call: (calls: HttpThread["calls"]) => Promise<void>) => {
+      await Promise.allSettled(threads.map(({ calls }) => call(calls)));
+    },
+  };
 }
 
 function startThread(
   number: number,
   { database, calls: offered, ...shared }: Omit<HttpThreadsOptions, "onEnd">,
-): HttpThread {
+) {
   const { port1, port2 } = new MessageChannel();
   const share = database.share();
   const workerData: HttpThreadData = { ...shared, thread: number, share, port: port2 };

@@ -13,7 +13,6 @@ import type { HttpThreadCalls, HttpThreadData, MainThreadCalls, StartFailure } f
 import { HttpServer } from "./http_server.ts";
 import { openLog } from "./log.ts";
 
-/** A started thread. */
 interface Started {
   readonly database: SharedDatabase;
   readonly server: HttpServer;

@@ -19,14 +19,13 @@ import {
 import { settlesWithin } from "../../services/sleep.ts";
 import type { ProgramLog } from "./log.ts";
 
-/** Handles requests, as for `Deno.serve`. */
 export type Handler = Deno.ServeHandler<Deno.NetAddr>;
 
 interface ListenOptions {
   readonly hostname: string;
   /** 0 for any free port, which then stays the same. */
   readonly port: number;
-  /** Whether other threads of this process listen on the same port. */
+  /** True if other threads of this process listen on the same port. */
   readonly sharesPort?: boolean;
   readonly log: Pick<ProgramLog, "info" | "warn" | "error">;
   /** Open descriptors of the process beyond which idle connections are closed. */
@@ -71,7 +70,6 @@ export class Listener {
     this.#checking = setInterval(() => this.#check(), listenCheckIntervalMs);
   }
 
-  /** The open port. */
   get port(): number {
     return this.#address.port;
   }

@@ -12,14 +12,12 @@ import type { Config } from "../../config.ts";
 import type { Log } from "../../routes/env.ts";
 import { writeLine } from "../terminal.ts";
 
-/** The program's own log. */
 export interface ProgramLog extends Log {
   info(message: string, values: Record<string, unknown>): void;
-  /** Writes what is buffered. */
+  /** Writes buffered entries. */
   close(): Promise<void>;
 }
 
-/** @param config The settings. @returns The log, ready. */
 export async function openLog(config: Config): Promise<ProgramLog> {
   const text = Deno.stdout.isTerminal() && !Deno.noColor
     ? ansiColorFormatter
@@ -46,7 +44,7 @@ export async function openLog(config: Config): Promise<ProgramLog> {
   };
 }
 
-/** Errors as texts with their causes: as objects they would print as {}. */
+/** Turns errors into texts with their causes: as objects they would print as {}. */
 function plain(values: Record<string, unknown>): Record<string, unknown> {
   const texts = (error: unknown, depth: number): string => {
     if (!(error instanceof Error)) return String(error);

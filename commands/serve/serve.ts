@@ -33,7 +33,7 @@ import { createProcessParts, servedCalls } from "../../services/process_parts.ts
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
 import { HttpServer, requireFreePort } from "./http_server.ts";
-import { canSharePort, HttpThreads, wantedHttpThreads } from "./http_threads.ts";
+import { canSharePort, startHttpThreads, wantedHttpThreads } from "./http_threads.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { databaseName, type OpenedDatabase, openForCommand } from "../open_database.ts";
 import { dropWritePermission } from "../permissions.ts";
@@ -93,7 +93,7 @@ export async function serve(environment: Settings, options: { version: string })
   return status;
 }
 
-/** @returns The schedule, if there is one. @throws {SettingsError} */
+/** @throws {SettingsError} */
 async function openBackupSchedule(
   { backups: plan, database }: Config,
   log: ProgramLog,
@@ -112,7 +112,7 @@ async function openBackupSchedule(
 
 interface ServerOptions {
   readonly config: Config;
-  /** What `config` was read from. */
+  /** `config` was read from them. */
   readonly settings: Settings;
   readonly log: ProgramLog;
   readonly opened: OpenedDatabase;
@@ -124,7 +124,7 @@ interface ServerOptions {
   readonly fail: (message: string, values: Record<string, unknown>) => void;
 }
 
-/** Starts all HTTP threads, and the background work. @returns A function that stops both and closes the database. */
+/** Starts all HTTP threads, and the background work. Returns a function that stops both and closes the database. */
 async function startServer(options: ServerOptions): Promise<() => Promise<void>> {
   const { log, opened, backups, version } = options;
   const threadCount = countHttpThreads(options);
@@ -142,7 +142,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   const sources = [processMetrics({ parts, services, backups: backupState, version, clock: Date.now })];
   const allMetrics = () => collectAll(sources);
   sources.push(server.start({ services, allMetrics, version }));
-  const threads = await HttpThreads.start({
+  const threads = await startHttpThreads({
     threads: threadCount,
     settings: { ...options.settings, PORT: String(config.port), BASE_URL: config.baseUrl.origin },
     version,
@@ -152,41 +152,45 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     onEnd: (reason) => options.fail("stopping: a thread has died", { reason }),
   });
   sources.push(...threads.metrics);
-  options.databaseFailed.then(() => threads.failDatabase("it has died"));
+  options.databaseFailed.then(() => threads.callAll((calls) => calls.failDatabase("it has died")));
   announce(config, { log, httpThreads: threadCount });
   server.markReady();
-  await threads.markReady();
+  await threads.callAll((calls) => calls.markReady());
   const stopping = new AbortController();
   const { signal } = stopping;
+  const repeated = [
+    { what: "statement", pauseMs: statementIntervalMs, step: () => closeStatement(services, log) },
+    {
+      what: "update of time zones",
+      pauseMs: timezoneIntervalMs,
+      step: () => refreshTimezones(services).then(() => false),
+    },
+    {
+      what: "emails about limits",
+      pauseMs: limitNoticesIntervalMs,
+      step: () => mailLimitNotices(services, parts.mailWorker.withheld),
+    },
+  ];
   const working = [
     deleteOldData(services, { log, signal }),
     parts.mailWorker.run(signal),
     backups?.run(signal),
-    repeat(() => closeStatement(services, log), {
-      what: "statement",
-      pauseMs: statementIntervalMs,
-      log,
-      signal,
-    }),
-    keepTimezones(services, { log, signal }),
-    repeat(() => mailLimitNotices(services, parts.mailWorker.withheld), {
-      what: "emails about limits",
-      pauseMs: limitNoticesIntervalMs,
-      log,
-      signal,
-    }),
+    ...repeated.map((work) => repeat(work, { log, signal })),
   ];
   return async function stop() {
     server.drain();
     stopping.abort();
-    threads.drain();
+    threads.callAll((calls) => calls.drain());
     await delay(shutdownNoticeMs);
     // Neither a client that never finishes nor a thread that hangs must keep the recorders from writing their queues.
-    const isClean = await settlesWithin(shutdownHalfMs, Promise.all([server.finish(), threads.finish()]));
-    if (isClean) await Promise.all([server.closePort(), threads.closePort()]);
+    const isClean = await settlesWithin(
+      shutdownHalfMs,
+      Promise.all([server.finish(), threads.callAll((calls) => calls.finish())]),
+    );
+    if (isClean) await Promise.all([server.closePort(), threads.callAll((calls) => calls.closePort())]);
     else log.warn("some connections did not end in time", {});
     const close = async () => {
-      await Promise.all([...working, server.close(), threads.close()]);
+      await Promise.all([...working, server.close(), threads.callAll((calls) => calls.close())]);
       await parts.close();
       if (!isClean) await delay(shutdownFlushMs);
       await opened.close();
@@ -195,7 +199,6 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   };
 }
 
-/** @returns How many threads serve HTTP. */
 function countHttpThreads({ config, log }: ServerOptions): number {
   const wanted = wantedHttpThreads(config);
   if (wanted === 1 || canSharePort()) return wanted;
@@ -203,7 +206,7 @@ function countHttpThreads({ config, log }: ServerOptions): number {
   return 1;
 }
 
-/** What is deleted in the background, a little at a time. Each function returns whether there may be more. */
+/** Deletions in the background, a little at a time. Each returns true if there may be more. */
 const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
   "old usage records": deleteOldUsageRecords,
   "old audit entries": deleteOldAuditEvents,
@@ -232,44 +235,26 @@ async function deleteOldData(
   }
 }
 
-/** Repeats a step until the signal: immediately while it returns that there is more, otherwise, and after an error, after a pause. */
+/** Repeats a step until the signal: immediately while it returns true, otherwise after a pause, and after an error within a minute. */
 async function repeat(
-  step: () => Promise<boolean>,
-  { what, pauseMs, log, signal }: { what: string; pauseMs: number; log: ProgramLog; signal: AbortSignal },
+  { what, pauseMs, step }: { what: string; pauseMs: number; step: () => Promise<boolean> },
+  { log, signal }: { log: ProgramLog; signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
-    let isMore = false;
     try {
-      isMore = await step();
+      if (!await step()) await sleep(pauseMs, signal);
     } catch (error) {
       if (!signal.aborted) log.warn(`retrying failed ${what}`, { error });
+      await sleep(Math.min(pauseMs, retentionIntervalMs), signal);
     }
-    if (!isMore) await sleep(pauseMs, signal);
   }
 }
 
-/** Completes a statement, or closes one that is due. @returns Whether there was one. */
+/** Completes a statement, or closes one that is due. Returns true if there was one. */
 async function closeStatement(services: Services, log: ProgramLog): Promise<boolean> {
   const statement = await closeDueStatement(services);
   if (statement !== null) log.info("statement closed", { period: statement.period });
   return statement !== null;
-}
-
-/** Keeps the offsets of time zones up to date, until the signal. */
-async function keepTimezones(
-  services: Services,
-  { log, signal }: { log: ProgramLog; signal: AbortSignal },
-): Promise<void> {
-  while (!signal.aborted) {
-    let pause = timezoneIntervalMs;
-    try {
-      await refreshTimezones(services);
-    } catch (error) {
-      log.warn("retrying failed update of time zones", { error });
-      pause = retentionIntervalMs;
-    }
-    await sleep(pause, signal);
-  }
 }
 
 function announce(config: Config, { log, httpThreads }: { log: ProgramLog; httpThreads: number }): void {

@@ -1,8 +1,9 @@
 // All SQL of deleting an account: the condition under which it may be deleted, and everything that is deleted with it.
-import { isSuspended, revokeApiKeysCreatedBy } from "../api_keys.ts";
+import { revokeApiKeysCreatedBy } from "../api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { revokeInvitationsSentBy } from "../organization/invitations.ts";
+import { isSuspended } from "../organization/organizations.ts";
 
 /** The memberships of others in the organization of `m`, another membership. */
 const others =
@@ -10,7 +11,7 @@ const others =
 const isOnlyMember = sql`NOT EXISTS (${others})`;
 const isOnlyOwner = sql`m.role = 'OWNER' AND NOT EXISTS (${others} AND n.role = 'OWNER')`;
 
-/** @returns The organizations in which a user is the only member or, of several (`hasOthers`), the only OWNER, by name. */
+/** Returns the organizations in which a user is the only member or, of several (`hasOthers`), the only OWNER, by name. */
 export function findDependentOrganizations(database: DatabaseReader, userId: string) {
   return database.read<{ name: string; hasOthers: number; suspended: number }>(sql`
     SELECT o.name, NOT ${isOnlyMember} AS hasOthers, ${isSuspended} AS suspended
@@ -23,8 +24,7 @@ export function findDependentOrganizations(database: DatabaseReader, userId: str
  * Disables a user unless they are the only OWNER of an organization with other members or the only member of a suspended one,
  * or what the caller knows is outdated. The audit entry, and everything after it, depends on this change.
  *
- * @param known What the caller knows. `organizationIds`: of all the user's organizations; `endingCount`: how many of them
- *   have no other members.
+ * @param known `organizationIds`: of all the user's organizations; `endingCount`: how many of them have no other members.
  */
 export function markAccountDeletable(
   userId: string,
@@ -52,7 +52,7 @@ export function deleteMembershipWithAccount(
     WHERE user_id = ${userId} AND organization_id = ${organizationId} AND ${ifAudited(audited)}`;
 }
 
-/** @returns Statements that revoke a deleted account's keys and invitations, and delete everything else of it. */
+/** Revokes a deleted account's keys and invitations, and deletes everything else of it. */
 export function deleteAccountTraces(userId: string, options: Audited): Statement[] {
   const ifDeleted = ifAudited(options.audited);
   return [

@@ -25,8 +25,8 @@ export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: 
 }
 
 /**
- * An account with an unconfirmed address can't join an organization, only create one. So all other members were invited by
- * it, or by people it invited.
+ * Removes all other members: an account with an unconfirmed address can't join an organization, only create one. So they were
+ * invited by it, or by people it invited.
  */
 function endOthersAccess(actor: Actor, { userId, now, audited }: Audited & { userId: string }) {
   const own = sql`organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ${userId})

@@ -4,7 +4,7 @@ import { validLink } from "../mail/link_tokens.ts";
 import { joinableInvitation, pendingInvitation } from "../organization/invitations.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 
-/** A user as the password check and the audit log need them. Times in milliseconds since 1970. */
+/** A user for the password check and the audit log. Times in milliseconds since 1970. */
 export interface UserCredentials {
   readonly id: string;
   readonly name: string;
@@ -14,16 +14,14 @@ export interface UserCredentials {
   readonly disabledAt: number | null;
   /** The organization that is active after signing in, or null. */
   readonly organizationId: string | null;
-  /** Whether two-step sign-in is on. */
+  /** 1 if two-step sign-in is on. */
   readonly hasTotp: number;
 }
 
-/** A user to insert. */
+/** `email`: canonical. `emailVerifiedAt`: when it was confirmed, or null. */
 export interface NewUser {
   readonly id: string;
-  /** Canonical. */
   readonly email: string;
-  /** When the address was confirmed, or null. */
   readonly emailVerifiedAt: number | null;
   readonly name: string;
   readonly passwordHash: string;
@@ -44,7 +42,7 @@ export function insertUser(user: NewUser, condition: Statement = sql`true`) {
     ON CONFLICT (email) DO NOTHING`;
 }
 
-/** @returns The same, if the link is of a pending invitation to the address. */
+/** Inserts a user if the link is of a pending invitation to the address. */
 export function insertInvitedUser(user: NewUser, tokenHash: string): Statement {
   return insertUser(
     user,
@@ -61,12 +59,10 @@ const credentials = sql`
     u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId, ${hasTwoStep} AS hasTotp
   FROM users u WHERE`;
 
-/** @returns What the password check needs for an email address, or undefined. */
 export function findUserCredentials(database: DatabaseReader, email: string) {
   return database.readFirst<UserCredentials>(sql`${credentials} u.email = ${email}`);
 }
 
-/** @returns The same for an id. */
 export function findUserCredentialsById(database: DatabaseReader, id: string) {
   return database.readFirst<UserCredentials>(sql`${credentials} u.id = ${id}`);
 }
@@ -93,17 +89,14 @@ export function resetPasswordHash(
       AND ${validLink({ ...reset, purpose: "reset_password" })}`;
 }
 
-/** Changes a user's name. */
 export function updateUserName(userId: string, name: string) {
   return sql`UPDATE users SET name = ${name} WHERE id = ${userId} AND name <> ${name}`;
 }
 
-/** Turns emails about limits on or off for a user. */
 export function updateLimitEmails(userId: string, isOn: boolean) {
   return sql`UPDATE users SET limit_emails = ${isOn ? 1 : 0} WHERE id = ${userId}`;
 }
 
-/** @returns Whether a user gets emails about limits. */
 export async function findLimitEmails(database: DatabaseReader, userId: string): Promise<boolean> {
   const row = await database.readFirst<{ isOn: 0 | 1 }>(
     sql`SELECT limit_emails AS isOn FROM users WHERE id = ${userId}`,

@@ -12,7 +12,6 @@ import { newId } from "../../domain/id.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { takeMail } from "./mail_budgets.ts";
 
-/** A notice without emails. */
 export interface WaitingNotice {
   readonly usageLimit: number;
   readonly organization: number;
@@ -37,7 +36,7 @@ export interface WaitingNotice {
   readonly mode: LimitMode;
 }
 
-/** @returns The oldest notices without emails. */
+/** Returns the oldest notices without emails. */
 export function findWaitingNotices(database: DatabaseReader, limit: number): Promise<WaitingNotice[]> {
   return database.read(sql`
     SELECT n.usage_limit AS usageLimit, n.organization, n.window_number AS windowNumber, n.level,
@@ -59,7 +58,6 @@ const selectReach = (organizationId: string | null): Statement =>
     count(*) FILTER (WHERE ${wantsLimitMails} AND u.email_verified_at IS NULL) AS unconfirmed
   FROM ${managersOf(organizationId)}`;
 
-/** @returns How many people get emails about an organization's limits. */
 export async function findLimitMailReach(
   database: DatabaseReader,
   organizationId: string,
@@ -68,7 +66,7 @@ export async function findLimitMailReach(
   return reach ?? { managers: 0, recipients: 0, unconfirmed: 0 };
 }
 
-/** @returns The email addresses of operators who want emails about limits. */
+/** Returns the email addresses of operators who want emails about limits. */
 export async function findLimitMailOperators(database: DatabaseReader): Promise<string[]> {
   const rows = await database.read<{ email: string }>(sql`
     SELECT u.email FROM users u WHERE u.operator_since IS NOT NULL AND ${getsLimitMails}

@@ -5,31 +5,30 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 import { pendingInvitation } from "../organization/invitations.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 
-/** A valid link. */
 export interface LinkToken {
   readonly purpose: LinkPurpose;
-  /** The user's id, or the invitation's. */
+  /** The id of a user or an invitation. */
   readonly subject: string;
   /** The email address that using the link confirms, or null. */
   readonly email: string | null;
 }
 
-/** A link to insert. Times in milliseconds since 1970. */
+/** Times in milliseconds since 1970. */
 export interface NewLinkToken extends LinkToken {
   readonly tokenHash: string;
   readonly now: number;
   readonly expiresAt: number;
 }
 
-/** Makes a link valid, for each row of the source if there is one. */
-export function insertLinkToken(token: NewLinkToken, source: Statement = sql``) {
+/** Makes a link valid; with the end of a query, for each of its rows. */
+export function insertLinkToken(token: NewLinkToken, from: Statement = sql``) {
   const { tokenHash, purpose, subject, email, now, expiresAt } = token;
   return sql`
     INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at)
-    SELECT ${tokenHash}, ${purpose}, ${subject}, ${email}, ${now}, ${expiresAt} ${source}`;
+    SELECT ${tokenHash}, ${purpose}, ${subject}, ${email}, ${now}, ${expiresAt} ${from}`;
 }
 
-/** The same conditions under which the link can be used. */
+/** A condition: the link that an email will contain can still be used. */
 function canBeUsed({ purpose, subject, email, now }: NewLinkToken): Statement {
   if (purpose === "invitation") {
     return sql`EXISTS (SELECT 1 FROM invitations i
@@ -45,10 +44,11 @@ function canBeUsed({ purpose, subject, email, now }: NewLinkToken): Statement {
 }
 
 /**
+ * Returns two statements. The first makes the link valid and returns its `tokenHash`, unless the email was withdrawn or
+ * claimed again, or the link can no longer be used. In the last case, the second one deletes the email from the outbox and
+ * returns its `droppedId`.
+ *
  * @param mail The claimed email that will contain the link.
- * @returns Two statements. The first makes the link valid and returns its `tokenHash`, unless the email was withdrawn or
- *   claimed again, or the link can no longer be used. In the last case, the second one deletes the email from the outbox
- *   and returns its `droppedId`.
  */
 export function insertMailedLinkToken(token: NewLinkToken, mail: { id: string; attempts: number }) {
   const claimed = sql`FROM outbox WHERE id = ${mail.id} AND attempts = ${mail.attempts}`;
@@ -59,14 +59,14 @@ export function insertMailedLinkToken(token: NewLinkToken, mail: { id: string; a
   ];
 }
 
-/** @returns What a link is for, or undefined when it is not valid. */
+/** Finds a valid link. */
 export function findLinkToken(database: DatabaseReader, tokenHash: string, now: number) {
   return database.readFirst<LinkToken>(
     sql`SELECT purpose, subject, email FROM link_tokens WHERE token_hash = ${tokenHash} AND expires_at > ${now}`,
   );
 }
 
-/** @returns The email address that a user's pending change is to, or undefined. */
+/** Returns the email address that a user's pending change is to. */
 export function findPendingEmail(database: DatabaseReader, userId: string, now: number) {
   return database.readFirst<{ email: string }>(sql`
     SELECT email FROM link_tokens
@@ -75,8 +75,9 @@ export function findPendingEmail(database: DatabaseReader, userId: string, now: 
 }
 
 /**
- * @param options `purposes`: which links. `audited`: the id of the audit entry that they depend on.
- * @returns Statements that delete a user's or an invitation's links, and the emails in the outbox that would contain one.
+ * Deletes a user's or an invitation's links, and the emails in the outbox that would contain one.
+ *
+ * @param options `audited`: the id of the audit entry that this depends on.
  */
 export function deleteLinks(
   subject: string,
@@ -108,7 +109,6 @@ export function useTurnOffLink(link: { userId: string; tokenHash: string; now: n
         WHERE u.id = link_tokens.subject AND u.email = link_tokens.email AND ${hasTwoStep})`;
 }
 
-/** Deletes expired links. */
 export function deleteExpiredLinks(now: number) {
   return sql`DELETE FROM link_tokens WHERE expires_at <= ${now}`;
 }

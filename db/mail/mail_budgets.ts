@@ -7,7 +7,7 @@ import { type Database, sql, type Statement } from "../engine/database.ts";
 export const hasConfirmedAccount = (email: string) =>
   sql`EXISTS (SELECT 1 FROM users WHERE email = ${email} AND email_verified_at IS NOT NULL)`;
 
-/** Also true for a window from before the clock was set back, which would end later than any other. */
+/** True also for a window from before the clock was set back, which would end later than any other. */
 const isWindowOver = (now: number, windowMs: number) =>
   sql`(ends_at <= ${now} OR ends_at > ${now + windowMs})`;
 
@@ -15,11 +15,7 @@ const isWindowOver = (now: number, windowMs: number) =>
 const isUsedUp = ({ subject, mailsMax, windowMs }: RecipientBudget, now: number) =>
   sql`(subject = ${subject} AND mails >= ${mailsMax} AND NOT ${isWindowOver(now, windowMs)})`;
 
-/**
- * Counts one email against a budget. Changes nothing if the budget is used up.
- *
- * @param options `now`: milliseconds since 1970. `only`: a further condition.
- */
+/** Counts one email against a budget. Changes nothing if the budget is used up. @param options `only`: a further condition. */
 export function takeMail(
   { subject, mailsMax, windowMs }: RecipientBudget,
   { now, only }: { now: number; only: Statement },
@@ -34,11 +30,10 @@ export function takeMail(
 }
 
 /**
- * Counts one email against both of its budgets. Changes nothing if either is used up.
+ * Counts one email against both of its budgets with two statements. The second one changes a row if the email may be written;
+ * nothing changes if either budget is used up.
  *
- * @param options `now`: milliseconds since 1970. `only`: a further condition. `isExempt`: a condition under which the budget of
- *   all kinds doesn't apply.
- * @returns Two statements. The second one changes a row if the email may be written.
+ * @param options `only`: a further condition. `isExempt`: a condition under which the budget of all kinds doesn't apply.
  */
 function takeMails(
   { ofKind, ofAll }: RecipientBudgets,
@@ -52,10 +47,9 @@ function takeMails(
 }
 
 /**
- * Counts an email that someone requests.
+ * Counts an email that someone requests, with the statements of {@linkcode takeMails}.
  *
- * @param options `now`: milliseconds since 1970. `isSent`: whether an email follows; otherwise only the budget of its kind counts.
- * @returns Like {@linkcode takeMails}.
+ * @param options `isSent`: false if no email follows; then only the budget of its kind counts.
  */
 export function takeRequestedMail(
   budgets: RecipientBudgets,
@@ -66,7 +60,7 @@ export function takeRequestedMail(
   return takeMails(budgets, { now, only: sql`true`, isExempt });
 }
 
-/** Counts an audited notice if no account has confirmed the address. @returns Like {@linkcode takeMails}. */
+/** Counts an audited notice if no account has confirmed the address, with the statements of {@linkcode takeMails}. */
 export function takeNotice(budgets: RecipientBudgets, to: string, { now, audited }: Audited): Statement[] {
   const only = sql`${ifAudited(audited)} AND NOT ${hasConfirmedAccount(to)}`;
   return takeMails(budgets, { now, only, isExempt: sql`false` });
@@ -77,7 +71,7 @@ export function giveMailBack(subject: string) {
   return sql`UPDATE mail_budgets SET mails = mails - 1 WHERE subject = ${subject} AND mails > 0`;
 }
 
-/** @returns Those budgets that keep an email from being sent, with the ends of their windows in milliseconds since 1970. */
+/** Returns the budgets that keep an email from being sent, with the ends of their windows in milliseconds since 1970. */
 export function findUsedUpBudgets(
   database: Database,
   { ofKind, ofAll }: RecipientBudgets,
@@ -88,7 +82,6 @@ export function findUsedUpBudgets(
     SELECT subject, ends_at AS endsAt FROM mail_budgets WHERE ${isUsedUp(ofKind, now)} OR ${isAllUsedUp}`);
 }
 
-/** Deletes windows that are over. */
 export function deleteExpiredMailBudgets(now: number) {
   return sql`DELETE FROM mail_budgets WHERE ends_at <= ${now}`;
 }

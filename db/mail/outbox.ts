@@ -23,7 +23,7 @@ export function insertMail(mail: NewMail, { now, audited }: Audited): Statement[
   return isLimited ? [...takeNotice(recipientBudgets(kind, to), to, { now, audited }), insert] : [insert];
 }
 
-/** An email that this server may send until the lease ends. */
+/** An email that this server may send until the lease ends. `createdAt`: milliseconds since 1970. */
 export interface ClaimedMail {
   readonly id: string;
   readonly kind: MailKind;
@@ -31,22 +31,20 @@ export interface ClaimedMail {
   readonly subject: string | null;
   /** JSON. */
   readonly fields: string;
-  /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** How often it was claimed, including now. It distinguishes this claim from later ones. */
+  /** Counts its claims, including this one, which it distinguishes from later ones. */
   readonly attempts: number;
 }
 
 /**
- * Claims emails that are due. After an outage there are many, and a new password reset must not wait for all of them. So the
- * most urgent go first, and the newest of these, because the people who requested them are still waiting. One place in each
- * round is for the email that has been due longest, so that none waits forever. Both are read from the ends of one index,
- * which makes a long queue as fast as a short one.
+ * Claims emails that are due, as rows of {@linkcode ClaimedMail} in no particular order. After an outage there are many, and a
+ * new password reset must not wait for all of them. So the most urgent go first, and the newest of these, because the people
+ * who requested them are still waiting. One place in each round is for the email that has been due longest, so that none waits
+ * forever. Both are read from the ends of one index, which makes a long queue as fast as a short one.
  *
  * @param kinds Those that this version of the program can send; others are left to newer versions.
- * @param options `now` in milliseconds since 1970; `leaseMs`: how long no other server gets these emails; `limit`: how many;
- *   `lookedAt`: from how many of the latest the urgent ones are chosen.
- * @returns A statement that returns each as a {@linkcode ClaimedMail}, in no particular order.
+ * @param options `leaseMs`: how long no other server gets these emails; `lookedAt`: from how many of the latest the urgent
+ *   ones are chosen.
  */
 export function claimMails(
   kinds: readonly MailKind[],
@@ -66,7 +64,7 @@ export function claimMails(
     RETURNING id, kind, recipient, subject, fields, created_at AS createdAt, attempts`;
 }
 
-/** @returns When the next email is due, in milliseconds since 1970, or null. */
+/** Returns the time at which the next email is due, in milliseconds since 1970, or null. */
 export async function findNextMailDue(database: Database, kinds: readonly MailKind[]) {
   const row = await database.readFirst<{ dueAt: number }>(sql`
     SELECT due_at AS dueAt FROM outbox
@@ -74,7 +72,6 @@ export async function findNextMailDue(database: Database, kinds: readonly MailKi
   return row?.dueAt ?? null;
 }
 
-/** How much is waiting to be sent. */
 export interface OutboxState {
   /** At most {@linkcode outboxCountedMax}. */
   readonly emails: number;
@@ -82,7 +79,6 @@ export interface OutboxState {
   readonly oldestAt: number | null;
 }
 
-/** @returns What is waiting in the outbox. */
 export async function findOutboxState(database: Database): Promise<OutboxState> {
   const state = await database.readFirst<OutboxState>(sql`
     SELECT count(*) AS emails, min(created_at) AS oldestAt
@@ -100,7 +96,6 @@ export function capMailDelays({ now, waitMaxMs }: { now: number; waitMaxMs: numb
   return sql`UPDATE outbox SET due_at = ${now} WHERE due_at > ${now + waitMaxMs}`;
 }
 
-/** Deletes emails from the outbox. */
 export function deleteMails(ids: readonly string[]) {
   return sql`DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }

@@ -7,7 +7,7 @@ import {
   usageTimestampFutureMaxMs,
 } from "../../domain/limits.ts";
 import { joinQuantity, lowBits } from "../../domain/meter/quantity.ts";
-import { timezoneOffsets } from "../../domain/meter/timezone_offset.ts";
+import { timezoneOffsets } from "../../domain/time.ts";
 import type { LimitPeriod, UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { monthOf, monthStart } from "./rollups.ts";

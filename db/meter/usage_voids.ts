@@ -4,7 +4,7 @@ import { rollupHourMs, rollupQuarterMs, usageVoidRecentRecordsMax } from "../../
 import { lowBits } from "../../domain/meter/quantity.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
-import { activeApiKey, isSuspended, keyMay } from "../api_keys.ts";
+import { activeApiKey, keyMay } from "../api_keys.ts";
 import {
   type Database,
   type DatabaseReader,
@@ -13,6 +13,7 @@ import {
   sql,
   type Statement,
 } from "../engine/database.ts";
+import { isSuspended } from "../organization/organizations.ts";
 import { noteVoidedRecord } from "../operator/statement_changes.ts";
 import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
 import { millionths, monthOf, monthStart } from "./rollups.ts";

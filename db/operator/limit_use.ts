@@ -20,7 +20,6 @@ export interface LimitedOrganizationRow extends NumberOverrides {
   readonly id: string;
   readonly name: string;
   readonly timezone: string;
-  /** How many series it has. */
   readonly series: number;
   /** For `parseLimits`. */
   readonly limits: string;
@@ -28,10 +27,7 @@ export interface LimitedOrganizationRow extends NumberOverrides {
   readonly counts: string;
 }
 
-/**
- * @param counted What to count. @param options `after`: the number of the organization before; `now`: milliseconds since 1970.
- * @returns Organizations by number.
- */
+/** Returns organizations by number, from after one, with counts of what is `counted`. Times in milliseconds since 1970. */
 export function findLimitedOrganizations(
   database: DatabaseReader,
   which: LimitedOrganizations,
@@ -61,10 +57,7 @@ export function findLimitedOrganizations(
     FROM organizations o WHERE ${isOne} AND o.number > ${after} ORDER BY o.number LIMIT ${limit}`);
 }
 
-/**
- * @param organizations Their numbers. @param window Null for all time.
- * @returns What organizations used of a product and metric in a window; nothing for those that used nothing.
- */
+/** Sums what organizations, by number, used in a window; null for all time. Those that used nothing are left out. */
 export function sumUse(
   database: DatabaseReader,
   { productSlug, metric }: LimitScope,

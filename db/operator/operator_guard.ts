@@ -8,8 +8,7 @@ export type OperatorGuard =
   | { readonly tokenId: string; readonly scope: string; readonly now: number }
   | SessionBounds & { readonly sessionId: string; readonly secondFactorAfter: number };
 
-/** Why an operator may not write. */
-export type OperatorRejection = "token" | "scope" | "ended" | "not_operator" | "second_factor";
+type OperatorRejection = "token" | "scope" | "ended" | "not_operator" | "second_factor";
 
 /** A condition: the token `t` works at `now`, in milliseconds since 1970. */
 export const activeOperatorToken = (now: number | Statement): Statement =>
@@ -45,7 +44,7 @@ export function requireOperator(guard: OperatorGuard): Statement {
     SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
 }
 
-/** @returns Why the operator may not write, or null if they may. */
+/** Returns why the operator may not write; null if they may. */
 export async function findOperatorRejection(database: DatabaseReader, guard: OperatorGuard) {
   const row = await database.readFirst<{ reason: OperatorRejection | null }>(rejection(guard));
   return row?.reason ?? null;

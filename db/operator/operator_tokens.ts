@@ -2,7 +2,6 @@
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { activeOperatorToken } from "./operator_guard.ts";
 
-/** A token that works. */
 export interface ActiveOperatorToken {
   readonly id: string;
   readonly name: string;
@@ -13,7 +12,6 @@ export interface ActiveOperatorToken {
   readonly lastUsedAt: number | null;
 }
 
-/** @returns The active token with this hash, or undefined. */
 export function findActiveOperatorToken(
   database: DatabaseReader,
   tokenHash: string,
@@ -24,8 +22,8 @@ export function findActiveOperatorToken(
     FROM operator_tokens t WHERE t.token_hash = ${tokenHash} AND ${activeOperatorToken(now)}`);
 }
 
-/** What creating a token writes. Times in milliseconds since 1970. */
-export interface NewOperatorToken {
+/** A token to insert. Times in milliseconds since 1970. */
+interface NewOperatorToken {
   readonly id: string;
   readonly tokenHash: string;
   readonly tokenPrefix: string;
@@ -39,7 +37,6 @@ export interface NewOperatorToken {
   readonly expiresAt: number | null;
 }
 
-/** A token as stored, with its creator's name. */
 export interface OperatorTokenRow extends Omit<NewOperatorToken, "tokenHash" | "createdBy"> {
   readonly createdById: string | null;
   readonly createdByName: string | null;
@@ -53,7 +50,6 @@ const select = sql`
     t.revoked_at AS revokedAt
   FROM operator_tokens t LEFT JOIN users u ON u.id = t.created_by`;
 
-/** Inserts a token. */
 export function insertOperatorToken(token: NewOperatorToken): Statement {
   const { id, tokenHash, tokenPrefix, name, scopes, addresses, createdBy, createdAt, expiresAt } = token;
   return sql`
@@ -63,7 +59,7 @@ export function insertOperatorToken(token: NewOperatorToken): Statement {
       ${expiresAt})`;
 }
 
-/** @returns Tokens newest first, from after the id `before`. */
+/** Returns tokens, newest first, from after the id `before`. */
 export function findOperatorTokens(
   database: DatabaseReader,
   { limit, before = null }: { limit: number; before?: string | null | undefined },
@@ -73,10 +69,8 @@ export function findOperatorTokens(
   );
 }
 
-/** Reads one token as an {@linkcode OperatorTokenRow}. */
 export const selectOperatorToken = (id: string): Statement => sql`${select} WHERE t.id = ${id}`;
 
-/** @returns One token, or undefined. */
 export function findOperatorToken(database: DatabaseReader, id: string) {
   return database.readFirst<OperatorTokenRow>(selectOperatorToken(id));
 }

@@ -1,7 +1,6 @@
 // All SQL of operators' notes about organizations.
 import { type DatabaseReader, sql } from "../engine/database.ts";
 
-/** A note as stored. */
 export interface OrganizationNoteRow {
   readonly id: string;
   readonly text: string;
@@ -12,7 +11,7 @@ export interface OrganizationNoteRow {
   readonly createdAt: number;
 }
 
-/** @returns Notes newest first, from before the id `before`. */
+/** Returns notes, newest first, from after the id `before`. */
 export function findOrganizationNotes(
   database: DatabaseReader,
   organizationId: string,
@@ -37,7 +36,6 @@ export function insertOrganizationNote(
       AND (SELECT count(*) FROM organization_notes WHERE organization_id = o.id) < ${notesMax}`;
 }
 
-/** Deletes a note of an organization. */
 export function deleteOrganizationNoteRow(organizationId: string, id: string) {
   return sql`DELETE FROM organization_notes WHERE organization_id = ${organizationId} AND id = ${id}`;
 }

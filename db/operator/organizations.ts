@@ -10,7 +10,6 @@ import { restartLimits } from "../meter/usage_limits.ts";
 import { assignNumbers, planNumber } from "./plans.ts";
 import { hasText, indexedText } from "./search.ts";
 
-/** Which organization, and what it is called. */
 export interface OrganizationReference {
   readonly id: string;
   readonly name: string;
@@ -37,7 +36,6 @@ export interface StoredOrganization extends OrganizationReference, NumberOverrid
   readonly metadata: string;
 }
 
-/** An organization as stored, and its use. */
 export type OperatedOrganizationRow = StoredOrganization & OrganizationUse;
 
 /** A position in a list. Organizations are numbered in the order in which they are created. */
@@ -47,7 +45,6 @@ export interface OrganizationPosition {
   readonly name: string;
 }
 
-/** Which organizations; all by default. */
 export interface OrganizationQuery {
   /** A part of the name or of the external id, or a whole id. */
   readonly search?: string | undefined;
@@ -74,7 +71,6 @@ const useColumns = (now: number): Statement =>
     (SELECT count(*) FROM api_keys k WHERE ${isActiveIn(sql`o.id`, now)}) AS activeApiKeys,
     (SELECT max(k.last_used_at) FROM api_keys k WHERE k.organization_id = o.id) AS lastUsedAt`;
 
-/** @returns The organization with an id, or undefined. */
 export function findOrganizationReference(
   database: DatabaseReader,
   by: { readonly id: string } | { readonly externalId: string },
@@ -88,14 +84,12 @@ export function findOrganizationReference(
 export const selectOrganization = (id: string): Statement =>
   sql`SELECT ${columns} FROM organizations o WHERE ${isOrganization(id)}`;
 
-/** @returns An organization with its use, or undefined. @param now Milliseconds since 1970. */
 export function findOperatedOrganization(database: DatabaseReader, id: string, now: number) {
   return database.readFirst<OperatedOrganizationRow>(
     sql`SELECT ${columns}, ${useColumns(now)} FROM organizations o WHERE ${isOrganization(id)}`,
   );
 }
 
-/** @returns A page of organizations with their use and numbers. @param now Milliseconds since 1970. */
 export function findOperatedOrganizations(
   database: DatabaseReader,
   { search, status, externalId, planId, sort, limit, after }: OrganizationQuery,
@@ -236,7 +230,7 @@ export function requireMetadataFits(id: string, change: MetadataChange) {
   return sql`INSERT INTO refused_writes (reason) ${selectTooManyKeys(id, change)}`;
 }
 
-/** @returns True if an organization's metadata would have too many keys after a change. */
+/** True if an organization's metadata would have too many keys after a change. */
 export async function hasTooManyKeys(database: DatabaseReader, id: string, change: MetadataChange) {
   return await database.readFirst(selectTooManyKeys(id, change)) !== undefined;
 }

@@ -3,14 +3,13 @@ import { rollupNumber, rollupPieces, rollupUnits } from "../../domain/meter/roll
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, joinSql, sql } from "../engine/database.ts";
 
-/** A product and metric, and the number of the series to sum. */
 export interface OverviewSeries {
   readonly series: number;
   readonly productSlug: string;
   readonly metric: string;
 }
 
-/** @param options `months`: numbers of months. @returns The totals with the most records in these months, at most `limit`. */
+/** Returns the totals with the most records in some months. @param options `months`: their numbers. */
 export function findBusiestTotals(
   database: DatabaseReader,
   { months, limit }: { months: readonly number[]; limit: number },
@@ -49,13 +48,7 @@ const tables = {
   quarter: { table: sql`usage_rollups`, column: sql`quarter`, more: sql`` },
 };
 
-/**
- * Sums series by window.
- *
- * @param query `series`: numbers of series. `windows`: each begins and ends with a quarter of an hour.
- * @returns Rows with records, in no particular order.
- * @throws {DatabaseError}
- */
+/** Sums series by window and leaves out sums without records. @param query `windows`: each begins and ends with a quarter of an hour. */
 export function sumSeries(
   database: DatabaseReader,
   { series, windows }: { series: readonly number[]; windows: readonly SignedWindow[] },
@@ -83,7 +76,7 @@ export function sumSeries(
     FROM (${joinSql(selects, " UNION ALL ")}) GROUP BY series, position HAVING sum(count) > 0`);
 }
 
-/** How many organizations there are, and how many of them recorded something. */
+/** Counts of organizations: all, and those that recorded something. */
 export interface ActiveOrganizations {
   readonly all: number;
   readonly month: number;
@@ -111,8 +104,9 @@ export async function countActiveOrganizations(
 }
 
 /**
- * @param options Times in milliseconds since 1970. `since`: how recently. `noteMs`: the use of a key is noted this late.
- * @returns The names of suspended organizations whose keys were used after it, the last suspended first, at most `limit`.
+ * Returns the names of suspended organizations whose keys were used lately, the last suspended first.
+ *
+ * @param options Times in milliseconds since 1970. `noteMs`: the use of a key is noted this late.
  */
 export async function findSuspendedSenders(
   database: DatabaseReader,
@@ -126,8 +120,7 @@ export async function findSuspendedSenders(
   return rows.map(({ name }) => name);
 }
 
-/** An organization among those that used most of a metric. */
-export interface TopCustomerRow {
+interface TopCustomerRow {
   readonly number: number;
   readonly id: string;
   readonly name: string;
@@ -139,7 +132,7 @@ export interface TopCustomerRow {
   readonly micro: string;
 }
 
-/** @param query `month`: its number. @returns Those that used most of a metric in a month, the largest first. */
+/** Returns the organizations that used most of a metric in a month, the largest first. */
 export function findTopCustomers(
   database: DatabaseReader,
   { month, metric, limit }: { month: number; metric: string; limit: number },
@@ -158,7 +151,6 @@ export function findTopCustomers(
     ORDER BY r.high * 67108864.0 + r.low + r.micro / 1e6 DESC, o.number`);
 }
 
-/** @returns Numbers of an organization's series of a metric, at most `limit`. */
 export async function findSeriesOf(
   database: DatabaseReader,
   { organization, metric, limit }: { organization: number; metric: string; limit: number },

@@ -10,7 +10,6 @@ import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/dat
 import { numberColumns } from "../organization/plan_numbers.ts";
 import { limitsJson } from "../meter/limit_rows.ts";
 
-/** A plan as stored. */
 export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly number: number;
   /** Null for that of the setting. */
@@ -24,10 +23,9 @@ export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly limits: string;
 }
 
-/** A plan as stored, and how many organizations have it. */
-export type CountedPlanRow = PlanRow & { readonly organizations: number };
+type CountedPlanRow = PlanRow & { readonly organizations: number };
 
-/** @returns Assignments to a plan, or to an organization that has other numbers than its plan. What is left out stays. */
+/** Returns assignments of numbers, to a plan or as overrides of an organization. What is left out stays. */
 export function assignNumbers(numbers: NumberOverridesChange): Statement[] {
   return planNumberNames.flatMap((name) => {
     const value = numbers[name];
@@ -43,10 +41,9 @@ const columns =
 const selectCounted = sql`SELECT ${columns},
   (SELECT count(*) FROM organizations o WHERE o.plan = p.number) AS organizations FROM plans p`;
 
-/** Reads a plan as a {@linkcode PlanRow}, without counting its organizations. */
 export const selectPlan = (id: string): Statement => sql`SELECT ${columns} FROM plans p WHERE p.id = ${id}`;
 
-/** @returns Plans, the oldest first, from after the number `after`. */
+/** Returns plans, the oldest first, from after the number `after`. */
 export function findPlans(
   database: DatabaseReader,
   { limit, after = 0 }: { limit: number; after?: number | undefined },
@@ -54,12 +51,10 @@ export function findPlans(
   return database.read(sql`${selectCounted} WHERE p.number > ${after} ORDER BY p.number LIMIT ${limit}`);
 }
 
-/** @returns One plan, or undefined. */
 export function findPlan(database: DatabaseReader, id: string) {
   return database.readFirst<CountedPlanRow>(sql`${selectCounted} WHERE p.id = ${id}`);
 }
 
-/** @returns The plan with an id or a name, or undefined. */
 export function findPlanReference(
   database: DatabaseReader,
   by: { readonly id: string } | { readonly name: string },
@@ -89,7 +84,6 @@ export function updatePlan(id: string, { name, ...numbers }: PlanNumbersChange &
     WHERE id = ${id} AND NOT EXISTS (SELECT 1 FROM plans o WHERE o.name = ${name} AND o.id <> ${id})`;
 }
 
-/** Makes a plan the default after an audited change. */
 export function makePlanDefault(id: string, { audited }: Audited): Statement[] {
   // Two statements, as there is never more than one.
   return [

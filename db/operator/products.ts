@@ -3,7 +3,6 @@ import type { ProductMetric } from "../../domain/product.ts";
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-/** A product as stored. */
 export interface ProductRow {
   readonly slug: string;
   readonly name: string;
@@ -13,7 +12,7 @@ export interface ProductRow {
   readonly metrics: string;
 }
 
-/** @returns The metrics of a row. */
+/** Parses the `metrics` of a row. */
 export function productMetrics(json: string): ProductMetric[] {
   const list = JSON.parse(json) as [slug: string, name: string, unit: string | null][];
   return list.map(([slug, name, unit]) => ({ slug, name, unit }));
@@ -26,7 +25,7 @@ export const selectProducts = sql`
       FROM (SELECT slug, name, unit FROM product_metrics WHERE product = p.slug ORDER BY position) m) AS metrics
   FROM products p`;
 
-/** @returns Products by slug, from after the slug `after`. */
+/** Returns products by slug, from after the slug `after`. */
 export function findProducts(
   database: DatabaseReader,
   { limit, after = "" }: { limit: number; after?: string | undefined },
@@ -34,7 +33,6 @@ export function findProducts(
   return database.read(sql`${selectProducts} WHERE p.slug > ${after} ORDER BY p.slug LIMIT ${limit}`);
 }
 
-/** @returns One product, or undefined. */
 export function findProduct(database: DatabaseReader, slug: string) {
   return database.readFirst<ProductRow>(sql`${selectProducts} WHERE p.slug = ${slug}`);
 }
@@ -71,7 +69,6 @@ export function replaceProductMetrics(
   ];
 }
 
-/** Deletes a product and its metrics. */
 export function deleteProductRow(slug: string) {
   return sql`DELETE FROM products WHERE slug = ${slug}`;
 }

@@ -3,7 +3,6 @@ import type { LimitScope } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";
 import { ahead, comparable, isApplied, limitQuantity, windowNumber } from "../meter/usage_limits.ts";
 
-/** An organization and a hard limit that it has reached. */
 export interface ReachedLimit extends LimitScope {
   readonly id: string;
   readonly name: string;
@@ -13,8 +12,10 @@ export interface ReachedLimit extends LimitScope {
 const noticesMax = 10_000;
 
 /**
- * @param query Times in milliseconds since 1970. `since`: how recently a request that didn't fit counts, if the limit is not used up.
- * @returns Organizations with a hard limit that is used up in the current window, or rejected a request; the latest first, each once.
+ * Returns organizations with a hard limit that is used up in the current window, or that rejected a request; the latest first, each
+ * once.
+ *
+ * @param query Times in milliseconds since 1970. `since`: when the rejected request was at the earliest.
  */
 export async function findReachedLimits(
   database: DatabaseReader,

@@ -6,8 +6,8 @@ const indexedCharactersMin = 3;
 const idForm = /^[a-z]{3}_[0-9a-f]{32}$/;
 
 /**
- * @returns A condition on the hidden column of an index: the text is part of one of its columns. Null for an id, and for a text
- *   that is too short for an index.
+ * Returns a condition on the hidden column of an index: the text is part of one of its columns. Null for an id, and for a text that
+ * is too short for an index.
  */
 export function indexedText(column: Statement, text: string): Statement | null {
   if ([...text].length < indexedCharactersMin || idForm.test(text)) return null;

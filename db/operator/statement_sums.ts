@@ -2,14 +2,12 @@
 import type { SumParts } from "../../domain/meter/quantity.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";
 
-/** An organization by its number. */
-export interface BilledOrganization {
+interface BilledOrganization {
   readonly number: number;
-  /** How many series it has. */
   readonly series: number;
 }
 
-/** @returns Organizations with usage by number, from after one. Deleted ones are among them until their sums are deleted. */
+/** Returns organizations with usage by number, from after one; deleted ones until their sums are deleted. */
 export function findBilledOrganizations(
   database: DatabaseReader,
   { after, limit }: { after: number; limit: number },
@@ -19,15 +17,14 @@ export function findBilledOrganizations(
     WHERE o.number > ${after} AND o.series > 0 AND o.sums_deleted_at IS NULL ORDER BY o.number LIMIT ${limit}`);
 }
 
-/** A month of an organization. */
-export interface OrganizationMonth {
+interface OrganizationMonth {
   /** The organization's number. */
   readonly organization: number;
   /** The number of the month's statement. */
   readonly month: number;
 }
 
-/** @returns Closed months that changed before a statement was begun, of organizations after a number and up to another. */
+/** Returns closed months that changed before a statement began, of organizations after a number and up to another. */
 export function findChangedMonths(
   database: DatabaseReader,
   { statement, after, through }: { statement: number; after: number; through: number },
@@ -37,14 +34,14 @@ export function findChangedMonths(
     WHERE organization > ${after} AND organization <= ${through} AND latest < ${statement}`);
 }
 
-/** What earlier statements have for a product and metric in a month of an organization. */
+/** The sum that earlier statements charge for a product and metric in a month of an organization. */
 export interface BilledRow extends OrganizationMonth, SumParts {
   readonly productSlug: string;
   readonly metric: string;
   readonly count: number;
 }
 
-/** @returns The sums of the lines that statements before one have for some months. */
+/** Sums the lines that statements before one have for some months. */
 export function findBilledSums(
   database: DatabaseReader,
   { statement, months }: { statement: number; months: readonly OrganizationMonth[] },

@@ -23,7 +23,7 @@ const select =
   sql`SELECT t.number, t.id, t.period, t.timezone, t.start_at AS start, t.end_at AS "end", t.status,
   t.progress, t.created_at AS createdAt, t.closed_at AS closedAt FROM statements t`;
 
-/** @returns Statements, newest first, from after the number `before`. */
+/** Returns statements, newest first, from after the number `before`. */
 export function findStatements(
   database: DatabaseReader,
   { limit, before = null }: { limit: number; before?: number | null | undefined },
@@ -33,12 +33,10 @@ export function findStatements(
   );
 }
 
-/** @returns The statement with an id, or undefined. */
 export function findStatement(database: DatabaseReader, id: string): Promise<StatementRow | undefined> {
   return database.readFirst(sql`${select} WHERE t.id = ${id}`);
 }
 
-/** @returns The statement of a month such as `2026-10`, or undefined. */
 export function findStatementOf(
   database: DatabaseReader,
   period: string,
@@ -46,7 +44,6 @@ export function findStatementOf(
   return database.readFirst(sql`${select} WHERE t.period = ${period}`);
 }
 
-/** @returns The newest statement, or undefined. */
 export function findNewestStatement(database: DatabaseReader): Promise<StatementRow | undefined> {
   return database.readFirst(sql`${select} ORDER BY t.number DESC LIMIT 1`);
 }
@@ -60,7 +57,6 @@ export function insertStatement(statement: Omit<StatementRow, "status" | "progre
       AND NOT EXISTS (SELECT 1 FROM statements WHERE status = 'closing')`;
 }
 
-/** A line to be written. */
 export interface NewStatementLine extends SumParts {
   /** The organization's number. */
   readonly organization: number;
@@ -71,14 +67,14 @@ export interface NewStatementLine extends SumParts {
   readonly count: number;
 }
 
-/** How far a statement is: nothing is written unless it still is there. */
+/** The progress of a statement. Nothing is written unless it is still the same. */
 export type StatementProgress = Pick<StatementRow, "number" | "progress">;
 
 const isAt = ({ number, progress }: StatementProgress): Statement =>
   sql`EXISTS (SELECT 1 FROM statements
     WHERE number = ${number} AND status = 'closing' AND progress = ${progress})`;
 
-/** @returns Lines as {@linkcode insertStatementLines} takes them. */
+/** Encodes lines for {@linkcode insertStatementLines}. */
 export function encodeStatementLines(lines: readonly NewStatementLine[]): string {
   return JSON.stringify(lines.map((line) => [
     line.organization,
@@ -132,18 +128,15 @@ export interface StatementLineRow extends Omit<NewStatementLine, "organization">
   readonly period: string;
 }
 
-/** The position of a line in its statement. */
 export type StatementLinePosition = Pick<
   StatementLineRow,
   "organizationId" | "monthsBack" | "productSlug" | "metric"
 >;
 
-/** Which lines of a statement to read. */
 export interface StatementLineQuery {
   readonly statement: number;
   /** Of one organization; of all by default. */
   readonly organizationId?: string | undefined;
-  /** The position after which to read. */
   readonly after?: StatementLinePosition | undefined;
   readonly limit: number;
 }
@@ -153,7 +146,7 @@ const isOf = ({ statement, organizationId }: Pick<StatementLineQuery, "statement
     ? sql`l.statement = ${statement}`
     : sql`l.statement = ${statement} AND l.organization_id = ${organizationId}`;
 
-/** @returns Lines by organization, month (the latest first), product and metric. */
+/** Returns lines by organization, month (the latest first), product and metric. */
 export function findStatementLines(
   database: DatabaseReader,
   { after, limit, ...query }: StatementLineQuery,
@@ -179,7 +172,7 @@ export type StatementTotalRow =
   & { readonly lines: number };
 
 /** Some organizations in a statement: those with ids after one and up to another. */
-export interface StatementPart extends Pick<StatementLineQuery, "statement" | "organizationId"> {
+interface StatementPart extends Pick<StatementLineQuery, "statement" | "organizationId"> {
   /** Empty for the first part. */
   readonly after: string;
   /** Null for the last part. */
@@ -191,7 +184,7 @@ const isInPart = ({ after, through, ...query }: StatementPart): Statement => {
   return sql`${isOf(query)} AND l.organization_id > ${after} ${isUpTo}`;
 };
 
-/** @returns The end of a part with about `lines` lines, or null if it is the last one. */
+/** Returns the end of a part with about `lines` lines, or null if it is the last one. */
 export async function findPartEnd(
   database: DatabaseReader,
   { lines, ...part }: Omit<StatementPart, "through"> & { lines: number },
@@ -202,7 +195,7 @@ export async function findPartEnd(
   return row?.id ?? null;
 }
 
-/** @returns The sums of a part's lines by product and metric. */
+/** Sums a part's lines by product and metric. */
 export function findStatementTotals(
   database: DatabaseReader,
   part: StatementPart,

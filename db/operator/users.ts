@@ -12,7 +12,7 @@ import { hasRoomForMember } from "../organization/plan_numbers.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 import { hasText, indexedText } from "./search.ts";
 
-/** @returns A statement like `insertUser`, which also does nothing unless the organization exists and has room for a member. */
+/** Inserts a user, unless the organization does not exist or has no room for a member. */
 export function insertJoiningUser(user: NewUser, organizationId: string): Statement {
   return insertUser(
     user,
@@ -26,7 +26,6 @@ export function insertLinkForUser(token: NewLinkToken): Statement {
   return insertLinkToken(token, sql`FROM users WHERE id = ${token.subject} AND disabled_at IS NULL`);
 }
 
-/** Which users may be changed. */
 export interface ChangeableUsers {
   /** Otherwise, nothing happens to operators. */
   readonly alsoOperators: boolean;
@@ -47,19 +46,16 @@ export function confirmUserIsEnabled(userId: string, email: string) {
     WHERE id = ${userId} AND email = ${email} AND disabled_at IS NULL`;
 }
 
-/** Ends all of a user's sessions. */
 export function deleteSessionsOfAnyUser(userId: string, users: ChangeableUsers) {
   return sql`DELETE FROM sessions
     WHERE user_id = (SELECT id FROM users WHERE id = ${userId} AND ${isChangeable(users)})`;
 }
 
-/** @returns Whether a user is an operator. */
 export async function findIsOperator(database: DatabaseReader, userId: string): Promise<boolean> {
   const isOperator = sql`SELECT 1 FROM users WHERE id = ${userId} AND operator_since IS NOT NULL`;
   return await database.readFirst(isOperator) !== undefined;
 }
 
-/** Enables a disabled user. */
 export function markUserEnabled(userId: string, users: ChangeableUsers) {
   return sql`UPDATE users SET disabled_at = NULL
     WHERE id = ${userId} AND disabled_at IS NOT NULL AND ${isChangeable(users)}`;
@@ -71,7 +67,7 @@ type CreatedPage = Readonly<Record<"now" | "limit", number>>;
 const activeKeysOf = (userId: string, now: number) =>
   sql`FROM api_keys k WHERE k.created_by = ${userId} AND ${activeApiKey(now)}`;
 
-/** @returns How many active keys of any organization a user created. */
+/** Counts the active keys that a user created, in any organization. */
 export async function countActiveKeysOfUser(database: DatabaseReader, userId: string, now: number) {
   const row = await database.readFirst<{ keys: number }>(
     sql`SELECT count(*) AS keys ${activeKeysOf(userId, now)}`,
@@ -79,14 +75,14 @@ export async function countActiveKeysOfUser(database: DatabaseReader, userId: st
   return row?.keys ?? 0;
 }
 
-/** @returns Some of a user's active keys, of any organization. */
+/** Returns some of the active keys that a user created, in any organization. */
 export function findActiveKeysOfUser(database: DatabaseReader, userId: string, { now, limit }: CreatedPage) {
   return database.read<{ id: string; name: string; organizationId: string }>(
     sql`SELECT id, name, organization_id AS organizationId ${activeKeysOf(userId, now)} LIMIT ${limit}`,
   );
 }
 
-/** @returns Some of the pending invitations that a user sent. */
+/** Returns some of the pending invitations that a user sent. */
 export function findPendingInvitationsOfUser(
   database: DatabaseReader,
   userId: string,
@@ -123,18 +119,16 @@ const listed = sql`u.id, u.email, u.name, u.created_at AS createdAt, u.email_ver
     SELECT o.id, o.name, m.role FROM memberships m JOIN organizations o ON o.id = m.organization_id
     WHERE m.user_id = u.id LIMIT ${listedOrganizationsMax})) AS memberships`;
 
-/** @returns Users by email address, starting after the address `after`. */
+/** Returns users by email address, from after the address `after`. */
 export function findUsers(database: DatabaseReader, { after, limit }: { after: string; limit: number }) {
   return database.read<ListedUserRow>(sql`
     SELECT ${listed} FROM users u WHERE u.email > ${after} ORDER BY u.email LIMIT ${limit}`);
 }
 
-/** @returns A user, or undefined. */
 export function findListedUser(database: DatabaseReader, userId: string) {
   return database.readFirst<ListedUserRow>(sql`SELECT ${listed} FROM users u WHERE u.id = ${userId}`);
 }
 
-/** Which users an operator searches. */
 export interface UserQuery {
   /** A part of the name or address, or the whole id; any by default. */
   readonly search?: string | undefined;
@@ -144,7 +138,7 @@ export interface UserQuery {
   readonly limit: number;
 }
 
-/** @returns Users with their numbers, newest first. */
+/** Returns users with their numbers, newest first. */
 export function searchUsers(database: DatabaseReader, query: UserQuery) {
   return database.read<ListedUserRow & { number: number }>(sql`
     SELECT p.number, ${listed} FROM (${userNumbers(query)}) p CROSS JOIN users u ON u.id = p.id
@@ -188,7 +182,7 @@ export function markNotOperator(userId: string): Statement {
 }
 
 /** An operator in the list. Times in milliseconds since 1970. */
-export interface ListedOperatorRow {
+interface ListedOperatorRow {
   readonly id: string;
   readonly email: string;
   readonly name: string;
@@ -198,7 +192,7 @@ export interface ListedOperatorRow {
   readonly passkeys: number;
 }
 
-/** @returns Every operator by email address: people whom someone named one by one. */
+/** Returns every operator by email address. There are few: each was named by someone. */
 export function findOperators(database: DatabaseReader): Promise<ListedOperatorRow[]> {
   return database.read(sql`
     SELECT u.id, u.email, u.name, u.operator_since AS operatorSince, u.disabled_at AS disabledAt,

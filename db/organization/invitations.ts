@@ -1,8 +1,8 @@
-// All SQL of invitations. The statement that accepts an invitation makes sure that it works only once.
+// All SQL of invitations. The statement that accepts an invitation ensures that it works only once.
 import type { Role } from "../../domain/sign_in/session.ts";
-import { isSuspended } from "../api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { isSuspended } from "./organizations.ts";
 import { effectiveNumber, hasRoomForMember } from "./plan_numbers.ts";
 
 /** An invitation as stored. Times in milliseconds since 1970. */
@@ -22,7 +22,6 @@ export interface InvitationRow {
   readonly revokedAt: number | null;
 }
 
-/** What inviting writes. */
 export interface NewInvitation {
   readonly id: string;
   readonly organizationId: string;
@@ -62,9 +61,10 @@ const countMembersWith = (email: string, organizationId: string): Statement =>
     WHERE m.organization_id = ${organizationId} AND u.email = ${email})`;
 
 /**
+ * Revokes an expired invitation to the address and inserts a new one, unless the address belongs to a member or has another
+ * open invitation.
+ *
  * @param options `pendingMax`: inserts nothing if the organization has this many pending invitations.
- * @returns Statements that revoke an expired invitation to the address and insert a new one, unless the address belongs to
- *   a member or has another open invitation.
  */
 export function insertInvitation(invitation: NewInvitation, options: { pendingMax: number }): Statement[] {
   const { id, organizationId, email, role, invitedBy, now, expiresAt } = invitation;
@@ -83,7 +83,7 @@ export function insertInvitation(invitation: NewInvitation, options: { pendingMa
   ];
 }
 
-/** @returns Invitations newest first, from before the id `before`; open or closed ones, or all. */
+/** Finds invitations, newest first, from before the id `before`; open or closed ones, or all. */
 export function findInvitations(
   database: DatabaseReader,
   organizationId: string,
@@ -96,7 +96,7 @@ export function findInvitations(
       AND ${status} ORDER BY i.id DESC LIMIT ${limit}`);
 }
 
-/** @returns One invitation of an organization, or undefined. */
+/** Finds one invitation of an organization. */
 export function findInvitation(database: DatabaseReader, organizationId: string, id: string) {
   return database.readFirst<InvitationRow>(selectInvitation(organizationId, id));
 }
@@ -105,7 +105,7 @@ export function findInvitation(database: DatabaseReader, organizationId: string,
 export const selectInvitation = (organizationId: string, id: string): Statement =>
   sql`SELECT ${columns} WHERE i.organization_id = ${organizationId} AND i.id = ${id}`;
 
-/** @returns What can prevent an invitation: open ones to the address, members with it, and all pending ones. */
+/** Counts what can prevent an invitation: open ones to the address, members with it, and all pending ones. */
 export async function findInvitationObstacles(
   database: DatabaseReader,
   { organizationId, email, now }: { organizationId: string; email: string; now: number },
@@ -118,18 +118,15 @@ export async function findInvitationObstacles(
   return found ?? { invited: 0, members: 0, pending: 0 };
 }
 
-/** The invitation of a link. */
+/** An invitation with the state of its organization and of its email address. */
 export interface InvitationOfLink extends InvitationRow {
-  /** Whether its email address has an account. */
   readonly hasAccount: number;
-  /** Whether its organization is suspended. */
   readonly suspended: 0 | 1;
-  /** How many members its organization may have, and whether it has room for one more. */
   readonly membersMax: number;
   readonly hasRoom: 0 | 1;
 }
 
-/** @returns The pending invitation that a link is for, or undefined. */
+/** Finds the pending invitation that a link is for. */
 export function findInvitationByToken(database: DatabaseReader, tokenHash: string, now: number) {
   return database.readFirst<InvitationOfLink>(sql`
     SELECT EXISTS (SELECT 1 FROM users WHERE email = i.email) AS hasAccount, ${isSuspended} AS suspended,

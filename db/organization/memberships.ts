@@ -18,7 +18,6 @@ export interface MemberRow {
   readonly apiKeys: number;
 }
 
-/** Which membership. */
 export interface MembershipKey {
   readonly organizationId: string;
   readonly userId: string;
@@ -44,7 +43,7 @@ const selectMembers = (organizationId: string, now: number): Statement =>
       AND ${activeApiKey(now)}) AS apiKeys
   FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.organization_id = ${organizationId}`;
 
-/** @returns Members by the age of their accounts, from after the user `after`. */
+/** Finds members by the age of their accounts, from after the user `after`. */
 export function findMembers(
   database: DatabaseReader,
   organizationId: string,
@@ -54,7 +53,7 @@ export function findMembers(
     AND (${after} IS NULL OR u.id > ${after}) ORDER BY u.id LIMIT ${limit}`);
 }
 
-/** @returns One member, or undefined. */
+/** Finds one member. */
 export function findMember(
   database: DatabaseReader,
   organizationId: string,
@@ -63,13 +62,13 @@ export function findMember(
   return database.readFirst(sql`${selectMembers(organizationId, now)} AND u.id = ${userId}`);
 }
 
-/** @returns How many members have each role. */
+/** Counts the members with each role. */
 export function findMemberCounts(database: DatabaseReader, organizationId: string) {
   return database.read<{ role: Role; members: number }>(sql`
     SELECT role, count(*) AS members FROM memberships WHERE organization_id = ${organizationId} GROUP BY role`);
 }
 
-/** @returns The owners who can sign in, by the age of their accounts. */
+/** Finds the owners who can sign in, by the age of their accounts. */
 export function findOwners(database: DatabaseReader, organizationId: string, { limit }: { limit: number }) {
   return database.read<{ name: string; email: string }>(sql`
     SELECT u.name, u.email FROM memberships m JOIN users u ON u.id = m.user_id

@@ -1,17 +1,20 @@
 // Deletes the data of deleted organizations in steps of a few milliseconds, each one transaction: first the records, then the sums,
 // which stay until their month is billed, last the organization's own row. Its keys were revoked when it was deleted, so no data is
 // added. The numbers of the organization and its keys can be reused once their rows are gone, so these rows go last.
-import { usageTimestampFutureMaxMs } from "../../domain/limits.ts";
+import {
+  organizationEndApiKeysMax,
+  organizationEndRecordsMax,
+  organizationEndRollupsMax,
+  organizationEndSeriesMax,
+  usageTimestampFutureMaxMs,
+} from "../../domain/limits.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
 import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { deleteIdempotencyKeys } from "../meter/idempotency_keys.ts";
 import { deleteCounts } from "../meter/limit_sweep.ts";
 import { allMonths } from "../meter/usage_sums.ts";
 
-/** How many rows of each kind one step deletes at most. */
-export type OrganizationEndStep = Readonly<Record<"records" | "rollups" | "series" | "apiKeys", number>>;
-
-/** Milliseconds since 1970: `now`, and before when an organization must have been deleted for its sums to go in any case. */
+/** In milliseconds since 1970. Sums of organizations that were deleted before `keptSince` are deleted in any case. */
 export interface OrganizationEndTimes {
   readonly now: number;
   readonly keptSince: number;
@@ -33,7 +36,7 @@ const sumsCanGo = (keptSince: number): Statement =>
     integer(usageTimestampFutureMaxMs)
   }))))`;
 
-/** @returns The id of a deleted organization with data that can be deleted now, or undefined. */
+/** Finds a deleted organization with data that can be deleted now. */
 export function findDeletedOrganization(
   database: DatabaseReader,
   { keptSince }: OrganizationEndTimes,
@@ -44,18 +47,18 @@ export function findDeletedOrganization(
     LIMIT 1`);
 }
 
-/** Does the next step. @param id The id of an organization that is marked as deleted. For any other, nothing happens. */
+/** Does the next step for an organization that is marked as deleted. For any other, nothing happens. */
 export async function deleteSomeOfOrganization(
   database: Database,
   id: string,
-  { times, step }: { times: OrganizationEndTimes; step: OrganizationEndStep },
-) {
+  times: OrganizationEndTimes,
+): Promise<void> {
   const number = numberOf(id);
   const records = await database.read<{ seq: number; idempotencyKey: string | null }>(sql`
     SELECT seq, idempotency_key AS idempotencyKey FROM usage_records
-    WHERE organization = ${number} LIMIT ${step.records}`);
+    WHERE organization = ${number} LIMIT ${organizationEndRecordsMax}`);
   if (records.length === 0) {
-    await database.write([startOfSums(id, times), ...deleteRest(id, step)]);
+    await database.write([startOfSums(id, times), ...deleteRest(id)]);
     return;
   }
   const keys = records.flatMap(({ seq, idempotencyKey }) =>
@@ -78,33 +81,33 @@ function startOfSums(id: string, { now, keptSince }: OrganizationEndTimes): Stat
 }
 
 /** Each statement deletes rows only after the ones before it have nothing left. */
-function deleteRest(id: string, { rollups, series, apiKeys }: OrganizationEndStep): Statement[] {
+function deleteRest(id: string): Statement[] {
   const number = sql`(SELECT number FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL)`;
   const firstSeries = sql`(SELECT id FROM usage_series WHERE organization = ${number}
-    ORDER BY organization, product_slug, metric, api_key LIMIT ${series})`;
+    ORDER BY organization, product_slug, metric, api_key LIMIT ${organizationEndSeriesMax})`;
   const noSeries = sql`NOT EXISTS (SELECT 1 FROM usage_series WHERE organization = ${number})`;
   const budgets = sql`(SELECT l.number FROM api_keys k JOIN usage_limits l ON l.lineage = k.number
     WHERE k.organization_id = ${id} AND ${number} IS NOT NULL)`;
   return [
     sql`DELETE FROM usage_rollups WHERE (series, quarter) IN
-      (SELECT r.series, r.quarter FROM usage_rollups r WHERE r.series IN ${firstSeries} LIMIT ${rollups})`,
+      (SELECT r.series, r.quarter FROM usage_rollups r WHERE r.series IN ${firstSeries} LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM usage_rollups_hourly WHERE (series, hour) IN
-      (SELECT r.series, r.hour FROM usage_rollups_hourly r WHERE r.series IN ${firstSeries} LIMIT ${rollups})`,
+      (SELECT r.series, r.hour FROM usage_rollups_hourly r WHERE r.series IN ${firstSeries} LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM usage_rollups_monthly WHERE (month, organization, series) IN
       (SELECT r.month, r.organization, r.series FROM ${allMonths} m
         CROSS JOIN usage_rollups_monthly r ON r.month = m.month AND r.organization = ${number}
-        LIMIT ${rollups})`,
+        LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM usage_series WHERE id IN ${firstSeries}
       AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = usage_series.id)
       AND NOT EXISTS (SELECT 1 FROM usage_rollups_hourly r WHERE r.series = usage_series.id)
       AND NOT EXISTS (SELECT 1 FROM ${allMonths} m CROSS JOIN usage_rollups_monthly r
         ON r.month = m.month AND r.organization = usage_series.organization AND r.series = usage_series.id)`,
     sql`DELETE FROM usage_limits WHERE organization = ${number}`,
-    sql`DELETE FROM usage_limits WHERE number IN (SELECT number FROM ${budgets} LIMIT ${apiKeys})`,
+    sql`DELETE FROM usage_limits WHERE number IN (SELECT number FROM ${budgets} LIMIT ${organizationEndApiKeysMax})`,
     sql`DELETE FROM api_keys WHERE number IN (SELECT number FROM api_keys
       WHERE organization_id = ${id} AND ${number} IS NOT NULL AND ${noSeries}
-        AND NOT EXISTS (SELECT 1 FROM ${budgets}) LIMIT ${apiKeys})`,
-    ...deleteCounts({ organization: number, rows: rollups }),
+        AND NOT EXISTS (SELECT 1 FROM ${budgets}) LIMIT ${organizationEndApiKeysMax})`,
+    ...deleteCounts({ organization: number, rows: organizationEndRollupsMax }),
     sql`DELETE FROM statement_changes WHERE organization = ${number} AND ${noSeries}`,
     sql`DELETE FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL AND ${noSeries}
       AND NOT EXISTS (SELECT 1 FROM usage_records WHERE organization = ${number})

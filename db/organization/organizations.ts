@@ -2,6 +2,9 @@
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
+/** A condition: the organization `o` is suspended, so its keys don't work. */
+export const isSuspended = sql`o.suspended_at IS NOT NULL`;
+
 /** An organization as one of its members sees it. */
 export interface OrganizationRow {
   readonly id: string;
@@ -29,12 +32,12 @@ const selectOrganizations = (userId: string): Statement =>
     (SELECT count(*) FROM memberships n WHERE n.organization_id = o.id) AS members
   FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = ${userId}`;
 
-/** @returns A user's organizations by name, each with their role. */
+/** Finds a user's organizations by name, each with their role. */
 export function findOrganizations(database: DatabaseReader, userId: string): Promise<OrganizationRow[]> {
   return database.read(sql`${selectOrganizations(userId)} ORDER BY o.name COLLATE NOCASE, o.id`);
 }
 
-/** @returns One organization of a user, or undefined if they are not a member. */
+/** Finds one organization of a user, if they are a member. */
 export function findOrganization(database: DatabaseReader, userId: string, organizationId: string) {
   return database.readFirst<OrganizationRow>(selectOrganization(userId, organizationId));
 }

@@ -9,10 +9,9 @@ export const numberColumns = {
   requestsPerSecond: sql`requests_per_second`,
 } as const;
 
-/** A number of a plan. */
 export type PlanNumber = keyof typeof numberColumns;
 
-/** @returns A number of the organization `o`. Requests per second are null while they are those of the setting. */
+/** Selects a number of the organization `o`. Requests per second are null while they follow the setting. */
 export function effectiveNumber(number: PlanNumber): Statement {
   const column = numberColumns[number];
   return sql`coalesce(o.${column}, (SELECT pl.${column} FROM plans pl WHERE pl.number = o.plan))`;
@@ -22,14 +21,14 @@ export function effectiveNumber(number: PlanNumber): Statement {
 export const hasRoomForMember = sql`(SELECT count(*) FROM memberships me WHERE me.organization_id = o.id)
   < ${effectiveNumber("membersMax")}`;
 
-/** @returns A number of an organization, or undefined if it doesn't exist or was deleted. */
+/** Finds a number of an organization that isn't deleted. */
 export async function findEffectiveNumber(
   database: DatabaseReader,
   organizationId: string,
   number: Exclude<PlanNumber, "requestsPerSecond">,
 ): Promise<number | undefined> {
   const row = await database.readFirst<{ number: number }>(sql`
-    SELECT ${effectiveNumber(number)} AS number FROM organizations o 
+    SELECT ${effectiveNumber(number)} AS number FROM organizations o
     WHERE o.id = ${organizationId} AND o.deleted_at IS NULL`);
   return row?.number;
 }

@@ -11,7 +11,7 @@ export interface PasskeyRow {
   readonly credentialId: string;
   /** COSE, in base64url. */
   readonly publicKey: string;
-  /** How often it was used, by its own count. Synced passkeys stay at 0. */
+  /** Its own count of uses. Synced passkeys stay at 0. */
   readonly counter: number;
   /** JSON: how browsers reach it. */
   readonly transports: string;
@@ -25,12 +25,11 @@ const select = sql`
     name, created_at AS createdAt, last_used_at AS lastUsedAt
   FROM passkeys WHERE`;
 
-/** @returns A user's passkeys, oldest first. */
+/** Returns a user's passkeys, oldest first. */
 export function findPasskeysOfUser(database: DatabaseReader, userId: string): Promise<PasskeyRow[]> {
   return database.read(sql`${select} user_id = ${userId} ORDER BY id`);
 }
 
-/** @returns One of a user's passkeys, or undefined. */
 export function findPasskey(database: DatabaseReader, { userId, id }: { userId: string; id: string }) {
   return database.readFirst<PasskeyRow>(selectPasskey({ userId, id }));
 }
@@ -39,7 +38,7 @@ export function findPasskey(database: DatabaseReader, { userId, id }: { userId: 
 export const selectPasskey = ({ userId, id }: { userId: string; id: string }): Statement =>
   sql`${select} user_id = ${userId} AND id = ${id}`;
 
-/** @returns The passkey of any user that has the browser's id, or undefined. */
+/** Finds the passkey of any user by the browser's id. */
 export function findPasskeyByCredential(database: DatabaseReader, credentialId: string) {
   return database.readFirst<PasskeyRow>(sql`${select} credential_id = ${credentialId}`);
 }
@@ -55,30 +54,27 @@ export function insertPasskey(passkey: PasskeyRow, { max }: { max: number }) {
     ON CONFLICT (credential_id) DO NOTHING`;
 }
 
-/** Renames a passkey. */
 export function updatePasskeyName({ userId, id, name }: { userId: string; id: string; name: string }) {
   return sql`UPDATE passkeys SET name = ${name} WHERE user_id = ${userId} AND id = ${id} AND name <> ${name}`;
 }
 
-/** Deletes a passkey. */
 export function deletePasskey({ userId, id }: { userId: string; id: string }) {
   return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND id = ${id}`;
 }
 
-/** Deletes all of a user's passkeys, after an audited change. */
 export function deletePasskeys(userId: string, { audited }: { audited: string }) {
   return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND ${ifAudited(audited)}`;
 }
 
-/** The use of a passkey, with its new counter. */
-export interface PasskeyUse {
+/** A use, with the new counter. */
+interface PasskeyUse {
   readonly id: string;
   readonly userId: string;
   readonly counter: number;
   readonly now: number;
 }
 
-/** A counter that doesn't increase belongs to a copy, unless it stays at 0. */
+/** Rejects a counter that doesn't increase, which belongs to a copy, unless it stays at 0. */
 function updatePasskeyUsed({ id, userId, counter, now }: PasskeyUse, condition: Statement) {
   return sql`
     UPDATE passkeys SET counter = ${counter}, last_used_at = ${now}
@@ -99,15 +95,12 @@ export function usePasskeyInSecondStep(use: PasskeyUse & SecondStep): Statement 
   return updatePasskeyUsed(use, ifSecondStepPending(use));
 }
 
-/** What an answer to a challenge permits. */
 export type PasskeyPurpose = "register" | "sign_in" | "second_step";
 
-/** A challenge. `expiresAt` in milliseconds since 1970. */
-export interface PasskeyChallenge {
-  /** Base64url. */
+/** A challenge in base64url. `userId`: whose passkey may answer; null if any may. `expiresAt`: milliseconds since 1970. */
+interface PasskeyChallenge {
   readonly challenge: string;
   readonly purpose: PasskeyPurpose;
-  /** Whose passkey may answer; null if any may. */
   readonly userId: string | null;
   readonly expiresAt: number;
 }

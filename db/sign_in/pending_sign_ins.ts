@@ -4,9 +4,7 @@ import { ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
 import { hasTwoStep } from "./two_step.ts";
 
-/**
- * Inserts a pending sign-in, unless the user is disabled, has changed the password since, or has turned off two-step sign-in.
- */
+/** Inserts a pending sign-in, unless the user is disabled, has changed the password since, or has turned off two-step sign-in. */
 export function insertPendingSignIn(
   { tokenHash, userId, expiresAt }: { tokenHash: string; userId: string; expiresAt: number },
   passwordHash: string,
@@ -35,7 +33,7 @@ export function ifSecondStepPending({ tokenHash, userId, now }: SecondStep) {
     WHERE p.token_hash = ${tokenHash} AND p.user_id = ${userId} AND ${isPending(now)})`;
 }
 
-/** @returns The pending sign-ins of some tokens, newest last. */
+/** Finds the pending sign-ins of some tokens, newest last. */
 export function findPendingSignIns(
   database: Database,
   { tokenHashes, now }: { tokenHashes: readonly string[]; now: number },
@@ -63,7 +61,6 @@ export function deleteSpentPendingSignIn(tokenHash: string) {
     DELETE FROM pending_sign_ins WHERE token_hash = ${tokenHash} AND attempts >= ${secondStepAttemptsMax}`;
 }
 
-/** Deletes a pending sign-in that was completed. */
 export function consumePendingSignIn(tokenHash: string, { audited }: { audited: string }) {
   return sql`DELETE FROM pending_sign_ins WHERE token_hash = ${tokenHash} AND ${ifAudited(audited)}
     RETURNING token_hash`;

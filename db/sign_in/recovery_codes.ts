@@ -3,7 +3,7 @@ import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
-/** @returns How many codes a user has left. */
+/** Counts the codes that a user has left. */
 export async function countRecoveryCodes(database: DatabaseReader, userId: string): Promise<number> {
   const row = await database.readFirst<{ n: number }>(
     sql`SELECT count(*) AS n FROM recovery_codes WHERE user_id = ${userId} AND used_at IS NULL`,
@@ -11,7 +11,7 @@ export async function countRecoveryCodes(database: DatabaseReader, userId: strin
   return row?.n ?? 0;
 }
 
-/** @returns Whether a user has a code that wasn't used yet. */
+/** True if a user has a code that wasn't used yet. */
 export async function hasRecoveryCode(
   database: DatabaseReader,
   { userId, codeHash }: { userId: string; codeHash: string },
@@ -47,7 +47,6 @@ export function insertRecoveryCodes(
   ];
 }
 
-/** Deletes a user's codes, after an audited change. */
 export function deleteRecoveryCodes(userId: string, { audited }: { audited: string }) {
   return sql`DELETE FROM recovery_codes WHERE user_id = ${userId} AND ${ifAudited(audited)}`;
 }

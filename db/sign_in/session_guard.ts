@@ -1,11 +1,11 @@
-// What must be true when a batch is written for a session. A session is looked up before a request's body is read, which may take
+// The conditions for writing a batch for a session. A session is looked up before a request's body is read, which may take
 // ten seconds: meanwhile the session may end, or its user may lose their role.
-import { isSuspended } from "../api_keys.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";
+import { isSuspended } from "../organization/organizations.ts";
 import { liveSession, type SessionBounds } from "./sessions.ts";
 
 /** The session that writes, and the role that it needs. */
-export interface SessionGuard extends SessionBounds {
+interface SessionGuard extends SessionBounds {
   readonly sessionId: string;
   /** The organization, and the roles that permit the action; null if none is needed. `isReading`: it changes nothing there. */
   readonly role:
@@ -13,10 +13,7 @@ export interface SessionGuard extends SessionBounds {
     | null;
 }
 
-/**
- * Why a session may not write: it has ended, its user is not a member, their role doesn't permit the action, or the organization
- * is suspended.
- */
+/** The session has ended, its user is not a member, their role doesn't permit the action, or the organization is suspended. */
 export type SessionRejection = "ended" | "not_member" | "role" | "suspended";
 
 function rejection({ sessionId, role, ...bounds }: SessionGuard) {
@@ -43,7 +40,7 @@ export function requireSession(guard: SessionGuard) {
     SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
 }
 
-/** @returns Why the session may not write, or null if it may. */
+/** Returns why the session may not write, or null if it may. */
 export async function findSessionRejection(database: DatabaseReader, guard: SessionGuard) {
   const row = await database.readFirst<{ reason: SessionRejection | null }>(rejection(guard));
   return row?.reason ?? null;

@@ -7,10 +7,9 @@ import {
 } from "../../domain/sign_in/session.ts";
 import { landingOrganization } from "../account/users.ts";
 import { type Audited, ifAudited } from "../audit.ts";
-import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { bind, type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { hasTwoStep } from "./two_step.ts";
 
-/** A new session. */
 export interface NewSession {
   readonly id: string;
   readonly tokenHash: string;
@@ -63,9 +62,8 @@ export function insertAuditedSession(session: NewSession, audited: string): Stat
 }
 
 /**
- * @param options `max`: sessions per person.
- * @returns Statements to follow the one that inserts a session. If it was inserted, they end the sessions that it replaces: those
- *   of the client's earlier tokens, and the person's least recently used ones.
+ * Ends the sessions that a new one replaces: those of the client's earlier tokens, and the person's least recently used ones
+ * beyond `max`. The statements follow the one that inserts the session, and depend on it.
  */
 export function endReplacedSessions({ tokenHash, userId, replaces }: NewSession, { max }: { max: number }) {
   const isInserted = sql`EXISTS (SELECT 1 FROM sessions WHERE token_hash = ${tokenHash})`;
@@ -109,11 +107,9 @@ const selectByHashes = selectSessions(
 );
 
 /**
- * Finds the live sessions of tokens, with their users and memberships. Read each time, so that nothing is stale.
+ * Finds the live sessions of tokens, with their users and memberships, in no order. Read each time, so that nothing is stale.
  *
  * @param tokenHashes The SHA-256 of each token, in hexadecimal.
- * @returns The sessions, in no order.
- * @throws {DatabaseError}
  */
 export async function findSessions(
   database: DatabaseReader,
@@ -129,9 +125,8 @@ export async function findSessions(
   return foundSessions(await database.readFirst<FoundSessionsRow>(select));
 }
 
-/** A row that has sessions. */
+/** Sessions as a JSON list. */
 export interface FoundSessionsRow {
-  /** A JSON list. */
   readonly rows: string;
 }
 
@@ -190,15 +185,11 @@ function toFoundSession(row: SessionRow): FoundSession {
   return { session, createdAt, lastSeenAt, tokenHash };
 }
 
-/** Records when a session was last used. */
 export function updateSessionSeen(sessionId: string, now: number) {
   return sql`UPDATE sessions SET last_seen_at = max(last_seen_at, ${now}) WHERE id = ${sessionId}`;
 }
 
-/**
- * @param page `always`: the id of a session to include, even if it isn't among the last used.
- * @returns A user's live sessions that were used last, in no order.
- */
+/** Lists the live sessions that a user used last, and in any case the one with the id `always`, in no order. */
 export function listSessionsOfUser(
   database: DatabaseReader,
   userId: string,
@@ -211,22 +202,17 @@ export function listSessionsOfUser(
     ORDER BY s.id = ${always} DESC, s.last_seen_at DESC, s.id DESC LIMIT ${limit}`);
 }
 
-/** Ends one session of a user. */
 export function deleteSessionOfUser(userId: string, sessionId: string) {
   return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id = ${sessionId}`;
 }
 
-/** Ends all of a user's sessions, except the one to keep. */
-export function deleteSessionsOfUser(userId: string, { keep = "" }: { keep?: string } = {}) {
-  return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id <> ${keep}`;
-}
-
-/** Does the same, after an audited change. */
-export function deleteSessionsIfAudited(
+/** Ends a user's sessions, except the one to keep; with `audited`, only after that change. */
+export function deleteSessionsOfUser(
   userId: string,
-  { keep = "", audited }: { keep?: string; audited: string },
+  { keep = "", audited }: { keep?: string; audited?: string },
 ) {
-  return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id <> ${keep} AND ${ifAudited(audited)}`;
+  const condition = audited === undefined ? sql`true` : ifAudited(audited);
+  return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id <> ${keep} AND ${condition}`;
 }
 
 const sessionHasTwoStep = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = sessions.user_id AND ${hasTwoStep})`;
@@ -236,7 +222,7 @@ export function updateSessionAuthenticated(sessionId: string, now: number) {
   return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND NOT ${sessionHasTwoStep}`;
 }
 
-/** Records that they have just used a passkey, or a code besides the password, after its audited use. */
+/** Sets `second_factor_at` too, after the audited use of a passkey, or of a code besides the password. */
 export function updateSessionAuthenticatedIfAudited(sessionId: string, { now, audited }: Audited) {
   return sql`UPDATE sessions SET proved_at = ${now}, second_factor_at = ${now}
     WHERE id = ${sessionId} AND ${ifAudited(audited)}`;
@@ -262,14 +248,39 @@ export function updateSessionOrganization(
       AND EXISTS (SELECT 1 FROM memberships WHERE user_id = ${userId} AND organization_id = ${organizationId})`;
 }
 
-/** Ends sessions. */
 export function deleteSessions(tokenHashes: readonly string[]) {
   const hashes = JSON.stringify(tokenHashes);
   return sql`DELETE FROM sessions WHERE token_hash IN (SELECT value FROM json_each(${hashes}))`;
 }
 
-/** Deletes a user's expired sessions. */
 export function deleteExpiredSessions(userId: string, { createdAfter, seenAfter }: SessionBounds) {
   return sql`DELETE FROM sessions
     WHERE user_id = ${userId} AND (created_at <= ${createdAfter} OR last_seen_at <= ${seenAfter})`;
+}
+
+/**
+ * Deletes at most `limit` expired rows of each kind, and returns how many. Other statements reject them anyway; this only keeps
+ * their data, such as IP addresses, from piling up.
+ *
+ * @param options `seenAfter`: sessions last used by then have expired.
+ */
+export async function deleteExpiredSignIns(
+  database: Database,
+  { now, seenAfter, limit }: { now: number; seenAfter: number; limit: number },
+): Promise<number> {
+  // Usually there is none, and even a write that changes nothing waits for the lock.
+  const expired = await database.readFirst(sql`
+    SELECT 1 FROM pending_sign_ins WHERE expires_at <= ${now}
+    UNION ALL SELECT 1 FROM passkey_challenges WHERE expires_at <= ${now}
+    UNION ALL SELECT 1 FROM sessions WHERE last_seen_at <= ${seenAfter} LIMIT 1`);
+  if (expired === undefined) return 0;
+  const results = await database.write([
+    sql`DELETE FROM pending_sign_ins WHERE token_hash IN (
+      SELECT token_hash FROM pending_sign_ins WHERE expires_at <= ${now} LIMIT ${limit})`,
+    sql`DELETE FROM passkey_challenges WHERE challenge IN (
+      SELECT challenge FROM passkey_challenges WHERE expires_at <= ${now} LIMIT ${limit})`,
+    sql`DELETE FROM sessions WHERE token_hash IN (
+      SELECT token_hash FROM sessions WHERE last_seen_at <= ${seenAfter} LIMIT ${limit})`,
+  ]);
+  return results.reduce((sum, { changes }) => sum + changes, 0);
 }

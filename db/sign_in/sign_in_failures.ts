@@ -6,7 +6,7 @@ import { type Database, sql, type Statement } from "../engine/database.ts";
 const forgetAfterMs = 24 * 3_600_000;
 const doublingsMax = Math.ceil(Math.log2(signInDelayMaxMs / signInDelayMinMs));
 
-/** @returns Until when sign-ins of a subject are rejected (milliseconds since 1970), or 0. */
+/** Returns until when sign-ins of a subject are rejected (milliseconds since 1970), or 0. */
 export async function findSignInBlock(database: Database, subject: string): Promise<number> {
   const row = await database.readFirst<{ blockedUntil: number }>(
     sql`SELECT blocked_until AS blockedUntil FROM sign_in_failures WHERE subject = ${subject}`,
@@ -15,11 +15,10 @@ export async function findSignInBlock(database: Database, subject: string): Prom
 }
 
 /**
- * Counts an attempt as a failure before its password is checked, so that concurrent guesses get no further than sequential ones.
- *
- * @returns Statements that forget old subjects, and that count and set the next delay: none for the first five, then 1 s, doubled
- *   each time, up to 15 minutes. During a delay, the second returns no row and counts nothing. A delay longer than the longest
- *   comes from a clock that was set back, and has ended.
+ * Counts an attempt as a failure before its password is checked, so that concurrent guesses get no further than sequential
+ * ones. The first statement forgets old subjects. The second counts and sets the next delay: none for the first five, then 1
+ * s, doubled each time, up to 15 minutes. During a delay, it returns no row and counts nothing. A delay longer than the
+ * longest comes from a clock that was set back, and has ended.
  */
 export function insertSignInFailure(subject: string, now: number): Statement[] {
   return [
@@ -42,7 +41,7 @@ export function undoSignInFailure(subject: string) {
   return sql`UPDATE sign_in_failures SET failures = failures - 1, blocked_until = 0 WHERE subject = ${subject}`;
 }
 
-/** Forgets a subject's failures, because it signed in. @param condition What else must be true. */
+/** Forgets a subject's failures, because it signed in. @param condition Must be true as well. */
 export function deleteSignInFailures(subject: string, condition: Statement = sql`true`) {
   return sql`DELETE FROM sign_in_failures WHERE subject = ${subject} AND ${condition}`;
 }

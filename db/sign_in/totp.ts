@@ -5,18 +5,17 @@ import { type DatabaseReader, sql } from "../engine/database.ts";
 import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
 /** A user's authenticator app. Times in milliseconds since 1970. */
-export interface TotpRow {
+interface TotpRow {
   /** Base32. */
   readonly secret: string;
-  /** When two-step sign-in was turned on; null during the setup. */
+  /** The time when two-step sign-in was turned on; null during the setup. */
   readonly confirmedAt: number | null;
   /** The time step of the last used code. */
   readonly lastStep: number;
-  /** Since when its codes are rejected, or null. */
+  /** Its codes are rejected since then; null if they aren't. */
   readonly lockedAt: number | null;
 }
 
-/** @returns A user's authenticator app, or undefined. */
 export function findTotp(database: DatabaseReader, userId: string): Promise<TotpRow | undefined> {
   return database.readFirst(sql`
     SELECT secret, confirmed_at AS confirmedAt, last_step AS lastStep, locked_at AS lockedAt

@@ -5,14 +5,12 @@ import { emailCharactersMax } from "../limits.ts";
 const form =
   /^[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64}@[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?(\.[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?)+$/u;
 
-/** What to enter where an email address is required. */
 export const emailHint = "Enter an email address such as ada@example.com.";
 
 /**
- * Converts a typed email address to its canonical form: NFKC, trimmed, lower case, with the domain as DNS has it. The syntax is
- * that of the HTML standard's email input, with a dot in the domain and with letters beyond ASCII.
- *
- * @returns The canonical address, or null for anything else.
+ * Converts a typed email address to its canonical form: NFKC, trimmed, lower case, with the domain as DNS has it. The syntax
+ * is that of the HTML standard's email input, with a dot in the domain and with letters beyond ASCII. Returns null for
+ * anything else.
  */
 export function canonicalEmail(text: string): string | null {
   const typed = text.normalize("NFKC").trim().toLowerCase();
@@ -24,14 +22,14 @@ export function canonicalEmail(text: string): string | null {
   return email.length <= emailCharactersMax && form.test(email) ? email : null;
 }
 
-/** Like {@linkcode canonicalEmail}. @throws {AppError} `validation_failed` for anything but an email address. */
+/** Does the same as {@linkcode canonicalEmail}. @throws {AppError} `validation_failed` for anything but an email address. */
 export function requireEmail(text: string): string {
   const email = canonicalEmail(text);
   if (email === null) throw validationError([{ path: "email", message: emailHint }]);
   return email;
 }
 
-/** @returns The domain in ASCII, as browsers send `bücher.example` in either form; null for a name that DNS can't have. */
+/** Returns the domain in ASCII, as browsers send `bücher.example` in either form; null for a name that DNS can't have. */
 function asciiDomain(domain: string): string | null {
   // The URL parser would read 1.2 as an IP address.
   if (!/[^a-z0-9.-]|(^|\.)xn--/.test(domain)) return domain;

@@ -1,12 +1,9 @@
-// How many people get the emails about an organization's limits.
+// The reach of the emails about an organization's limits.
 
-/** Numbers of people. */
+/** The organization's owners and admins, those who get the emails, and those who would if they had confirmed their address. */
 export interface LimitMailReach {
-  /** The organization's owners and admins. */
   readonly managers: number;
-  /** Those of them who get the emails. */
   readonly recipients: number;
-  /** Those of them who would get the emails if they had confirmed their address. */
   readonly unconfirmed: number;
 }
 

@@ -1,4 +1,4 @@
-// The emails that the program can send, the facts that each mentions, and what their links are for.
+// The emails that the program can send, the facts that each mentions, and the purposes of their links.
 
 import type { LimitMode, LimitPeriod } from "../meter/usage_limit.ts";
 
@@ -60,16 +60,14 @@ export interface MailFields {
   readonly operator_limit_reached: LimitMail & { readonly organizationId: string };
 }
 
-/** The stable name of a kind of email. */
 export type MailKind = keyof MailFields;
 
-/** An email to write. */
 export type NewMail = {
   readonly [Kind in MailKind]: {
     readonly kind: Kind;
     /** A canonical address. */
     readonly to: string;
-    /** The id of the user or the invitation that a link in it is for. */
+    /** The user or the invitation that a link in it is for. */
     readonly subject?: string;
     /** The address was confirmed until this change, so no budget holds the notice back. */
     readonly wasConfirmed?: boolean;
@@ -78,7 +76,7 @@ export type NewMail = {
 }[MailKind];
 
 const hourMs = 3_600_000;
-/** How long links work after their email is sent, in milliseconds (SECURITY.md). */
+/** Links work this long after their email is sent, in milliseconds (SECURITY.md). */
 export const linkLifetimesMs = {
   verify_email: 24 * hourMs,
   change_email: 24 * hourMs,
@@ -87,38 +85,36 @@ export const linkLifetimesMs = {
   turn_off_two_step: hourMs,
 };
 
-/** What a link is for. */
 export type LinkPurpose = keyof typeof linkLifetimesMs;
 
-/** @returns How urgent an email is, 0 first: links to an account, then invitations, then notices of past changes. */
+/** Returns 0 for links to an account, 1 for invitations, 2 for notices of past changes. */
 export function mailUrgency(kind: MailKind): 0 | 1 | 2 {
   const purpose = linkPurpose(kind);
   return purpose === null ? 2 : purpose === "invitation" ? 1 : 0;
 }
 
-/** @returns What the link in an email is for; null for emails without one. */
+/** Returns null for emails without a link. */
 export function linkPurpose(kind: MailKind): LinkPurpose | null {
   return kind in linkLifetimesMs ? kind as LinkPurpose : null;
 }
 
-/** What the text of an email needs besides its fields. */
+/** The parts of an email's text besides its fields. */
 export interface EmailLinks {
   /** The portal's public address, such as `https://auth.example.com`. */
   readonly home: string;
   /** The target of the email's button; null without a button. */
   readonly link: string | null;
-  /** How long the link works, in milliseconds. */
   readonly linkLifetimeMs: number;
 }
 
-/** The text of an email. The subject is one line. */
+/** The subject is one line. */
 export interface EmailContent {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
 }
 
-/** The text of every kind of email that this version of the program can send. */
+/** Renders every kind of email that this version of the program can send. */
 export interface EmailTexts {
   readonly kinds: readonly MailKind[];
   render<Kind extends MailKind>(kind: Kind, fields: MailFields[Kind], links: EmailLinks): EmailContent;

@@ -1,4 +1,4 @@
-// How many emails of each kind one recipient gets, from all senders together.
+// Limits on emails of each kind to one recipient, from all senders together.
 import { hash } from "node:crypto";
 import {
   accountLinkMailsToRecipientPerHourMax,
@@ -36,7 +36,6 @@ const requested: Readonly<Partial<Record<MailKind, MailBudget>>> = {
   turn_off_two_step: hourly("turn_off_two_step"),
 };
 
-/** Of notices about changes. */
 const notices = daily("notice", noticesToUnconfirmedRecipientPerDayMax);
 
 /** Some of it is kept for links with which the owner of the address takes back a stranger's account. */
@@ -48,15 +47,13 @@ const ofAllKinds = (kind: MailKind) =>
       : otherMailsToUnconfirmedRecipientPerDayMax,
   );
 
-/** A recipient's budget. */
+/** `subject`: its name, which doesn't reveal the address. */
 export interface RecipientBudget {
-  /** Its name, which doesn't reveal the address. */
   readonly subject: string;
   readonly mailsMax: number;
   readonly windowMs: number;
 }
 
-/** The budgets that an email counts against. */
 export interface RecipientBudgets {
   readonly ofKind: RecipientBudget;
   /** Of all kinds together. It applies only to addresses that no account has confirmed. */
@@ -69,8 +66,10 @@ export function isNotice(kind: MailKind): boolean {
 }
 
 /**
- * @param options `isConfirmed`: an account has confirmed exactly this address. `mailsMax`: a lower number of emails of this kind.
- * @returns The budgets of a recipient for a kind of email.
+ * Returns the budgets of a recipient for a kind of email.
+ *
+ * @param options `isConfirmed`: an account has confirmed exactly this address. `mailsMax`: a lower number of emails of this
+ *   kind.
  */
 export function recipientBudgets(
   kind: MailKind,
@@ -90,10 +89,12 @@ export function recipientBudgets(
 }
 
 /**
- * @param email Canonical. A tag after a plus sign doesn't count, since `ada+1@example.com` is almost always Ada's inbox. But
- *   the address without a tag has a budget of its own. Otherwise anyone could use it up with made-up tags.
+ * Names a recipient's budget without revealing the address. A tag after a plus sign doesn't count, since `ada+1@example.com`
+ * is almost always Ada's inbox. But the address without a tag has a budget of its own. Otherwise anyone could use it up with
+ * made-up tags.
+ *
+ * @param email Canonical.
  * @param options `isConfirmed`: an account has confirmed exactly this address; then it shares its budget with no other.
- * @returns The name of a recipient's budget, which doesn't reveal the address.
  *
  * @example
  * ```ts

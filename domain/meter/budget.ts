@@ -2,11 +2,8 @@
 import { limitPeriods, type LimitScope, type UsageLimit } from "./usage_limit.ts";
 
 /**
- * Finds the limit that a budget exceeds: the lowest one that counts everything the budget counts, in a window of the same length or a
- * longer one, and allows less.
- *
- * @param limits Those of the organization.
- * @returns Undefined if there is none.
+ * Finds the limit that a budget exceeds: the lowest one of the organization that counts everything the budget counts, in a
+ * window of the same length or a longer one, and allows less.
  *
  * @example
  * ```ts

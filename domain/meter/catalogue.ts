@@ -1,19 +1,17 @@
-// The names, units and colors of what an organization uses, as every page shows them.
+// The names, units and colors of an organization's products and metrics, for every page.
 
-/** How many products have a color of their own. */
+/** The number of products with a color of their own. */
 export const seriesColors = 5;
 
 /** A color of charts and legends: one of five, or the one that all other products share. */
 export type SeriesColor = 1 | 2 | 3 | 4 | 5 | "other";
 
-/** A product on pages. */
 export interface CatalogueProduct {
   readonly slug: string;
   readonly name: string;
   readonly color: SeriesColor;
 }
 
-/** A metric on pages. */
 export interface CatalogueMetric {
   readonly slug: string;
   /** Such as `Requests`. */
@@ -22,20 +20,19 @@ export interface CatalogueMetric {
   readonly unit: string | null;
 }
 
-/** What an example records, by slugs. */
+/** The usage in an example, by slugs. */
 export interface ExampleUsage {
   readonly productSlug: string;
   readonly metric: string;
 }
 
-/** Only what is known; read it with {@linkcode productOf} and {@linkcode metricOf}. */
+/** Known names only; read it with {@linkcode productOf} and {@linkcode metricOf}. */
 export interface Catalogue {
   readonly products: ReadonlyMap<string, CatalogueProduct>;
   readonly metrics: ReadonlyMap<string, CatalogueMetric>;
 }
 
-/** What a catalogue is made of. */
-export interface CatalogueSource {
+export interface CatalogueInput {
   /** The operator's products, the oldest first. */
   readonly products: readonly {
     readonly slug: string;
@@ -61,7 +58,7 @@ export interface CatalogueSource {
  * assert.equal(metricOf(catalogue, "map_loads").name, "Map loads");
  * ```
  */
-export function catalogueOf({ products, used }: CatalogueSource): Catalogue {
+export function catalogueOf({ products, used }: CatalogueInput): Catalogue {
   const names = new Map(products.map(({ slug, name }) => [slug, name]));
   const listed = products.length <= seriesColors
     ? products
@@ -79,7 +76,7 @@ export function catalogueOf({ products, used }: CatalogueSource): Catalogue {
 }
 
 /** A metric of several products has its first name, and a unit only if they agree. */
-function metricsOf(products: CatalogueSource["products"]): Map<string, CatalogueMetric> {
+function metricsOf(products: CatalogueInput["products"]): Map<string, CatalogueMetric> {
   const metrics = new Map<string, CatalogueMetric>();
   for (const { slug, name, unit } of products.flatMap(({ metrics }) => metrics)) {
     const known = metrics.get(slug);
@@ -96,18 +93,18 @@ function metricsOf(products: CatalogueSource["products"]): Map<string, Catalogue
   return metrics;
 }
 
-/** @returns The product, by its slug if it isn't known. */
+/** Returns a product's slug as its name if it isn't known. */
 export function productOf({ products }: Catalogue, slug: string): CatalogueProduct {
   return products.get(slug) ?? { slug, name: slug, color: "other" };
 }
 
-/** @returns The metric, with its slug in words if it isn't known. */
+/** Returns a metric's slug in words as its name if it isn't known. */
 export function metricOf({ metrics }: Catalogue, slug: string): CatalogueMetric {
   const words = slug.replaceAll(/[._:-]+/g, " ").trim();
   return metrics.get(slug) ?? { slug, name: words.charAt(0).toUpperCase() + words.slice(1), unit: null };
 }
 
-/** @returns The metrics in the catalogue's order, then by name: their places don't depend on how much was used. */
+/** Sorts metrics in the catalogue's order, then by name: their places don't depend on how much was used. */
 export function metricsInOrder<Total extends { readonly metric: string }>(
   catalogue: Catalogue,
   totals: readonly Total[],
@@ -118,13 +115,13 @@ export function metricsInOrder<Total extends { readonly metric: string }>(
   return totals.toSorted((a, b) => place(a) - place(b) || (name(a) < name(b) ? -1 : 1));
 }
 
-/** @returns Slugs of the products with a color of their own, in the order of the colors. */
+/** Returns slugs of the products with a color of their own, in the order of the colors. */
 export function coloredProducts({ products }: Catalogue): string[] {
   return [...products.values()].filter(({ color }) => color !== "other")
     .sort((a, b) => Number(a.color) - Number(b.color)).map(({ slug }) => slug);
 }
 
-/** Whether a name ends with a unit, in the singular or plural: “Map loads” and “load”. */
+/** True if a name ends with a unit, in the singular or plural: “Map loads” and “load”. */
 function saysUnit(name: string, unit: string): boolean {
   const lastWord = name.toLowerCase().split(/\s+/).at(-1) ?? "";
   const singular = (word: string) => word.replace(/s$/, "");

@@ -7,10 +7,9 @@ export const openMeterSource = "@openmeter/sdk";
 
 /**
  * Finds the product of an event: the last segment of its source's path. `/products/tiles`, `https://example.com/tiles` and
- * `tiles` all mean `tiles`. A host alone isn't a product.
+ * `tiles` all mean `tiles`. A host alone isn't a product. Returns null when the segment is not a valid slug.
  *
  * @param source A URI reference.
- * @returns The product's slug, or null when the segment is not a valid one.
  */
 export function productOfSource(source: string): string | null {
   const [path = ""] = source.replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?\/\/[^/?#]*/, "").split(/[?#]/, 1);

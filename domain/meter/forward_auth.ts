@@ -6,15 +6,12 @@ import type { Membership, Role, Session } from "../sign_in/session.ts";
 
 /** Conditions of a proxy beyond being signed in. */
 export interface ForwardConditions {
-  /** The minimum role. */
   readonly role?: Role | undefined;
   /** A member, or a key, of this organization. */
   readonly organization?: string | undefined;
-  /** Requires a confirmed email address. */
   readonly email?: "verified" | undefined;
 }
 
-/** Why a signed-in person is denied. */
 export type ForwardDenial =
   /** Not a member of the required organization, which may not even exist. */
   | { readonly reason: "organization" }
@@ -22,7 +19,7 @@ export type ForwardDenial =
   | { readonly reason: "role"; readonly role: Role; readonly membership: Membership | null }
   | { readonly reason: "email" };
 
-/** @returns A person's membership in the required organization, or else in the active one; or why the person is denied. */
+/** Returns a person's membership in the required organization, or else in the active one; or why the person is denied. */
 export function judgeSession(
   session: Session,
   { organization, role, email }: ForwardConditions,
@@ -38,14 +35,14 @@ export function judgeSession(
   return { membership };
 }
 
-/** How an application identifies people: by their permanent id, or by their confirmed email address. */
+/** Applications identify people by their permanent id, or by their confirmed email address. */
 export type ForwardUser = "id" | "email";
 
 /** The sender of a request: a person or an API key, in at most one organization. */
 export interface ForwardIdentity {
   readonly userId?: string;
   readonly email?: string;
-  /** Whether the address is confirmed: anyone can sign up with any address. */
+  /** True if the address is confirmed: anyone can sign up with any address. */
   readonly emailVerified?: boolean;
   readonly name?: string;
   readonly organizationId?: string | undefined;
@@ -55,11 +52,10 @@ export interface ForwardIdentity {
 }
 
 /**
- * Returns the headers that identify the sender to an application. All of them are always present, some empty, so that a proxy that
- * copies them overwrites those of the client.
+ * Returns the headers that identify the sender to an application, in ASCII without control characters. All of them are always
+ * present, some empty, so that a proxy that copies them overwrites those of the client.
  *
- * @param user What `Remote-User` contains. With `email` it is empty unless the address is confirmed.
- * @returns Names and values, in ASCII without control characters.
+ * @param user The content of `Remote-User`. With `email` it is empty unless the address is confirmed.
  */
 export function identityHeaders(
   identity: ForwardIdentity,
@@ -78,6 +74,9 @@ export function identityHeaders(
     "Remote-Permissions": identity.permissions?.join(",") ?? "",
   };
 }
+
+/** In lists of headers that proxies copy. */
+export const identityHeaderNames = Object.keys(identityHeaders({}));
 
 /**
  * Encodes a text so that every proxy passes it unchanged: percent signs and everything but printable ASCII as percent-encoded
@@ -98,7 +97,7 @@ export function headerText(text: string): string {
 /** By lower-case name. */
 type RequestHeaders = Readonly<Record<string, string | undefined>>;
 
-/** Which hosts get the session cookie, and which origins a browser may return to. */
+/** The hosts that get the session cookie, and the origins that a browser may return to. */
 interface ForwardBounds {
   readonly baseUrl: URL;
   /** With a leading dot. */
@@ -107,12 +106,12 @@ interface ForwardBounds {
 }
 
 /**
- * Finds the page that a denied browser was loading, to return to it later. `X-Forwarded-*` is trusted from every client, because
- * it decides nothing else.
+ * Finds the page that a denied browser was loading, to return to it later. `X-Forwarded-*` is trusted from every client,
+ * because it decides nothing else. The URL is checked like every `return_to`. Null when the client is not a browser loading a
+ * page, when returning there is not allowed, or when the page would not get the cookie: its browser would be redirected
+ * forever.
  *
  * @param headers Of the proxy's request.
- * @returns The URL to return to, checked like every `return_to`. Null when the client is not a browser loading a page, when
- *   returning there is not allowed, or when the page would not get the cookie: its browser would be redirected forever.
  */
 export function pageLoadTarget(headers: RequestHeaders, bounds: ForwardBounds): string | null {
   if (!isPageLoad(headers)) return null;
@@ -126,13 +125,14 @@ export function pageLoadTarget(headers: RequestHeaders, bounds: ForwardBounds): 
   return target !== null && getsCookie(new URL(address), bounds) ? target : null;
 }
 
-/** The path of the page that explains to a signed-in person why an application denies access. */
+/** This page explains to a signed-in person why an application denies access. */
 export const accessPath = "/portal/access";
 
 /**
+ * Returns the path and query of {@linkcode accessPath}.
+ *
  * @param target The URL to return to, or null; see {@linkcode pageLoadTarget}.
  * @param conditions Those of the proxy, which the page checks again.
- * @returns The path and query of the page that explains why access is denied and links back.
  */
 export function accessAddress(target: string | null, conditions: ForwardConditions): string {
   const { organization, role, email } = conditions;
@@ -141,7 +141,7 @@ export function accessAddress(target: string | null, conditions: ForwardConditio
   return `${accessPath}?${query.join("&")}`;
 }
 
-/** @returns Whether the request loads a page in a tab, rather than a script, image, frame or WebSocket. */
+/** True if the request loads a page in a tab, rather than a script, image, frame or WebSocket. */
 function isPageLoad(headers: RequestHeaders): boolean {
   const method = headers["x-forwarded-method"];
   if ((method !== "GET" && method !== "HEAD") || headers["upgrade"] !== undefined) return false;

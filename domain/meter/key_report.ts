@@ -3,18 +3,16 @@ import type { Catalogue, CatalogueMetric, CatalogueProduct } from "./catalogue.t
 import type { UsageStack } from "./usage_report.ts";
 import type { UsageWindow } from "./usage_window.ts";
 
-/** The total of a metric. */
-export interface KeyMetric extends CatalogueMetric {
-  /** An exact decimal text. */
+/** The total of a metric as an exact decimal text. */
+interface KeyMetric extends CatalogueMetric {
   readonly total: string;
   /** Percentages to one decimal place: of the 30 days before, and of the total of all keys; null if that is 0. */
   readonly change: number | null;
   readonly share: number | null;
 }
 
-/** A record as people see it. */
+/** `product`: its name. */
 export interface LastRecord {
-  /** The name of the product. */
   readonly product: string;
   readonly metric: CatalogueMetric;
   readonly quantity: number | string;
@@ -22,11 +20,11 @@ export interface LastRecord {
 
 /** The last 30 days with today. */
 export interface KeyReport {
-  /** The names and units of what the organization uses. */
+  /** The names and units of the organization's products and metrics. */
   readonly catalogue: Catalogue;
   /** Those with the most records first. */
   readonly metrics: readonly KeyMetric[];
-  /** What was recorded last; null if nothing was. */
+  /** Null if nothing was recorded. */
   readonly lastRecord: LastRecord | null;
   /** One metric by day and product; null without usage. */
   readonly chart: {

@@ -4,10 +4,10 @@ import { zonedTime } from "../time.ts";
 import type { CatalogueMetric } from "./catalogue.ts";
 import type { UsageWindow } from "./usage_window.ts";
 
-/** How many days the usage of keys has, with today. */
+/** The days of a key's usage, with today. */
 export const keyUsageDays = 30;
 
-/** @returns Those days in a time zone, also where a day doesn't begin at midnight. `now`: milliseconds since 1970. */
+/** Returns those days in a time zone, also where a day doesn't begin at midnight. `now`: milliseconds since 1970. */
 export function keyUsagePeriod(now: number, timezone: string): UsageWindow {
   const today = zonedTime(now, timezone).toPlainDate();
   const startOfDay = (day: Temporal.PlainDate) => day.toZonedDateTime(timezone).epochMilliseconds;

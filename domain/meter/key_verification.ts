@@ -1,7 +1,7 @@
 // The answer to whether an API key works, for the service that received it from a customer.
 import type { LimitStanding } from "./usage_limit.ts";
 
-/** What a verification says, in the order in which it is checked. */
+/** In the order in which they are checked. */
 export const verificationCodes = [
   "NOT_FOUND",
   "REVOKED",
@@ -14,17 +14,6 @@ export const verificationCodes = [
 ] as const;
 export type VerificationCode = (typeof verificationCodes)[number];
 
-/** A key as a verification reports it. */
-export interface VerifiedKey {
-  readonly id: string;
-  readonly name: string;
-  /** Sorted. */
-  readonly permissions: readonly string[];
-  /** ISO 8601 UTC. */
-  readonly expiresAt: string | null;
-}
-
-/** A key's organization as a verification reports it. */
 export interface VerifiedOrganization {
   readonly id: string;
   readonly name: string;
@@ -32,12 +21,16 @@ export interface VerifiedOrganization {
   readonly planId: string;
 }
 
-/** The answer. */
 export interface KeyVerification {
   readonly valid: boolean;
   readonly code: VerificationCode;
-  /** Null if there is no such key. */
-  readonly apiKey: VerifiedKey | null;
+  /** Null if there is no such key. `permissions` are sorted; `expiresAt` is ISO 8601 UTC. */
+  readonly apiKey: {
+    readonly id: string;
+    readonly name: string;
+    readonly permissions: readonly string[];
+    readonly expiresAt: string | null;
+  } | null;
   /** Null if there is no such key, or its organization was deleted. */
   readonly organization: VerifiedOrganization | null;
   /** Those that apply to the usage of the question, if any. */

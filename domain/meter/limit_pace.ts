@@ -9,9 +9,8 @@ const passedMinMs = 3 * dayMs;
 const aheadMaxMs = 14 * hourMs;
 
 /**
- * @param now Milliseconds since 1970.
- * @returns When a limit per month is reached at the average rate of the month so far, in milliseconds since 1970; null if
- *   that is after it resets, if it is reached already, or in the first three days.
+ * Estimates when a limit per month is reached at the average rate of the month so far, in milliseconds since 1970. Returns
+ * null if that is after it resets, if it is reached already, or in the first three days.
  */
 export function limitReachedAt(
   { per, used, remaining, resetsAt }: LimitStanding,

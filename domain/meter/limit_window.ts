@@ -4,7 +4,7 @@ import { microsToNumber } from "./quantity.ts";
 import type { LimitMode, LimitPeriod, LimitScope, LimitStanding } from "./usage_limit.ts";
 import { startOf, type UsageWindow } from "./usage_window.ts";
 
-/** A limit and what counts against it in one window, in millionths. */
+/** A limit and its use in one window, in millionths. */
 export interface LimitUsage extends LimitScope {
   readonly limitId: string;
   readonly mode: LimitMode;
@@ -16,7 +16,6 @@ export interface LimitUsage extends LimitScope {
   readonly timezone: string;
 }
 
-/** @returns Where the limit stands, as callers see it. */
 export function limitStanding(usage: LimitUsage): LimitStanding {
   const { limitId, productSlug, metric, per, mode, micros, usedMicros, at, timezone } = usage;
   const end = recentWindow(per, timezone, at)?.end;
@@ -33,7 +32,7 @@ export function limitStanding(usage: LimitUsage): LimitStanding {
   };
 }
 
-/** The window that was asked for last, by length and time zone: most requests ask for the one of now. */
+/** The window of the last question, by length and time zone: most requests ask for the one of now. */
 const recentWindows = new Map<string, UsageWindow>();
 
 function recentWindow(per: LimitPeriod, timezone: string, time: number): UsageWindow | null {
@@ -45,11 +44,7 @@ function recentWindow(per: LimitPeriod, timezone: string, time: number): UsageWi
   return window;
 }
 
-/**
- * @param timezone The organization's: an IANA name.
- * @param time Milliseconds since 1970.
- * @returns The calendar window that has a time; null for `total`, which has neither start nor end.
- */
+/** Returns the calendar window that has a time (milliseconds since 1970); null for `total`, which has neither start nor end. */
 export function limitWindow(per: LimitPeriod, timezone: string, time: number): UsageWindow | null {
   if (per === "total") return null;
   if (per === "minute") {

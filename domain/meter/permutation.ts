@@ -6,7 +6,7 @@ const half = 2 ** 24;
 const mask = half - 1;
 
 /** The form of a key: 96 bits in hexadecimal. */
-export const permutationKeyForm = /^[0-9a-f]{24}$/;
+const permutationKeyForm = /^[0-9a-f]{24}$/;
 
 /** Creates the permutation of a key. @throws {Error} When it doesn't match {@linkcode permutationKeyForm}. */
 export function createPermutation(key: string) {
@@ -19,7 +19,7 @@ export function createPermutation(key: string) {
   const hex24 = (word: number) =>
     `${digits[word >>> 16]}${digits[(word >>> 8) & 0xff]}${digits[word & 0xff]}`;
   return {
-    /** @returns 12 hexadecimal digits. */
+    /** Returns 12 hexadecimal digits. */
     hide(number: number): string {
       let x = Math.floor(number / half);
       let y = number % half;

@@ -18,9 +18,8 @@ const microPerWhole = 1_000_000;
 export const lowBits = 26;
 
 /**
- * Splits a number into parts by its decimal notation: 0.1 is exactly one tenth.
- *
- * @returns The parts, or null when it is negative, not finite, above 2^53−1 or has more than six decimal places.
+ * Splits a number into parts by its decimal notation: 0.1 is exactly one tenth. Returns null when it is negative, not finite,
+ * above 2^53−1 or has more than six decimal places.
  */
 export function splitQuantity(value: number): Quantity | null {
   if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) return null;
@@ -32,14 +31,11 @@ export function splitQuantity(value: number): Quantity | null {
   return { whole: Number(decimal[1]), micro: Number((decimal[2] ?? "").padEnd(6, "0")) };
 }
 
-/** The form of quantities that are sent as a string. */
 export const decimalForm = /^(\d{1,16})(?:\.(\d{1,6})0*)?$/;
 
 /**
- * Reads a quantity that was sent as a string, without rounding.
- *
- * @param text Decimal digits with at most six significant decimal places: `12`, `0.25`, `1.50000000`.
- * @returns The parts, or null when it has another form or is above 2^53−1.
+ * Reads a quantity that was sent as a string, such as `12`, `0.25` or `1.50000000`, without rounding. Returns null when it has
+ * another form, more than six significant decimal places, or is above 2^53−1.
  */
 export function parseQuantity(text: string): Quantity | null {
   const decimal = decimalForm.exec(text);
@@ -51,7 +47,7 @@ export function parseQuantity(text: string): Quantity | null {
     : { whole, micro };
 }
 
-/** @returns The nearest number to a quantity; the inverse of {@linkcode splitQuantity}. */
+/** Returns the nearest number to a quantity; the inverse of {@linkcode splitQuantity}. */
 export function joinQuantity(quantity: Quantity): number {
   return quantity.micro === 0 ? quantity.whole : Number(`${quantity.whole}.${pad(quantity.micro, 6)}`);
 }
@@ -59,18 +55,17 @@ export function joinQuantity(quantity: Quantity): number {
 /** From this whole number on, a quantity in millionths may not fit into 64 bits. */
 export const millionthsWholeMax = 9_000_000_000_000;
 
-/** @returns A quantity in millionths. */
 export function quantityMicros({ whole, micro }: Quantity): bigint {
   return BigInt(whole) * BigInt(microPerWhole) + BigInt(micro);
 }
 
-/** @returns The exact sum in millionths. */
+/** Returns the exact sum in millionths. */
 export function sumMicros(parts: SumParts): bigint {
   const whole = (BigInt(parts.high) << BigInt(lowBits)) + BigInt(parts.low);
   return whole * BigInt(microPerWhole) + BigInt(parts.micro);
 }
 
-/** @returns The parts of a sum in millionths, which may be negative; the inverse of {@linkcode sumMicros}. */
+/** Splits a sum in millionths, which may be negative; the inverse of {@linkcode sumMicros}. */
 export function sumParts(micros: bigint): SumParts {
   const whole = micros / BigInt(microPerWhole);
   const high = whole >> BigInt(lowBits);
@@ -81,12 +76,12 @@ export function sumParts(micros: bigint): SumParts {
   };
 }
 
-/** @returns The nearest number to a sum in millionths: exact for integers up to 2^53−1. */
+/** Returns the nearest number to a sum in millionths: exact for integers up to 2^53−1. */
 export function microsToNumber(micros: bigint): number {
   return Number(microsToDecimal(micros));
 }
 
-/** @returns A sum in millionths as an exact decimal text without trailing zeros, such as `1`, `0.25` or `-3`. */
+/** Returns a sum in millionths as an exact decimal text without trailing zeros, such as `1`, `0.25` or `-3`. */
 export function microsToDecimal(micros: bigint): string {
   if (micros < 0n) return `-${microsToDecimal(-micros)}`;
   const whole = micros / BigInt(microPerWhole);

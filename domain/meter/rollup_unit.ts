@@ -2,7 +2,7 @@
 import { rollupHourMs, rollupQuarterMs } from "../limits.ts";
 import type { UsageWindow } from "./usage_window.ts";
 
-/** The lengths, longest first. */
+/** Longest first. */
 export const rollupUnits = ["month", "hour", "quarter"] as const;
 export type RollupUnit = (typeof rollupUnits)[number];
 
@@ -11,7 +11,7 @@ export interface RollupPiece extends UsageWindow {
   readonly unit: RollupUnit;
 }
 
-/** @param time Milliseconds since 1970. @returns The number of the rollup that has it; months count from January 1970. */
+/** Returns the number of the rollup that has a time (milliseconds since 1970). Months count from January 1970. */
 export function rollupNumber(unit: RollupUnit, time: number): number {
   if (unit === "month") {
     const date = new Date(time);
@@ -20,18 +20,17 @@ export function rollupNumber(unit: RollupUnit, time: number): number {
   return Math.floor(time / (unit === "hour" ? rollupHourMs : rollupQuarterMs));
 }
 
-/** @returns The first moment of the rollup with a number, in milliseconds since 1970. */
+/** Returns the first moment of a rollup, in milliseconds since 1970. */
 export function rollupStart(unit: RollupUnit, number: number): number {
   if (unit === "month") return Date.UTC(1970, number, 1);
   return number * (unit === "hour" ? rollupHourMs : rollupQuarterMs);
 }
 
 /**
- * Splits a window into as few rollups as possible.
+ * Splits a window into as few rollups as possible, in order of time.
  *
  * @param window Begins and ends with a quarter of an hour.
  * @param units The units to use, longest first; the last one is the quarter.
- * @returns The pieces in order of time.
  */
 export function rollupPieces(
   { start, end }: UsageWindow,
@@ -48,7 +47,7 @@ export function rollupPieces(
   ];
 }
 
-/** @returns The number of the month whose first moment is nearest to a time. */
+/** Returns the number of the month whose first moment is nearest to a time. */
 export function nearestMonth(time: number): number {
   const month = rollupNumber("month", time);
   const [start, next] = [rollupStart("month", month), rollupStart("month", month + 1)];

@@ -5,27 +5,24 @@ import { groupDigits } from "../number_text.ts";
 export const limitPeriods = ["minute", "hour", "day", "month", "total"] as const;
 export type LimitPeriod = (typeof limitPeriods)[number];
 
-/** `hard`: what doesn't fit is refused. `soft`: it is recorded and reported. */
+/** `hard`: rejects usage that doesn't fit. `soft`: records and reports it. */
 export const limitModes = ["hard", "soft"] as const;
 export type LimitMode = (typeof limitModes)[number];
 
-/** What a limit counts: all records of a product and metric in calendar windows. */
+/** A limit counts all records of a product and metric in calendar windows. Null stands for all of them together. */
 export interface LimitScope {
-  /** Null for all products together. */
   readonly productSlug: string | null;
-  /** Null for all metrics together. */
   readonly metric: string | null;
   readonly per: LimitPeriod;
 }
 
-/** A limit as callers see it. */
 export interface UsageLimit extends LimitScope {
   readonly id: string;
   readonly quantity: number;
   readonly mode: LimitMode;
 }
 
-/** Where a limit stands in one window. */
+/** A limit and its use in one window. */
 export interface LimitStanding extends LimitScope {
   readonly limitId: string;
   readonly mode: LimitMode;
@@ -33,11 +30,11 @@ export interface LimitStanding extends LimitScope {
   readonly used: number;
   /** 0 when more is used than the limit allows. */
   readonly remaining: number;
-  /** When the window ends, in ISO 8601 UTC; null for `total`. */
+  /** The end of the window in ISO 8601 UTC; null for `total`. */
   readonly resetsAt: string | null;
 }
 
-/** @returns Whether two limits count the same usage in windows of the same length. */
+/** True if two limits count the same usage in windows of the same length. */
 export function hasScopeOf(limit: LimitScope, other: LimitScope): boolean {
   return limit.productSlug === other.productSlug && limit.metric === other.metric && limit.per === other.per;
 }
@@ -48,12 +45,12 @@ export type NewLimit = Omit<UsageLimit, "id" | "quantity"> & { readonly quantity
 /** An organization's limit, which replaces the plan's with the same scope. */
 export type OverrideLimit = NewLimit & { readonly id: string };
 
-/** @returns Whether a limit allows a quantity, as all limits of plans and keys do. */
+/** True for a limit that allows a quantity, as all limits of plans and keys do. */
 export function hasQuantity(limit: OverrideLimit): limit is UsageLimit {
   return limit.quantity !== null;
 }
 
-/** @returns Limits in words for the audit log, the same for the same limits in any order. */
+/** Describes limits for the audit log, equally for equal limits in any order. */
 export function limitsText(limits: readonly NewLimit[]): string {
   const texts = limits.map(({ productSlug, metric, per, quantity, mode }) => {
     const allowed = quantity === null ? "no limit" : `${mode} ${quantity}`;
@@ -64,10 +61,7 @@ export function limitsText(limits: readonly NewLimit[]): string {
 
 const limitForm = /^(.+)\/(.+) per (\w+): (?:no limit|(hard|soft) (\S+))$/;
 
-/**
- * @param text As {@linkcode limitsText} returns it.
- * @returns The same as people say it, such as `6,000,000 requests per month (soft)`.
- */
+/** Rewords the text of {@linkcode limitsText} for people, such as `6,000,000 requests per month (soft)`. */
 export function limitsSentence(text: string): string {
   return text.split("; ").map((limit) => {
     const [, product, metric, per, mode, quantity] = limitForm.exec(limit) ?? [];

@@ -8,7 +8,6 @@ import { usageRange, type UsageWindow, type WindowUnit, windowUnits } from "./us
 export const reportRanges = ["24h", "7d", "month", "last-month", "30d", "90d", "custom"] as const;
 export type ReportRange = (typeof reportRanges)[number];
 
-/** The part of the page's URL about the period. */
 export interface PeriodQuery {
   readonly range?: string | undefined;
   /** The first and last day, both included, such as `2026-11-01`. */
@@ -28,7 +27,6 @@ export interface ReportPeriod extends UsageWindow {
   readonly compared: UsageWindow;
 }
 
-/** Messages about invalid fields. */
 export const periodFaults = {
   dayMissing: "Choose a date.",
   dayForm: "Enter a date such as 2026-11-21.",
@@ -43,9 +41,7 @@ const noFaults: PeriodFaults = {};
 const daysMax = { hour: 2, day: 100, week: 731 } as const;
 
 /**
- * Reads the page's URL.
- *
- * @returns A period, unless the days are invalid.
+ * Reads the page's URL. Returns no period if the days are invalid.
  *
  * @example The current month is compared with the same part of the previous month
  * ```ts
@@ -74,7 +70,7 @@ export function parsePeriodQuery(query: PeriodQuery, now: number) {
     period,
     /** The chosen unit or the default. */
     unit: windowUnits.find((unit) => unit === query.window) ?? period?.defaultUnit ?? "day",
-    /** The days of the period, or what was typed in their fields. */
+    /** The days of the period, or the texts typed in their fields. */
     days: period === null ? typed : {
       from: String(dayOf(period.start, timezone)),
       to: String(dayOf(period.end - 1, timezone)),
@@ -123,7 +119,7 @@ function customDays(
   return { from, to, span: { first, last }, faults: noFaults };
 }
 
-/** @returns The day of a text such as `2026-11-21`, or a sentence about what is wrong with it. */
+/** Returns the day of a text such as `2026-11-21`, or a sentence about its fault. */
 export function parseDay(text: string): Temporal.PlainDate | string {
   if (text === "") return periodFaults.dayMissing;
   try {
@@ -199,7 +195,7 @@ function dayOf(ms: number, timezone: string): Temporal.PlainDate {
   return zonedTime(ms, timezone).toPlainDate();
 }
 
-/** @returns The zone's canonical name, or null when it is unknown. */
+/** Returns the zone's canonical name, or null when it is unknown. */
 function knownTimezone(name: string, now: number): string | null {
   try {
     return usageRange({ timezone: name, window: "month" }, now).timezone;

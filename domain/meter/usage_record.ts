@@ -11,7 +11,7 @@ export const slugForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
 /** The form of idempotency keys: printable ASCII. */
 export const idempotencyKeyForm = /^[\x20-\x7e]{1,255}$/;
 
-/** A valid record as a caller sent it. Times in milliseconds since 1970. */
+/** A valid record from a caller. Times in milliseconds since 1970. */
 export interface UsageInput {
   readonly productSlug: string;
   readonly metric: string;
@@ -22,10 +22,7 @@ export interface UsageInput {
   readonly properties: Readonly<Record<string, string>> | null;
 }
 
-/**
- * @param timestamp Null when the caller sent none. @param pastMaxMs How far it may be in the past.
- * @returns What is wrong with it, or null.
- */
+/** Returns the fault of a timestamp, or null. @param timestamp Null when the caller sent none. */
 export function timestampFault(
   timestamp: number | null,
   now: number,
@@ -38,7 +35,7 @@ export function timestampFault(
     : `must be at most ${pastMaxMs / (24 * 3_600_000)} days in the past and 5 minutes in the future.`;
 }
 
-/** A record as callers see it. Times are ISO 8601 UTC. */
+/** A record for callers. Times are ISO 8601 UTC. */
 export interface UsageRecord {
   readonly id: string;
   readonly productSlug: string;
@@ -52,9 +49,19 @@ export interface UsageRecord {
   readonly apiKeyId: string | null;
   /** Null unless the record is void. */
   readonly voidedAt: string | null;
-  /** The id of the key that voided it, or `operator`. */
+  /** The id of the key that voided it, or `operator`; operators see the id of the user or token. */
   readonly voidedBy: string | null;
   readonly voidReason: string | null;
+}
+
+/** A record with the names of its keys. */
+export interface NamedUsageRecord extends UsageRecord {
+  /** Null without a key. */
+  readonly apiKeyName: string | null;
+  /** The id of the user who created the key. */
+  readonly apiKeyCreatedBy: string | null;
+  /** The name of the key that voided it. If an operator did, the operator's id for operators, null for others. */
+  readonly voidedByName: string | null;
 }
 
 /** A record as the database stores it. Times in milliseconds since 1970. */
@@ -72,8 +79,13 @@ export interface StoredUsageRecord extends RecordReference, Quantity {
   readonly voidReason: string | null;
 }
 
-/** @param ids Of the record's database. @returns A stored record as its organization sees it: not which operator voided it. */
-export function toUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): UsageRecord {
+/** Returns a stored record as callers see it. Only operators see which of them voided it. @param ids Of its database. */
+export function toUsageRecord(
+  stored: StoredUsageRecord,
+  ids: UsageRecordIds,
+  { isForOperators = false } = {},
+): UsageRecord {
+  const { voidedBy } = stored;
   return {
     id: ids.of(stored),
     productSlug: stored.productSlug,
@@ -85,7 +97,7 @@ export function toUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): U
     properties: stored.properties === null ? null : JSON.parse(stored.properties),
     apiKeyId: stored.apiKeyId,
     voidedAt: stored.voidedAt === null ? null : isoTime(stored.voidedAt),
-    voidedBy: stored.voidedBy === null || isId("key", stored.voidedBy) ? stored.voidedBy : "operator",
+    voidedBy: isForOperators || voidedBy === null || isId("key", voidedBy) ? voidedBy : "operator",
     voidReason: stored.voidReason,
   };
 }
@@ -93,12 +105,12 @@ export function toUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): U
 /** Hashes of idempotency keys are integers below this. */
 export const idempotencyHashSpace = 2 ** 48;
 
-/** @returns 48 bits of a key's SHA-256. Many keys with the same hash would be slow to look up, so it must be cryptographic. */
+/** Returns 48 bits of a key's SHA-256. Many keys with the same hash would be slow to look up, so it must be cryptographic. */
 export function idempotencyKeyHash(idempotencyKey: string): number {
   return Number.parseInt(hash("sha256", idempotencyKey, "hex").slice(0, 12), 16);
 }
 
-/** @returns The properties as they are stored and compared: JSON with sorted names, or null without any. */
+/** Returns the properties for storage and comparison: JSON with sorted names, or null without any. */
 export function propertiesText(properties: UsageInput["properties"]): string | null {
   if (properties === null) return null;
   const names = Object.keys(properties).sort();
@@ -107,7 +119,7 @@ export function propertiesText(properties: UsageInput["properties"]): string | n
     : JSON.stringify(Object.fromEntries(names.map((name) => [name, properties[name]])));
 }
 
-/** @returns Whether two inputs have the same content, so that the second repeats the first. */
+/** True if two inputs have the same content, so that the second repeats the first. */
 export function isSameUsage(a: UsageInput, b: UsageInput): boolean {
   return a.productSlug === b.productSlug && a.metric === b.metric && a.timestamp === b.timestamp &&
     a.quantity.whole === b.quantity.whole && a.quantity.micro === b.quantity.micro &&

@@ -2,13 +2,12 @@
 import { timeDigits } from "../id.ts";
 import { createPermutation } from "./permutation.ts";
 
-/** What an id stands for: `seq`, its place in the order of recording, and its time in milliseconds since 1970. */
+/** `seq` is the record's place in the order of recording. `recordedAt`: milliseconds since 1970. */
 export interface RecordReference {
   readonly seq: number;
   readonly recordedAt: number;
 }
 
-/** The ids of one database's records. */
 export type UsageRecordIds = ReturnType<typeof createUsageRecordIds>;
 
 /**
@@ -32,11 +31,10 @@ export function createUsageRecordIds(key: string) {
     return (seq: number) => start + hide(seq);
   };
   return {
-    /** @returns A function from `seq` to id for the records of one moment. */
+    /** Returns a function from `seq` to id for the records of one moment. */
     ofMoment,
-    /** @returns The id of a record. */
     of: ({ seq, recordedAt }: RecordReference) => ofMoment(recordedAt)(seq),
-    /** @returns What an id stands for, or null for an invalid id. */
+    /** Returns null for an invalid id. */
     parse(id: string): RecordReference | null {
       const [, time, hidden] = /^use_([0-9a-f]{12})([0-9a-f]{12})$/.exec(id) ?? [];
       if (time === undefined || hidden === undefined) return null;

@@ -1,12 +1,66 @@
-// The numbers on the usage page: the chart's series, the figures above it and the keys below it.
+// The numbers of usage reports: changes and shares, the lines of tables, and the stacks of charts.
 import { microsToDecimal, microsToNumber } from "./quantity.ts";
 
-/** One sum of a window and of a part of the usage, such as a product. */
-export interface StackedSum {
-  readonly position: number;
-  /** A slug or an id. */
-  readonly part: string;
+/** Returns the percentage of a whole, to one decimal place; null if the whole is 0. */
+export function percentOf(part: bigint, whole: bigint): number | null {
+  return whole === 0n ? null : Number((part * 1000n + whole / 2n) / whole) / 10;
+}
+
+/** Returns the percentage by which `now` exceeds `before`, to one decimal place; null if there was nothing before. */
+export function percentChange(now: bigint, before: bigint): number | null {
+  return before === 0n
+    ? null
+    : Number(((now - before) * 1000n + (now < before ? -before : before) / 2n) / before) / 10;
+}
+
+export function sumOf(values: readonly bigint[]): bigint {
+  return values.reduce((sum, value) => sum + value, 0n);
+}
+
+/** Stands in stacks for usage without a key. */
+export const noPart = "";
+
+/** The usage of one product, key or organization. */
+interface ReportLine {
+  /** Null for usage without a key. */
+  readonly id: string | null;
+  /** A decimal text. */
+  readonly sum: string;
+  /** Percentage of the total, to one decimal place; null when the total is 0. */
+  readonly share: number | null;
+  /** As {@linkcode percentChange}. */
+  readonly change: number | null;
+  readonly records: number;
+}
+
+interface LineSum {
+  readonly id: string | null;
   readonly micros: bigint;
+  readonly count: number;
+}
+
+/** Returns a line for everything that was used in the period or the one before, largest first. */
+export function reportLines(sums: Iterable<LineSum>, before: Iterable<LineSum>): ReportLine[] {
+  const lines = new Map<string | null, { now: bigint; before: bigint; records: number }>();
+  const none = { now: 0n, before: 0n, records: 0 };
+  for (const { id, micros, count } of sums) {
+    const line = lines.get(id) ?? none;
+    lines.set(id, { ...line, now: line.now + micros, records: line.records + count });
+  }
+  for (const { id, micros } of before) {
+    const line = lines.get(id) ?? none;
+    lines.set(id, { ...line, before: line.before + micros });
+  }
+  const total = sumOf([...lines.values()].map(({ now }) => now));
+  return [...lines].sort(([a, x], [b, y]) =>
+    x.now === y.now ? y.records - x.records || ((a ?? "") < (b ?? "") ? -1 : 1) : x.now < y.now ? 1 : -1
+  ).map(([id, { now, before, records }]) => ({
+    id,
+    sum: microsToDecimal(now),
+    share: percentOf(now, total),
+    change: percentChange(now, before),
+    records,
+  }));
 }
 
 /** Usage by window, split into series. */
@@ -27,79 +81,65 @@ export interface UsageStack {
   }[];
 }
 
-/** How many of the other parts are named. */
-const namedOthersMax = 50;
-
 /**
- * Stacks sums.
+ * Stacks sums. A single other part has a series of its own.
  *
- * @param named The parts with a series of their own, in this order, if they were used. Those of all others are added up, except
- *   for a single one.
+ * @param sums Those of the named parts, by window.
+ * @param options `named`: the parts with a series of their own, from the bottom up. `others`: the lines of all other parts.
+ *   `totals`: the sum of everything by window, in millionths. `othersMax`: the other parts that the stack names.
  */
-export function reportStack(
-  sums: readonly StackedSum[],
-  { windows, named }: { windows: number; named: readonly string[] },
+export function stackOf(
+  sums: Iterable<Omit<LineSum, "count"> & { readonly position: number }>,
+  { named, others, totals, othersMax = 20 }: {
+    named: readonly string[];
+    others: readonly Pick<ReportLine, "id" | "sum">[];
+    totals: readonly bigint[];
+    othersMax?: number;
+  },
 ): UsageStack {
-  const totals = totalsOf(sums);
-  const wanted = new Set(named);
-  const rest = [...totals].filter(([part]) => !wanted.has(part)).sort(largestFirst);
-  const isMerged = rest.length > 1;
-  const series = [
-    ...named.filter((part) => totals.has(part)),
-    ...(isMerged ? [] : rest.map(([part]) => part)),
-  ];
-  const indexes = new Map(series.map((part, index) => [part, index]));
-  const values = Array.from(
-    { length: windows },
-    () => Array<bigint>(series.length + Number(isMerged)).fill(0n),
-  );
-  for (const { position, part, micros } of sums) {
-    const window = values[position];
-    const index = indexes.get(part) ?? series.length;
-    if (window !== undefined) window[index] = (window[index] ?? 0n) + micros;
+  const windows = totals.map(() => named.map(() => 0n));
+  for (const { id, position, micros } of sums) {
+    const window = windows[position];
+    const index = id === null ? -1 : named.indexOf(id);
+    if (window !== undefined && index >= 0) window[index] = (window[index] ?? 0n) + micros;
   }
+  const rest = others.map(({ id, sum }) => ({ part: id ?? noPart, sum }));
   return {
-    series,
-    others: isMerged
-      ? {
-        count: rest.length,
-        largest: rest.slice(0, namedOthersMax).map(([part, micros]) => ({
-          part,
-          sum: microsToDecimal(micros),
-        })),
-      }
-      : null,
-    windows: values.map((window) => ({
-      values: window.map(microsToNumber),
-      sums: window.map(microsToDecimal),
-      total: microsToDecimal(sumOf(window)),
-    })),
+    series: rest.length === 1 ? [...named, ...rest.map(({ part }) => part)] : named,
+    others: rest.length > 1 ? { count: rest.length, largest: rest.slice(0, othersMax) } : null,
+    windows: windows.map((window, position) => {
+      const total = totals[position] ?? 0n;
+      const all = rest.length === 0 ? window : [...window, largerOf(total - sumOf(window), 0n)];
+      return {
+        values: all.map(microsToNumber),
+        sums: all.map(microsToDecimal),
+        total: microsToDecimal(total),
+      };
+    }),
   };
 }
 
-function totalsOf(sums: readonly StackedSum[]): Map<string, bigint> {
-  const totals = new Map<string, bigint>();
-  for (const { part, micros } of sums) totals.set(part, (totals.get(part) ?? 0n) + micros);
-  return totals;
+/**
+ * Stacks all sums. The parts in `named` have a series of their own, in this order, if they were used. Those of all others are added
+ * up, except for a single one.
+ */
+export function reportStack(
+  sums: readonly { readonly position: number; readonly part: string; readonly micros: bigint }[],
+  { windows, named }: { windows: number; named: readonly string[] },
+): UsageStack {
+  const all = sums.map(({ position, part, micros }) => ({ position, id: part, micros, count: 0 }));
+  const lines = reportLines(all, []);
+  const totals = Array<bigint>(windows).fill(0n);
+  for (const { position, micros } of all) totals[position] = (totals[position] ?? 0n) + micros;
+  return stackOf(all, {
+    named: named.filter((part) => lines.some(({ id }) => id === part)),
+    others: lines.filter(({ id }) => id !== null && !named.includes(id)),
+    totals,
+    othersMax: 50,
+  });
 }
 
-/** @returns The percentage of a whole, to one decimal place; null if the whole is 0. */
-export function percentOf(part: bigint, whole: bigint): number | null {
-  return whole === 0n ? null : Number((part * 1000n + whole / 2n) / whole) / 10;
-}
-
-/** @returns The percentage by which `now` exceeds `before`, to one decimal place; null if there was nothing before. */
-export function percentChange(now: bigint, before: bigint): number | null {
-  return before === 0n
-    ? null
-    : Number(((now - before) * 1000n + (now < before ? -before : before) / 2n) / before) / 10;
-}
-
-/** @returns The sum. */
-export function sumOf(values: readonly bigint[]): bigint {
-  return values.reduce((sum, value) => sum + value, 0n);
-}
-
-function largestFirst([a, x]: [string, bigint], [b, y]: [string, bigint]): number {
-  return x === y ? (a < b ? -1 : 1) : x < y ? 1 : -1;
+/** Records may arrive between the reads of the parts and of the total. */
+function largerOf(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
 }

@@ -7,9 +7,9 @@ import { parseTime, timeFault, timezoneFault, timezoneName, zonedTime } from "..
 export const windowUnits = ["hour", "day", "week", "month"] as const;
 export type WindowUnit = (typeof windowUnits)[number];
 
-/** The windows of a query: those of the calendar, or one for the whole range. */
+/** Windows of the calendar, or one for the whole range. */
 export const queryWindows = [...windowUnits, "total"] as const;
-export type QueryWindow = (typeof queryWindows)[number];
+type QueryWindow = (typeof queryWindows)[number];
 
 /** A window in milliseconds since 1970: `start` is included, `end` is not. */
 export interface UsageWindow {
@@ -17,7 +17,6 @@ export interface UsageWindow {
   readonly end: number;
 }
 
-/** A range of time and its windows. */
 export interface UsageRange {
   readonly from: number;
   readonly to: number;
@@ -26,7 +25,6 @@ export interface UsageRange {
   readonly windows: readonly UsageWindow[];
 }
 
-/** A range as the caller wrote it. */
 export interface UsageRangeInput {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -37,11 +35,10 @@ export interface UsageRangeInput {
 /**
  * Widens a range to quarters of an hour and splits it into windows. The first and the last are cut off at the range's ends.
  *
- * @param input Both ends default to the current month in the time zone (default UTC); an end is a time with an
- *   offset, or a date, which means the start of that day in the zone. The unit defaults to days; weeks start on Monday.
- * @param now Milliseconds since 1970.
- * @throws {AppError} `validation_failed` for an invalid time, an unknown zone or an empty range; `range_too_long` for more than
- *   1,000 windows.
+ * @param input Both ends default to the current month in the time zone (default UTC); an end is a time with an offset, or a
+ *   date, which means the start of that day in the zone. The unit defaults to days; weeks start on Monday.
+ * @throws {AppError} `validation_failed` for an invalid time, an unknown zone or an empty range; `range_too_long` for more
+ *   than 1,000 windows.
  *
  * @example A day of 25 hours
  * ```ts
@@ -91,7 +88,6 @@ function split(range: { from: number; to: number; unit: WindowUnit; timezone: st
   return windows;
 }
 
-/** @returns The start of the calendar unit that has a time. */
 export function startOf(unit: WindowUnit, time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
   // Hours are added in exact time, so that a repeated hour is a separate window, including in zones at :30 and :45.
   if (unit === "hour") {
@@ -104,7 +100,7 @@ export function startOf(unit: WindowUnit, time: Temporal.ZonedDateTime): Tempora
     : day.with({ day: 1 }).startOfDay();
 }
 
-/** @returns The next full hour on the clock, even where clocks change by half an hour (Lord Howe) or within an hour (Chatham). */
+/** Returns the next full hour on the clock, even where clocks change by half an hour (Lord Howe) or within an hour (Chatham). */
 function nextHour(time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
   const next = startOf("hour", time).add({ hours: 1 });
   if (next.offsetNanoseconds === time.offsetNanoseconds) return next;

@@ -2,12 +2,11 @@
 import { hasScopeOf, type LimitScope, type NewLimit, type UsageLimit } from "../meter/usage_limit.ts";
 import { eachNumber, type NumberOverrides, type PlanNumbers } from "./plan.ts";
 
-/** What limits an organization: the values of its plan, or its own instead. */
+/** The limits of an organization: its plan's values, with its own instead of some. */
 export interface EffectiveLimits extends PlanNumbers {
   readonly limits: readonly Omit<UsageLimit, "id">[];
 }
 
-/** @returns What limits an organization with a plan and overrides. */
 export function effectiveLimits(
   plan: EffectiveLimits,
   { limits, ...numbers }: NumberOverrides & { readonly limits: readonly NewLimit[] },
@@ -30,7 +29,7 @@ export interface LoweredLimits {
   readonly limits: EffectiveLimits["limits"];
 }
 
-/** @returns What a change lowers or adds. Limits per minute are left out: their use is over before anyone reads of it. */
+/** Returns what a change lowers or adds. Limits per minute are left out: their use is over before anyone reads of it. */
 export function loweredLimits(before: EffectiveLimits, after: EffectiveLimits): LoweredLimits {
   const counted = (["apiKeysMax", "membersMax", "usageSeriesMax"] as const)
     .filter((name) => after[name] < before[name]);
@@ -43,19 +42,17 @@ export function loweredLimits(before: EffectiveLimits, after: EffectiveLimits): 
   };
 }
 
-/** What an organization already uses more of than it would be allowed. */
+/** A limit below what an organization already uses. */
 export interface LimitBelowUse {
   readonly organization: { readonly id: string; readonly name: string };
-  /** What is limited. */
   readonly what: CountedNumber | LimitScope;
   readonly allowed: number;
   /** In the current window. */
   readonly used: number;
 }
 
-/** Who uses more than limits would allow. */
+/** The organizations that use more than limits would allow. */
 export interface LimitsBelowUse {
-  /** How many organizations do. */
   readonly organizationCount: number;
   /** The first of them, with each of their limits. */
   readonly found: readonly LimitBelowUse[];

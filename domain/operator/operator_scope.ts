@@ -38,12 +38,11 @@ export const scopeMeanings: Readonly<Record<OperatorScope, string>> = {
   "audit:read": "Read the audit log",
 };
 
-/** @returns Whether a text is the name of a scope. */
 export function isOperatorScope(text: string): text is OperatorScope {
   return operatorScopes.some((scope) => scope === text);
 }
 
-/** @returns What is wrong with the name of a scope that doesn't exist. */
+/** Returns the message about a scope that doesn't exist. */
 export function unknownScope(text: string): string {
   return `“${text.slice(0, 100)}” is not a scope. The scopes are ${operatorScopes.join(", ")}.`;
 }

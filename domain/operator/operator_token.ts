@@ -23,13 +23,13 @@ export interface OperatorToken {
   readonly status: ApiKeyStatus;
 }
 
-/** @returns A new operator token, and the prefix that may be shown later. */
+/** Generates a token, and the prefix that may be shown later. */
 export function generateOperatorToken(): { fullToken: string; tokenPrefix: string } {
   const { token, prefix } = generateSecretToken(operatorTokenTag);
   return { fullToken: token, tokenPrefix: prefix };
 }
 
-/** Checks an operator token's form and checksum. @returns False for anything that Gatehouse never issues as one. */
+/** True if a text has the form and checksum of an operator token. */
 export function isWellFormedOperatorToken(text: string): boolean {
   return isWellFormedSecretToken(operatorTokenTag, text);
 }

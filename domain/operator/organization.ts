@@ -2,7 +2,6 @@
 
 import type { PlanOverrides } from "./plan.ts";
 
-/** Whether an organization may act. */
 export const organizationStatuses = ["active", "suspended"] as const;
 export type OrganizationStatus = (typeof organizationStatuses)[number];
 
@@ -15,7 +14,6 @@ export interface OperatedOrganization {
   readonly status: OrganizationStatus;
   readonly suspendedAt: string | null;
   readonly planId: string;
-  /** What it has instead of its plan's values. */
   readonly overrides: PlanOverrides;
   /** The time zone of its limits: an IANA name. */
   readonly timezone: string;
@@ -32,14 +30,14 @@ export interface OperatedOrganization {
 /** The form of external ids: printable ASCII, without spaces at the ends. */
 export const externalIdForm = /^[!-~]([ -~]{0,253}[!-~])?$/;
 
-/** What an external id begins with where it stands for an organization's id. */
+/** Begins an external id that stands for an organization's id. */
 export const externalIdPrefix = "external:";
 
-/** How operators' lists of organizations are sorted: the newest first, or by name. */
+/** The orders of lists of organizations: the newest first, or by name. */
 export const organizationSorts = ["createdAt", "name"] as const;
 export type OrganizationSort = (typeof organizationSorts)[number];
 
-/** What an operator noted about an organization. */
+/** An operator's note about an organization. */
 export interface OrganizationNote {
   readonly id: string;
   readonly text: string;

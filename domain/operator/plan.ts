@@ -12,11 +12,10 @@ export interface PlanNumbers {
   readonly usageSeriesMax: number;
 }
 
-/** A plan. */
 export interface Plan extends PlanNumbers {
   readonly id: string;
   readonly name: string;
-  /** Whether new organizations get it. */
+  /** New organizations get it. */
   readonly isDefault: boolean;
   readonly limits: readonly UsageLimit[];
   /** Organizations that have it. */
@@ -30,30 +29,25 @@ export type PlanNumbersChange = { readonly [Name in keyof PlanNumbers]?: number 
 
 /** The numbers that an organization has instead of its plan's; null for the plan's. */
 export type NumberOverrides = { readonly [Name in keyof PlanNumbers]: number | null };
-/** The same to change; what is left out stays. */
+/** Overrides to change. What is left out stays; null removes an override. */
 export type NumberOverridesChange = { readonly [Name in keyof PlanNumbers]?: number | null | undefined };
 
-/** What an organization has instead of its plan's values. */
+/** The values that an organization has instead of its plan's. */
 export interface PlanOverrides extends NumberOverrides {
   readonly limits: readonly OverrideLimit[];
 }
 
-/** @returns A value for each of a plan's numbers. */
-export function eachNumber<T>(
-  valueOf: (name: keyof PlanNumbers) => T,
-): { readonly [Name in keyof PlanNumbers]: T } {
-  return {
-    apiKeysMax: valueOf("apiKeysMax"),
-    membersMax: valueOf("membersMax"),
-    requestsPerSecond: valueOf("requestsPerSecond"),
-    usageSeriesMax: valueOf("usageSeriesMax"),
-  };
-}
-
-/** The names of a plan's numbers. */
 export const planNumberNames = ["apiKeysMax", "membersMax", "requestsPerSecond", "usageSeriesMax"] as const;
 
-/** @returns What differs after a change, by name and in words for the audit log. */
+/** Makes an object with a value for each of a plan's numbers. */
+export function eachNumber<T>(
+  valueOf: (name: keyof PlanNumbers) => T,
+): Readonly<Record<keyof PlanNumbers, T>> {
+  const entries = planNumberNames.map((name) => [name, valueOf(name)]);
+  return Object.fromEntries(entries) as Record<keyof PlanNumbers, T>;
+}
+
+/** Returns what a change makes different, by name and in words for the audit log. */
 export function planDifferences(
   before: NumberOverrides & { readonly limits: readonly NewLimit[] },
   { limits, ...numbers }: PlanOverridesChange,

@@ -12,25 +12,21 @@ export interface BillingMonth {
   readonly timezone: string;
 }
 
-/** @returns Whether a text is a month such as `2026-10`, in the years in which all time zones are multiples of 15 minutes. */
+/** True for a month such as `2026-10`, in the years in which all time zones are multiples of 15 minutes. */
 export function isPeriod(text: string): boolean {
   return /^20\d\d-(0[1-9]|1[0-2])$/.test(text);
 }
 
-/** @returns The month before or after another one. */
 export function shiftPeriod(period: string, months: number): string {
   return Temporal.PlainYearMonth.from(period).add({ months }).toString();
 }
 
-/** @param now Milliseconds since 1970. @returns The month that has ended last. */
+/** Returns the month that has ended last. @param now Milliseconds since 1970. */
 export function lastEndedPeriod(now: number, timezone: string): string {
   return shiftPeriod(zonedTime(now, timezone).toPlainDate().toPlainYearMonth().toString(), -1);
 }
 
-/**
- * @param before The month before, if that one is closed; this one then begins where it ended.
- * @returns A calendar month in a time zone.
- */
+/** Returns a calendar month in a time zone. @param options `before`: the month before, if closed; this one begins where it ended. */
 export function billingMonth(
   period: string,
   { timezone, before }: { timezone: string; before?: Pick<BillingMonth, "end"> | undefined },
@@ -39,7 +35,7 @@ export function billingMonth(
   return { period, start, end: monthStart(shiftPeriod(period, 1), timezone), timezone };
 }
 
-/** @returns When the month is closed by the schedule: the start of that day of the month after it. */
+/** Returns when the schedule closes a month: at the start of that day of the month after it. */
 export function scheduledClose({ period, end, timezone }: BillingMonth, closeDay: number): number {
   const day = Temporal.PlainYearMonth.from(period).add({ months: 1 }).toPlainDate({ day: closeDay });
   return Math.max(end, day.toZonedDateTime(timezone).epochMilliseconds);
@@ -70,11 +66,11 @@ export interface NextStatement {
   readonly period: string;
   readonly start: string;
   readonly end: string;
-  /** Whether it has ended, so that it can be closed now. */
+  /** It has ended, so that it can be closed. */
   readonly isEnded: boolean;
 }
 
-/** What a line or a total says. Names and units are those of the catalog, null where it has none. */
+/** An amount of a product and metric. Names and units are those of the catalogue, null where it has none. */
 interface StatementAmount {
   readonly productSlug: string;
   readonly productName: string | null;
@@ -95,7 +91,7 @@ export interface StatementLine extends StatementAmount {
   readonly adjustmentOf: string | null;
 }
 
-/** What is charged for a product and metric in a whole statement. */
+/** The sum of a product and metric in a whole statement. */
 export interface StatementTotal extends StatementAmount {
   readonly lines: number;
 }

@@ -1,20 +1,19 @@
 // The rules for passwords, after NIST SP 800-63B-4, section 3.1.1.2: a minimum length and a blocklist, but no composition rules.
 import { passwordCharactersMax, passwordCharactersMin } from "../limits.ts";
 
-/** What attackers try first. */
+/** First guesses of attackers. `common`: passwords in lower case. */
 export interface PasswordContext {
   readonly email: string;
   readonly name: string;
-  /** Common passwords, in lower case. */
   readonly common: ReadonlySet<string>;
 }
 
-/** @returns A password in NFKC, so that its bytes are the same on every keyboard. */
+/** Returns a password in NFKC, so that its bytes are the same on every keyboard. */
 export function normalizedPassword(password: string): string {
   return password.normalize("NFKC");
 }
 
-/** @returns Whether a password has an allowed length, in code points after NFKC. The limit bounds the hashing. */
+/** True if a password has an allowed length, in code points after NFKC. The limit bounds the hashing. */
 export function hasPasswordLength(password: string): boolean {
   // A code point has at most two units, and NFKC combines at most 18 of them: anything longer is too long in any case.
   if (password.length > passwordCharactersMax * 36) return false;
@@ -22,7 +21,7 @@ export function hasPasswordLength(password: string): boolean {
   return length >= passwordCharactersMin && length <= passwordCharactersMax;
 }
 
-/** @returns What is wrong with a new password, in a sentence for its owner, or null. */
+/** Returns the fault of a new password, in a sentence for its owner, or null. */
 export function passwordFault(password: string, context: PasswordContext): string | null {
   if (!hasPasswordLength(password)) {
     return `Use ${passwordCharactersMin} to ${passwordCharactersMax} characters.`;

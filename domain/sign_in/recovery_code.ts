@@ -13,8 +13,7 @@ export interface SecondStepCode {
 }
 
 /**
- * @param bytes Ten random bytes.
- * @returns A recovery code as people see it.
+ * Formats ten random bytes as a recovery code for people.
  *
  * @example
  * ```ts
@@ -34,8 +33,9 @@ export function recoveryCode(bytes: Uint8Array): string {
 }
 
 /**
+ * Reads a code. Returns null if it is neither.
+ *
  * @param text As typed: in any case, with or without hyphens and spaces, with O for 0, and I or L for 1.
- * @returns The code, or null if it is neither.
  *
  * @example
  * ```ts

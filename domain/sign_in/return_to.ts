@@ -2,9 +2,9 @@
 import { returnToCharactersMax } from "../limits.ts";
 
 /**
+ * Returns a path of this service (with its query), a URL of an allowed origin, or null.
+ *
  * @param text From a query parameter or a hidden field; it may contain anything.
- * @param options `base`: the URL of this service. `isAllowedOrigin`: whether an origin is a product's.
- * @returns A path of this service (with its query), a URL of an allowed origin, or null.
  *
  * @example
  * ```ts
@@ -35,10 +35,10 @@ export function safeReturnTo(
 }
 
 /**
- * Shortens URLs of applications that keep their state in them: returning without it is better than not returning.
+ * Shortens URLs of applications that keep their state in them: returning without it is better than not returning. Drops the
+ * query or, if that isn't enough, everything after the origin.
  *
  * @param address Absolute; {@linkcode safeReturnTo} checks its host afterwards.
- * @returns The URL if it isn't too long, or else without its query, or else its origin.
  */
 export function withinReturnTo(address: string): string {
   if (!URL.canParse(address)) return address;
@@ -48,18 +48,18 @@ export function withinReturnTo(address: string): string {
   return url.href.length <= returnToCharactersMax ? url.href : `${url.origin}/`;
 }
 
-/** Like {@linkcode safeReturnTo}, for pages of the portal and of the operator console only. @param base The URL of this service. */
+/** Does the same as {@linkcode safeReturnTo} for pages of the portal and of the operator console only. */
 export function portalReturnTo(text: string | undefined, base: URL): string | null {
   const path = safeReturnTo(text, { base, isAllowedOrigin: () => false });
   return path !== null && /^\/(portal|operator)(?=[/?#]|$)/.test(path) ? path : null;
 }
 
-/** @returns Whether a path of this service belongs to the operator console. */
+/** True if a path of this service belongs to the operator console. */
 export function isConsolePath(path: string): boolean {
   return /^\/operator(?=[/?#]|$)/.test(path);
 }
 
-/** @returns A path of this service that passes on where to go afterwards. */
+/** Adds the parameter `return_to` to a path of this service. */
 export function withReturnTo(path: string, target: string | null): string {
   return target === null ? path : `${path}?return_to=${encodeURIComponent(target)}`;
 }

@@ -1,19 +1,16 @@
-// Who is signed in: the session, its user, and their organizations.
+// The session of a signed-in person, its user, and their organizations.
 
 /** The roles in an organization, from least to most permissions. */
 export const roles = ["MEMBER", "ADMIN", "OWNER"] as const;
 export type Role = (typeof roles)[number];
 
-/** A user's membership of an organization. */
 export interface Membership {
   readonly organizationId: string;
   readonly name: string;
   readonly role: Role;
-  /** Whether operators have suspended the organization. */
   readonly suspended: boolean;
 }
 
-/** A user as other programs see them. */
 export interface User {
   readonly id: string;
   readonly name: string;
@@ -21,18 +18,16 @@ export interface User {
   readonly emailVerified: boolean;
 }
 
-/** A signed-in person. */
 export interface Session {
   readonly id: string;
   readonly user: User;
   /** The active organization, or null if the user has none. */
   readonly organization: Membership | null;
   readonly memberships: readonly Membership[];
-  /** When the person last entered their password or used a passkey here, in milliseconds since 1970. */
+  /** The time of the last password or passkey here, in milliseconds since 1970. */
   readonly authenticatedAt: number;
-  /** When they last used a passkey or a code here, in milliseconds since 1970; null if they never did. */
+  /** The time of the last passkey or code here, in milliseconds since 1970; null for never. */
   readonly secondFactorAt: number | null;
-  /** Whether they are an operator of the service. */
   readonly isOperator: boolean;
 }
 
@@ -50,7 +45,6 @@ export interface SessionUser {
   readonly memberships: readonly Omit<Membership, "suspended">[];
 }
 
-/** @returns The body of `GET /api/auth/me`, with or without a session. */
 export function sessionUser(session: Session | null): SessionUser {
   if (session === null) {
     return { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };

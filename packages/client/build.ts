@@ -13,7 +13,7 @@ import settings from "../../deno.json" with { type: "json" };
 const source = import.meta.dirname ?? "";
 const root = `${source}/../..`;
 const folder = Deno.env.get("PACK_DESTINATION") ?? `${root}/dist`;
-/** What the package consists of. */
+/** The content of the package. */
 const target = await Deno.makeTempDir({ prefix: "gatehouse-client-" });
 
 /** Compiles src/. @throws {Error} With the compiler's messages. */
@@ -26,7 +26,7 @@ function compile(): void {
     rootDir: `${source}/src`,
     outDir: `${target}/dist`,
     target: ts.ScriptTarget.ES2022,
-    // What the oldest supported Node.js has; no globals of browsers.
+    // That of the oldest supported Node.js; no globals of browsers.
     lib: ["lib.es2022.d.ts"],
     types: [],
     module: ts.ModuleKind.NodeNext,
@@ -51,7 +51,7 @@ function compile(): void {
   }));
 }
 
-/** The compiler leaves `.ts` and `.d.ts` in the imports of declaration files. */
+/** Writes a compiled file: the compiler leaves `.ts` and `.d.ts` in the imports of declaration files. */
 function writeCompiled(path: string, text: string): void {
   const isTypes = path.endsWith(".d.ts");
   ts.sys.writeFile(path, isTypes ? text.replace(/(from "\.[^"]+?)(\.d)?\.ts"/g, '$1.js"') : text);

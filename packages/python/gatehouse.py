@@ -1,4 +1,4 @@
-"""Records usage with Gatehouse, tells who is signed in, and verifies API keys.
+"""Records usage with Gatehouse, checks sessions, and verifies API keys.
 
     from gatehouse import Gatehouse, Meter
 
@@ -79,9 +79,9 @@ OPPOSITES: dict[Kind, Kind] = {"delayed": "resumed", "resumed": "delayed"}
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """What happened to usage, for `on_problem`.
+    """A problem with usage, for `on_problem`.
 
-    It is `delayed` until Gatehouse accepts it, sending `resumed`, it was `rejected`, `dropped` or
+    Usage is `delayed` until Gatehouse accepts it, sending `resumed`, it was `rejected`, `dropped` or
     `rounded`, or the `spool` has a fault.
     """
 
@@ -286,7 +286,7 @@ class Meter:
             self._ensure_threads()  # They send what an earlier process left.
 
     def _reset(self) -> None:
-        """Sets what a forked process doesn't share with its parent."""
+        """Sets the state that a forked process doesn't share with its parent."""
         self._lock = threading.RLock()  # A signal handler may record while record() runs.
         self._wake = threading.Condition(self._lock)
         self._dirty = threading.Condition(self._lock)
@@ -404,7 +404,7 @@ class Meter:
             self._wake.notify()
 
     def _is_full(self, source: _Memory | _Segment) -> bool:
-        """Whether there is no need to wait for more records."""
+        """Returns True if there is no need to wait for more records."""
         size = source.end - source.taken
         if source is not self._memory and source is not self._own:
             return True
@@ -434,9 +434,9 @@ class Meter:
     # Waiting, ending, and numbers
 
     def flush(self, timeout: float = 10.0) -> bool:
-        """Sends what was recorded so far, and waits for it up to `timeout` seconds.
+        """Sends all records so far, and waits for it up to `timeout` seconds.
 
-        Returns whether Gatehouse has recorded or rejected all of it.
+        Returns True if Gatehouse has recorded or rejected all of them.
         """
         with self._lock:
             marks = [(source, source.end) for source in self._sources()]
@@ -458,9 +458,9 @@ class Meter:
             return is_done()
 
     def sync(self) -> bool:
-        """Makes what was recorded so far survive the loss of power.
+        """Makes all records so far survive the loss of power.
 
-        Returns whether all of it is on disk, acknowledged or rejected. Never without a spool.
+        Returns True if all of them are on disk, acknowledged or rejected. Never without a spool.
         """
         with self._lock:
             unsynced = [(segment, segment.end) for segment in self._unsynced()]
@@ -486,8 +486,8 @@ class Meter:
     def close(self, timeout: float = 10.0) -> bool:
         """Sends what it can within `timeout` seconds. The end of the interpreter calls this.
 
-        What is left waits in the spool for the next process. Without a spool, it is dropped.
-        Returns whether Gatehouse has recorded or rejected everything.
+        The rest waits in the spool for the next process. Without a spool, it is dropped.
+        Returns True if Gatehouse has recorded or rejected everything.
         """
         self._closed = True
         self._paused_until = min(self._paused_until, time.monotonic() + random.random())
@@ -502,7 +502,7 @@ class Meter:
         return is_done
 
     def _release(self) -> None:
-        """Leaves what is waiting to the next process that uses the spool."""
+        """Leaves waiting records to the next process that uses the spool."""
         taken: Iterable[list[bytes]] = self._parts if self._source is self._memory else ()
         lines = [line + b"\n" for part in taken for line in part] + list(self._memory.lines)
         try:
@@ -576,7 +576,7 @@ class Meter:
             self._report()
 
     def _report_at(self, kind: Kind) -> float:
-        """When to report a problem: the first of a kind immediately, further ones together."""
+        """Returns the time of a report: the first of a kind immediately, further ones together."""
         return self._told_at.get(kind, -math.inf) + self._report_interval
 
     def _report(self, *, is_last: bool = False) -> None:
@@ -802,7 +802,7 @@ class Meter:
         return [[line for at, line in enumerate(lines) if at not in faults]]
 
     def _split_by_limits(self, lines: list[bytes], response: _Response) -> list[list[bytes]]:
-        """Rejects what doesn't fit into a hard limit. Gatehouse decides about the rest, in parts.
+        """Rejects records that don't fit into a hard limit, and sends the rest in parts.
 
         Waiting would not help: usage counts in the window of its timestamp.
         """
@@ -871,7 +871,7 @@ class GatehouseError(Exception):
 
 
 class Gatehouse:
-    """Tells who is signed in, and what a customer's API key may do.
+    """Checks sessions and customers' API keys.
 
     Nothing is cached: ended sessions and revoked keys stop working immediately. Results have the
     fields of the API reference. All methods can be called from any thread.
@@ -901,7 +901,7 @@ class Gatehouse:
         self._opener = urllib.request.build_opener(_NoRedirects)
 
     def me(self, cookie: str | None) -> dict[str, Any]:
-        """Returns who is signed in. Check `authenticated`.
+        """Returns the signed-in user. Check `authenticated`.
 
         Args:
             cookie: The header Cookie of a request to your server, or None. Only the session cookies
@@ -1103,7 +1103,7 @@ def _parse_time(text: Any) -> float:
 
 
 def _is_record(line: bytes) -> bool:
-    """Whether a line is a record that can be sent twice without harm."""
+    """Returns True for a record that can be sent twice without harm."""
     try:
         record = json.loads(line)
         return isinstance(record["idempotencyKey"], str) and isinstance(record["timestamp"], str)
@@ -1143,13 +1143,13 @@ def _parse_date(text: str | None) -> float:
 
 
 def _is_clock_ahead(line: bytes, server_time: float) -> bool:
-    """Whether a record is in the future for Gatehouse, but not for this machine."""
+    """Returns True if a record is in the future for Gatehouse, but not for this machine."""
     recorded_at = _parse_time(json.loads(line)["timestamp"])
     return server_time + FUTURE_MAX_SECONDS <= recorded_at <= time.time()
 
 
 def _is_limited(record: dict[str, Any], limit: dict[str, Any]) -> bool:
-    """Whether a record surely counts toward the window of a limit."""
+    """Returns True if a record surely counts toward the window of a limit."""
     if limit.get("productSlug") not in (None, record.get("productSlug")):
         return False
     if limit.get("metric") not in (None, record.get("metric")):
@@ -1171,7 +1171,7 @@ def _new_path(spool: str, owner: str | None = None) -> str:
 
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:
-    """Whether the process of a segment is gone. Files with names of other forms have none."""
+    """Returns True if the process of a segment is gone. Names of other forms have none."""
     if not entry.name.endswith(".jsonl") or entry.name == REJECTED_FILE:
         return False
     if not entry.is_file(follow_symlinks=False):

@@ -1,5 +1,6 @@
 // The API of API keys.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { activeAccess } from "../../services/access.ts";
 import { changeApiKey, listApiKeys, revokeApiKey } from "../../services/api_keys.ts";
 import { createApiKey, rotateApiKey } from "../../services/new_api_keys.ts";
 import type { AppEnv, AppParts } from "../env.ts";
@@ -32,7 +33,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       errors: ["forbidden", "key_limit_reached"],
     },
     (_c, { body: { expiresAt = null, ...body } }, actor) =>
-      createApiKey(services, actor, { ...body, expiresAt }),
+      createApiKey(services, activeAccess(actor), { ...body, expiresAt }),
   );
 
   route({
@@ -48,7 +49,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
         schema: schemas.apiKeysSchema,
       },
     },
-  }, (_c, { query }, actor) => listApiKeys(services, actor, query));
+  }, (_c, { query }, actor) => listApiKeys(services, activeAccess(actor), query));
 
   route({
     route: `PATCH ${path}/{id}`,
@@ -60,7 +61,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     body: schemas.changeApiKeySchema,
     responses: one,
   }, async (_c, { params: { id }, body }, actor) => ({
-    apiKey: await changeApiKey(services, actor, { id, ...body }),
+    apiKey: await changeApiKey(services, activeAccess(actor), { id, ...body }),
   }));
 
   route({
@@ -70,7 +71,9 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description: "Requests with the key fail immediately. Revoking a key again has no effect.",
     params,
     responses: one,
-  }, async (_c, { params: { id } }, actor) => ({ apiKey: await revokeApiKey(services, actor, id) }));
+  }, async (_c, { params: { id } }, actor) => ({
+    apiKey: await revokeApiKey(services, activeAccess(actor), id),
+  }));
 
   route({
     route: `POST ${path}/{id}/rotate`,
@@ -85,6 +88,6 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     responses: created,
     errors: ["forbidden", "key_limit_reached"],
   }, (_c, { params: { id }, body: { expireOldAt } }, actor) => {
-    return rotateApiKey(services, actor, { id, expireOldAt: expireOldAt ?? undefined });
+    return rotateApiKey(services, activeAccess(actor), { id, expireOldAt: expireOldAt ?? undefined });
   });
 }

@@ -1,14 +1,14 @@
 // The API of the audit log.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { isoTime } from "../../domain/time.ts";
+import { activeAccess } from "../../services/access.ts";
 import { listAuditEvents, readAuditCsv } from "../../services/audit.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { auditEventSchema, auditFilters } from "../schemas/audit.ts";
 import { nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
-import { csvResponse, sendCsv } from "./meter/report.ts";
+import { csvResponse, sendCsv } from "./job_bytes.ts";
 import { sessionRoutes } from "./endpoint.ts";
 
-/** Mounts `/api/portal/audit` and `/api/portal/audit.csv`. */
 export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = sessionRoutes(app, parts, { tag: "Audit log", errors: ["forbidden"] });
@@ -26,7 +26,7 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       },
     },
   }, (_c, { query: { action: actions, ...query } }, actor) => {
-    return listAuditEvents(services, actor, { ...query, actions });
+    return listAuditEvents(services, activeAccess(actor), { ...query, actions });
   });
 
   route({
@@ -37,8 +37,10 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     query: z.strictObject(auditFilters),
     responses: { 200: csvResponse },
   }, async (c, { query: { action: actions, ...query } }, actor) => {
-    const { signal } = c.req.raw;
-    const report = await readAuditCsv(services, actor, { filter: { ...query, actions }, signal });
-    return sendCsv(c, report, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
+    const csv = await readAuditCsv(services, activeAccess(actor), {
+      filter: { ...query, actions },
+      signal: c.req.raw.signal,
+    });
+    return sendCsv(c, csv, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
   });
 }

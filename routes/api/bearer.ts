@@ -1,4 +1,4 @@
-// What API keys and operator tokens in requests have in common.
+// Reads API keys and operator tokens from requests, and limits rejected ones.
 import { AppError, invalidOperatorTokenError } from "../../domain/errors.ts";
 import { isWellFormedOperatorToken } from "../../domain/operator/operator_token.ts";
 import { hashSecretToken } from "../../domain/secret_token.ts";
@@ -6,16 +6,14 @@ import type { RateLimitState } from "../../services/rate_limiter.ts";
 import type { Services } from "../../services/services.ts";
 import type { AppContext } from "../env.ts";
 
-/** @returns The token in an `Authorization` header, or undefined. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer +([^\s]+)$/i.exec(authorization ?? "")?.[1];
 }
 
 /**
- * Counts a rejected credential of a client address.
+ * Counts a rejected credential against the client's address, and returns the error, or `rate_limited` after too many.
  *
- * @param kind What was rejected, in the plural.
- * @returns The error, or `rate_limited` after too many.
+ * @param kind In the plural, for the message.
  */
 export function limitRejected(
   { rateLimits: { rejectedApiKeys } }: Services,
@@ -27,20 +25,19 @@ export function limitRejected(
   return state.isAllowed ? error : rateLimited(state, `Too many invalid ${kind} from this address.`);
 }
 
-/** @returns The hash of the operator token in an `Authorization` header. @throws {AppError} `invalid_operator_token`. */
+/** Returns the hash of the operator token in an `Authorization` header. @throws {AppError} `invalid_operator_token`. */
 export function bearerTokenHash(authorization: string | undefined): string {
   const token = bearerToken(authorization);
   if (token === undefined || !isWellFormedOperatorToken(token)) throw invalidOperatorTokenError();
   return hashSecretToken(token);
 }
 
-/** Counts the error of an invalid operator token against the client's address. @returns What to respond instead of any error. */
+/** Counts an invalid operator token against the client's address, and returns the error to respond with. */
 export function limitInvalidToken(services: Services, c: AppContext, error: unknown): unknown {
   const isInvalid = error instanceof AppError && error.code === "invalid_operator_token";
   return isInvalid ? limitRejected(services, c, error, "operator tokens") : error;
 }
 
-/** @returns The error of an exceeded limit. */
 export function rateLimited({ resetMs }: RateLimitState, message: string): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil(resetMs / 1000));
   return new AppError("rate_limited", message, { retryAfterSeconds });

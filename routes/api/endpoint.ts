@@ -16,7 +16,6 @@ import {
 } from "./openapi/components.ts";
 import { commonErrors, errorResponses } from "./openapi/error_responses.ts";
 
-/** A successful response of a route. */
 interface EndpointResponse {
   readonly description: string;
   /** The JSON body. For any other type of content, set `contentType` instead. */
@@ -26,12 +25,11 @@ interface EndpointResponse {
   readonly headers?: OwnHeaders;
 }
 
-/** A route. */
 export interface Endpoint<Body extends Schema, Query extends Schema, Params extends Schema> {
   /** The method and the path in OpenAPI's form, such as `GET /api/portal/api-keys/{id}`. */
   readonly route: `${"GET" | "POST" | "PATCH" | "DELETE"} /${string}`;
   readonly tag: Tag;
-  /** The name of the call in generated clients. */
+  /** The name in generated clients. */
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
@@ -52,16 +50,14 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
   readonly hasProblems?: boolean;
 }
 
-/** The checked input of a handler. */
 interface Input<Body extends Schema, Query extends Schema, Params extends Schema> {
   readonly body: Output<Body>;
   readonly query: Output<Query>;
   readonly params: Output<Params>;
-  /** The size of the body. */
   readonly bytes: number;
 }
 
-/** How to handle an alternative body, which is not checked. */
+/** Handles an alternative body, which is not checked. */
 export interface OtherBody {
   /** The content type that the request must have, in lower case; empty for none. */
   readonly contentType: string;
@@ -70,7 +66,6 @@ export interface OtherBody {
   readonly handle: (body: JsonBody) => Promise<Response>;
 }
 
-/** How routes authenticate their callers. */
 interface Authentication<Auth> {
   /** Runs before the body is read, so that an unauthenticated caller learns nothing about the input. */
   readonly authenticate: (c: AppContext) => Auth | Promise<Auth>;
@@ -78,14 +73,13 @@ interface Authentication<Auth> {
   readonly onError?: (c: AppContext, error: unknown) => Promise<unknown>;
 }
 
-/** @returns A response, or the JSON body of the route's first response. Ignored if that has no schema. */
+/** Returns a response, or the JSON body of the route's first response; ignored if that has no schema. */
 export type Handle<Auth, Body extends Schema, Query extends Schema, Params extends Schema> = (
   c: AppContext,
   input: Input<Body, Query, Params>,
   auth: Auth,
 ) => Response | object | void | Promise<Response | object | void>;
 
-/** Mounts a route whose handler gets checked input and the authenticated caller. */
 export type MountRoute<Auth> = <
   Body extends Schema = undefined,
   Query extends Schema = undefined,
@@ -95,16 +89,13 @@ export type MountRoute<Auth> = <
   handle: Handle<Auth, Body, Query, Params>,
 ) => void;
 
-/** What routes have in common. `errors`: of those that list none. */
 type Common = Pick<Endpoint<Schema, Schema, Schema>, "tag" | "errors">;
 
-/** Mounts routes for anyone. */
 export function publicRoutes(app: OpenAPIHono<AppEnv>, common: Common): MountRoute<null> {
   return (endpoint, handle) =>
     mount(app, { ...common, security: "none", ...endpoint }, { authenticate: () => null, handle });
 }
 
-/** Mounts routes for signed-in users. */
 export function sessionRoutes(
   app: OpenAPIHono<AppEnv>,
   parts: AppParts,
@@ -162,7 +153,7 @@ export function mount<
 
 const noBody = { value: {}, bytes: 0 };
 
-/** @returns The value of each parameter, or a list of its values if it is repeated. */
+/** Returns the value of each parameter, or a list if it is repeated. */
 function queryOf(c: AppContext): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = {};
   if (!c.req.url.includes("?")) return query;
@@ -174,20 +165,12 @@ function queryOf(c: AppContext): Record<string, string | string[]> {
   return query;
 }
 
-/** Adds a route to the OpenAPI document, with every error that follows from its input. */
-export function documentRoute(app: OpenAPIHono<AppEnv>, endpoint: Endpoint<Schema, Schema, Schema>): void {
-  app.openAPIRegistry.registerPath(describe(endpoint, endpointErrors(endpoint)));
-}
-
-/**
- * Describes a route for the OpenAPI document.
- *
- * @param errors Every error code of the route.
- */
-export function describe(
+/** Adds a route to the OpenAPI document. `errors`: by default, its own and those that follow from its input. */
+export function documentRoute(
+  app: OpenAPIHono<AppEnv>,
   endpoint: Endpoint<Schema, Schema, Schema>,
-  errors: readonly ErrorCode[],
-): RouteConfig {
+  errors: readonly ErrorCode[] = endpointErrors(endpoint),
+): void {
   const { security, body, otherBodies, query, params, headers } = endpoint;
   const responses = Object.entries(endpoint.responses).map(([status, response]) => {
     const { description, schema, contentType, headers: own } = response;
@@ -197,7 +180,7 @@ export function describe(
     return [status, { description, headers: headersOf({ security, own }), content }] as const;
   });
   const bodies = Object.entries({ ...(body && { "application/json": body }), ...otherBodies });
-  return {
+  const route = {
     ...splitRoute(endpoint),
     tags: [endpoint.tag],
     operationId: endpoint.operationId,
@@ -214,10 +197,10 @@ export function describe(
       headers,
     },
     responses: { ...Object.fromEntries(responses), ...errorResponses(errors, endpoint.hasProblems) },
-  } as RouteConfig;
+  };
+  app.openAPIRegistry.registerPath(route as RouteConfig);
 }
 
-/** @returns Every error of a route: its own, and those that follow from its input. */
 function endpointErrors(endpoint: Endpoint<Schema, Schema, Schema>): ErrorCode[] {
   const codes: ErrorCode[] = [
     ...commonErrors,
@@ -253,7 +236,6 @@ function endpointErrors(endpoint: Endpoint<Schema, Schema, Schema>): ErrorCode[]
   return codes;
 }
 
-/** @returns The method in lower case, and the path. */
 function splitRoute({ route }: Pick<Endpoint<Schema, Schema, Schema>, "route">) {
   const [method = "", path = ""] = route.split(" ");
   return { method: method.toLowerCase(), path };

@@ -13,16 +13,16 @@ import { memberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
 import { operatorApiKeyRoutes } from "./operator/api_keys.ts";
 import { operatorMemberRoutes } from "./operator/organization_members.ts";
-import { operatorNoteRoutes } from "./operator/organization_notes.ts";
-import { operatorOrganizationRoutes } from "./operator/organizations.ts";
+import { organizationNoteRoutes } from "../nouns/organization_notes.tsx";
+import { operatorOrganizationRoutes } from "../nouns/organizations.tsx";
 import { operatorAuditRoutes } from "./operator/audit.ts";
-import { operatorPlanRoutes } from "./operator/plans.ts";
-import { operatorProductRoutes } from "./operator/products.ts";
-import { operatorUserRoutes } from "./operator/users.ts";
-import { operatorTokenRoutes } from "./operator/tokens.ts";
+import { planRoutes } from "../nouns/plans.tsx";
+import { productRoutes } from "../nouns/products.tsx";
+import { userRoutes } from "../nouns/users.tsx";
+import { operatorTokenRoutes } from "../nouns/operator_tokens.tsx";
 import { operatorUsageRoutes } from "./operator/usage.ts";
 import { operatorUsageRecordRoutes } from "./operator/usage_records.ts";
-import { operatorStatementRoutes } from "./operator/statements.ts";
+import { statementRoutes } from "../nouns/statements.tsx";
 import { organizationRoutes } from "./organization/organizations.ts";
 import { passwordRoutes } from "./account/passwords.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
@@ -31,11 +31,6 @@ import { limitRoutes } from "./meter/limits.ts";
 import { usageRoutes } from "./meter/usage.ts";
 import { usageRecordRoutes } from "./meter/usage_records.ts";
 
-/**
- * Mounts the JSON API.
- *
- * @param options `version`: of the program, for the OpenAPI document.
- */
 export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { version: string }): void {
   authRoutes(app, parts);
   secondStepRoutes(app, parts);
@@ -55,16 +50,16 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   keyVerificationRoutes(app, parts);
   operatorOrganizationRoutes(app, parts);
   operatorMemberRoutes(app, parts);
-  operatorNoteRoutes(app, parts);
+  organizationNoteRoutes(app, parts);
   operatorApiKeyRoutes(app, parts);
-  operatorPlanRoutes(app, parts);
-  operatorProductRoutes(app, parts);
-  operatorUserRoutes(app, parts);
+  planRoutes(app, parts);
+  productRoutes(app, parts);
+  userRoutes(app, parts);
   operatorAuditRoutes(app, parts);
   operatorTokenRoutes(app, parts);
   operatorUsageRoutes(app, parts);
   operatorUsageRecordRoutes(app, parts);
-  operatorStatementRoutes(app, parts);
+  statementRoutes(app, parts);
   forwardRoutes(app, parts);
   openApiRoute(app, { baseUrl: parts.config.baseUrl.origin, version: options.version });
 }

@@ -1,8 +1,8 @@
-// CORS with credentials, for the origins in ALLOWED_ORIGINS only.
+// CORS with credentials, for the origins in ALLOWED_ORIGINS only. Logs origins that are missing there, the most common mistake in
+// setting up a product.
 import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
-import { logUnlistedOrigin, unlistedOrigin, unlistedOriginText } from "../unlisted_origin.ts";
 
 const methods = "GET, HEAD, POST, DELETE";
 const preflightSeconds = 600;
@@ -59,4 +59,40 @@ export function preflight(config: Pick<Config, "baseUrl" | "allowedOrigins">): A
 function isPreflight(c: AppContext): boolean {
   return c.req.method === "OPTIONS" && c.req.path !== withoutPreflight &&
     c.req.header("Access-Control-Request-Method") !== undefined;
+}
+
+/** Longer than any origin with a valid host name and port. */
+const originCharactersMax = 300;
+
+/** Returns the request's `Origin`, unless it is allowed or `BASE_URL`'s; then null. */
+export function unlistedOrigin(
+  c: AppContext,
+  { baseUrl, allowedOrigins }: Pick<Config, "baseUrl" | "allowedOrigins">,
+): string | null {
+  const origin = c.req.header("Origin");
+  if (origin === undefined || origin === baseUrl.origin) return null;
+  return allowedOrigins.some((allowed) => allowed.matches(origin)) ? null : origin;
+}
+
+export function unlistedOriginText(origin: string, { baseUrl }: Pick<Config, "baseUrl">): string {
+  const name = isOrigin(origin) ? `Origin ${origin}` : "This origin";
+  return `${name} isn't in ALLOWED_ORIGINS. Requests are also accepted from ${baseUrl.origin} itself.`;
+}
+
+/** Logs each origin once, and only so many of them that clients can't fill the log. */
+export function logUnlistedOrigin(origin: string, { log, services }: AppParts): void {
+  const { unlistedOrigins, warnings } = services.rateLimits;
+  // `gatehouse check` sends a reserved name (RFC 2606).
+  if (!isOrigin(origin) || new URL(origin).hostname.endsWith(".invalid")) return;
+  if (!unlistedOrigins.peek("").isAllowed || !warnings.take(origin).isAllowed) return;
+  const { isAllowed, remaining } = unlistedOrigins.take("");
+  if (!isAllowed) return;
+  log.warn("an origin is missing from ALLOWED_ORIGINS: its pages can't use the sign-in API", {
+    origin,
+    ...(remaining === 0 ? { note: "no more origins are logged until the next start" } : {}),
+  });
+}
+
+function isOrigin(text: string): boolean {
+  return text.length <= originCharactersMax && URL.canParse(text) && new URL(text).origin === text;
 }

@@ -3,27 +3,23 @@
 import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AppContext } from "../env.ts";
-import { unlistedOrigin, unlistedOriginText } from "../unlisted_origin.ts";
+import { unlistedOrigin, unlistedOriginText } from "./cors.ts";
 import type { Guard } from "./request_lifecycle.ts";
-
-/** The only form that every site may send. It shows what arrived, to find out why other forms are rejected, and changes nothing. */
-export const browserRequestPath = "/portal/check";
 
 const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
- * Accepts writes with `Sec-Fetch-Site: same-origin` and the `Origin` of `BASE_URL`, or with one of these headers if the other is
- * missing. Allowed origins may write under `/api/auth/`. A request with neither header comes from a program or through a proxy
- * that removes them: it is accepted only if no page of another site could have sent it. Exempt are `/api/v1/`, which ignores
- * cookies, and {@linkcode browserRequestPath}.
+ * Accepts writes with `Sec-Fetch-Site: same-origin` and the `Origin` of `BASE_URL`, or with one of these headers if the other
+ * is missing. Allowed origins may write under `/api/auth/`. A request with neither header comes from a program or through a
+ * proxy that removes them: it is accepted only if no page of another site could have sent it. `/api/v1/` is exempt,
+ * because it ignores cookies.
  *
- * @param isKnown Whether a route matches the request. Other requests get the usual 404 or 405.
+ * @param isKnown True if a route matches the request. Other requests get the usual 404 or 405.
  */
 export function crossSite(config: Config, isKnown: (c: AppContext) => boolean): Guard {
   const own = config.baseUrl.origin;
   return function crossSiteGuard(c) {
     if (safeMethods.has(c.req.method) || c.req.path.startsWith("/api/v1/")) return;
-    if (c.req.path === browserRequestPath) return;
     const origin = c.req.header("Origin");
     const site = c.req.header("Sec-Fetch-Site");
     const isAllowedOrigin = origin !== undefined && c.req.path.startsWith("/api/auth/") &&
@@ -49,7 +45,7 @@ function rejection(c: AppContext, config: Config): string {
     : unlistedOriginText(unlisted, config);
 }
 
-/** @returns Whether browsers preflight such a request to another site, unlike forms (Fetch, "CORS-preflight fetch"). */
+/** True if browsers preflight such a request to another site, unlike forms (Fetch, "CORS-preflight fetch"). */
 function needsPreflight(c: AppContext): boolean {
   if (c.req.method !== "POST") return true;
   const type = c.get("headers")["content-type"] ?? "";

@@ -34,18 +34,14 @@ const hstsSeconds = 2 * 365 * 24 * 3600;
 /** Checks a request before anything else does. @throws {AppError} To reject it. */
 export type Guard = (c: AppContext) => void;
 
-/** How requests are checked, reported and counted. */
-export interface RequestLifecycleOptions {
+/** Creates the outermost middleware but CORS. */
+export function requestLifecycle(parts: AppParts, options: {
   /** Run in order. Plain functions, because each middleware costs a promise or two. */
-  readonly guards: readonly Guard[];
-  /** Turns an error into a response. */
-  readonly errorResponse: (error: unknown, c: AppContext) => Response | Promise<Response>;
+  guards: readonly Guard[];
+  errorResponse: (error: unknown, c: AppContext) => Response | Promise<Response>;
   /** Counts and notes a response. `startedAt`: when its request arrived, by `performance.now()`. */
-  readonly onResponse: (c: AppContext, startedAt: number) => void;
-}
-
-/** @returns The outermost middleware but CORS. */
-export function requestLifecycle(parts: AppParts, options: RequestLifecycleOptions): AppMiddleware {
+  onResponse: (c: AppContext, startedAt: number) => void;
+}): AppMiddleware {
   const { guards, errorResponse, onResponse } = options;
   const { config, log } = parts;
   const programHeaders = securityHeaders(config);
@@ -76,8 +72,8 @@ export function requestLifecycle(parts: AppParts, options: RequestLifecycleOptio
 }
 
 /**
- * @returns Whether the response is sent before the request's body was read. The connection is then closed, and a client that
- *   isn't told (RFC 9112, section 9.6) would lose its next request on it.
+ * True if the response is sent before the request's body was read. The connection is then closed: a client that isn't told
+ * (RFC 9112, section 9.6) would lose its next request on it.
  */
 function hasUnreadBody(c: AppContext): boolean {
   if (c.req.raw.bodyUsed) return c.get("isBodyLeft") === true;
@@ -149,7 +145,7 @@ function securityHeaders(config: Config): [string, string][] {
   return headers;
 }
 
-/** @returns A guard against oversized URLs and headers. It stores the headers in the context. */
+/** Returns a guard against oversized URLs and headers. It stores the headers in the context. */
 export function requestSize(): Guard {
   return function requestSizeGuard(c) {
     const { url, headers } = c.req.raw;
@@ -181,8 +177,8 @@ export function requestSize(): Guard {
 const originForm = /^https?:\/\/(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
 
 /**
- * @returns A guard against malformed request targets, and malformed and repeated `Host` headers (RFC 9112, section 3.2). Runs
- *   after {@linkcode requestSize}.
+ * Returns a guard against malformed request targets, and malformed and repeated `Host` headers (RFC 9112, section 3.2). Runs
+ * after {@linkcode requestSize}.
  */
 export function wellFormedTarget(): Guard {
   const isWellFormed = (origin: string) => originForm.test(origin) && URL.canParse(origin);

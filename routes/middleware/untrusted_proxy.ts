@@ -3,7 +3,7 @@ import { isTrustedProxy, isUnknownProxy } from "../client_address.ts";
 import type { AppParts } from "../env.ts";
 import type { Guard } from "./request_lifecycle.ts";
 
-/** @returns A guard that warns once, at the first request with `X-Forwarded-For` from an untrusted peer, and rejects nothing. */
+/** Returns a guard that warns once, at the first request with `X-Forwarded-For` from an untrusted peer, and rejects nothing. */
 export function untrustedProxy({ config, services, log, print }: AppParts): Guard {
   let isDone = false;
   // Most connections are from the same proxy.

@@ -1,59 +1,52 @@
-// The pages of one API key: what it is and does, and the forms that edit and revoke it.
+// The pages of one API key: its page, and the forms that edit it, set its budget and revoke it.
 import type { ApiKey } from "../../domain/api_key.ts";
-import { hasPermission } from "../../domain/permissions.ts";
-import { getApiKeyLineage } from "../../services/api_key_lineage.ts";
-import { changeApiKey, getApiKey, revokeApiKey } from "../../services/api_keys.ts";
+import { budgetLimitsMax } from "../../domain/limits.ts";
+import { type Access, may, requirePermission } from "../../services/access.ts";
+import { changeApiKey, getApiKey, getApiKeyLineage, revokeApiKey } from "../../services/api_keys.ts";
 import { listAuditEvents } from "../../services/audit.ts";
 import { readLastRequest } from "../../services/meter/last_requests.ts";
-import { readKeyLimits } from "../../services/meter/limits.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
-import { editApiKeyPage, revokeApiKeyPage } from "../../views/api_keys/api_key.tsx";
+import { readLimits } from "../../services/meter/limits.ts";
+import { readUsageNames } from "../../services/meter/usage.ts";
+import { budgetPage, editApiKeyPage, revokeApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
 import { apiKeyPage } from "../../views/api_keys/api_key_page.tsx";
 import { expiryValue } from "../../views/components/expiry_field.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
-import type { App, AppContext } from "../env.ts";
-import { portalBudgetRoutes } from "./api_key_budget.ts";
+import type { App } from "../env.ts";
+import { changeApiKeySchema } from "../schemas/api_keys.ts";
+import { check } from "../schemas/check.ts";
 import { expiryOf } from "./expiry.ts";
-import { firstRequestOf, keyReport } from "./new_api_key.ts";
 import { flashOf, mountForm, queryOf } from "./form.ts";
 import { inTime } from "./in_time.ts";
-import { checkedKey, choiceOf, typedChoice } from "./key_form.ts";
+import { checkedKey, choiceOf, keyIdOf, typedChoice } from "./key_form.ts";
+import { limitInput, limitsOf, typedLimits } from "./limit_input.ts";
 import { nearestFirst } from "./meter/usage.ts";
-import { memberRoutes, portalFrame, type PortalParts, redirect, sendPage } from "./page.ts";
+import { firstRequestOf, keyReport } from "./new_api_key.ts";
+import { type PortalParts, redirect, sendPage } from "./page.ts";
+import { organizationForms, organizationPages } from "./viewer.ts";
 
-const path = "/portal/api-keys";
+const path = "/api-keys/:keyId";
 const latestEventsMax = 5;
 
-/** Mounts `/portal/api-keys/:id` and the pages below it. */
-export function portalApiKeyRoutes(app: App, parts: PortalParts): void {
-  keyRoutes(app, parts);
-  portalBudgetRoutes(app, parts);
-  editRoutes(app, parts);
-  revokeRoutes(app, parts);
-}
-
-function keyRoutes(app: App, parts: PortalParts): void {
+/** Mounts the page of a key and the forms below it. */
+export function apiKeyPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  memberRoutes(app, parts).get(`${path}/:id`, async (c, session) => {
-    const { current: apiKey, generations } = await getApiKeyLineage(services, session, idOf(c));
-    const { role } = session.organization;
+  organizationPages(app, parts).get(path, async (c, { access, frame }) => {
+    const { current: apiKey, generations } = await getApiKeyLineage(services, access, keyIdOf(c));
     const [report, limits, lastRequest, events] = await Promise.all([
-      keyReport(parts, session, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
-      inTime((signal) => readKeyLimits(services, session, { apiKeyId: apiKey.id, signal })),
+      keyReport(parts, access, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
+      inTime((signal) => readLimits(services, access, { apiKeyId: apiKey.id, signal })),
       readLastRequest(services, generations),
-      hasPermission(role, "audit.read") ? latestEvents(parts, session, generations) : null,
+      may(access, "audit.read") ? latestEvents(parts, access, generations) : null,
     ]);
     const page = apiKeyPage({
-      frame: portalFrame(parts, session),
+      frame,
       apiKey,
-      isCreatedByYou: apiKey.createdBy?.id === session.user.id,
       generations,
       report,
       limits: limits && nearestFirst(limits),
       lastRequest,
       firstRequest: await firstRequestOf(parts, apiKey),
       events,
-      canSetBudget: hasPermission(role, "apiKeys.manageAll"),
       flash: flashOf(c, {
         budget: "The budget has been saved.",
         changed: `Changes to “${apiKey.name}” have been saved.`,
@@ -61,10 +54,13 @@ function keyRoutes(app: App, parts: PortalParts): void {
     });
     return await sendPage(c, page);
   });
+  mountBudget(app, parts);
+  mountEdit(app, parts);
+  mountRevoke(app, parts);
 }
 
-async function latestEvents({ services }: PortalParts, session: Session, keys: readonly ApiKey[]) {
-  const { events } = await listAuditEvents(services, session, {
+async function latestEvents({ services }: PortalParts, access: Access, keys: readonly ApiKey[]) {
+  const { events } = await listAuditEvents(services, access, {
     targetIds: keys.map(({ id }) => id),
     limit: latestEventsMax,
     cursor: undefined,
@@ -72,13 +68,44 @@ async function latestEvents({ services }: PortalParts, session: Session, keys: r
   return events;
 }
 
-function editRoutes(app: App, parts: PortalParts): void {
+function mountBudget(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(memberRoutes(app, parts), {
-    path: `${path}/:id/edit`,
-    async show(c, session, { input, fields, message, status }) {
-      const apiKey = await getApiKey(services, session, idOf(c));
-      const frame = portalFrame(parts, session);
+  mountForm(organizationForms(app, parts), {
+    path: `${path}/budget`,
+    async show(c, { access, frame }, { input, fields, message, status }) {
+      requirePermission(access, "apiKeys.manageAll");
+      const apiKey = await getApiKey(services, access, keyIdOf(c));
+      if (apiKey.status !== "active") return redirect(c, apiKeyHref(frame.base, apiKey.id));
+      // The form does without suggestions if they are not available.
+      const names = await inTime((signal) => readUsageNames(services, access, signal));
+      const page = budgetPage({
+        frame,
+        apiKey,
+        limits: input === undefined ? typedLimits(apiKey.budget) : limitInput(input, budgetLimitsMax),
+        ...names ?? { productSlugs: [], metrics: [] },
+        // The fields are named as in other forms with limits.
+        fields: Object.fromEntries(
+          Object.entries(fields).map(([name, error]) => [name.replace(/^budget/, "limits"), error]),
+        ),
+        message,
+      });
+      return await sendPage(c, page, status);
+    },
+    async submit(c, { access, frame }, input) {
+      const id = keyIdOf(c);
+      const typed = { budget: limitsOf(limitInput(input, budgetLimitsMax)) };
+      await changeApiKey(services, access, { id, ...check(changeApiKeySchema, typed, "body") });
+      return redirect(c, `${apiKeyHref(frame.base, id)}?done=budget`);
+    },
+  });
+}
+
+function mountEdit(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  mountForm(organizationForms(app, parts), {
+    path: `${path}/edit`,
+    async show(c, { access, frame }, { input, fields, message, status }) {
+      const apiKey = await getApiKey(services, access, keyIdOf(c));
       const expiry = expiryValue(input ?? { expires: apiKey.expiresAt === null ? "never" : "keep" });
       const { name, permissions } = input === undefined
         ? { name: apiKey.name, permissions: choiceOf(apiKey.permissions) }
@@ -86,35 +113,28 @@ function editRoutes(app: App, parts: PortalParts): void {
       const page = editApiKeyPage({ frame, apiKey, name, permissions, expiry, fields, message });
       return await sendPage(c, page, status);
     },
-    async submit(c, session, input) {
-      const { id } = await getApiKey(services, session, idOf(c));
+    async submit(c, { access, frame }, input) {
+      const id = keyIdOf(c);
       const { expires = "keep" } = input;
       const expiresAt = expires === "keep" ? undefined : expiryOf(input, services.clock());
-      await changeApiKey(services, session, { id, ...checkedKey(input), expiresAt });
-      return redirect(c, `${apiKeyHref(id)}?done=changed`);
+      await changeApiKey(services, access, { id, ...checkedKey(input), expiresAt });
+      return redirect(c, `${apiKeyHref(frame.base, id)}?done=changed`);
     },
   });
 }
 
-function revokeRoutes(app: App, parts: PortalParts): void {
-  const { get, post } = memberRoutes(app, parts);
+function mountRevoke(app: App, parts: PortalParts): void {
+  const { get, post } = organizationForms(app, parts);
   const { services } = parts;
 
-  get(`${path}/:id/revoke`, async (c, session) => {
-    const apiKey = await getApiKey(services, session, idOf(c));
-    if (apiKey.status === "revoked") return redirect(c, apiKeyHref(apiKey.id));
-    const report = await keyReport(parts, session, { apiKeyId: apiKey.id, metric: null });
-    return await sendPage(
-      c,
-      revokeApiKeyPage({ frame: portalFrame(parts, session), apiKey, today: report?.chart ?? null }),
-    );
+  get(`${path}/revoke`, async (c, { access, frame }) => {
+    const apiKey = await getApiKey(services, access, keyIdOf(c));
+    if (apiKey.status === "revoked") return redirect(c, apiKeyHref(frame.base, apiKey.id));
+    const report = await keyReport(parts, access, { apiKeyId: apiKey.id, metric: null });
+    return await sendPage(c, revokeApiKeyPage({ frame, apiKey, today: report?.chart ?? null }));
   });
-  post(`${path}/:id/revoke`, async (c, session) => {
-    const { id } = await revokeApiKey(services, session, idOf(c));
-    return redirect(c, `${path}?done=revoked&id=${id}`);
+  post(`${path}/revoke`, async (c, { access, frame }) => {
+    const { id } = await revokeApiKey(services, access, keyIdOf(c));
+    return redirect(c, `${frame.base}/api-keys?done=revoked&id=${id}`);
   });
-}
-
-function idOf(c: AppContext): string {
-  return c.req.param("id") ?? "";
 }

@@ -1,58 +1,67 @@
 // The list of API keys, and the page that revokes those that are not used any more.
-import type { ApiKey } from "../../domain/api_key.ts";
-import { AppError, validationError } from "../../domain/errors.ts";
+import { validationError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
-import { keyOrders, keyStates } from "../../domain/key_list.ts";
-import type { KeyUsage } from "../../domain/meter/key_usage.ts";
+import { type KeyLine, keyOrders, keyStates } from "../../domain/key_list.ts";
 import { searchCharactersMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
-import { hasPermission } from "../../domain/permissions.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
-import type { KeyListQuery } from "../../services/reports/jobs/api_key_list.ts";
+import type { Access } from "../../services/access.ts";
 import {
   listKeyLines,
   listNewestKeys,
   listUnusedKeys,
   revokeUnusedKeys,
-} from "../../services/api_key_lines.ts";
+} from "../../services/api_key_list.ts";
 import { getApiKey } from "../../services/api_keys.ts";
-import type { KeyUsageQuery } from "../../services/reports/jobs/key_usage.ts";
 import { readKeyUsage } from "../../services/meter/usage.ts";
 import { readUsagePreferences } from "../../services/meter/usage_preferences.ts";
+import type { KeyListQuery } from "../../services/reports/jobs/api_key_list.ts";
+import type { KeyLineRow } from "../../views/api_keys/api_key_table.tsx";
 import { apiKeysPage } from "../../views/api_keys/api_keys.tsx";
-import type { UsedKey } from "../../views/api_keys/api_key_table.tsx";
 import { unusedKeysPage } from "../../views/api_keys/unused_keys.tsx";
 import type { App, AppContext } from "../env.ts";
-import { flashOf, mountForm, queryOf } from "./form.ts";
+import { flashAbout, flashOf, mountForm, queryOf } from "./form.ts";
 import { inTime } from "./in_time.ts";
 import { newKeyValues } from "./key_form.ts";
-import { memberRoutes, portalFrame, type PortalParts, redirect, sendPage } from "./page.ts";
+import { type PortalParts, redirect, sendPage } from "./page.ts";
+import { organizationForms, organizationPages } from "./viewer.ts";
 
-const path = "/portal/api-keys";
+const path = "/api-keys";
 
-/** Mounts `/portal/api-keys`. */
-export function portalApiKeyListRoutes(app: App, parts: PortalParts): void {
+/** Mounts the list of an organization's keys. */
+export function apiKeyListPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  memberRoutes(app, parts).get(path, async (c, session) => {
-    const timezone = (await readUsagePreferences(services, session)).timezone ?? "UTC";
+  organizationPages(app, parts).get(path, async (c, { access, frame }) => {
+    const timezone = await timezoneOf(parts, access);
     const query = { ...listQuery(c), timezone };
-    const list = await inTime((signal) => listKeyLines(services, session, { query, signal }));
+    const list = await inTime((signal) => listKeyLines(services, access, { query, signal }));
     // Keys can be revoked while reports are busy.
-    const lines = list?.lines ?? await listNewestKeys(services, session);
-    const apiKeyIds = lines.map(({ id }) => id);
-    const usage = list && await recentUsage(parts, session, { apiKeyIds, timezone });
+    const lines = list?.lines ?? await listNewestKeys(services, access);
     const view = apiKeysPage({
-      frame: portalFrame(parts, session),
-      lines: lines.map((line) => rowOf(line, session, usage)),
-      list: list && { ...list, state: query.state, isSorted: query.order !== undefined },
-      isEmpty: list?.isEmpty ?? lines.length === 0,
-      seesAll: hasPermission(session.organization.role, "apiKeys.manageAll"),
+      frame,
+      lines: list === null ? withoutUsage(lines) : await withUsage(parts, access, { lines, timezone }),
+      list: list &&
+        { ...list, href: frame.base + path, state: query.state, isSorted: query.order !== undefined },
       newKey: newKeyValues(),
-      flash: await flash(parts, c, session),
+      flash: await flash(parts, c, access),
     });
     return sendPage(c, view);
   });
-  unusedRoutes(app, parts);
+  unusedPages(app, parts);
+}
+
+/** Reads the newest keys of an organization, for a page that has more than keys. */
+export async function newestKeyRows(
+  parts: PortalParts,
+  access: Access,
+  limit: number,
+): Promise<KeyLineRow[]> {
+  const lines = await listNewestKeys(parts.services, access, limit);
+  return await withUsage(parts, access, { lines, timezone: await timezoneOf(parts, access) });
+}
+
+/** Returns the time zone in which a member last saw usage. */
+async function timezoneOf({ services }: PortalParts, access: Access): Promise<string> {
+  return (await readUsagePreferences(services, access)).timezone ?? "UTC";
 }
 
 function listQuery(c: AppContext): KeyListQuery {
@@ -65,58 +74,45 @@ function listQuery(c: AppContext): KeyListQuery {
   };
 }
 
-/** @returns The usage of keys by id; null if it is not available. */
-async function recentUsage({ services }: PortalParts, session: Session, query: KeyUsageQuery) {
-  return await inTime((signal) => readKeyUsage(services, session, { query, signal }));
+async function withUsage(
+  { services }: PortalParts,
+  access: Access,
+  { lines, timezone }: { lines: readonly KeyLine[]; timezone: string },
+): Promise<KeyLineRow[]> {
+  const query = { apiKeyIds: lines.map(({ id }) => id), timezone };
+  const usage = await inTime((signal) => readKeyUsage(services, access, { query, signal }));
+  if (usage === null) return withoutUsage(lines);
+  return lines.map((line) => ({ ...line, usage: usage.get(line.id) ?? null }));
 }
 
-/** @returns A key as lists show it. */
-function rowOf<Key extends ApiKey>(
-  apiKey: Key,
-  session: Session,
-  usage: ReadonlyMap<string, KeyUsage> | null,
-): Key & UsedKey {
-  return {
-    ...apiKey,
-    createdByYou: apiKey.createdBy?.id === session.user.id,
-    usage: usage === null ? "unavailable" : usage.get(apiKey.id) ?? null,
-  };
+function withoutUsage(lines: readonly KeyLine[]): KeyLineRow[] {
+  return lines.map((line) => ({ ...line, usage: "unavailable" }));
 }
 
-/** The address has the key's id instead of its name, so that links can't put arbitrary text into the page. */
-async function flash({ services }: PortalParts, c: AppContext, session: Session): Promise<string | null> {
+async function flash({ services }: PortalParts, c: AppContext, access: Access): Promise<string | null> {
   const count = Number(queryOf(c, "count"));
-  const id = queryOf(c, "id");
-  if (id === undefined) {
-    const keys = Number.isSafeInteger(count) ? countOf(count, "unused key") : "Unused keys";
-    return flashOf(c, { "revoked-unused": `${keys} ${count === 1 ? "has" : "have"} been revoked.` });
-  }
-  try {
-    const { name } = await getApiKey(services, session, id);
-    return flashOf(c, { revoked: `“${name}” has been revoked.` });
-  } catch (error) {
-    if (error instanceof AppError && error.code === "not_found") return null;
-    throw error;
-  }
+  const keys = Number.isSafeInteger(count) ? countOf(count, "unused key") : "Unused keys";
+  return await flashAbout(c, {
+    revoked: async (id) => `“${(await getApiKey(services, access, id)).name}” has been revoked.`,
+  }) ?? flashOf(c, { "revoked-unused": `${keys} ${count === 1 ? "has" : "have"} been revoked.` });
 }
 
-function unusedRoutes(app: App, parts: PortalParts): void {
+function unusedPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(memberRoutes(app, parts), {
+  mountForm(organizationForms(app, parts), {
     path: `${path}/revoke-unused`,
-    async show(c, session, { input, fields, message, status }) {
-      const { lines, count } = await listUnusedKeys(services, session, c.req.raw.signal);
-      if (lines.length === 0) return redirect(c, path);
+    async show(c, { access, frame }, { input, fields, message, status }) {
+      const { lines, count } = await listUnusedKeys(services, access, c.req.raw.signal);
+      if (lines.length === 0) return redirect(c, frame.base + path);
       const ids = lines.map(({ id }) => id);
       const chosen = new Set(input === undefined ? ids : ids.filter((id) => input[id] !== undefined));
-      const frame = portalFrame(parts, session);
       return await sendPage(c, unusedKeysPage({ frame, lines, count, chosen, fields, message }), status);
     },
-    async submit(c, session, input) {
+    async submit(c, { access, frame }, input) {
       const ids = Object.keys(input).filter((name) => isId("key", name));
       if (ids.length === 0) throw validationError([{ path: "keys", message: "Choose at least one key." }]);
-      const revoked = await revokeUnusedKeys(services, session, ids);
-      return redirect(c, `${path}?done=revoked-unused&count=${revoked.length}`);
+      const revoked = await revokeUnusedKeys(services, access, ids);
+      return redirect(c, `${frame.base}${path}?done=revoked-unused&count=${revoked.length}`);
     },
   });
 }

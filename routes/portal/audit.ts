@@ -4,14 +4,14 @@ import type { SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { isoTime } from "../../domain/time.ts";
+import { activeAccess, requirePermission } from "../../services/access.ts";
 import {
   type AuditFilter,
   listAuditActors,
   listAuditEvents,
   parseAuditCursor,
 } from "../../services/audit.ts";
-import { getApiKeyLineage } from "../../services/api_key_lineage.ts";
-import { requireActiveOrganization } from "../../services/organization/membership.ts";
+import { getApiKeyLineage } from "../../services/api_keys.ts";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { auditPage } from "../../views/audit/audit.tsx";
 import type { AuditAddress, AuditErrors } from "../../views/audit/audit_filters.tsx";
@@ -19,25 +19,24 @@ import type { AuditRow } from "../../views/audit/audit_table.tsx";
 import type { App, AppContext } from "../env.ts";
 import { dayRange } from "./day_range.ts";
 import { deviceNames } from "./sign_in/device_name.ts";
-import { portalFrame, type PortalParts, sendPage, signedInRoutes } from "./page.ts";
+import { home, portalFrame, type PortalParts, sendPage, signedInRoutes } from "./page.ts";
 
-/** How many entries a page of the audit log has. */
 export const auditPageEntries = 25;
 
-/** Mounts `/portal/audit`. */
 export function portalAuditRoutes(app: App, parts: PortalParts): void {
   const { get } = signedInRoutes(app, parts);
   const { services } = parts;
 
   get("/portal/audit", async (c, actor) => {
-    requireActiveOrganization(actor, "audit.read");
+    const access = activeAccess(actor);
+    requirePermission(access, "audit.read");
     const { address: chosen, filter: given, errors } = auditChoice(c);
     const lineage = await keyOf(parts, actor, c.req.query("targetId"));
     // Entries about a key are read by another index than those of a person.
     const address = { ...chosen, ...lineage && { targetId: lineage.current.id, actorId: null } };
     const filter = given && { ...given, targetIds: lineage?.generations.map(({ id }) => id) };
-    const people = lineage === null ? await listAuditActors(services, actor) : [];
-    const { events, nextCursor } = filter === null ? nothing : await listAuditEvents(services, actor, {
+    const people = lineage === null ? await listAuditActors(services, access) : [];
+    const { events, nextCursor } = filter === null ? nothing : await listAuditEvents(services, access, {
       ...filter,
       limit: auditPageEntries,
       cursor: address.cursor ?? undefined,
@@ -54,7 +53,7 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
         nextCursor,
         about: lineage === null
           ? undefined
-          : { name: lineage.current.name, href: apiKeyHref(lineage.current.id) },
+          : { name: lineage.current.name, href: apiKeyHref(home, lineage.current.id) },
         csvHref: filter === null || lineage !== null
           ? null
           : auditCsvHref("/api/portal/audit.csv", address, filter),
@@ -63,11 +62,11 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
   });
 }
 
-/** @returns The key that entries should be about, with its rotations; null without one that the reader can see. */
+/** Returns the key that entries should be about, with its rotations; null without one that the reader can see. */
 async function keyOf({ services }: PortalParts, actor: SessionActor, id: string | undefined) {
   if (id === undefined) return null;
   try {
-    return await getApiKeyLineage(services, actor, id);
+    return await getApiKeyLineage(services, activeAccess(actor), id);
   } catch (error) {
     if (error instanceof AppError && error.code === "not_found") return null;
     throw error;
@@ -76,7 +75,7 @@ async function keyOf({ services }: PortalParts, actor: SessionActor, id: string 
 
 const nothing = { events: [], nextCursor: null };
 
-/** @returns The choices in the address, and what is wrong with them. Without a filter, nothing can be shown. */
+/** Reads the choices in the address. Without a filter, nothing can be shown. */
 export function auditChoice(
   c: AppContext,
 ): { address: AuditAddress; filter: AuditFilter | null; errors: AuditErrors } {
@@ -112,7 +111,6 @@ export function auditChoice(
   };
 }
 
-/** @returns The address of the same entries as a file. */
 export function auditCsvHref(
   path: string,
   { action, organizationId }: AuditAddress,
@@ -127,7 +125,7 @@ export function auditCsvHref(
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** @returns The entries with the names of their browsers and programs. */
+/** Adds the names of browsers and programs to entries. */
 export async function withDevices<T extends AuditEvent>(events: readonly T[]): Promise<(T & AuditRow)[]> {
   const distinct = [...new Set(events.map(({ userAgent }) => userAgent))].filter((one) => one.trim() !== "");
   const words = await deviceNames(distinct);

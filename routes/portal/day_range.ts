@@ -2,7 +2,7 @@
 import { parseDay, periodFaults } from "../../domain/meter/usage_period.ts";
 
 /** A range in milliseconds since 1970: `from` is included, `to` is not. Undefined: no bound. */
-export interface DayRange {
+interface DayRange {
   readonly from: number | undefined;
   readonly to: number | undefined;
   /** One sentence for each invalid field. */

@@ -1,7 +1,6 @@
 // Shows errors of the portal: as a page of their own, or beside the form that they are about.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
-import type { FormErrors } from "../../views/components/form.tsx";
 import { isConsolePath } from "../../domain/sign_in/return_to.ts";
 import { errorPage } from "../../views/error.tsx";
 import { formMessage } from "../schemas/messages.ts";
@@ -10,7 +9,6 @@ import { setErrorHeaders } from "../errors.ts";
 import { findSession } from "../session.ts";
 import { gateFrame, portalFrame, type PortalParts, sendPage, toSignIn } from "./page.ts";
 
-/** The titles of error pages. */
 export const errorTitles: Partial<Record<ErrorCode, string>> = {
   not_found: "Page not found",
   method_not_allowed: "Method not allowed",
@@ -24,7 +22,6 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
   mail_unavailable: "Email isn't set up",
 };
 
-/** @returns The error as a page, in the portal's frame for people who are signed in. */
 export async function pageError(c: AppContext, error: AppError, parts: PortalParts): Promise<Response> {
   // The session ended after it was looked up.
   if (error.code === "unauthenticated") return toSignIn(c, parts);
@@ -74,14 +71,8 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "mail_unavailable",
 ]);
 
-/** Why a form was rejected, with the status of the response. */
-export interface FormError extends FormErrors {
-  readonly code: ErrorCode;
-  readonly status: ContentfulStatusCode;
-}
-
-/** @returns Why a form was rejected. @throws The error itself when it isn't about the input. */
-export function formError(c: AppContext, error: unknown): FormError {
+/** Turns an error into messages for a form. @throws The error itself when it isn't about the input. */
+export function formError(c: AppContext, error: unknown) {
   if (!(error instanceof AppError) || !shownBesideForms.has(error.code)) throw error;
   setErrorHeaders(c, error);
   const fields = fieldErrors(error);

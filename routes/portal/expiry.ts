@@ -1,27 +1,18 @@
 // Times that forms name by how far ahead they are.
 import { validationError } from "../../domain/errors.ts";
 import { parseDay } from "../../domain/meter/usage_period.ts";
-import { expiryValue } from "../../views/components/expiry_field.tsx";
+import { expiryValue, lifetimes } from "../../views/components/expiry_field.tsx";
 
-const dayMs = 24 * 3_600_000;
-
-/** The choices of `ExpiryField` in milliseconds. Null: never. */
-const lifetimes: ReadonlyMap<string, number | null> = new Map([
-  ["never", null],
-  ["7d", 7 * dayMs],
-  ["30d", 30 * dayMs],
-  ["90d", 90 * dayMs],
-  ["365d", 365 * dayMs],
-]);
+const durations = new Map([...lifetimes].map(([choice, { ms }]) => [choice, ms]));
 
 /**
- * @param now Milliseconds since 1970.
- * @returns When something expires, as chosen in an `ExpiryField`: the time, or null for never.
+ * Returns the time chosen in an `ExpiryField`; null for never. `now`: milliseconds since 1970.
+ *
  * @throws {AppError} `validation_failed`.
  */
 export function expiryOf(input: Readonly<Record<string, string>>, now: number): number | null {
   const { expires, expiresOn } = expiryValue(input);
-  if (expires !== "date") return timeAfter(now, lifetimes, { expires });
+  if (expires !== "date") return timeAfter(now, durations, { expires });
   const day = parseDay(expiresOn);
   const time = typeof day === "string" ? 0 : day.toZonedDateTime("UTC").epochMilliseconds;
   if (time > now) return time;
@@ -32,8 +23,9 @@ export function expiryOf(input: Readonly<Record<string, string>>, now: number): 
 }
 
 /**
- * @param field A field's name and its value, one of the choices.
- * @returns The time that it stands for, or null.
+ * Returns the time that a choice stands for, or null.
+ *
+ * @param field Its name and its value.
  * @throws {AppError} `validation_failed`.
  */
 export function timeAfter(

@@ -2,37 +2,41 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
-import type { FormErrors } from "../../views/components/form.tsx";
+import type { Access } from "../../services/access.ts";
+import type { ShownForm } from "../../views/components/form.tsx";
+import type { PortalFrame } from "../../views/layout.tsx";
 import type { AppContext } from "../env.ts";
 import { formError } from "./errors.ts";
 import { askToReauthenticate, needsReauthentication, type PortalRoutes, readForm } from "./page.ts";
 
-/** A form as it is shown: at first, or after it was rejected. */
-export interface FormState extends FormErrors {
-  /** The input of a rejected form. */
-  readonly input?: Readonly<Record<string, string>>;
-  /** The code of the error that rejected it. */
+/** Someone who looks at an organization's pages: a member in the portal, or an operator in the console. */
+export interface Viewer {
+  readonly access: Access;
+  /** Its `base` begins the addresses of the organization's pages. */
+  readonly frame: PortalFrame;
+}
+
+/** With the code of the error that rejected the form, and the status of the response. */
+export interface FormState extends ShownForm {
   readonly code?: ErrorCode;
   readonly status: ContentfulStatusCode;
 }
 
-/** A form that was not sent yet. */
 export const newForm: FormState = { fields: {}, message: null, status: 200 };
 
-/** What to do with a form. */
-export interface SubmitOptions {
+interface SubmitOptions {
   readonly submit: () => Response | Promise<Response>;
   readonly showAgain: (state: FormState) => Response | Promise<Response>;
-  /** Where to continue after the password, for verbs that require recent authentication. */
+  /** The page to return to after the password, for verbs that require recent authentication. */
   readonly reauthenticateFor?: string | undefined;
   /** Further errors after which to show the form again: the page itself explains them. */
-  readonly explained?: ReadonlySet<ErrorCode>;
+  readonly explained?: ReadonlySet<ErrorCode> | undefined;
 }
 
 /** A page with a form, whose target has the same path. */
-export interface FormPage<Actor> {
+interface FormPage<Actor> {
   readonly path: string;
-  readonly show: (c: AppContext, session: Actor, state: FormState) => Response | Promise<Response>;
+  readonly show: (c: AppContext, actor: Actor, state: FormState) => Response | Promise<Response>;
   readonly submit: (
     c: AppContext,
     session: Actor,
@@ -40,25 +44,33 @@ export interface FormPage<Actor> {
   ) => Response | Promise<Response>;
   /** See {@linkcode SubmitOptions}. */
   readonly reauthenticateFor?: (c: AppContext, input: Readonly<Record<string, string>>) => string;
+  readonly explained?: ReadonlySet<ErrorCode>;
 }
 
-/** Mounts a page that shows a form, and the form's target. */
-export function mountForm<Actor extends SessionActor | OperatorActor>(
-  { get, post }: PortalRoutes<Actor>,
-  { path, show, submit, reauthenticateFor }: FormPage<Actor>,
+type FormActor = SessionActor | OperatorActor | Viewer | null;
+
+export function mountForm<Actor extends FormActor>(routes: PortalRoutes<Actor>, form: FormPage<Actor>): void {
+  routes.get(form.path, (c, actor) => form.show(c, actor, newForm));
+  mountTarget(routes, form);
+}
+
+/** Mounts the target of a form that is part of another page. */
+export function mountTarget<Actor extends FormActor>(
+  { post }: Pick<PortalRoutes<Actor>, "post">,
+  { path, show, submit, reauthenticateFor, explained }: FormPage<Actor>,
 ): void {
-  get(path, (c, session) => show(c, session, newForm));
-  post(path, async (c, session) => {
-    const input = await readForm(c, session);
+  post(path, async (c, actor) => {
+    const input = await readForm(c, actor && "access" in actor ? actor.access.actor : actor);
     return await submitForm(c, {
-      submit: () => submit(c, session, input),
-      showAgain: (state) => show(c, session, { ...state, input }),
+      submit: () => submit(c, actor, input),
+      showAgain: (state) => show(c, actor, { ...state, input }),
       reauthenticateFor: reauthenticateFor?.(c, input),
+      explained,
     });
   });
 }
 
-/** Runs what a form is for, and shows the form again if its input is rejected. @throws Errors that no input can fix. */
+/** Submits a form, and shows it again if its input is rejected. @throws Errors that no input can fix. */
 export async function submitForm(
   c: AppContext,
   { submit, showAgain, reauthenticateFor, explained }: SubmitOptions,
@@ -76,16 +88,24 @@ export async function submitForm(
   }
 }
 
-/** @returns The text for the action that led to this page, which `?done=` names, or null. */
+/** Shows the message of an error at a field, if that error rejected the form. */
+export function atField(form: FormState, code: ErrorCode, field: string): FormState {
+  return form.code === code && form.message !== null
+    ? { ...form, message: null, fields: { [field]: form.message } }
+    : form;
+}
+
+/** Returns the text for `?done=`, which names the action that led to this page, or null. */
 export function flashOf(c: AppContext, flashes: Readonly<Record<string, string>>): string | null {
   const done = queryOf(c, "done") ?? "";
   return Object.hasOwn(flashes, done) ? flashes[done] ?? null : null;
 }
 
 /**
- * The same about an object, whose id is in the address instead of its name, so that links can't put arbitrary text into a page.
+ * Returns the text for `?done=` about an object. Its id is in the address instead of its name, so that links can't put
+ * arbitrary text into a page.
  *
- * @param flashes Texts by `?done=`, of the object with the id; null without one.
+ * @param flashes Texts about the object with the id; null without one.
  * @returns Null also if the viewer can't see the object.
  */
 export async function flashAbout(
@@ -102,7 +122,7 @@ export async function flashAbout(
   }
 }
 
-/** @returns A query parameter of a page. A form's own address may have parameters, too: these are ignored. */
+/** Returns a query parameter of a page. Ignores those of a form's own address. */
 export function queryOf(c: AppContext, name: string): string | undefined {
   return c.req.method === "GET" ? c.req.query(name) : undefined;
 }

@@ -3,9 +3,9 @@ import { AppError } from "../../domain/errors.ts";
 import { pageNumbersTimeoutMs } from "../../domain/limits.ts";
 
 /**
- * Reads numbers for a page, which must work while reports are busy.
+ * Reads numbers for a page, which must work while reports are busy. Returns null if they are not available in time.
  *
- * @returns Null if they are not available in time. @throws Other errors of `read`.
+ * @throws Other errors of `read`.
  */
 export async function inTime<T>(read: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
   const late = new AbortController();

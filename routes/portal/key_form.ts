@@ -1,4 +1,4 @@
-// The form that creates an API key, in the portal and in the console.
+// Forms of API keys, with what they were sent or begin with.
 import type { ApiKey } from "../../domain/api_key.ts";
 import { validationError } from "../../domain/errors.ts";
 import {
@@ -9,14 +9,20 @@ import {
 } from "../../domain/key_permissions.ts";
 import { expiryValue } from "../../views/components/expiry_field.tsx";
 import type { PermissionChoice } from "../../views/api_keys/permission_fields.tsx";
-import type { NewKeyValues } from "../../views/api_keys/new_key_fields.tsx";
+import type { NewKeyValues } from "../../views/api_keys/new_api_key.tsx";
+import type { AppContext } from "../env.ts";
 import { createApiKeySchema } from "../schemas/api_keys.ts";
 import { check } from "../schemas/check.ts";
 import { expiryOf } from "./expiry.ts";
 
 type Input = Readonly<Record<string, string>>;
 
-/** @returns What the form shows: the input of a rejected form, or the defaults with a new token. */
+/** Returns the id of the key that the path names. */
+export function keyIdOf(c: AppContext): string {
+  return c.req.param("keyId") ?? "";
+}
+
+/** Returns the values of the form: the input of a rejected one, or the defaults with a new token. */
 export function newKeyValues(input?: Input): NewKeyValues {
   return {
     name: input?.["name"] ?? "",
@@ -26,28 +32,28 @@ export function newKeyValues(input?: Input): NewKeyValues {
   };
 }
 
-/** @param now Milliseconds since 1970. @returns The checked key to create. @throws {AppError} `validation_failed`. */
+/** Returns the key that a form creates. @param now Milliseconds since 1970. @throws {AppError} `validation_failed`. */
 export function newKeyOf(input: Input, now: number) {
   const { name, permissions } = checkedKey(input);
   return { name, permissions, expiresAt: expiryOf(input, now), formToken: formTokenOf(input) };
 }
 
-/** @returns A token for one form, which creates one key however often it is sent. */
+/** Returns a token for one form, which creates one key however often it is sent. */
 export function newFormToken(): string {
   return crypto.randomUUID();
 }
 
-/** @returns The token of a form as sent; null for a form without one. */
+/** Returns the token of a form as sent, or null. */
 export function formTokenOf({ formToken = "" }: Input): string | null {
   return /^[0-9a-f-]{36}$/.test(formToken) ? formToken : null;
 }
 
-/** @returns Permissions as the form's fields have them. */
+/** Returns permissions as the form's fields have them. */
 export function choiceOf(permissions: ApiKey["permissions"]): PermissionChoice {
   return { usage: new Set(permissions), own: permissions.filter(isOwnPermission).join(" ") };
 }
 
-/** @returns The same from a form as sent. */
+/** Returns the permissions of a form as sent. */
 export function typedChoice(input: Input): PermissionChoice {
   return {
     usage: new Set(usagePermissions.filter((name) => input[name] !== undefined)),
@@ -55,7 +61,7 @@ export function typedChoice(input: Input): PermissionChoice {
   };
 }
 
-/** @returns The checked name and permissions of a form; those of one without their fields are undefined. @throws {AppError} `validation_failed`. */
+/** Checks the name and permissions of a form. Without the fields of permissions, these are undefined. @throws {AppError} `validation_failed`. */
 export function checkedKey(input: Input) {
   const { usage, own } = typedChoice(input);
   const names = own.split(/[\s,]+/).filter((name) => name !== "");

@@ -3,7 +3,7 @@ import type { NewLimit } from "../../domain/meter/usage_limit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { LimitInput } from "../../views/components/limit_fields.tsx";
 
-/** @returns The limits as typed, at most that many, without rows that set nothing. */
+/** Returns at most that many limits, without rows that set nothing. */
 export function limitInput(form: Readonly<Record<string, string>>, limitsMax: number): LimitInput[] {
   return Array.from({ length: limitsMax }, (_, index) => {
     const field = (part: keyof LimitInput) => (form[`limits[${index}].${part}`] ?? "").trim();
@@ -20,7 +20,6 @@ export function limitInput(form: Readonly<Record<string, string>>, limitsMax: nu
 /** The mode of a row that lifts a limit of the plan. */
 const noLimit = "none";
 
-/** @returns Typed limits as the API takes them. */
 export function limitsOf(rows: readonly LimitInput[]) {
   return rows.map(({ productSlug, metric, per, quantity, mode }) => ({
     productSlug: productSlug || null,
@@ -30,7 +29,6 @@ export function limitsOf(rows: readonly LimitInput[]) {
   }));
 }
 
-/** @returns Limits as they are typed. */
 export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
   return limits.map(({ productSlug, metric, per, quantity, mode }) => ({
     productSlug: productSlug ?? "",
@@ -41,7 +39,7 @@ export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
   }));
 }
 
-/** @returns A typed number, which may have commas between thousands; NaN if it is none. */
+/** Parses a typed number, which may have commas between thousands; NaN if it is none. */
 export function numberOf(text: string): number {
   const digits = text.trim();
   if (digits === "") return NaN;

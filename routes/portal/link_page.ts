@@ -10,17 +10,16 @@ import { findSession } from "../session.ts";
 import { type PortalParts, sendPage, withoutReferrer } from "./page.ts";
 
 /** A page behind links. The state `dead` is that of a link that doesn't work. */
-export interface LinkPage<State extends { readonly state: string }> {
+interface LinkPage<State extends { readonly state: string }> {
   readonly path: string;
   readonly view: (state: State) => Page;
   readonly stateOf: (token: string, session: Session | null) => Promise<State>;
   /** Responds to a click: uses the link, or returns a state to show. */
   readonly use: (c: AppContext, token: string, session: Session | null) => Promise<Response | State>;
-  /** @returns What to show after an error, or null if the page doesn't explain it. */
+  /** Returns a state to show after an error, or null if the page doesn't explain it. */
   readonly stateAfter: (error: AppError, token: string, session: Session | null) => Promise<State | null>;
 }
 
-/** Mounts the page and its form. */
 export function mountLinkPage<State extends { readonly state: string }>(
   app: App,
   parts: PortalParts,

@@ -2,6 +2,7 @@
 // to its form, which is never cached.
 import { isoTime } from "../../domain/time.ts";
 import { type ApiKey, rotatedKeyKeptMs } from "../../domain/api_key.ts";
+import type { Access } from "../../services/access.ts";
 import { getApiKey } from "../../services/api_keys.ts";
 import {
   createApiKey,
@@ -10,10 +11,9 @@ import {
   rotateApiKey,
 } from "../../services/new_api_keys.ts";
 import type { KeyReportQuery } from "../../services/reports/jobs/key_report.ts";
-import { readExampleUsage } from "../../services/reports/jobs/catalogue.ts";
 import { readLastRequest, wasAccepted } from "../../services/meter/last_requests.ts";
-import { readKeyReport } from "../../services/meter/usage.ts";
-import { rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
+import { readExampleUsage, readKeyReport } from "../../services/meter/usage.ts";
+import { rotateApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { type FirstRequest, firstRequestPage } from "../../views/api_keys/first_request.tsx";
 import {
@@ -24,15 +24,16 @@ import {
 } from "../../views/api_keys/new_api_key.tsx";
 import type { App, AppContext } from "../env.ts";
 import { timeAfter } from "./expiry.ts";
-import { mountForm } from "./form.ts";
+import { mountForm, type Viewer } from "./form.ts";
 import { inTime } from "./in_time.ts";
-import { formTokenOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";
-import { type MemberActor, memberRoutes, portalFrame, type PortalParts, redirect, sendPage } from "./page.ts";
+import { formTokenOf, keyIdOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";
+import { type PortalParts, redirect, sendPage } from "./page.ts";
+import { organizationForms, organizationPages } from "./viewer.ts";
 
-const path = "/portal/api-keys";
+const path = "/api-keys";
 const hourMs = 3_600_000;
 
-/** How long the old key works after a rotation. Null: it stops immediately. */
+/** The time that the old key works after a rotation, in milliseconds. Null: it stops immediately. */
 const graces: ReadonlyMap<string, number | null> = new Map([
   ["1h", hourMs],
   ["24h", rotatedKeyKeptMs],
@@ -40,47 +41,47 @@ const graces: ReadonlyMap<string, number | null> = new Map([
   ["now", null],
 ]);
 const defaultGrace = "24h";
-/** How long a page looks for the first request with a new key. */
+/** The time that a page looks for the first request with a new key. */
 const firstRequestWaitMs = 15 * 60_000;
 
-/** Mounts `/portal/api-keys/new`, `/portal/api-keys/:id/rotate` and `/portal/api-keys/:id/first-request`. */
-export function portalNewApiKeyRoutes(app: App, parts: PortalParts): void {
+/** Mounts the forms that create and rotate keys, and the page that waits for the first request. */
+export function newApiKeyPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(memberRoutes(app, parts), {
+  mountForm(organizationForms(app, parts), {
     path: `${path}/new`,
-    show(c, session, { input, fields, message, status }) {
-      const frame = portalFrame(parts, session);
+    show(c, { frame }, { input, fields, message, status }) {
       return sendPage(c, newApiKeyPage({ frame, values: newKeyValues(input), fields, message }), status);
     },
-    submit: (c, session, input) =>
+    submit: (c, viewer, input) =>
       showCreated(
         c,
-        { parts, session, replaced: null },
-        () => createApiKey(services, session, newKeyOf(input, services.clock())),
+        { parts, viewer, replaced: null },
+        () => createApiKey(services, viewer.access, newKeyOf(input, services.clock())),
       ),
   });
-  rotateRoutes(app, parts);
-  memberRoutes(app, parts).get(`${path}/:id/first-request`, async (c, session) => {
-    const apiKey = await getApiKey(services, session, idOf(c));
+  mountRotation(app, parts);
+  organizationPages(app, parts).get(`${path}/:keyId/first-request`, async (c, { access, frame }) => {
+    const apiKey = await getApiKey(services, access, keyIdOf(c));
     const request = await firstRequestOf(parts, apiKey);
     const report = request.isUsed
-      ? await keyReport(parts, session, { apiKeyId: apiKey.id, metric: null })
+      ? await keyReport(parts, access, { apiKeyId: apiKey.id, metric: null })
       : null;
-    const record = report?.lastRecord;
-    return sendPage(c, firstRequestPage({ frame: portalFrame(parts, session), apiKey, request, record }));
+    return sendPage(c, firstRequestPage({ frame, apiKey, request, record: report?.lastRecord }));
   });
 }
 
-function rotateRoutes(app: App, parts: PortalParts): void {
+function mountRotation(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(memberRoutes(app, parts), {
-    path: `${path}/:id/rotate`,
-    async show(c, session, { input, message, fields, status }) {
-      const apiKey = await getApiKey(services, session, idOf(c));
-      if (apiKey.status !== "active" && input === undefined) return redirect(c, apiKeyHref(apiKey.id));
+  mountForm(organizationForms(app, parts), {
+    path: `${path}/:keyId/rotate`,
+    async show(c, { access, frame }, { input, message, fields, status }) {
+      const apiKey = await getApiKey(services, access, keyIdOf(c));
+      if (apiKey.status !== "active" && input === undefined) {
+        return redirect(c, apiKeyHref(frame.base, apiKey.id));
+      }
       const error = message ?? fields["id"];
       const page = rotateApiKeyPage({
-        frame: portalFrame(parts, session),
+        frame,
         apiKey,
         value: input?.["expireOld"] ?? defaultGrace,
         formToken: input?.["formToken"] ?? newFormToken(),
@@ -88,8 +89,9 @@ function rotateRoutes(app: App, parts: PortalParts): void {
       });
       return await sendPage(c, page, status);
     },
-    async submit(c, session, input) {
-      const { id, expiresAt } = await getApiKey(services, session, idOf(c));
+    async submit(c, viewer, input) {
+      const { access } = viewer;
+      const { id, expiresAt } = await getApiKey(services, access, keyIdOf(c));
       const chosen = timeAfter(services.clock(), graces, { expireOld: input["expireOld"] ?? defaultGrace });
       const expireOldAt = chosen ?? "now";
       const ownEnd = expiresAt === null ? Infinity : Date.parse(expiresAt);
@@ -97,8 +99,8 @@ function rotateRoutes(app: App, parts: PortalParts): void {
       const formToken = formTokenOf(input);
       return await showCreated(
         c,
-        { parts, session, replaced },
-        () => rotateApiKey(services, session, { id, expireOldAt, formToken }),
+        { parts, viewer, replaced },
+        () => rotateApiKey(services, access, { id, expireOldAt, formToken }),
       );
     },
   });
@@ -107,20 +109,18 @@ function rotateRoutes(app: App, parts: PortalParts): void {
 /** Shows the key that a form creates or, if it was sent before, has created. */
 async function showCreated(
   c: AppContext,
-  { parts, session, replaced }: Pick<CreatedKeyProps, "replaced"> & {
+  { parts: { services, config }, viewer: { access, frame }, replaced }: Pick<CreatedKeyProps, "replaced"> & {
     parts: PortalParts;
-    session: MemberActor;
+    viewer: Viewer;
   },
   create: () => Promise<CreatedApiKey>,
 ): Promise<Response> {
-  const { services, config } = parts;
-  const frame = portalFrame(parts, session);
   // Before there is a key: a failure afterwards would lose its only copy.
   const usage = await readExampleUsage(services);
   try {
     const { apiKey, fullKey } = await create();
     // Reloading the page, or going back to it, must not send the form again.
-    c.header("HX-Push-Url", apiKeyHref(apiKey.id));
+    c.header("HX-Push-Url", apiKeyHref(frame.base, apiKey.id));
     const page = createdKeyPage({
       frame,
       apiKey,
@@ -128,20 +128,16 @@ async function showCreated(
       replaced,
       usageUrl: `${config.baseUrl.origin}/api/v1/usage`,
       usage,
-      firstRequest: { isUsed: false, last: null, isAwaited: true },
     });
     return await sendPage(c, page, 201);
   } catch (error) {
     if (!(error instanceof FormSentError)) throw error;
-    return await sendPage(
-      c,
-      formSentPage({ frame, apiKey: await getApiKey(services, session, error.apiKeyId) }),
-      409,
-    );
+    const apiKey = await getApiKey(services, access, error.apiKeyId);
+    return await sendPage(c, formSentPage({ frame, apiKey }), 409);
   }
 }
 
-/** @returns What has arrived of the first request with a key. */
+/** Finds out whether the first request with a key has arrived. */
 export async function firstRequestOf({ services }: PortalParts, apiKey: ApiKey): Promise<FirstRequest> {
   const isAwaited = services.clock() - Date.parse(apiKey.createdAt) < firstRequestWaitMs;
   const last = await readLastRequest(services, [apiKey]);
@@ -150,11 +146,7 @@ export async function firstRequestOf({ services }: PortalParts, apiKey: ApiKey):
   return { isUsed, last, isAwaited };
 }
 
-/** @returns The usage of a key; null if it is not available. */
-export function keyReport({ services }: PortalParts, session: MemberActor, query: KeyReportQuery) {
-  return inTime((signal) => readKeyReport(services, session, { query, signal }));
-}
-
-function idOf(c: AppContext): string {
-  return c.req.param("id") ?? "";
+/** Reads the usage of a key. @returns Null if it is not available. */
+export function keyReport({ services }: PortalParts, access: Access, query: KeyReportQuery) {
+  return inTime((signal) => readKeyReport(services, access, { query, signal }));
 }

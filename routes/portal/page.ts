@@ -1,4 +1,4 @@
-// What all pages of the portal share: requiring a session, the frame around the page, redirects and forms.
+// Shared by all pages of the portal: requiring a session, the frame around the page, redirects and forms.
 import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-status";
 import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
@@ -11,7 +11,7 @@ import { sessionTokens } from "../cookies.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { findSession, sessionActor } from "../session.ts";
 
-/** The parts of the app, with the addresses of style sheets and scripts. */
+/** With the addresses of style sheets and scripts. */
 export type PortalParts = AppParts & { readonly assets: Assets };
 
 /** The page after signing in. */
@@ -19,7 +19,6 @@ export const home = "/portal";
 /** The page after signing in for people without an organization. */
 export const organizationsHome = "/portal/organizations";
 
-/** @returns A response with the page. */
 export function sendPage(
   c: AppContext,
   page: Page,
@@ -28,11 +27,7 @@ export function sendPage(
   return c.html(page, status);
 }
 
-/**
- * Redirects after a form or away from a page.
- *
- * @param options `frameChanges`: the frame around the page changes, so htmx must load the whole page.
- */
+/** Redirects after a form or away from a page. `frameChanges`: htmx must load the whole page. */
 export function redirect(
   c: AppContext,
   path: string,
@@ -45,46 +40,51 @@ export function redirect(
   return c.redirect(path, options.status ?? 303);
 }
 
-/** @returns The frame of pages for people who aren't signed in. */
+/** For people who aren't signed in. */
 export function gateFrame({ assets, config }: PortalParts): GateFrame {
   return { assets, signUpOpen: config.signUp === "open" };
 }
 
-/** @returns The frame of the portal. */
 export function portalFrame({ assets, services }: PortalParts, session: Session): PortalFrame {
   const { clock, mail } = services;
-  return { assets, now: clock(), session, sendsMail: mail.mode !== "none", isConsole: false };
+  return {
+    assets,
+    now: clock(),
+    session,
+    base: home,
+    viewed: null,
+    sendsMail: mail.mode !== "none",
+    isConsole: false,
+  };
 }
 
-/** Handles a request of a signed-in user. */
+type AppHandler = (c: AppContext) => Response | Promise<Response>;
 export type PortalHandler<Actor = SessionActor> = (
   c: AppContext,
   session: Actor,
 ) => Response | Promise<Response>;
 
-/** @returns A handler that sends others to the sign-in page, and back afterwards. */
-export function signedIn(parts: PortalParts, handler: PortalHandler): (c: AppContext) => Promise<Response> {
-  return async (c) => {
-    const session = await findSession(c, parts);
-    return session === null ? toSignIn(c, parts) : await handler(c, sessionActor(c, session));
-  };
-}
-
-/** Mounts handlers of pages and forms. */
 export interface PortalRoutes<Actor = SessionActor> {
   get(path: string, handler: PortalHandler<Actor>): void;
   post(path: string, handler: PortalHandler<Actor>): void;
 }
 
-/** @returns Functions that mount handlers for signed-in users. */
-export function signedInRoutes(app: App, parts: PortalParts): PortalRoutes {
+export function openRoutes(app: App, wrap = (handler: AppHandler) => handler): PortalRoutes<null> {
   return {
-    get: (path, handler) => void app.get(path, signedIn(parts, handler)),
-    post: (path, handler) => void app.post(path, signedIn(parts, handler)),
+    get: (path, handler) => void app.get(path, wrap((c) => handler(c, null))),
+    post: (path, handler) => void app.post(path, wrap((c) => handler(c, null))),
   };
 }
 
-/** The same, after a recent authentication. Each form has the path of its page. */
+/** Mounts handlers for signed-in users. Others are sent to the sign-in page, and back afterwards. */
+export function signedInRoutes(app: App, parts: PortalParts): PortalRoutes {
+  return filteredRoutes(openRoutes(app), (handler) => async (c) => {
+    const session = await findSession(c, parts);
+    return session === null ? toSignIn(c, parts) : await handler(c, sessionActor(c, session));
+  });
+}
+
+/** Mounts handlers that require a recent authentication. Each form has the path of its page. */
 export function sensitiveRoutes(app: App, parts: PortalParts): PortalRoutes {
   return filteredRoutes(
     signedInRoutes(app, parts),
@@ -92,7 +92,7 @@ export function sensitiveRoutes(app: App, parts: PortalParts): PortalRoutes {
   );
 }
 
-/** The same, for members of an organization. People without one are sent to create one. */
+/** Mounts handlers for members of an organization. People without one are sent to create one. */
 export function memberRoutes(app: App, parts: PortalParts): PortalRoutes<MemberActor> {
   return filteredRoutes(
     signedInRoutes(app, parts),
@@ -103,9 +103,9 @@ export function memberRoutes(app: App, parts: PortalParts): PortalRoutes<MemberA
   );
 }
 
-function filteredRoutes<Actor extends SessionActor>(
-  { get, post }: PortalRoutes,
-  filter: (handler: PortalHandler<Actor>) => PortalHandler,
+function filteredRoutes<All, Actor>(
+  { get, post }: PortalRoutes<All>,
+  filter: (handler: PortalHandler<Actor>) => PortalHandler<All>,
 ): PortalRoutes<Actor> {
   return {
     get: (path, handler) => get(path, filter(handler)),
@@ -125,7 +125,7 @@ export function toSignIn(c: AppContext, { config }: PortalParts): Response {
   return redirect(c, hadSession ? `${path}&expired=1` : path, { frameChanges: true });
 }
 
-/** @returns The page that a form was sent from, without its last notice, or null: the form isn't sent again after signing in. */
+/** Returns the page that a form was sent from, without its last notice, or null: the form isn't sent again after signing in. */
 function pageOfForm(
   { "hx-current-url": current, referer }: Readonly<Record<string, string | undefined>>,
   base: URL,
@@ -138,7 +138,7 @@ function pageOfForm(
   return searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`;
 }
 
-/** Redirects to a page that asks for the password, and back afterwards. @returns Null after a recent authentication. */
+/** Redirects to a page that asks for the password, and back afterwards; null after a recent authentication. */
 export function reauthenticationIfNeeded(
   c: AppContext,
   parts: PortalParts,
@@ -164,15 +164,12 @@ export function askToReauthenticate(
   return redirect(c, `/portal/confirm-password?${again}return_to=${encodeURIComponent(page)}`);
 }
 
-/** @returns Whether a form was rejected with `proof_required`. */
 export function needsReauthentication(error: unknown): boolean {
   return error instanceof AppError && error.code === "proof_required";
 }
 
-/** @returns A handler whose responses, including errors, hide the URL from other sites: it contains a secret. */
-export function withoutReferrer(
-  handler: (c: AppContext) => Response | Promise<Response>,
-): (c: AppContext) => Response | Promise<Response> {
+/** Returns a handler whose responses, including errors, hide the URL from other sites: it contains a secret. */
+export function withoutReferrer(handler: AppHandler): AppHandler {
   return (c) => {
     c.set("responseHeaders", [["referrer-policy", "no-referrer"]]);
     return handler(c);
@@ -187,10 +184,10 @@ export function withoutReferrer(
  */
 export async function readForm(
   c: AppContext,
-  actor: SessionActor | OperatorActor,
+  actor: SessionActor | OperatorActor | null,
 ): Promise<Readonly<Record<string, string>>> {
   const form = await readFormBody(c);
-  const organization = actor.type === "session" ? actor.organization : null;
+  const organization = actor?.type === "session" ? actor.organization : null;
   const { organizationId } = form;
   if (
     organization !== null && organizationId !== undefined && organizationId !== organization.organizationId
@@ -203,5 +200,4 @@ export async function readForm(
   return form;
 }
 
-/** A signed-in user with an active organization. */
 export type MemberActor = SessionActor & { readonly organization: Membership };

@@ -6,34 +6,28 @@ import type { AppEnv, AppParts } from "../env.ts";
 import { portalAccessRoutes } from "./meter/access.ts";
 import { portalAccountRoutes } from "./account/account.ts";
 import { portalAcceptInvitationRoutes } from "./organization/accept_invitation.ts";
-import { portalApiKeyRoutes } from "./api_key.ts";
-import { portalApiKeyListRoutes } from "./api_keys.ts";
+import { apiKeyPages } from "./api_key.ts";
+import { apiKeyListPages } from "./api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./sign_in/confirm_password.ts";
-import { browserRequestRoutes } from "./browser_request.ts";
 import { devMailRoutes } from "./dev_mail.ts";
 import { docsRoutes } from "./docs/docs.ts";
 import { portalAuditRoutes } from "./audit.ts";
 import { portalPasswordRoutes } from "./account/passwords.ts";
 import { portalSecurityRoutes } from "./sign_in/security.ts";
-import { portalInvitationRoutes } from "./organization/invitations.ts";
-import { portalNewApiKeyRoutes } from "./new_api_key.ts";
-import { portalMemberRoutes } from "./organization/members.ts";
+import { newApiKeyPages } from "./new_api_key.ts";
+import { invitationPages } from "./organization/invitations.ts";
+import { memberChangePages } from "./organization/members.ts";
 import { operatorConsoleRoutes } from "./operator/routes.ts";
 import { portalOrganizationRoutes } from "./organization/organizations.ts";
 import { portalSignInRoutes } from "./sign_in/sign_in.ts";
 import { portalPasskeyRoutes } from "./sign_in/passkeys.ts";
 import { portalSecondStepRoutes } from "./sign_in/second_step.ts";
 import { portalTwoStepRoutes } from "./sign_in/two_step.ts";
-import { portalRecordRoutes } from "./meter/records.ts";
+import { recordPages } from "./meter/records.ts";
 import { portalOverviewRoutes } from "./overview.ts";
-import { portalUsageRoutes } from "./meter/usage.ts";
+import { usagePages } from "./meter/usage.ts";
 import { portalVerifyEmailRoutes } from "./account/verify_email.ts";
 
-/**
- * Mounts the portal and the API reference.
- *
- * @param options `assets`: addresses of style sheets and scripts. `version`: of the program, for the API reference.
- */
 export function portalRoutes(
   app: OpenAPIHono<AppEnv>,
   appParts: AppParts,
@@ -44,12 +38,12 @@ export function portalRoutes(
   portalSecondStepRoutes(app, parts);
   portalTwoStepRoutes(app, parts);
   portalPasskeyRoutes(app, parts);
-  portalApiKeyListRoutes(app, parts);
-  portalNewApiKeyRoutes(app, parts);
+  apiKeyListPages(app, parts);
+  newApiKeyPages(app, parts);
   portalOverviewRoutes(app, parts);
-  portalApiKeyRoutes(app, parts);
-  portalUsageRoutes(app, parts);
-  portalRecordRoutes(app, parts);
+  apiKeyPages(app, parts);
+  usagePages(app, parts);
+  recordPages(app, parts);
   portalPasswordRoutes(app, parts);
   portalVerifyEmailRoutes(app, parts);
   portalConfirmPasswordRoutes(app, parts);
@@ -57,12 +51,11 @@ export function portalRoutes(
   portalAccountRoutes(app, parts);
   portalSecurityRoutes(app, parts);
   devMailRoutes(app, parts);
-  portalMemberRoutes(app, parts);
-  portalInvitationRoutes(app, parts);
+  memberChangePages(app, parts);
+  invitationPages(app, parts);
   portalAcceptInvitationRoutes(app, parts);
   portalOrganizationRoutes(app, parts);
   portalAuditRoutes(app, parts);
-  browserRequestRoutes(app, parts);
   operatorConsoleRoutes(app, parts);
 
   const openApi = { baseUrl: parts.config.baseUrl.origin, version };

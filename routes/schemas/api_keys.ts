@@ -31,26 +31,24 @@ export const apiKeySchema = z.object({
     "service_live_7Kq2mXfB…",
   ),
   createdAt: timeOut("When the key was created."),
-  createdBy: z.object({ id: idOut("usr", "The user's id."), name: personNameSchema }).nullable().openapi({
-    description: "Who created the key. Null if the account was deleted, or if an operator created the key.",
-  }),
-  createdByOperator: z.boolean().openapi({
-    description: "Whether the company that runs the service created the key.",
-  }),
+  createdBy: z.object({ id: idOut("usr", "The user's id."), name: personNameSchema }).nullable().describe(
+    "Who created the key. Null if the account was deleted, or if an operator created the key.",
+  ),
+  createdByOperator: z.boolean().describe("Whether the company that runs the service created the key."),
   permissions: z.array(z.string()).openapi({
     description: "What the key may do, sorted.",
     example: ["maps:render", "usage:read", "usage:write"],
   }),
-  budget: z.array(limitSchema).openapi({
-    description: "Limits of the key, and of those that it replaced, besides those of the organization.",
-  }),
+  budget: z.array(limitSchema).describe(
+    "Limits of the key, and of those that it replaced, besides those of the organization.",
+  ),
   lastUsedAt: timeOut(
     "When the key was last used: when it authenticated a request, also one that was rejected, or was verified. It is updated " +
       "in the background, at most once a minute, so it can be a minute and some seconds behind.",
   ).nullable(),
   expiresAt: timeOut("When the key expires.").nullable(),
   revokedAt: timeOut("When the key was revoked.").nullable(),
-  status: z.enum(["active", "revoked", "expired"]).openapi({ description: "Only active keys are accepted." }),
+  status: z.enum(["active", "revoked", "expired"]).describe("Only active keys are accepted."),
 }).openapi("ApiKey");
 
 export const apiKeyParamsSchema = z.object({ id: idParam("key", "The key's id.") });
@@ -70,13 +68,11 @@ const keyName = nameSchema("A name for the key", {
   example: "Production",
 });
 
-/** One permission of a key. */
 export const keyPermission = z.string().superRefine((name, context) => {
   const message = keyPermissionFault(name);
   if (message !== null) context.addIssue({ code: "custom", message });
 }).openapi({ pattern: keyPermissionForm.source });
 
-/** The permissions of a key. */
 export const keyPermissionsSchema = z.array(keyPermission)
   .refine(
     (names) => sortedPermissions(names).filter(isOwnPermission).length <= ownKeyPermissionsMax,

@@ -17,15 +17,13 @@ const action = parsed(z.string(), (text): AuditAction[] | null => {
   }.`,
 });
 
-/** The filters of every list of entries. */
 export const auditFilters = {
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest entry."),
   to: rangeEnd("The end of the range, exclusive. Defaults to now."),
   action: action.optional(),
-  actorId: z.string().max(100).optional().openapi({ description: "The id of a user or an API key." }),
+  actorId: z.string().max(100).optional().describe("The id of a user or an API key."),
 };
 
-/** An entry. */
 export const auditEventSchema = z.object({
   id: idOut("aud", "The entry's id."),
   at: timeOut("When it happened."),
@@ -34,16 +32,16 @@ export const auditEventSchema = z.object({
     example: "member.role_changed",
   }),
   actor: z.object({
-    type: z.enum(["session", "apiKey", "operator", "system", "anonymous"]).openapi({
-      description: "A user, an API key, the operator, the service itself, or an unknown person.",
-    }),
+    type: z.enum(["session", "apiKey", "operator", "system", "anonymous"]).describe(
+      "A user, an API key, the operator, the service itself, or an unknown person.",
+    ),
     id: idOut("usr", "The id of the user or key.").nullable(),
     name: stringSchema("The name at that time.", "Ada Lovelace").nullable(),
-  }).openapi({ description: "Who did it." }),
+  }).describe("Who did it."),
   target: z.object({
     id: idOut("usr", "The target's id.").nullable(),
     name: stringSchema("The name at that time.", "Grace Hopper").nullable(),
-  }).nullable().openapi({ description: "What it was done to." }),
+  }).nullable().describe("What it was done to."),
   details: z.record(z.string(), z.string()).openapi({
     description: "Further details.",
     example: { from: "MEMBER", to: "ADMIN" },
@@ -53,7 +51,6 @@ export const auditEventSchema = z.object({
   requestId: stringSchema("The `X-Request-Id` of the response.").nullable(),
 }).openapi("AuditEvent");
 
-/** An entry as operators see it. */
 export const operatorAuditEventSchema = auditEventSchema.extend({
   organizationId: idOut("org", "The organization whose log the entry is in. Null for none.").nullable(),
 }).openapi("OperatorAuditEvent");

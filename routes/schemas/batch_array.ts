@@ -27,8 +27,8 @@ const BatchArray = z.core.$constructor(
 /**
  * Creates the schema of a batch's items.
  *
- * @param noun What an item is: `record`.
- * @param error The message for what is no array. By default, that of any other field.
+ * @param noun Names an item: `record`.
+ * @param error The message for other types than arrays.
  */
 export function batchArray<T extends z.ZodType>(element: T, noun: string, error?: string): z.ZodArray<T> {
   const schema = new BatchArray({

@@ -5,9 +5,7 @@ import { errorDetailsMax } from "../../domain/limits.ts";
 import { joinPath } from "../json_bounds.ts";
 import { mustBe, required } from "./messages.ts";
 
-/** A schema, or none. */
 export type Schema = z.ZodType | undefined;
-/** The type that a schema returns. */
 export type Output<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;
 
 /**

@@ -22,13 +22,12 @@ import {
   timestampWords,
 } from "./usage.ts";
 
-/** The content types of events. */
 export const cloudEventType = "application/cloudevents+json";
 export const cloudEventBatchType = "application/cloudevents-batch+json";
 
-const one: Quantity = { whole: 1, micro: 0 };
+export const quantityOne: Quantity = { whole: 1, micro: 0 };
 
-/** @param remedy What to do about a text that is missing. */
+/** @param remedy Follows the message about a missing text. */
 const textOr = (remedy: string) =>
   z.string({
     error: ({ input }) => input === undefined || input === null ? required + remedy : mustBe("string"),
@@ -41,7 +40,7 @@ const data = z.record(z.string(), z.unknown(), { error: mustBe("object") })
     const fault = (name: string, message: string) =>
       context.addIssue({ code: "custom", path: [shortName(name)], message });
     const properties = new Map<string, string>();
-    let quantity: Quantity | null = one;
+    let quantity: Quantity | null = quantityOne;
     for (const [name, value] of Object.entries(members)) {
       if (name === "quantity") {
         quantity = quantityOf(value);
@@ -84,13 +83,12 @@ export const cloudEventDataSchema = {
   example: { quantity: 2.5, region: "eu-central" },
 } as const;
 
-/** @returns The quantity, or null if invalid. */
-function quantityOf(value: unknown): Quantity | null {
+export function quantityOf(value: unknown): Quantity | null {
   if (typeof value === "number") return splitQuantity(value);
   return typeof value === "string" ? parseQuantity(value) : null;
 }
 
-/** @returns What is wrong with a property, or null. */
+/** Returns the fault of a property, or null. */
 export function propertyFault(name: string, value: unknown): string | null {
   if (name === "" || name.length > limits.usagePropertyNameCharactersMax) return propertyFaults.name;
   // Parsing the JSON has already lost digits beyond these.
@@ -111,11 +109,10 @@ const rejectedNames: Readonly<Record<string, string>> = {
 const subjectWords =
   `Stored as the property \`subject\`, at most ${limits.usagePropertyValueCharactersMax} characters.`;
 
-/** The attributes of an event and its data. */
 export const eventAttributes = z.looseObject({
-  specversion: z.literal("1.0", { error: 'must be "1.0".' }).openapi({
-    description: "The version of the CloudEvents specification.",
-  }),
+  specversion: z.literal("1.0", { error: 'must be "1.0".' }).describe(
+    "The version of the CloudEvents specification.",
+  ),
   id: text.openapi({
     description: "Identifies the event together with `source`. Repeated events have no effect.",
     example: "4711",
@@ -158,16 +155,13 @@ export const eventAttributes = z.looseObject({
   }),
 });
 
-/** What is recorded of an event's data. */
-export interface EventData {
+interface EventData {
   readonly quantity: Quantity;
   readonly properties: Map<string, string>;
 }
 
-/** Reports a fault of an event. */
 export type EventFault = (path: string[], message: string) => void;
 
-/** Reports attributes that are rejected. */
 export function checkAttributes(event: Readonly<Record<string, unknown>>, fault: EventFault): void {
   for (const name of Object.keys(event)) {
     // Null means that the attribute is absent (JSON format, 2.2).
@@ -180,7 +174,7 @@ export function checkAttributes(event: Readonly<Record<string, unknown>>, fault:
   }
 }
 
-/** @returns The usage of an event. Reports its subject or the number of its properties if they are invalid. */
+/** Returns the usage of an event. Adds faults about its subject and the number of its properties. */
 export function usageOfEvent(
   event: Pick<z.output<typeof eventAttributes>, "id" | "source" | "type" | "time" | "subject">,
   { quantity, properties }: EventData,
@@ -206,22 +200,21 @@ export function usageOfEvent(
   };
 }
 
-/** One event. @returns The usage to record. */
 export const cloudEventSchema = eventAttributes.transform((event, context): UsageInput => {
   const fault: EventFault = (path, message) => context.addIssue({ code: "custom", path, message });
   checkAttributes(event, fault);
-  return usageOfEvent(event, event.data ?? { quantity: one, properties: new Map() }, fault);
+  return usageOfEvent(event, event.data ?? { quantity: quantityOne, properties: new Map() }, fault);
 }).openapi("CloudEvent", {
   description: "A CloudEvent, version 1.0. Extension attributes are ignored.",
 });
 
 const headerWords = "For binary mode. Percent-encode everything outside printable ASCII.";
 
-/** The attributes of an event in binary mode, for the OpenAPI document. They are parsed separately. */
+/** In binary mode, for the OpenAPI document. They are parsed separately. */
 export const cloudEventHeaders = {
-  "ce-specversion": z.literal("1.0").optional().openapi({
-    description: "Marks the request as an event in binary mode. The body is the event's data, if any.",
-  }),
+  "ce-specversion": z.literal("1.0").optional().describe(
+    "Marks the request as an event in binary mode. The body is the event's data, if any.",
+  ),
   "ce-id": stringSchema(`The event's id. ${headerWords}`, "4711").min(1).optional(),
   "ce-source": stringSchema(
     `The event's source. The last path segment is the product. ${headerWords}`,
@@ -240,7 +233,6 @@ export const cloudEventHeaders = {
     .max(limits.usagePropertyValueCharactersMax).optional(),
 };
 
-/** A batch of events. */
 export const cloudEventBatchSchema = batchArray(cloudEventSchema, "event", "must be an array of events.");
 
 /** Shortens a name from the request, for an error message. */

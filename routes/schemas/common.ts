@@ -7,12 +7,7 @@ import { roles } from "../../domain/sign_in/session.ts";
 import { nameCharactersMax, pageItemsDefault, pageItemsMax } from "../../domain/limits.ts";
 import { characters } from "./messages.ts";
 
-/**
- * A schema whose values are parsed.
- *
- * @param parse Returns null for an invalid value.
- * @param message What is wrong with it.
- */
+/** Creates a schema whose values are parsed. `parse` returns null for an invalid value. */
 export function parsed<In, Out>(
   schema: z.ZodType<In>,
   parse: (value: In) => Out | null,
@@ -26,7 +21,7 @@ export function parsed<In, Out>(
   });
 }
 
-/** A name: trimmed, counted in characters, and visible. @param description The beginning, such as `Your name`. */
+/** Trimmed, counted in characters, and visible. @param description The beginning, such as `Your name`. */
 export function nameSchema(
   description: string,
   { charactersMax = nameCharactersMax, ...more }: { charactersMax?: number; example?: string } = {},
@@ -61,7 +56,6 @@ export const timeSchema = parsed(
 const timeOrDateSchema = parsed(z.string(), (text) => parseTime(text), timeFault);
 const timeOrDateWords = "An ISO 8601 time with a UTC offset, or a date, which means its start in UTC.";
 
-/** The start or end of a list's range. */
 export function rangeEnd(description: string) {
   return timeOrDateSchema.optional().openapi({
     type: "string",
@@ -70,7 +64,7 @@ export function rangeEnd(description: string) {
   });
 }
 
-/** When something ends, `now` for immediately, or null. */
+/** A time, a date, `now` for immediately, or null. */
 export function optionalEndOrNow(description: string) {
   const parse = (text: string) => text === "now" ? text : parseTime(text);
   const fault = (text: string) => timeFault(text).replace("must be ", "must be now, ");
@@ -81,7 +75,6 @@ export function optionalEndOrNow(description: string) {
   });
 }
 
-/** When something expires, or null. */
 export function optionalEnd(description: string) {
   return timeOrDateSchema.nullish().openapi({
     type: ["string", "null"],
@@ -90,7 +83,6 @@ export function optionalEnd(description: string) {
   });
 }
 
-/** A time in a response. */
 export function timeOut(description: string) {
   return z.string().openapi({
     format: "date-time",
@@ -98,27 +90,22 @@ export function timeOut(description: string) {
   });
 }
 
-/** A string of any length. */
 export function stringSchema(description: string, example?: string) {
   return z.string().openapi({ description, ...(example === undefined ? {} : { example }) });
 }
 
-/** An id in a response. */
 export function idOut(prefix: IdPrefix, description: string) {
   return stringSchema(description, exampleId(prefix));
 }
 
-/** An id in a path. */
 export function idParam(prefix: IdPrefix, description: string) {
   return z.string().max(100).openapi({ description, example: exampleId(prefix) });
 }
 
-/** @returns An id for the examples of the OpenAPI document. */
 export function exampleId(prefix: IdPrefix): string {
   return `${prefix}_0199d3c1a2b47c6e8f00112233445566`;
 }
 
-/** The page of a list to return. */
 export const pageQuerySchema = z.strictObject({
   limit: z.string().regex(/^\d{1,3}$/, "must be a whole number.").transform(Number)
     .refine((n) => n >= 1 && n <= pageItemsMax, `must be from 1 to ${pageItemsMax}.`)
@@ -130,20 +117,16 @@ export const pageQuerySchema = z.strictObject({
       default: pageItemsDefault,
       description: `The maximum number of items to return, from 1 to ${pageItemsMax}.`,
     }),
-  cursor: z.string().max(200).optional().openapi({ description: "The `nextCursor` of the previous page." }),
+  cursor: z.string().max(200).optional().describe("The `nextCursor` of the previous page."),
 });
 
-/** Where the next page of a list begins. */
 export const nextCursorSchema = stringSchema("The `cursor` of the next page. Null on the last page.")
   .nullable();
 
-/** A user's name in a response. */
 export const personNameSchema = stringSchema("The user's name.", "Ada Lovelace");
 
-/** A user's email address in a response. */
 export const addressSchema = stringSchema("The user's email address.", "ada@example.com");
 
-/** A role in an organization. */
-export const roleSchema = z.enum(roles).openapi({
-  description: "The role in the organization. OWNER has every permission, MEMBER the fewest.",
-});
+export const roleSchema = z.enum(roles).describe(
+  "The role in the organization. OWNER has every permission, MEMBER the fewest.",
+);

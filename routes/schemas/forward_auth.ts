@@ -15,10 +15,9 @@ const meterSchema = parsed(z.string(), (text): Meter | null => {
 
 /** The conditions that a session must meet. Also part of the address of the access page. */
 export const forwardConditionsShape = {
-  role: z.enum(roles, { error: `must be one of ${roles.join(", ")}.` }).optional().openapi({
-    description:
-      "The minimum role, in `organization` or else in the active organization. API keys have no role.",
-  }),
+  role: z.enum(roles, { error: `must be one of ${roles.join(", ")}.` }).optional().describe(
+    "The minimum role, in `organization` or else in the active organization. API keys have no role.",
+  ),
   organization: z.string().refine((text) => isId("org", text), "must be the id of an organization.")
     .optional()
     .openapi({
@@ -26,12 +25,11 @@ export const forwardConditionsShape = {
         "Only members and API keys of this organization. It doesn't have to be the active organization.",
       pattern: "^org_[0-9a-f]{32}$",
     }),
-  email: z.enum(["verified"], { error: "must be verified." }).optional().openapi({
-    description: "Only users with a confirmed email address. Doesn't apply to API keys.",
-  }),
+  email: z.enum(["verified"], { error: "must be verified." }).optional().describe(
+    "Only users with a confirmed email address. Doesn't apply to API keys.",
+  ),
 };
 
-/** The query of `/api/auth/forward`. */
 export const forwardQuerySchema = z.strictObject({
   ...forwardConditionsShape,
   user: z.enum(["id", "email"], { error: "must be id or email." }).optional().openapi({
@@ -56,11 +54,10 @@ export const forwardQuerySchema = z.strictObject({
       "A product and a metric. Records a quantity of 1 for each request admitted with an API key. Requires `key` in " +
       "`accept`. Requests with a session are not metered.",
   }),
-  limit: z.enum(["on"], { error: "must be on." }).optional().openapi({
-    description:
-      "The status for a metered request that doesn't fit into a hard limit: with `on` 429 with `Retry-After`, otherwise 403. " +
+  limit: z.enum(["on"], { error: "must be on." }).optional().describe(
+    "The status for a metered request that doesn't fit into a hard limit: with `on` 429 with `Retry-After`, otherwise 403. " +
       "Requires `meter`. Caddy and Traefik pass 429 on; nginx passes only 401 and 403 on by itself.",
-  }),
+  ),
   permission: keyPermission.optional().openapi({
     description:
       "Only API keys with this permission. Requires `key` in `accept`. People have no permissions, so they are denied.",
@@ -86,7 +83,6 @@ export const forwardQuerySchema = z.strictObject({
   message: "requires meter.",
 });
 
-/** The headers that the proxy adds. */
 export const forwardedHeadersSchema = z.object({
   "X-Forwarded-Method": stringSchema("The method of the original request.").optional(),
   "X-Forwarded-Proto": stringSchema("The scheme of the original request. Defaults to that of `BASE_URL`.")
@@ -95,7 +91,7 @@ export const forwardedHeadersSchema = z.object({
   "X-Forwarded-Uri": stringSchema("The path and query of the original request.").optional(),
 });
 
-/** The headers that say who a request is from. */
+/** They tell the application who a request is from. */
 export const identityHeaders = {
   "Remote-User": {
     description:

@@ -38,7 +38,7 @@ export const verifyKeySchema = z.strictObject({
 }).openapi("VerifyKey");
 
 export const keyVerificationSchema = z.object({
-  valid: z.boolean().openapi({ description: "Whether the code is `VALID`." }),
+  valid: z.boolean().describe("Whether the code is `VALID`."),
   code: z.enum(verificationCodes).openapi({
     description: "The first of these that applies:\n\n" +
       "- `NOT_FOUND`: there is no such key.\n" +
@@ -50,20 +50,19 @@ export const keyVerificationSchema = z.object({
       "- `VALID`: everything is fine.",
     example: "VALID",
   }),
-  apiKey: apiKeySchema.pick({ id: true, name: true, permissions: true, expiresAt: true }).nullable().openapi({
-    description: "The key. Null if it wasn't found.",
-  }),
+  apiKey: apiKeySchema.pick({ id: true, name: true, permissions: true, expiresAt: true }).nullable().describe(
+    "The key. Null if it wasn't found.",
+  ),
   organization: z.object({
     id: idOut("org", "The organization's id."),
     name: stringSchema("Its name.", "Northwind Maps"),
     externalId: stringSchema("Its id in your own systems, if set.", "customer-4711").nullable(),
     planId: idOut("plan", "The id of its plan."),
-  }).nullable().openapi({
-    description: "The key's organization. Null if the key wasn't found, or the organization was deleted.",
-  }),
-  limits: z.array(limitStandingSchema).openapi({
-    description:
-      "Every limit that applies to `usage`, in the current window. Empty if nothing was asked about, or another code applies first. When " +
+  }).nullable().describe(
+    "The key's organization. Null if the key wasn't found, or the organization was deleted.",
+  ),
+  limits: z.array(limitStandingSchema).describe(
+    "Every limit that applies to `usage`, in the current window. Empty if nothing was asked about, or another code applies first. When " +
       "usage is recorded, a soft limit is missing until its earlier usage is added up.",
-  }),
+  ),
 }).openapi("KeyVerification");

@@ -3,7 +3,6 @@
 import { z } from "@hono/zod-openapi";
 import { type ErrorDetail, validationError } from "../../domain/errors.ts";
 import * as limits from "../../domain/limits.ts";
-import { parseQuantity, type Quantity, splitQuantity } from "../../domain/meter/quantity.ts";
 import type { UsageInput } from "../../domain/meter/usage_record.ts";
 import { joinPath } from "../json_bounds.ts";
 import { batchArray } from "./batch_array.ts";
@@ -15,26 +14,25 @@ import {
   eventAttributes,
   type EventFault,
   propertyFault,
+  quantityOf,
+  quantityOne,
   shortName,
   usageOfEvent,
 } from "./cloud_event.ts";
 import { mustBe, required } from "./messages.ts";
 import { propertyLimitWords, propertyNameLimits } from "./usage.ts";
 
-/** Where the quantity of an event is. */
-export interface EventValue {
+/** Locates the quantity of an event. */
+interface EventValue {
   /** The field of the data, with dots before nested ones. Null if each event counts as 1. */
   readonly field: string | null;
-  /** Whether the request names it. */
   readonly isNamed: boolean;
 }
 
-const one: Quantity = { whole: 1, micro: 0 };
 /** `1`, or a field: `tokens`, `usage.tokens`, or with the `$.` of OpenMeter's meters. */
 const valueForm = /^(1|(\$\.)?(?![\d.]+$)[^\s.$*[\]]+(\.[^\s.$*[\]]+)*)$/;
 const valueCharactersMax = limits.usagePropertyNameCharactersMax + "$.".length;
 
-/** The query of a request with events. */
 export const eventsQuerySchema = z.strictObject({
   value: z.string().max(valueCharactersMax, `must be at most ${valueCharactersMax} characters.`)
     .regex(
@@ -83,21 +81,20 @@ const batchSchema = batchArray(eventSchema, "event", "must be an array of events
     description: `1 to ${limits.usageBatchRecordsMax} events. Either all are recorded or none.`,
   });
 
-/** The bodies with events, by content type. */
 export const openMeterSchemas = {
   [cloudEventBatchType]: batchSchema,
   [cloudEventType]: eventSchema,
   "application/json": z.union([eventSchema, batchSchema]),
 } as const;
 
-/** @returns The usage of an event. @throws {AppError} `validation_failed`. */
+/** @throws {AppError} `validation_failed`. */
 export function readEvent(body: unknown, value: EventValue): UsageInput {
   const faults: ErrorDetail[] = [];
   const usage = usageOf(check(eventSchema, body, "body"), value, faultsAt(faults, ""));
   return usageOrFaults(usage, faults);
 }
 
-/** @returns The usage of a batch of events. @throws {AppError} `validation_failed`. */
+/** @throws {AppError} `validation_failed`. */
 export function readBatch(body: unknown, value: EventValue): UsageInput[] {
   const faults: ErrorDetail[] = [];
   const usage: UsageInput[] = [];
@@ -108,7 +105,6 @@ export function readBatch(body: unknown, value: EventValue): UsageInput[] {
   return usageOrFaults(usage, faults);
 }
 
-/** @returns A function that adds the faults of the event at `start`. */
 function faultsAt(faults: ErrorDetail[], start: string): EventFault {
   return (path, message) => {
     if (faults.length < limits.errorDetailsMax) faults.push({ path: path.reduce(joinPath, start), message });
@@ -149,18 +145,13 @@ function usageOf(event: Event, value: EventValue, fault: EventFault): UsageInput
   visit(event.data ?? {}, "");
   const message = quantityFault(found, value);
   if (message !== null) fault(["data", value.field ?? ""], message);
-  const quantity = value.field === null ? one : quantityOf(found) ?? one;
+  const quantity = value.field === null ? quantityOne : quantityOf(found) ?? quantityOne;
   return usageOfEvent(event, { quantity, properties }, fault);
-}
-
-function quantityOf(found: unknown): Quantity | null {
-  if (typeof found === "number") return splitQuantity(found);
-  return typeof found === "string" ? parseQuantity(found) : null;
 }
 
 const anyNumber = 'must be a number, such as 12.5, or a string of digits, such as "12.5".';
 
-/** @returns What is wrong with an event's quantity, or null. */
+/** Returns the fault of an event's quantity, or null. */
 function quantityFault(found: unknown, { field, isNamed }: EventValue): string | null {
   if (field === null || quantityOf(found) !== null) return null;
   if (found === undefined || found === null) {

@@ -7,14 +7,13 @@ import {
   organizationSorts,
   organizationStatuses,
 } from "../../domain/operator/organization.ts";
-import type { PlanNumbers } from "../../domain/operator/plan.ts";
+import { eachNumber } from "../../domain/operator/plan.ts";
 import { timezoneFault, timezoneName } from "../../domain/time.ts";
 import {
   exampleId,
   idOut,
   idParam,
   nameSchema,
-  nextCursorSchema,
   pageQuerySchema,
   parsed,
   roleSchema,
@@ -31,7 +30,6 @@ const externalIdExample = "customer-4711";
 const externalIdWords =
   `1 to ${limits.externalIdCharactersMax} printable ASCII characters, without spaces at the ends`;
 
-/** An organization's external id. */
 const externalIdSchema = z.string().regex(externalIdForm, `must be ${externalIdWords}.`).openapi({
   description: `Your own id for the organization, unique among all organizations: ${externalIdWords}.`,
   example: externalIdExample,
@@ -63,16 +61,8 @@ const timezone = parsed(z.string().max(64), timezoneName, () => timezoneFault).o
   description: "The IANA name of the time zone in which the windows of its limits begin and end.",
   example: "Europe/Berlin",
 });
-const override = (name: keyof PlanNumbers) => planNumberSchema(name).nullable();
-const overrideOut = (name: keyof PlanNumbers) =>
-  z.number().int().nullable().openapi({
-    description: `${planNumberRanges[name].description} Null: that of the plan.`,
-  });
 const overrides = z.strictObject({
-  apiKeysMax: override("apiKeysMax").optional(),
-  membersMax: override("membersMax").optional(),
-  requestsPerSecond: override("requestsPerSecond").optional(),
-  usageSeriesMax: override("usageSeriesMax").optional(),
+  ...eachNumber((number) => planNumberSchema(number).nullable().optional()),
   limits: overrideLimitsInSchema(limits.planLimitsMax).optional(),
 }).openapi({
   description:
@@ -112,7 +102,7 @@ export const changeOrganizationSchema = z.strictObject({
   }),
 }).openapi("ChangeOperatorOrganization");
 
-const operatedOrganizationSchema = z.object({
+export const operatedOrganizationSchema = z.object({
   id: idOut("org", "The organization's id."),
   name: stringSchema("The organization's name.", "Analytical Engines"),
   externalId: stringSchema("Your own id for the organization.", externalIdExample).nullable(),
@@ -122,10 +112,11 @@ const operatedOrganizationSchema = z.object({
   suspendedAt: timeOut("Since when the organization is suspended.").nullable(),
   planId: idOut("plan", "The id of its plan."),
   overrides: z.object({
-    apiKeysMax: overrideOut("apiKeysMax"),
-    membersMax: overrideOut("membersMax"),
-    requestsPerSecond: overrideOut("requestsPerSecond"),
-    usageSeriesMax: overrideOut("usageSeriesMax"),
+    ...eachNumber((number) =>
+      z.number().int().nullable().openapi({
+        description: `${planNumberRanges[number].description} Null: that of the plan.`,
+      })
+    ),
     limits: z.array(overrideLimitSchema),
   }).openapi({ description: "What the organization has instead of its plan's values." }),
   timezone: stringSchema("The time zone of its limits.", "Europe/Berlin"),
@@ -139,11 +130,6 @@ const operatedOrganizationSchema = z.object({
   lastUsedAt: timeOut("When one of its API keys was last used. It can be a minute and some seconds behind.")
     .nullable(),
 }).openapi("OperatorOrganization");
-export const organizationResponseSchema = z.object({ organization: operatedOrganizationSchema });
-export const organizationsSchema = z.object({
-  organizations: z.array(operatedOrganizationSchema),
-  nextCursor: nextCursorSchema,
-});
 
 export const organizationQuerySchema = pageQuerySchema.extend({
   search: searchSchema("A part of the name or external id, in upper or lower case, or an organization's id."),
@@ -167,31 +153,10 @@ const id = z.string().max(externalIdPrefix.length + limits.externalIdCharactersM
   description: `The organization's id, or \`${externalIdPrefix}\` and its external id, percent-encoded.`,
   example: exampleId("org"),
 });
-/** The parameter that names an organization. */
 export const organizationParamsSchema = z.object({ id });
 export const invitationParamsSchema = z.object({ id, invitationId: idParam("inv", "The invitation's id.") });
-export const noteParamsSchema = z.object({ id, noteId: idParam("not", "The note's id.") });
 
 export const inviteSchema = z.strictObject({
   ...person,
   role: roleSchema.openapi({ description: "The role in the organization after joining.", example: "OWNER" }),
 }).openapi("OperatorInvitation");
-
-const noteFault = characters(limits.organizationNoteCharactersMax, 1);
-export const createNoteSchema = z.strictObject({
-  text: z.string().trim().min(1, noteFault).max(limits.organizationNoteCharactersMax, noteFault).openapi({
-    description: `1 to ${limits.organizationNoteCharactersMax} characters.`,
-    example: "Agreed on quarterly invoices.",
-  }),
-}).openapi("CreateOrganizationNote");
-const noteSchema = z.object({
-  id: idOut("not", "The note's id."),
-  text: stringSchema("The note.", "Agreed on quarterly invoices."),
-  author: z.object({
-    id: stringSchema("The id of the user or the operator token.", exampleId("usr")).nullable(),
-    name: stringSchema("Their name.", "Ada Lovelace").nullable(),
-  }).openapi({ description: "Who added the note." }),
-  createdAt: timeOut("When the note was added."),
-}).openapi("OrganizationNote");
-export const noteResponseSchema = z.object({ note: noteSchema });
-export const notesSchema = z.object({ notes: z.array(noteSchema), nextCursor: nextCursorSchema });

@@ -27,7 +27,6 @@ const id = (description: string, example: string) =>
     example,
   });
 
-/** One record of an operator. */
 const operatorUsageInputSchema = z.strictObject({
   organizationId: id("The organization.", exampleId("org")),
   externalId: id("The organization, by its external id.", "customer-4711"),

@@ -15,7 +15,7 @@ import {
 import { characters } from "./messages.ts";
 import { sessionSchema } from "./people.ts";
 
-/** What an operator searches for. @param description What is searched. */
+/** The schema of a search. @param description What it finds. */
 export function searchSchema(description: string) {
   return z.string().max(searchCharactersMax, characters(searchCharactersMax)).transform((text) =>
     text.trim() || undefined

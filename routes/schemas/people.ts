@@ -24,8 +24,8 @@ const idIn = (prefix: "usr" | "org", description: string) =>
 const organizationSchema = z.object({
   id: idOut("org", "The organization's id."),
   name: stringSchema("The organization's name.", "Analytical Engines"),
-  role: roleSchema.openapi({ description: "Your role in the organization." }),
-  memberCount: z.number().int().openapi({ description: "The number of members." }),
+  role: roleSchema.describe("Your role in the organization."),
+  memberCount: z.number().int().describe("The number of members."),
   createdAt: timeOut("When the organization was created."),
 }).openapi("Organization");
 
@@ -47,40 +47,36 @@ export const activeOrganizationSchema = z.strictObject({
 }).openapi("ActiveOrganization");
 
 const memberSchema = z.object({
-  user: z.object({ ...person, email: addressSchema }).openapi({ description: "The user." }),
+  user: z.object({ ...person, email: addressSchema }).describe("The user."),
   role: roleSchema,
   joinedAt: timeOut("When the user joined the organization."),
-  twoStep: z.boolean().nullable().openapi({
-    description: "Whether two-step sign-in is on. Null if your role is MEMBER and this is another user.",
-  }),
-  activeApiKeys: z.number().int().openapi({
-    description: "The number of active API keys that the user created in this organization.",
-  }),
+  twoStep: z.boolean().nullable().describe(
+    "Whether two-step sign-in is on. Null if your role is MEMBER and this is another user.",
+  ),
+  activeApiKeys: z.number().int().describe(
+    "The number of active API keys that the user created in this organization.",
+  ),
 }).openapi("Member");
 export const memberResponseSchema = z.object({ member: memberSchema });
 export const membersSchema = z.object({ members: z.array(memberSchema), nextCursor: nextCursorSchema });
 export const changeRoleSchema = z.strictObject({ role: roleSchema }).openapi("ChangeRole");
 export const removeMemberQuerySchema = z.strictObject({
-  keys: z.enum(["revoke", "keep"], { error: "must be revoke or keep." }).default("revoke").openapi({
-    description:
-      "What happens to the API keys that the member created: they are revoked, or transferred to you.",
-  }),
+  keys: z.enum(["revoke", "keep"], { error: "must be revoke or keep." }).default("revoke").describe(
+    "What happens to the API keys that the member created: they are revoked, or transferred to you.",
+  ),
 });
 
 const invitationSchema = z.object({
   id: idOut("inv", "The invitation's id."),
   email: stringSchema("The invited email address.", "grace@example.com"),
   role: roleSchema.openapi({ description: "The role in the organization after joining.", example: "MEMBER" }),
-  status: z.enum(["pending", "accepted", "revoked", "expired"]).openapi({
-    description: "Only pending invitations can be accepted.",
-  }),
-  invitedBy: z.object(person).nullable().openapi({
-    description:
-      "Who sent the invitation. Null if it was the operator of the service, or if the account was deleted.",
-  }),
-  invitedByOperator: z.boolean().openapi({
-    description: "Whether the operator of the service sent the invitation.",
-  }),
+  status: z.enum(["pending", "accepted", "revoked", "expired"]).describe(
+    "Only pending invitations can be accepted.",
+  ),
+  invitedBy: z.object(person).nullable().describe(
+    "Who sent the invitation. Null if it was the operator of the service, or if the account was deleted.",
+  ),
+  invitedByOperator: z.boolean().describe("Whether the operator of the service sent the invitation."),
   createdAt: timeOut("When the invitation was created."),
   sentAt: timeOut("When the latest email was requested."),
   expiresAt: timeOut("When the link expires."),
@@ -104,7 +100,7 @@ export const sessionParamsSchema = z.object({ id: idParam("ses", "The session's 
 
 export const sessionSchema = z.object({
   id: idOut("ses", "The session's id."),
-  current: z.boolean().openapi({ description: "Whether this is the current session." }),
+  current: z.boolean().describe("Whether this is the current session."),
   createdAt: timeOut("When the session started."),
   lastSeenAt: timeOut("When the session was last used, updated at most every 5 minutes."),
   expiresAt: timeOut("When the session expires if it isn't used."),

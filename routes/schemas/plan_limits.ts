@@ -70,9 +70,7 @@ const quantityOut = z.number().openapi({
   example: 100_000,
 });
 
-/** A limit in a response. */
 export const limitSchema = z.object({ ...limitOut, quantity: quantityOut }).openapi("UsageLimit");
-/** A limit of one organization in a response. */
 export const overrideLimitSchema = z.object({
   ...limitOut,
   quantity: quantityOut.nullable().openapi({

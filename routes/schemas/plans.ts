@@ -1,8 +1,8 @@
 // The shapes of plans.
 import { z } from "@hono/zod-openapi";
 import * as limits from "../../domain/limits.ts";
-import type { PlanNumbers } from "../../domain/operator/plan.ts";
-import { idOut, idParam, nameSchema, nextCursorSchema, stringSchema, timeOut } from "./common.ts";
+import { eachNumber, type PlanNumbers } from "../../domain/operator/plan.ts";
+import { idOut, nameSchema, stringSchema, timeOut } from "./common.ts";
 import { limitSchema, limitsInSchema } from "./plan_limits.ts";
 
 const name = nameSchema("The plan's name, unique regardless of case", { example: "Pro" });
@@ -24,29 +24,24 @@ export const planNumberRanges: Readonly<Record<keyof PlanNumbers, { max: number;
   },
 };
 
-/** @returns The schema of a plan's number in a request. */
 export function planNumberSchema(number: keyof PlanNumbers) {
   const { max, description } = planNumberRanges[number];
   const fault = `must be a whole number from 0 to ${max}.`;
   return z.int(fault).min(0, fault).max(max, fault).openapi({ minimum: 0, maximum: max, description });
 }
 
-const apiKeysMax = planNumberSchema("apiKeysMax");
-const membersMax = planNumberSchema("membersMax");
-const requestsPerSecond = planNumberSchema("requestsPerSecond");
-const usageSeriesMax = planNumberSchema("usageSeriesMax");
 const limitsIn = limitsInSchema(limits.planLimitsMax);
 
 export const createPlanSchema = z.strictObject({
   name,
   isDefault: isDefault.optional(),
-  apiKeysMax: apiKeysMax.default(limits.activeApiKeysMax),
-  membersMax: membersMax.default(limits.planMembersMax),
-  requestsPerSecond: requestsPerSecond.optional().openapi({
+  apiKeysMax: planNumberSchema("apiKeysMax").default(limits.activeApiKeysMax),
+  membersMax: planNumberSchema("membersMax").default(limits.planMembersMax),
+  requestsPerSecond: planNumberSchema("requestsPerSecond").optional().openapi({
     description:
       "Requests of an API key in a second; 0 means no limit. Default: `API_KEY_REQUESTS_PER_SECOND`.",
   }),
-  usageSeriesMax: usageSeriesMax.default(limits.usageSeriesMax),
+  usageSeriesMax: planNumberSchema("usageSeriesMax").default(limits.usageSeriesMax),
   limits: limitsIn.optional().transform((given) => given ?? []),
 }).openapi("CreatePlan");
 export const changePlanSchema = z.strictObject({
@@ -54,29 +49,18 @@ export const changePlanSchema = z.strictObject({
   isDefault: isDefault.optional().openapi({
     description: "True makes this the default plan instead of another.",
   }),
-  apiKeysMax: apiKeysMax.optional(),
-  membersMax: membersMax.optional(),
-  requestsPerSecond: requestsPerSecond.optional(),
-  usageSeriesMax: usageSeriesMax.optional(),
+  ...eachNumber((number) => planNumberSchema(number).optional()),
   limits: limitsIn.optional(),
 }).openapi("ChangePlan");
 
-const numberOut = (number: keyof PlanNumbers) =>
-  z.number().int().openapi({ description: planNumberRanges[number].description });
-const planSchema = z.object({
+export const planSchema = z.object({
   id: idOut("plan", "The plan's id."),
   name: stringSchema("The plan's name.", "Pro"),
   isDefault,
-  apiKeysMax: numberOut("apiKeysMax"),
-  membersMax: numberOut("membersMax"),
-  requestsPerSecond: numberOut("requestsPerSecond"),
-  usageSeriesMax: numberOut("usageSeriesMax"),
+  ...eachNumber((number) => z.number().int().openapi({ description: planNumberRanges[number].description })),
   limits: z.array(limitSchema).openapi({ description: "In the order in which they were added." }),
   organizationCount: z.number().int().openapi({
     description: "The number of organizations that have the plan.",
   }),
   createdAt: timeOut("When the plan was created."),
 }).openapi("Plan");
-export const planResponseSchema = z.object({ plan: planSchema });
-export const plansSchema = z.object({ plans: z.array(planSchema), nextCursor: nextCursorSchema });
-export const planParamsSchema = z.object({ id: idParam("plan", "The plan's id.") });

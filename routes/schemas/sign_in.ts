@@ -12,7 +12,6 @@ import {
 } from "./common.ts";
 import { required, tooLong } from "./messages.ts";
 
-/** A new password. */
 export const passwordSchema = z.string().openapi({
   minLength: limits.passwordCharactersMin,
   maxLength: limits.passwordCharactersMax,
@@ -39,20 +38,18 @@ export const tokenSchema = z.string().max(200, tooLong).openapi({
 
 export const signUpSchema = z.strictObject({
   name: nameSchema("Your name", { example: "Ada Lovelace" }),
-  email: emailInSchema.optional().openapi({
-    description: "Required without an invitation. With one, it defaults to the invited address.",
-  }),
+  email: emailInSchema.optional().describe(
+    "Required without an invitation. With one, it defaults to the invited address.",
+  ),
   password: passwordSchema,
-  organizationName: nameSchema("The name of the new organization").optional().openapi({
-    description:
-      `The name of the new organization, 1 to ${limits.nameCharactersMax} characters. Defaults to a name based on yours. ` +
+  organizationName: nameSchema("The name of the new organization").optional().describe(
+    `The name of the new organization, 1 to ${limits.nameCharactersMax} characters. Defaults to a name based on yours. ` +
       "Not allowed with an invitation.",
-  }),
-  invitationToken: z.string().max(200, tooLong).optional().openapi({
-    description:
-      "The `token` parameter of an invitation's link. The new account joins that organization, and its email address " +
+  ),
+  invitationToken: z.string().max(200, tooLong).optional().describe(
+    "The `token` parameter of an invitation's link. The new account joins that organization, and its email address " +
       "counts as confirmed.",
-  }),
+  ),
 }).refine(({ email, invitationToken }) => email !== undefined || invitationToken !== undefined, {
   path: ["email"],
   message: required,
@@ -69,7 +66,7 @@ const userSchema = z.object({
   id: idOut("usr", "The user's id."),
   name: personNameSchema,
   email: addressSchema,
-  emailVerified: z.boolean().openapi({ description: "Whether the email address is confirmed." }),
+  emailVerified: z.boolean().describe("Whether the email address is confirmed."),
 }).openapi("User");
 const membershipSchema = z.object({
   organizationId: idOut("org", "The organization's id."),
@@ -78,21 +75,19 @@ const membershipSchema = z.object({
 }).openapi("Membership");
 
 export const sessionUserSchema = z.object({
-  authenticated: z.boolean().openapi({
-    description: "Whether the request has a valid session. If not, the other fields are null or empty.",
-  }),
+  authenticated: z.boolean().describe(
+    "Whether the request has a valid session. If not, the other fields are null or empty.",
+  ),
   // A nullable() schema with a name would be documented as one that is never null.
-  user: z.union([userSchema, z.null()]).openapi({ description: "The signed-in user." }),
+  user: z.union([userSchema, z.null()]).describe("The signed-in user."),
   organizationId: idOut("org", "The id of the active organization. Null if the user has none.").nullable(),
-  role: roleSchema.nullable().openapi({ description: "The user's role in the active organization." }),
-  memberships: z.array(membershipSchema).openapi({ description: "All organizations the user belongs to." }),
+  role: roleSchema.nullable().describe("The user's role in the active organization."),
+  memberships: z.array(membershipSchema).describe("All organizations the user belongs to."),
 }).openapi("SessionUser");
 
 export const signInResponseSchema = sessionUserSchema.extend({
   secondStep: z.object({
     token: stringSchema("A one-time token that identifies this sign-in."),
     expiresAt: timeOut("When the second step expires."),
-  }).optional().openapi({
-    description: "What the second step needs. Only present if two-step sign-in is on.",
-  }),
+  }).optional().describe("What the second step needs. Only present if two-step sign-in is on."),
 }).openapi("SignInAnswer");

@@ -25,10 +25,10 @@ const statementSchema = z.object({
 
 const productNames = {
   productSlug: stringSchema("The product in usage records.", "tiles"),
-  productName: stringSchema("Its name in the catalog on the day of closing.", "Map tiles").nullable(),
+  productName: stringSchema("Its name in the catalogue on the day of closing.", "Map tiles").nullable(),
   metric: stringSchema("The metric in usage records.", "requests"),
-  metricName: stringSchema("Its name in the catalog on the day of closing.", "Requests").nullable(),
-  unit: stringSchema("Its unit in the catalog on the day of closing.", "GB").nullable(),
+  metricName: stringSchema("Its name in the catalogue on the day of closing.", "Requests").nullable(),
+  unit: stringSchema("Its unit in the catalogue on the day of closing.", "GB").nullable(),
 };
 const amount = {
   quantity: stringSchema("The exact sum as a decimal. An adjustment can be negative.", "1204.25"),
@@ -56,7 +56,6 @@ const totalSchema = z.object({
   lines: z.int().openapi({ description: "The number of lines.", example: 31 }),
 }).openapi("StatementTotal");
 
-/** A page of statements. */
 export const statementsSchema = z.object({
   statements: z.array(statementSchema),
   next: z.object({
@@ -69,10 +68,8 @@ export const statementsSchema = z.object({
   nextCursor: nextCursorSchema,
 });
 
-/** A statement that was closed. */
 export const statementResponseSchema = z.object({ statement: statementSchema });
 
-/** A statement with a page of its lines. */
 export const statementLinesSchema = z.object({
   statement: statementSchema,
   totals: z.array(totalSchema).nullable().openapi({
@@ -86,7 +83,6 @@ export const statementLinesSchema = z.object({
   nextCursor: nextCursorSchema,
 });
 
-/** The month to close. */
 export const closeStatementSchema = z.strictObject({
   period: z.string().max(10).openapi({
     description: "The month, such as `2026-10`.",
@@ -95,13 +91,10 @@ export const closeStatementSchema = z.strictObject({
   }),
 });
 
-/** The filter of lines. */
 export const statementCsvQuerySchema = z.strictObject({
   organizationId: idParam("org", "Only lines of this organization, which may have been deleted.").optional(),
 });
 
-/** A page of lines. */
 export const statementQuerySchema = pageQuerySchema.extend(statementCsvQuerySchema.shape);
 
-/** The path of a statement. */
 export const statementParamsSchema = z.object({ id: idParam("stm", "The statement's id.") });

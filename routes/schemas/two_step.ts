@@ -22,14 +22,14 @@ const passkeyName = nameSchema("A name for the passkey", { example: "My phone" }
 
 export const secondStepSchema = z.strictObject({
   token: stepToken,
-  code: code.openapi({ description: "Six digits from the authenticator app, or a recovery code." }),
+  code: code.describe("Six digits from the authenticator app, or a recovery code."),
 }).openapi("SecondStep");
 
 /** Unknown fields are ignored: browsers may add some. */
 const credential = {
   id: base64url(2_000, "The credential's id."),
   rawId: base64url(2_000, "The same as `id`."),
-  type: z.literal("public-key").openapi({ description: "The type of the credential." }),
+  type: z.literal("public-key").describe("The type of the credential."),
 };
 
 export const passkeyAssertionSchema = z.object({
@@ -39,7 +39,7 @@ export const passkeyAssertionSchema = z.object({
     authenticatorData: base64url(20_000, "The authenticator data."),
     signature: base64url(20_000, "The signature."),
     userHandle: base64url(200, "The user handle of the passkey.").nullish(),
-  }).openapi({ description: "The authenticator's response." }),
+  }).describe("The authenticator's response."),
 }).openapi("PasskeyAnswer", {
   description: "A `PublicKeyCredential` of `navigator.credentials.get()`, from its `toJSON()`.",
 });
@@ -54,7 +54,7 @@ export const passkeyRegistrationSchema = z.object({
         description: "How browsers can communicate with the authenticator.",
         example: ["internal"],
       }),
-  }).openapi({ description: "The authenticator's response." }),
+  }).describe("The authenticator's response."),
 }).openapi("PasskeyRegistration", {
   description: "A `PublicKeyCredential` of `navigator.credentials.create()`, from its `toJSON()`.",
 });
@@ -64,17 +64,16 @@ export const passkeyOptionsRequestSchema = z.strictObject({ token: optionalStepT
 );
 export const passkeySignInSchema = z.strictObject({
   response: passkeyAssertionSchema,
-  token: optionalStepToken.openapi({ description: "Completes the sign-in with this token." }),
+  token: optionalStepToken.describe("Completes the sign-in with this token."),
 }).openapi("PasskeySignIn");
 
 export const passkeyProofSchema = z.strictObject({ response: passkeyAssertionSchema }).openapi(
   "PasskeyProof",
 );
 export const passkeyOptionsSchema = z.object({
-  options: z.record(z.string(), z.unknown()).openapi({
-    description:
-      "For `PublicKeyCredential.parseCreationOptionsFromJSON()` or `parseRequestOptionsFromJSON()`.",
-  }),
+  options: z.record(z.string(), z.unknown()).describe(
+    "For `PublicKeyCredential.parseCreationOptionsFromJSON()` or `parseRequestOptionsFromJSON()`.",
+  ),
 }).openapi("PasskeyOptions");
 
 const passkeySchema = z.object({
@@ -94,14 +93,14 @@ export const addPasskeySchema = z.strictObject({
 
 export const twoStepSchema = z.object({
   totp: z.object({
-    enabled: z.boolean().openapi({ description: "Whether signing in requires a code." }),
+    enabled: z.boolean().describe("Whether signing in requires a code."),
     confirmedAt: timeOut("When the authenticator app was confirmed.").nullable(),
     lockedAt: timeOut(
       `When the app's codes were locked: after ${totpWrongCodesMax} incorrect codes in a row, until the password is changed or reset.`,
     ).nullable(),
-  }).openapi({ description: "The authenticator app." }),
-  recoveryCodesLeft: z.number().int().openapi({ description: "The number of unused recovery codes." }),
-  passkeys: z.array(passkeySchema).openapi({ description: "Your passkeys, oldest first." }),
+  }).describe("The authenticator app."),
+  recoveryCodesLeft: z.number().int().describe("The number of unused recovery codes."),
+  passkeys: z.array(passkeySchema).describe("Your passkeys, oldest first."),
 }).openapi("TwoStep");
 export const totpSetUpSchema = z.object({
   secret: stringSchema("The secret in Base32, to enter in an app.", "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"),

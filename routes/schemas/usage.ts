@@ -25,7 +25,6 @@ import { atMost, characters, mustBe, required } from "./messages.ts";
 export const slugWords =
   "1 to 64 letters, digits, dots, colons, hyphens or underscores, starting with a letter or digit";
 export const quantityFault = "must be from 0 to 9007199254740991 with at most 6 decimal places.";
-/** A product or a metric. */
 export const slugSchema = z.string().regex(slugForm, `must be ${slugWords}.`);
 const quantity = parsed(
   z.number({ error: ({ input }) => input === undefined ? required : mustBe("number") }),
@@ -33,7 +32,6 @@ const quantity = parsed(
   () => quantityFault,
 );
 
-/** An idempotency key, in the body or in the header `Idempotency-Key`. */
 export const idempotencyKeySchema = z.string()
   .regex(idempotencyKeyForm, `must be 1 to ${limits.idempotencyKeyCharactersMax} printable ASCII characters.`)
   .openapi({
@@ -45,7 +43,7 @@ export const idempotencyKeySchema = z.string()
 const productSlug = slugSchema.openapi({ description: "The product, 1 to 64 characters.", example: "tiles" });
 const metric = slugSchema.openapi({ description: "What was used, 1 to 64 characters.", example: "requests" });
 
-/** Several values of one parameter, repeated or separated by commas. @returns The distinct values. */
+/** Parses several values of one parameter, repeated or separated by commas, into distinct ones. */
 function severalOf<T extends string>(item: z.ZodType<T>) {
   return z.union([z.string(), z.array(z.string())]).transform((given, context): T[] => {
     const fail = (message: string) => {
@@ -66,7 +64,7 @@ function severalOf<T extends string>(item: z.ZodType<T>) {
 
 const severalWords = "Repeat the parameter or separate values with commas.";
 
-/** A filter of {@linkcode severalOf}. @param things What it keeps: `products`. */
+/** `things`: such as `products`. */
 export function filter(
   item: z.ZodType<string>,
   options: { things: string; pattern?: string; example: string },
@@ -104,14 +102,12 @@ export const propertyFaults = {
   count: atMost(limits.usagePropertiesMax, "properties"),
 } as const;
 
-/** @returns The bounds of a record's timestamp. @param pastMaxMs How far it may be in the past. */
 export function timestampWords(pastMaxMs = limits.usageTimestampPastMaxMs): string {
   return `Defaults to the time of recording. At most ${pastMaxMs / (24 * 3_600_000)} days in the past and ${
     limits.usageTimestampFutureMaxMs / 60_000
   } minutes in the future.`;
 }
 
-/** When the usage of a record occurred. @param pastMaxMs How far it may be in the past. */
 export function timestampSchema(pastMaxMs?: number) {
   return timeSchema.nullish().openapi({
     type: ["string", "null"],
@@ -120,7 +116,6 @@ export function timestampSchema(pastMaxMs?: number) {
   });
 }
 
-/** One record. */
 export const usageInputSchema = z.strictObject({
   productSlug,
   metric,
@@ -147,12 +142,9 @@ export const usageInputSchema = z.strictObject({
     }),
 }).openapi("UsageInput");
 
-/** A batch of records. */
 export function batchOf<T extends z.ZodType>(record: T) {
   return z.strictObject({
-    records: batchArray(record, "record").openapi({
-      description: `1 to ${limits.usageBatchRecordsMax} records.`,
-    }),
+    records: batchArray(record, "record").describe(`1 to ${limits.usageBatchRecordsMax} records.`),
   });
 }
 
@@ -162,7 +154,7 @@ export const usageRecordSchema = z.object({
   id: stringSchema("The record's id.", "use_01a1fde6017c9e3779b97f4b"),
   productSlug: stringSchema("The product.", "tiles"),
   metric: stringSchema("What was used.", "requests"),
-  quantity: z.number().openapi({ description: "The quantity in the metric's unit." }),
+  quantity: z.number().describe("The quantity in the metric's unit."),
   timestamp: timeOut("When the usage occurred."),
   recordedAt: timeOut("When the usage was recorded."),
   idempotencyKey: stringSchema("The idempotency key it was recorded with.", "invoice-2026-11-21-17")
@@ -190,9 +182,7 @@ export const usageRecordsQuerySchema = pageQuerySchema.extend({
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest record."),
   to: rangeEnd("The end of the range, exclusive."),
   ...filters,
-  idempotencyKey: idempotencyKeySchema.optional().openapi({
-    description: "Only the record with this idempotency key.",
-  }),
+  idempotencyKey: idempotencyKeySchema.optional().describe("Only the record with this idempotency key."),
 }).refine(cursorOrKey.isMet, cursorOrKey);
 
 export const usageRecordsSchema = z.object({
@@ -207,30 +197,26 @@ export const voidUsageSchema = z.strictObject({
   }),
 }).openapi("VoidUsage");
 
-const limitsOut = z.array(limitStandingSchema).optional().openapi({
-  description:
-    "Every limit that applies to these products and metrics, in the current window. Absent if none does. A soft limit is missing until " +
+const limitsOut = z.array(limitStandingSchema).optional().describe(
+  "Every limit that applies to these products and metrics, in the current window. Absent if none does. A soft limit is missing until " +
     "its earlier usage is added up, shortly after it was set.",
-});
+);
 
 export const recordedUsageSchema = z.object({
   usageRecord: usageRecordSchema,
-  duplicate: z.literal(true).optional().openapi({
-    description: "Present if the usage had already been recorded.",
-  }),
+  duplicate: z.literal(true).optional().describe("Present if the usage had already been recorded."),
   limits: limitsOut,
 }).openapi("RecordedUsage");
 
 export const recordedBatchSchema = z.object({
-  accepted: z.number().int().openapi({ description: "The number of new records." }),
-  duplicates: z.number().int().openapi({ description: "The number of records that already existed." }),
+  accepted: z.number().int().describe("The number of new records."),
+  duplicates: z.number().int().describe("The number of records that already existed."),
   limits: limitsOut,
 }).openapi("RecordedBatch");
 
 const timeInZone = "An ISO 8601 time with a UTC offset, or a date, which means its start in `timezone`. " +
   "The range is widened to full quarters of an hour.";
 
-/** @param groups What to group by. */
 export function groupBySchema<const T extends string>(groups: readonly T[]) {
   return severalOf(z.enum(groups, { error: `must be one or more of ${groups.join(", ")}.` })).optional()
     .openapi({
@@ -275,7 +261,6 @@ export const usageQuerySchema = z.strictObject({
   }),
 });
 
-/** A time in the query's time zone. */
 function timeOutInZone(description: string) {
   return z.string().openapi({
     format: "date-time",
@@ -288,15 +273,12 @@ const unknownExtreme =
   "Null if unknown: the record that had it was voided after older records of the same quarter of an hour had been " +
   "deleted by retention.";
 
-/** The range of sums, and a list of them. */
 export const usageSumsOf = <T extends z.ZodType>(sum: T) =>
   z.object({
     from: timeOutInZone("The start of the range, inclusive."),
     to: timeOutInZone("The end of the range, exclusive."),
     window: z.enum(queryWindows).openapi({ description: "The requested windows.", example: "day" }),
-    data: z.array(sum).openapi({
-      description: "One row for each window and group. Windows without records are omitted.",
-    }),
+    data: z.array(sum).describe("One row for each window and group. Windows without records are omitted."),
   });
 
 export const usageSumSchema = z.object({
@@ -310,10 +292,10 @@ export const usageSumSchema = z.object({
   apiKey: stringSchema("The API key's id, if grouped by API key. Null for usage recorded by an operator.")
     .nullable()
     .optional(),
-  sum: z.number().openapi({ description: "The sum. Exact up to 2^53−1, rounded beyond." }),
-  count: z.number().int().openapi({ description: "The number of records." }),
-  min: z.number().nullable().openapi({ description: `The smallest quantity. ${unknownExtreme}` }),
-  max: z.number().nullable().openapi({ description: `The largest quantity. ${unknownExtreme}` }),
+  sum: z.number().describe("The sum. Exact up to 2^53−1, rounded beyond."),
+  count: z.number().int().describe("The number of records."),
+  min: z.number().nullable().describe(`The smallest quantity. ${unknownExtreme}`),
+  max: z.number().nullable().describe(`The largest quantity. ${unknownExtreme}`),
 }).openapi("UsageSum");
 
 export const usageSumsSchema = usageSumsOf(usageSumSchema).openapi("UsageSums");

@@ -25,7 +25,6 @@ import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 
-/** Changes the person's name. */
 export async function renameUser(context: SessionContext, actor: SessionActor, name: string): Promise<void> {
   await writeChange(context, actor, {
     statement: updateUserName(actor.user.id, name),
@@ -33,18 +32,16 @@ export async function renameUser(context: SessionContext, actor: SessionActor, n
   });
 }
 
-/** Which emails a person gets that they can turn off. */
+/** Emails that a person can turn off. */
 export interface EmailChoices {
   /** About limits of their organizations, and, for operators, hard limits of customers. */
   readonly limits: boolean;
 }
 
-/** @returns Which emails the person gets. */
 export async function getEmailChoices(context: SessionContext, actor: SessionActor): Promise<EmailChoices> {
   return { limits: await findLimitEmails(context.database, actor.user.id) };
 }
 
-/** Turns emails on or off for the person. */
 export async function changeEmailChoices(
   context: SessionContext,
   actor: SessionActor,
@@ -55,10 +52,9 @@ export async function changeEmailChoices(
 }
 
 /**
- * Finds the organizations that depend on the account.
- *
- * @returns Their names. `ending`: without other members; they are deleted with the account. The account can't be deleted while
- *   there are any of the others. `ownerless`: with other members, but without another OWNER; `suspended`: without other members.
+ * Returns the names of organizations that depend on the account. `ending`: without other members; they are deleted with the
+ * account. It can't be deleted while there are any of the others. `ownerless`: with other members, but without another OWNER;
+ * `suspended`: without other members.
  */
 export async function previewAccountDeletion(context: SessionContext, actor: SessionActor) {
   const organizations = await findDependentOrganizations(context.database, actor.user.id);
@@ -74,8 +70,8 @@ export async function previewAccountDeletion(context: SessionContext, actor: Ses
 /**
  * Deletes the account and its organizations without other members, and revokes every key that the person created.
  *
- * @throws {AppError} `proof_required`; `last_owner` while others would be left without an OWNER; `organization_suspended` while
- *   an organization without other members is suspended; `unavailable`.
+ * @throws {AppError} `proof_required`; `last_owner` while others would be left without an OWNER; `organization_suspended`
+ *   while an organization without other members is suspended; `unavailable`.
  */
 export async function deleteAccount(context: SessionContext, actor: SessionActor): Promise<void> {
   const { database, mail } = context;
@@ -154,7 +150,7 @@ async function deletionError(context: SessionContext, actor: SessionActor): Prom
   );
 }
 
-/** @returns The user behind a session, as stored now. @throws {AppError} `unauthenticated` if they no longer exist. */
+/** Reads the user behind a session. @throws {AppError} `unauthenticated` if they no longer exist. */
 export async function findActingUser(context: SessionContext, { user }: SessionActor) {
   const found = await findUserCredentialsById(context.database, user.id);
   if (found === undefined) throw unauthenticatedError();

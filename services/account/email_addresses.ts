@@ -2,7 +2,7 @@
 // alone, the owner of an address could confirm a stranger's account by clicking.
 import { insertAuditEvent } from "../../db/audit.ts";
 import { deleteLinks, findLinkToken, findPendingEmail, insertLinkToken } from "../../db/mail/link_tokens.ts";
-import { deleteSessionsIfAudited } from "../../db/sign_in/sessions.ts";
+import { deleteSessionsOfUser } from "../../db/sign_in/sessions.ts";
 import { findUserCredentials, updateUserEmail, verifyUserEmail } from "../../db/account/users.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
@@ -12,16 +12,14 @@ import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import type { RequestedMail } from "../mail/mail_budgets.ts";
 import { findActingUser } from "./account.ts";
-import { rateLimited } from "../sign_in/credentials.ts";
+import { requireAllowed } from "../sign_in/credentials.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 
-/** What a link about an email address is for. */
-export interface EmailLink {
+/** A link that confirms `email` for a user. */
+interface EmailLink {
   readonly purpose: Extract<LinkPurpose, "verify_email" | "change_email">;
-  /** The user whose address it is. */
   readonly userId: string;
-  /** The address that it confirms. */
   readonly email: string;
   readonly tokenHash: string;
 }
@@ -88,19 +86,19 @@ export async function requestEmailChange(context: SessionContext, actor: Session
   });
 }
 
-/** A link that no one has: with it, a change to an address that is taken looks as pending as any other. */
+/** Inserts a link that no one has: with it, a change to an address that is taken looks as pending as any other. */
 function pendingChange({ userId, email, now }: { userId: string; email: string; now: number }) {
   const expiresAt = now + linkLifetimesMs.change_email;
   const tokenHash = hashToken(newToken());
   return insertLinkToken({ tokenHash, purpose: "change_email", subject: userId, email, now, expiresAt });
 }
 
-/** @returns The address that the person requested, while its link is valid; else null. */
+/** Returns the address that the person requested, while its link is valid; else null. */
 export async function findPendingEmailChange(context: SessionContext, actor: SessionActor) {
   return (await findPendingEmail(context.database, actor.user.id, context.clock()))?.email ?? null;
 }
 
-/** Finds a link without using it up. @returns Null if it doesn't work. */
+/** Finds a link without using it up. Returns null if it doesn't work. */
 export async function findEmailLink(context: SessionContext, token: string): Promise<EmailLink | null> {
   const tokenHash = wellFormedHash(token);
   const link = tokenHash === null
@@ -135,7 +133,7 @@ async function confirmEmail(context: SessionContext, actor: SessionActor, link: 
     entry: { action: "email.verified", target: { id, name: email } },
     after: ({ audited }) => [
       // Sessions from before the address was confirmed may be a stranger's.
-      deleteSessionsIfAudited(id, { keep: actor.id, audited }),
+      deleteSessionsOfUser(id, { keep: actor.id, audited }),
       ...deleteLinks(id, { purposes: ["verify_email"], audited }),
     ],
   });
@@ -176,8 +174,7 @@ async function withEmail(
 ): Promise<void> {
   const subject = actor.user.id;
   await mailBudgets.auditLimit({ subject, actor, about: () => ({}) }, async () => {
-    const { isAllowed, resetMs } = rateLimits.accountEmails.take(subject);
-    if (!isAllowed) throw rateLimited(resetMs);
+    requireAllowed(rateLimits.accountEmails.take(subject));
     await mailBudgets.spend(email, write);
   });
   mail.wake();

@@ -11,7 +11,7 @@ import {
 import type { Statement } from "../../db/engine/database.ts";
 import { deleteLinks, findLinkToken } from "../../db/mail/link_tokens.ts";
 import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
-import { deleteSessionsIfAudited, updateSessionToken } from "../../db/sign_in/sessions.ts";
+import { deleteSessionsOfUser, updateSessionToken } from "../../db/sign_in/sessions.ts";
 import { unlockTotp } from "../../db/sign_in/totp.ts";
 import type { ClientInfo, SessionActor } from "../../domain/actor.ts";
 import { invalidTokenError, validationError } from "../../domain/errors.ts";
@@ -99,17 +99,16 @@ export async function requestPasswordReset(context: Context, client: ClientInfo,
   mail.wake();
 }
 
-/** A reset link that works, and whose it is. */
 interface PasswordReset {
   readonly user: UserCredentials;
   readonly tokenHash: string;
-  /** Where it was sent; null for a link from the operator. */
+  /** The address it was sent to; null for a link from the operator. */
   readonly email: string | null;
-  /** Whether the address was never confirmed; see {@linkcode resetPassword}. */
+  /** True if the address was never confirmed; see {@linkcode resetPassword}. */
   readonly takesBack: boolean;
 }
 
-/** Finds a reset link without using it up. @returns Null when it doesn't work. */
+/** Finds a reset link without using it up. Returns null if it doesn't work. */
 export async function findPasswordReset(context: Context, token: string): Promise<PasswordReset | null> {
   const { database, clock } = context;
   const tokenHash = wellFormedHash(token);
@@ -123,9 +122,9 @@ export async function findPasswordReset(context: Context, token: string): Promis
 }
 
 /**
- * Sets a new password with a link, which is then used up. Every session ends. If the address was never confirmed, someone
- * else may have created the account: two-step sign-in, passkeys, keys and invitations end too, and all other members are
- * removed from its organizations.
+ * Sets a new password with a link, which is then used up. Every session ends. If the address was never confirmed, someone else
+ * may have created the account: two-step sign-in, passkeys, keys and invitations end too, and all other members are removed
+ * from its organizations.
  *
  * @throws {AppError} `invalid_token`, `validation_failed`, `rate_limited`, `unavailable`.
  */
@@ -164,7 +163,7 @@ export async function resetPassword(
   context.mail.wake();
 }
 
-/** Checks a new password. @throws {AppError} `validation_failed` for the field `path`. */
+/** @throws {AppError} `validation_failed` for the field `path`. */
 export async function checkNewPassword(
   { credentials }: Pick<Context, "credentials">,
   password: string,
@@ -174,23 +173,16 @@ export async function checkNewPassword(
   if (faults.length > 0) throw validationError(faults);
 }
 
-/** When and how a password was replaced. */
-export interface NewPassword extends Audited {
-  /** The session that stays. */
-  readonly keep?: string;
-  /** The reset also confirmed the address; the email lists what else ended. */
-  readonly isTakenBack?: boolean;
-}
-
 /**
- * Ends everything that was reached with the old password or leads past the new one.
+ * Ends everything that was reached with the old password or leads past the new one. The statements belong to the batch that
+ * replaces the password, after its audit entry.
  *
- * @returns The statements for the batch that replaces the password, after its audit entry.
+ * @param options `keep`: the session that stays. `isTakenBack`: the reset also confirmed the address; the email says so.
  */
 export function afterNewPassword(
   { credentials, mail }: Pick<Context, "credentials" | "mail">,
   user: UserCredentials,
-  { isTakenBack = false, ...audited }: NewPassword,
+  { isTakenBack = false, ...audited }: Audited & { keep?: string; isTakenBack?: boolean },
 ): Statement[] {
   const kind = isTakenBack ? "account_taken_back" : "password_changed";
   const notice = { kind, to: user.email, fields: { name: user.name } } as const;
@@ -200,7 +192,7 @@ export function afterNewPassword(
       purposes: ["reset_password", "change_email", "turn_off_two_step"],
       audited: audited.audited,
     }),
-    deleteSessionsIfAudited(user.id, audited),
+    deleteSessionsOfUser(user.id, audited),
     ...deleteUnfinishedSignIns(user.id, audited),
     unlockTotp(user.id, audited),
     credentials.forgetFailures(user.email, audited),

@@ -22,8 +22,7 @@ import { requireJoinable } from "../organization/accept_invitation.ts";
 import { newSession, wellFormedHash } from "../sign_in/session_tokens.ts";
 import { selectSignedIn, type SignedIn, signedIn } from "../sign_in/sign_in.ts";
 
-/** What a person enters to sign up. */
-export interface SignUpInput {
+interface SignUpInput {
   readonly name: string;
   /** Optional with an invitation, which has an address. */
   readonly email?: string | undefined;
@@ -74,7 +73,7 @@ async function findInvited(context: Context, token: string | undefined): Promise
   return { ...found, tokenHash };
 }
 
-/** @returns The email address to use. @throws {AppError} `validation_failed` with every invalid field. */
+/** Returns the email address to use. @throws {AppError} `validation_failed` with every invalid field. */
 async function checkInput(
   { credentials }: Context,
   { name, password, invited, ...input }: SignUpInput & { invited: Invited | null },
@@ -129,10 +128,9 @@ async function createAccount(
   return signedIn(results, token);
 }
 
-/** Statements that create an account. The second one is its audit entry, without which nothing is written. */
-export interface NewAccount {
+/** Statements that create an account. The second one is its audit entry `audited`, without which nothing is written. */
+interface NewAccount {
   readonly statements: readonly Statement[];
-  /** The id of the audit entry. */
   readonly audited: string;
 }
 
@@ -166,7 +164,6 @@ export function newAccount(
   };
 }
 
-/** Creates an account that joins the organization of an invitation. */
 function invitedAccount(actor: Actor, user: NewUser, invited: Invited): NewAccount {
   const { id: userId, now } = user;
   const { id, organizationId, role, tokenHash } = invited;

@@ -14,16 +14,14 @@ import type { LimitMailReach, WithheldMails } from "../../domain/mail/limit_mail
 import { limitWindow } from "../../domain/meter/limit_window.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
+import { type Access, requirePermission } from "../access.ts";
 import type { Context, SessionContext } from "../context.ts";
-import { requireActiveOrganization } from "../organization/membership.ts";
 
 /**
  * Writes the emails of some notices about limits that have none yet. Each notice is one batch with its emails, so that none is
- * lost and none is written twice.
+ * lost and none is written twice. Returns true if there may be more.
  *
  * @param withheld Counts the emails that are not written.
- * @returns Whether there may be more. @throws {DatabaseError}
  */
 export async function mailLimitNotices(
   { database, clock, mail }: Pick<Context, "database" | "clock" | "mail">,
@@ -70,27 +68,19 @@ function mailsOf(notice: WaitingNotice, { operators, now }: { operators: readonl
   ];
 }
 
-/** @returns How many people get emails about an organization's limits; null where emails go nowhere. */
+/** Counts the people who get emails about an organization's limits; null where emails go nowhere. @throws {AppError} `forbidden`. */
 export async function readLimitMailReach(
   { database, mail }: Pick<SessionContext, "database" | "mail">,
-  organizationId: string,
+  access: Access,
 ): Promise<LimitMailReach | null> {
-  return mail.mode === "none" ? null : await findLimitMailReach(database, organizationId);
+  requirePermission(access, "usage.read");
+  return mail.mode === "none" ? null : await findLimitMailReach(database, access.organizationId);
 }
 
-/** Finds who gets emails about the limits of a session's active organization. @throws {AppError} `forbidden`. */
-export async function readOwnLimitMailReach(
-  context: Pick<SessionContext, "database" | "mail">,
-  session: Session,
-): Promise<LimitMailReach | null> {
-  const { organizationId } = requireActiveOrganization(session, "usage.read");
-  return await readLimitMailReach(context, organizationId);
-}
-
-/** How long after its window has ended a limit still causes emails. */
+/** A limit causes emails until this long after its window has ended. */
 const lateMaxMs = 24 * 3_600_000;
 
-/** @returns Whether the window had ended long before: records with old timestamps would cause emails about every day of the past. */
+/** True if the window had ended long before: records with old timestamps would cause emails about every day of the past. */
 function isOld({ per, timezone, at, notedAt }: WaitingNotice): boolean {
   const window = limitWindow(per === "minute" || per === "hour" ? "day" : per, timezone, at);
   return window !== null && window.end + lateMaxMs <= notedAt;

@@ -1,6 +1,6 @@
 // Limits on emails by recipient, across all senders and servers. An email that someone requests is counted before it is
 // written; a notice is counted in the statement that writes it (db/mail/outbox.ts).
-import { insertAuditEvent } from "../../db/audit.ts";
+import { writeAuditEvent } from "../../db/audit.ts";
 import { findUsedUpBudgets, giveMailBack, takeRequestedMail } from "../../db/mail/mail_budgets.ts";
 import type { Actor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
@@ -27,7 +27,7 @@ export interface RequestedMail {
 
 const hourMs = 3_600_000;
 
-/** The budgets of all recipients. */
+/** Spends the budgets of recipients. */
 export class MailBudgets {
   readonly #context: BaseContext;
   readonly #rateLimits: RateLimits;
@@ -40,7 +40,7 @@ export class MailBudgets {
   /**
    * Counts an email while `write` writes it, and takes the count back if that fails.
    *
-   * @throws {AppError} `rate_limited` if the budget is used up, or what `write` throws.
+   * @throws {AppError} `rate_limited` if the budget is used up, or the error of `write`.
    */
   async spend<T>(mail: RequestedMail, write: () => Promise<T>): Promise<T> {
     return await this.spendIfLeft(mail, async (isLeft) => {
@@ -49,7 +49,10 @@ export class MailBudgets {
     });
   }
 
-  /** The same for an action whose result must not depend on the budget. It receives whether it may write the email. */
+  /**
+   * Counts an email for an action whose result must not depend on the budget. The action receives true if it may write the
+   * email.
+   */
   async spendIfLeft<T>(mail: RequestedMail, act: (isLeft: boolean) => Promise<T>): Promise<T> {
     const { database, clock } = this.#context;
     const { to, isSent = true } = mail;
@@ -86,9 +89,8 @@ export class MailBudgets {
   }
 
   /**
-   * Runs an action that sends an email, and writes an audit entry if it throws `rate_limited`.
-   *
-   * @param limit Whose limit it is. Entries with the same subject are written at most every ten minutes.
+   * Runs an action that sends an email, and writes an audit entry if it throws `rate_limited`. Entries with the same subject
+   * are written at most every ten minutes.
    */
   async auditLimit<T>(limit: { subject: string; actor: Actor; about: () => About }, act: () => Promise<T>) {
     const { subject, actor, about } = limit;
@@ -99,7 +101,7 @@ export class MailBudgets {
       if (isLimit && this.#rateLimits.emailLimitEntries.take(subject).isAllowed) {
         const entry = { action: "mail.limited", ...about() } as const;
         const { database, clock } = this.#context;
-        await database.write([insertAuditEvent(actor, entry, { now: clock(), always: true }).statement]);
+        await writeAuditEvent(database, actor, entry, clock());
       }
       throw error;
     }

@@ -9,12 +9,11 @@ import {
 import { isLoopbackHost } from "../../domain/loopback.ts";
 import type { EmailContent } from "../../domain/mail/mail.ts";
 
-/** An email as the server gets it. */
+/** `date`: milliseconds since 1970. */
 export interface MailMessage extends EmailContent {
   /** With angle brackets; the same for every attempt, so that duplicates can be recognized. */
   readonly messageId: string;
   readonly to: string;
-  /** Milliseconds since 1970. */
   readonly date: number;
 }
 
@@ -26,28 +25,24 @@ export interface MailMessage extends EmailContent {
  */
 export type MailTransport = (message: MailMessage, signal: AbortSignal) => Promise<void>;
 
-/** Why an email was not sent. It never quotes a server that has seen the email, because that could contain the link. */
+/** Tells why an email was not sent. It never quotes a server that has seen the email, because that could contain the link. */
 export class MailError extends Error {
-  /**
-   * @param kind `rejected`: this email, permanently; `later`: this email, for now; `server`: no email can be sent now.
-   * @param reason For the log.
-   */
+  /** @param kind `rejected`: this email, permanently; `later`: this email, for now; `server`: no email can be sent now. */
   constructor(readonly kind: "rejected" | "later" | "server", reason: string, options?: ErrorOptions) {
     super(reason, options);
     this.name = "MailError";
   }
 }
 
-/** `SMTP_URL`, `MAIL_FROM` and `BASE_URL`, checked. */
-export interface SmtpSettings {
+interface SmtpSettings {
   readonly smtpUrl: string;
   readonly mailFrom: string;
   readonly baseUrl: Config["baseUrl"];
 }
 
 /**
- * Creates a transport that uses SMTP. `smtps://` is encrypted from the start. `smtp://` is encrypted if there are
- * credentials, or if the server is on another machine and supports it. Certificates are always checked.
+ * Creates a transport that uses SMTP. `smtps://` is encrypted from the start. `smtp://` is encrypted if there are credentials,
+ * or if the server is on another machine and supports it. Certificates are always checked.
  *
  * @param options `authority`: a certificate authority (PEM) to trust instead of the usual ones.
  */
@@ -78,11 +73,7 @@ export function smtpTransport(
   };
 }
 
-/**
- * Connects, encrypts and signs in as for an email, but sends none.
- *
- * @throws {MailError} If that fails. It never quotes what the server said about the user.
- */
+/** Connects, encrypts and signs in, but sends no email. @throws {MailError} Without quoting the server about the user. */
 export async function verifySmtp(settings: SmtpSettings): Promise<void> {
   const { createTransport } = await import("nodemailer");
   try {

@@ -33,19 +33,17 @@ import { hashToken, newToken } from "../sign_in/session_tokens.ts";
 import { type DevelopmentMail, linkAddress, type MailAccess, type MailMode, mailMode } from "./mail.ts";
 import { MailError, type MailMessage, type MailTransport, smtpTransport } from "./mail_transport.ts";
 
-/** Where the worker logs. Values are never secrets, except for `info` in development. */
-export interface MailLog {
+/** Values are never secrets, except for `info` in development. */
+interface MailLog {
   readonly debug?: ((message: string, values: Record<string, unknown>) => void) | undefined;
   info(message: string, values: Record<string, unknown>): void;
   warn(message: string, values: Record<string, unknown>): void;
 }
 
-/** What the worker is created with. */
+/** `texts`: without them, nothing is sent. `transport`: replaces SMTP in the mode `smtp`. */
 export interface MailWorkerOptions {
   readonly log: MailLog;
-  /** Without it, nothing is sent. */
   readonly texts?: EmailTexts | undefined;
-  /** Replaces SMTP in the mode `smtp`. */
   readonly transport?: MailTransport | undefined;
 }
 
@@ -56,7 +54,6 @@ interface WrittenMail {
   readonly message: MailMessage;
 }
 
-/** Sends emails. */
 export class MailWorker implements MailAccess {
   readonly #mode: MailMode;
   readonly #base: BaseContext;
@@ -82,7 +79,7 @@ export class MailWorker implements MailAccess {
       : null;
   }
 
-  /** What became of the attempts to send since the start; updated in place. */
+  /** Counts attempts to send since the start; updated in place. */
   get counts(): Readonly<Record<"sent" | "postponed" | "given_up", number>> {
     return this.#counts;
   }
@@ -95,7 +92,7 @@ export class MailWorker implements MailAccess {
     this.#woken.abort();
   }
 
-  /** Sends what is due until the signal; then it ends within {@linkcode mailShutdownGraceMs}. */
+  /** Sends due emails until the signal; then it ends within {@linkcode mailShutdownGraceMs}. */
   async run(signal: AbortSignal): Promise<void> {
     let grace: ReturnType<typeof setTimeout> | undefined;
     signal.addEventListener("abort", () => {
@@ -122,10 +119,8 @@ export class MailWorker implements MailAccess {
   }
 
   /**
-   * Sends a few emails that are due. No email is sent by two servers, or by two calls at the same time.
-   *
-   * @returns How many were sent, and when the next one is due, in milliseconds since 1970; null for an empty outbox.
-   * @throws {DatabaseError}
+   * Sends a few emails that are due. No email is sent by two servers, or by two calls at the same time. Returns when the next
+   * one is due, in milliseconds since 1970; null for an empty outbox.
    */
   async deliverDue(): Promise<{ sent: number; nextDueAt: number | null }> {
     const texts = this.#options.texts;
@@ -205,7 +200,7 @@ export class MailWorker implements MailAccess {
     return { claimed, link, message: { ...content, messageId, to: claimed.recipient, date: now } };
   }
 
-  /** @returns Whether it was sent. */
+  /** Returns true if it was sent. */
   async #deliver(mail: WrittenMail): Promise<boolean> {
     const { id } = mail.claimed;
     try {
@@ -259,7 +254,7 @@ export class MailWorker implements MailAccess {
       capMailDelays({ now, waitMaxMs: mailRetryMaxMs }),
       deleteExpiredLinks(now),
       deleteExpiredMailBudgets(now),
-      // Without a mail server, what an earlier configuration left in the outbox would stay forever.
+      // Without a mail server, emails of an earlier configuration would stay in the outbox forever.
       ...(this.#mode === "none" ? [deleteOldMails(now - mailGiveUpMs)] : []),
     ]);
   }

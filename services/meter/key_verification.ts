@@ -16,7 +16,7 @@ import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
-import { verificationsOf } from "../reports/report_reader.ts";
+import { verificationsOf } from "../reports/job_reader.ts";
 import { acceptOperatorToken } from "../operator/operator_access.ts";
 import { sumMissing } from "./limits.ts";
 import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./known_keys.ts";

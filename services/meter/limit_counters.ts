@@ -7,7 +7,7 @@ import {
   limitUnknownCellsMax,
 } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
-import { recordingOf } from "../reports/report_reader.ts";
+import { recordingOf } from "../reports/job_reader.ts";
 import type { Reports } from "../reports/reports.ts";
 import { sleep } from "../sleep.ts";
 

@@ -1,33 +1,28 @@
 // The standings of limits: the usage of each in its current window.
-import {
-  findLimitStandings,
-  type LimitQuery,
-  type LimitStandingRow,
-} from "../../db/meter/limit_standings.ts";
+import { findLimitStandings, type LimitStandingRow } from "../../db/meter/limit_standings.ts";
 import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
 import { sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context, SessionContext } from "../context.ts";
-import { requireActiveOrganization } from "../organization/membership.ts";
-import { keysOf, membersOf } from "../reports/report_reader.ts";
-import type { ReportOptions } from "../reports/reports.ts";
-import { requireApiKey, type UsageReader } from "./usage_access.ts";
+import type { JobOptions } from "../reports/reports.ts";
+import { type UsageAccess, usageScope } from "./usage_access.ts";
 
 /**
- * Reads every limit that applies, exactly: usage without a counter is summed on the reports thread.
+ * Reads every limit that applies to a key, given or that of the access, or else to the organization, exactly: usage without a
+ * counter is summed on the reports thread.
  *
- * @throws {AppError} `unavailable`. @throws {DatabaseError}
+ * @throws {AppError} As `usageScope`; `unavailable`. @throws {DatabaseError}
  */
 export async function readLimits(
-  { database, reports, clock }: Pick<SessionContext, "database" | "reports" | "clock">,
-  which: Omit<LimitQuery, "now">,
-  options: ReportOptions,
+  context: Context,
+  access: UsageAccess,
+  { apiKeyId, signal }: { apiKeyId?: string | undefined; signal: AbortSignal },
 ): Promise<LimitStanding[]> {
-  const now = clock();
-  const rows = await findLimitStandings(database, { ...which, now });
-  const { organizationId } = which;
-  return (await sumMissing({ reports }, { organizationId, rows, now }, options)).map(limitStanding);
+  const { organizationId, now } = usageScope(context, access);
+  const id = "keyHash" in access ? access.actor.id : apiKeyId;
+  const rows = await findLimitStandings(context.database, { organizationId, apiKeyId: id, now });
+  const limits = await sumMissing(context, { organizationId, rows, now }, { reader: access.reader, signal });
+  return limits.map(limitStanding);
 }
 
 /**
@@ -43,7 +38,7 @@ export async function sumMissing(
     readonly rows: readonly LimitStandingRow[];
     readonly now: number;
   },
-  options: ReportOptions,
+  options: JobOptions,
 ): Promise<LimitUsage[]> {
   const limits = rows.filter(({ used }) => used === null);
   const sums = limits.length === 0
@@ -68,39 +63,4 @@ function usageOf(
     usedMicros: sumMicros(used),
     at,
   };
-}
-
-/**
- * Reads the limits of a key, given by its hash, or of a session's active organization.
- *
- * @param signal Cancels reading. @throws {AppError} As `usageScope`; `unavailable`.
- */
-export async function readOwnLimits(
-  context: Context,
-  by: UsageReader,
-  signal: AbortSignal,
-): Promise<LimitStanding[]> {
-  if (typeof by !== "string") {
-    const { organizationId } = requireActiveOrganization(by, "usage.read");
-    return await readLimits(context, { organizationId }, { reader: membersOf(organizationId), signal });
-  }
-  const { id: apiKeyId, organizationId } = await requireApiKey(context, by, "usage:read");
-  return await readLimits(context, { organizationId, apiKeyId }, { reader: keysOf(organizationId), signal });
-}
-
-/**
- * Reads the limits of a key of a session's active organization: the organization's, then the key's budget.
- *
- * @param options `signal`: cancels reading. @throws {AppError} `forbidden`, `unavailable`.
- */
-export async function readKeyLimits(
-  context: SessionContext,
-  session: Session,
-  { apiKeyId, signal }: { apiKeyId: string; signal: AbortSignal },
-): Promise<LimitStanding[]> {
-  const { organizationId } = requireActiveOrganization(session, "usage.read");
-  return await readLimits(context, { organizationId, apiKeyId }, {
-    reader: membersOf(organizationId),
-    signal,
-  });
 }

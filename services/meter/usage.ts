@@ -1,18 +1,20 @@
-// Reading usage: sums, the usage page and the small charts of keys, all read by the reports thread.
+// Reading usage: sums, the usage page and the small charts of keys, all on the reports thread.
+import { findOldestProduct } from "../../db/meter/catalogue.ts";
 import type { UsageGroup } from "../../db/meter/usage_sums.ts";
+import { productMetrics } from "../../db/operator/products.ts";
+import type { Catalogue, ExampleUsage } from "../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
 import type { KeyUsage } from "../../domain/meter/key_usage.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
-import type { Context } from "../context.ts";
-import type { ReportBytes } from "../reports/reports.ts";
+import type { Access } from "../access.ts";
+import type { SessionContext } from "../context.ts";
 import type { KeyReportQuery } from "../reports/jobs/key_report.ts";
 import type { KeyUsageQuery } from "../reports/jobs/key_usage.ts";
-import { type UsageReader, usageScope } from "./usage_access.ts";
-import type { MetricTotal, MetricTotalsQuery } from "../reports/jobs/metric_totals.ts";
-import type { UsageOverview, UsageOverviewQuery } from "../reports/jobs/usage_overview.ts";
+import type { UsagePageNumbers, UsagePageQuery } from "../reports/jobs/usage_page.ts";
 import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
+import type { JobBytes } from "../reports/reports.ts";
+import { type UsageAccess, usageScope } from "./usage_access.ts";
 
-/** @returns What to group a query's sums by, so that different metrics are never added up. */
+/** Returns what to group a query's sums by, so that different metrics are never added up. */
 export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: {
   readonly groupBy?: readonly G[] | undefined;
   readonly metric?: readonly string[] | undefined;
@@ -22,62 +24,82 @@ export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: {
 }
 
 /**
- * Adds up usage of the organization of a key or a session.
+ * Adds up usage of an organization.
  *
- * @param options `signal`: cancels the report.
- * @returns JSON of a limited number of sums, or CSV of any number with the range as its head, such as
- *   `2026-11-01-2026-12-01`.
+ * @returns JSON of a limited number of sums, or CSV of any number.
  * @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `range_too_long`, `unavailable`.
  */
 export async function sumUsage(
-  context: Context,
-  by: UsageReader,
+  context: SessionContext,
+  access: UsageAccess,
   { query, format, signal }: { query: UsageQuery; format: "json" | "csv"; signal: AbortSignal },
-): Promise<ReportBytes> {
-  const { scope, reader } = await usageScope(context, by);
-  const report = format === "json" ? "usageJson" : "usageCsv";
-  return await context.reports.bytes(report, { ...query, ...scope }, { reader, signal });
+): Promise<JobBytes> {
+  const input = { ...query, groupBy: groupsOf(query), ...usageScope(context, access) };
+  return await context.reports.bytes(format === "json" ? "usageJson" : "usageCsv", input, {
+    reader: access.reader,
+    signal,
+  });
 }
 
-/** @returns The totals of each metric of the active organization. @throws {AppError} `forbidden`, `range_too_long`, `unavailable`. */
-export async function readMetricTotals(
-  context: Context,
-  session: Session,
-  { query, signal }: { query: MetricTotalsQuery; signal: AbortSignal },
-): Promise<MetricTotal[]> {
-  const { scope, reader } = await usageScope(context, session);
-  return await context.reports.read("readMetricTotals", { ...query, ...scope }, { reader, signal });
+/** Reads the numbers of the usage page. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
+export async function readUsagePage(
+  context: SessionContext,
+  access: Access,
+  { query, signal }: { query: UsagePageQuery; signal: AbortSignal },
+): Promise<UsagePageNumbers> {
+  const input = { ...query, ...usageScope(context, access) };
+  return await context.reports.read("readUsagePage", input, { reader: access.reader, signal });
 }
 
-/** @returns What the usage page shows of the active organization. @throws {AppError} `forbidden`, `unavailable`. */
-export async function readUsageOverview(
-  context: Context,
-  session: Session,
-  { query, signal }: { query: UsageOverviewQuery; signal: AbortSignal },
-): Promise<UsageOverview> {
-  const { scope, reader } = await usageScope(context, session);
-  return await context.reports.read("readUsageOverview", { ...query, ...scope }, { reader, signal });
+/** Reads the names of the products and metrics that an organization has recorded. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
+export async function readUsageNames(
+  context: SessionContext,
+  access: Access,
+  signal: AbortSignal,
+): Promise<{ productSlugs: string[]; metrics: string[] }> {
+  return await context.reports.read("readUsageNames", usageScope(context, access), {
+    reader: access.reader,
+    signal,
+  });
 }
 
-/**
- * @returns The usage of keys of the active organization by id, without keys that have none.
- * @throws {AppError} `forbidden`, `validation_failed`, `unavailable`.
- */
+/** Reads the names, units and colors of what an organization uses. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
+export async function readCatalogue(
+  context: SessionContext,
+  access: Access,
+  signal: AbortSignal,
+): Promise<Catalogue> {
+  return await context.reports.read("readCatalogue", usageScope(context, access), {
+    reader: access.reader,
+    signal,
+  });
+}
+
+/** Reads the usage of keys by id, without keys that have none. @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `unavailable`. */
 export async function readKeyUsage(
-  context: Context,
-  session: Session,
+  context: SessionContext,
+  access: Access,
   { query, signal }: { query: KeyUsageQuery; signal: AbortSignal },
 ): Promise<Map<string, KeyUsage>> {
-  const { scope, reader } = await usageScope(context, session);
-  return await context.reports.read("readKeyUsage", { ...query, ...scope }, { reader, signal });
+  const input = { ...query, ...usageScope(context, access) };
+  return await context.reports.read("readKeyUsage", input, { reader: access.reader, signal });
 }
 
-/** @returns The usage of one key of the active organization. @throws {AppError} `forbidden`, `unavailable`. */
+/** Reads the usage of one key. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
 export async function readKeyReport(
-  context: Context,
-  session: Session,
+  context: SessionContext,
+  access: Access,
   { query, signal }: { query: KeyReportQuery; signal: AbortSignal },
 ): Promise<KeyReport> {
-  const { scope, reader } = await usageScope(context, session);
-  return await context.reports.read("readKeyReport", { ...query, ...scope }, { reader, signal });
+  const input = { ...query, ...usageScope(context, access) };
+  return await context.reports.read("readKeyReport", input, { reader: access.reader, signal });
+}
+
+/** Returns names for an example: the first metric of the oldest product, because others may be rejected; made-up ones without products. */
+export async function readExampleUsage(
+  { database }: Pick<SessionContext, "database">,
+): Promise<ExampleUsage> {
+  const product = await findOldestProduct(database);
+  const [metric] = product === undefined ? [] : productMetrics(product.metrics);
+  return { productSlug: product?.slug ?? "my-product", metric: metric?.slug ?? "requests" };
 }

@@ -1,27 +1,59 @@
-// Checks access to the meter: API keys that work, and members whose role may read usage.
+// Who may use the meter: API keys that work, members whose role may read usage, and operators.
 import { type ActiveApiKeyRow, findActiveApiKey } from "../../db/api_keys.ts";
+import type { Actor, ClientInfo } from "../../domain/actor.ts";
 import {
   type AppError,
   invalidApiKeyError,
   organizationSuspendedError,
   permissionMissingError,
 } from "../../domain/errors.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
-import type { Context } from "../context.ts";
-import { requireActiveOrganization } from "../organization/membership.ts";
-import type { ReportScope } from "../reports/report_context.ts";
-import { keysOf, membersOf, type ReportReader } from "../reports/report_reader.ts";
+import { type Access, requirePermission } from "../access.ts";
+import type { Context, SessionContext } from "../context.ts";
+import type { JobScope } from "../reports/job_context.ts";
+import { type JobReader, keysOf } from "../reports/job_reader.ts";
 
-/** Who reads usage: an API key, given by its hash, or a session in its active organization. */
-export type UsageReader = string | Session;
+/** The access of an API key that works to the usage of its organization. */
+export interface KeyAccess {
+  readonly actor: Actor & { readonly type: "apiKey" };
+  readonly keyHash: string;
+  readonly permissions: readonly string[];
+  readonly organizationId: string;
+  readonly reader: JobReader;
+}
 
-/** @returns Why a key, given by its hash, doesn't work right now: `invalid_api_key` or `organization_suspended`. Null if it does. */
+export type UsageAccess = Access | KeyAccess;
+
+/**
+ * Returns the access of the key with a hash.
+ *
+ * @param client Of the request, for the audit log.
+ * @throws {AppError} `invalid_api_key`, `organization_suspended`.
+ */
+export async function keyAccess(context: Context, keyHash: string, client: ClientInfo): Promise<KeyAccess> {
+  const { id, name, organizationId, permissions } = await requireApiKey(context, keyHash, null);
+  const actor = { type: "apiKey", id, name, client } as const;
+  return { actor, keyHash, permissions, organizationId, reader: keysOf(organizationId) };
+}
+
+/**
+ * Requires that usage may be read.
+ *
+ * @returns The scope of jobs about it.
+ * @throws {AppError} `permission_missing`, `forbidden`.
+ */
+export function usageScope({ clock }: Pick<SessionContext, "clock">, access: UsageAccess): JobScope {
+  if ("keyHash" in access) requireKeyPermission(access, "usage:read");
+  else requirePermission(access, "usage.read");
+  return { organizationId: access.organizationId, now: clock() };
+}
+
+/** Returns why the key with a hash doesn't work right now, `invalid_api_key` or `organization_suspended`, or null. */
 export async function findKeyError({ database, clock }: Context, keyHash: string): Promise<AppError | null> {
   return keyError(await findActiveApiKey(database, keyHash, clock()));
 }
 
 /**
- * Requires a key that works, given by its hash.
+ * Requires a key that works.
  *
  * @param permission What the key must be allowed, if anything.
  * @throws {AppError} `invalid_api_key`, `organization_suspended`, `permission_missing`.
@@ -36,30 +68,16 @@ export async function requireApiKey(
   const error = keyError(key);
   if (error !== null || key === undefined) throw error;
   const permissions: readonly string[] = JSON.parse(key.permissions);
-  if (permission !== null && !permissions.includes(permission)) throw permissionMissingError(permission);
+  if (permission !== null) requireKeyPermission({ permissions }, permission);
   return { ...key, permissions };
+}
+
+/** @throws {AppError} `permission_missing`. */
+function requireKeyPermission({ permissions }: Pick<KeyAccess, "permissions">, permission: string) {
+  if (!permissions.includes(permission)) throw permissionMissingError(permission);
 }
 
 function keyError(key: ActiveApiKeyRow | undefined): AppError | null {
   if (key === undefined) return invalidApiKeyError();
   return key.suspended === 1 ? organizationSuspendedError() : null;
-}
-
-/**
- * Finds the organization whose usage is read.
- *
- * @returns The scope of a report about it, and whose share the report takes.
- * @throws {AppError} `invalid_api_key`, `organization_suspended`, `permission_missing`, `forbidden`.
- */
-export async function usageScope(
-  context: Context,
-  by: UsageReader,
-): Promise<{ scope: ReportScope; reader: ReportReader }> {
-  const { organizationId } = typeof by === "string"
-    ? await requireApiKey(context, by, "usage:read")
-    : requireActiveOrganization(by, "usage.read");
-  return {
-    scope: { organizationId, now: context.clock() },
-    reader: typeof by === "string" ? keysOf(organizationId) : membersOf(organizationId),
-  };
 }

@@ -1,66 +1,53 @@
-// Voiding a record, for customers and for operators.
+// Voiding a record.
 import { insertAuditEvent } from "../../db/audit.ts";
-import type { Database } from "../../db/engine/database.ts";
-import type { OrganizationUsageRecord } from "../../db/meter/usage_records.ts";
+import type { Statement } from "../../db/engine/database.ts";
+import { findUsageRecord } from "../../db/meter/usage_records.ts";
 import { type RemainingExtremes, voidRecord } from "../../db/meter/usage_voids.ts";
-import type { Actor } from "../../domain/actor.ts";
+import { operatorIdentity } from "../../domain/actor.ts";
 import { notFoundError, unavailableError } from "../../domain/errors.ts";
 import { usageVoidAttemptsMax } from "../../domain/limits.ts";
 import { microsToDecimal } from "../../domain/meter/quantity.ts";
-import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
+import { type StoredUsageRecord, toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { SessionContext } from "../context.ts";
-import { voidsBy } from "../reports/report_reader.ts";
+import type { OperatorAccess } from "../access.ts";
+import type { Context } from "../context.ts";
+import { voidsBy } from "../reports/job_reader.ts";
 import type { VoidedRecord } from "../reports/jobs/remaining_extremes.ts";
-
-/** Who voids. */
-export interface Voider {
-  readonly actor: Actor;
-  /** See `UsageVoid`. */
-  readonly keyHash: string | null;
-  readonly voidedBy: string;
-  /** Writes the batch. */
-  readonly writer: Pick<Database, "write">;
-}
-
-/** What to void. */
-export interface VoidInput {
-  /** The record's id. */
-  readonly id: string;
-  readonly reason: string;
-  readonly signal: AbortSignal;
-}
+import { type KeyAccess, requireApiKey } from "./usage_access.ts";
 
 /**
  * Voids a record: sums, counts, minimum and maximum no longer include it. It stays in lists, and its idempotency key stays
  * taken. Voiding it again changes nothing. Minimum and maximum become null if they depend on records that retention has
  * deleted. The void is in the audit log of the record's organization.
  *
- * @param find Finds the record, if the voider may void it, and throws if they may void none.
+ * @param input The record's id and why it is voided.
  * @returns The record, with the first reason.
- * @throws {AppError} `not_found`, `unavailable`; and what `find` and the writer throw.
+ * @throws {AppError} `not_found`, `unavailable`; `invalid_api_key`, `organization_suspended` and `permission_missing` for keys;
+ *   those of `writeAs` for operators.
  */
-export async function voidRecordAs(
-  { clock, recorder, reports }: SessionContext,
-  { actor, writer, ...by }: Voider,
-  { id, reason, signal, find }: VoidInput & {
-    readonly find: (reference: RecordReference) => Promise<OrganizationUsageRecord | undefined>;
-  },
-): Promise<OrganizationUsageRecord> {
+export async function voidUsageRecord(
+  context: Context,
+  access: OperatorAccess | KeyAccess,
+  { id, reason, signal }: { readonly id: string; readonly reason: string; readonly signal: AbortSignal },
+): Promise<UsageRecord> {
+  const { clock, database, recorder, reports } = context;
+  const { actor, organizationId } = access;
+  const isForOperators = actor.type === "operator";
+  const by = voiderOf(context, access);
   const now = clock();
-  const reference = (await recorder.recordIds()).parse(id);
+  const ids = await recorder.recordIds();
+  const reference = ids.parse(id);
   let remaining: RemainingExtremes | null = null;
   for (let attempt = 0; attempt < usageVoidAttemptsMax; attempt++) {
-    const record = reference === null ? undefined : await find(reference);
+    await by.requireAllowed();
+    const record = reference === null
+      ? undefined
+      : await findUsageRecord(database, { organizationId, ...reference });
     if (reference === null || record === undefined) throw notFoundError();
-    if (record.voidedAt !== null) return record;
-    const { organizationId } = record;
+    if (record.voidedAt !== null) return toUsageRecord(record, ids, { isForOperators });
     if (attempt > 0) {
       const scan: VoidedRecord = { organizationId, now, seq: record.seq };
-      remaining = await reports.read("findRemainingExtremes", scan, {
-        reader: voidsBy(by.voidedBy),
-        signal,
-      });
+      remaining = await reports.read("findRemainingExtremes", scan, { reader: voidsBy(by.id), signal });
     }
     const audit = insertAuditEvent(actor, {
       action: "usage.voided",
@@ -68,14 +55,39 @@ export async function voidRecordAs(
       target: { id, name: null },
       details: detailsOf(record, reason),
     }, { now });
-    const voided = await voidRecord(writer, { ...reference, ...by, reason, now, remaining }, audit.statement);
-    if (voided !== undefined && voided.voidedAt !== null) return { ...voided, organizationId };
+    const input = { ...reference, keyHash: by.keyHash, voidedBy: by.id, reason, now, remaining };
+    const voided = await voidRecord(by, input, audit.statement);
+    if (voided !== undefined && voided.voidedAt !== null) {
+      return toUsageRecord(voided, ids, { isForOperators });
+    }
   }
   throw unavailableError("Too many records of the same 15 minutes are being voided. Try again.");
 }
 
+/** Returns whom the void is by, and how they write it. */
+function voiderOf(context: Context, access: OperatorAccess | KeyAccess) {
+  const { database, writeAs } = context;
+  if ("keyHash" in access) {
+    const { keyHash, actor: { id } } = access;
+    return {
+      id,
+      keyHash,
+      // Before each attempt: the batch voids nothing for a key that may not, without saying why.
+      requireAllowed: async () => void await requireApiKey(context, keyHash, "usage:void"),
+      write: (batch: readonly Statement[]) => database.write(batch),
+    };
+  }
+  const { actor } = access;
+  return {
+    id: operatorIdentity(actor).id ?? "operator",
+    keyHash: null,
+    requireAllowed: () => {},
+    write: (batch: readonly Statement[]) => writeAs(actor, batch),
+  };
+}
+
 function detailsOf(
-  { whole, micro, metric, productSlug, timestamp }: OrganizationUsageRecord,
+  { whole, micro, metric, productSlug, timestamp }: StoredUsageRecord,
   reason: string,
 ) {
   return {

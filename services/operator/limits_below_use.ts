@@ -9,7 +9,7 @@ import {
 import { eachNumber } from "../../domain/operator/plan.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import type { SessionContext } from "../context.ts";
-import { operatorReader } from "../reports/report_reader.ts";
+import { operatorReader } from "../reports/job_reader.ts";
 import type { OrganizationPlanChange } from "./organization_plan.ts";
 import { getOrganization } from "./organizations.ts";
 import { getPlan, type PlanChange } from "./plans.ts";

@@ -16,8 +16,7 @@ import type { SessionContext } from "../context.ts";
 import { newToken } from "../sign_in/session_tokens.ts";
 import { newPasswordLink, type PasswordLink } from "./passwords.ts";
 
-/** An account that the operator creates. */
-export interface NewUserInput {
+interface NewUserInput {
   readonly email: string;
   readonly name: string;
   /** The name of their own organization, if they don't join one. */

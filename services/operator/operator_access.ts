@@ -18,20 +18,20 @@ import type { OperatorScope } from "../../domain/operator/operator_scope.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
 
-/** @returns Whether a session used a second factor recently enough to act as an operator. `now`: milliseconds since 1970. */
+/** True if a session used a second factor recently enough to act as an operator. @param now Milliseconds since 1970. */
 export function hasOperatorSignIn({ secondFactorAt }: Pick<Session, "secondFactorAt">, now: number): boolean {
   return secondFactorAt !== null && secondFactorAt > now - operatorSignInMs &&
     secondFactorAt <= now + operatorSignInMs;
 }
 
-/** @returns The session as an operator. @throws {AppError} `not_found` for everyone else, `second_factor_required`. */
+/** Returns the session as an operator. @throws {AppError} `not_found` for everyone else, `second_factor_required`. */
 export function requireOperatorAccount(session: SessionActor, now: number): OperatorActor {
   if (!session.isOperator) throw notFoundError();
   if (!hasOperatorSignIn(session, now)) throw secondFactorRequiredError();
   return { type: "operator", client: session.client, credential: { kind: "account", session } };
 }
 
-/** How a token is used. `scope`: null for what only accounts may do. */
+/** The use of a token. `scope`: null for what only accounts may do. */
 interface OperatorTokenUse {
   readonly scope: OperatorScope | null;
   readonly client: ClientInfo;
@@ -41,7 +41,6 @@ interface OperatorTokenUse {
  * Finds the token of a request, and notes its use in the background.
  *
  * @param input `tokenHash`: SHA-256 in hexadecimal.
- * @returns The token as an operator.
  * @throws {AppError} `invalid_operator_token`, also for a client at an address that the token doesn't allow; `scope_missing`.
  */
 export async function requireOperatorToken(
@@ -55,7 +54,7 @@ export async function requireOperatorToken(
   );
 }
 
-/** Does the same with a token that was just read, or undefined if it doesn't work. */
+/** Accepts a token that was just read, or undefined if it doesn't work, as {@linkcode requireOperatorToken} does. */
 export function acceptOperatorToken(
   context: SessionContext,
   token: ActiveOperatorToken | undefined,

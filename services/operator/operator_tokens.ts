@@ -15,14 +15,12 @@ import { type OperatorScope, operatorScopes } from "../../domain/operator/operat
 import { generateOperatorToken, type OperatorToken } from "../../domain/operator/operator_token.ts";
 import { hashSecretToken } from "../../domain/secret_token.ts";
 import { isoTime } from "../../domain/time.ts";
-import { writeAndRead, writeChange } from "../change.ts";
+import { writeAndRead } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 
-/** A token to create. */
 export interface NewToken {
   readonly name: string;
-  /** At least one. */
   readonly scopes: readonly OperatorScope[];
   /** CIDR blocks from which it may be used; none for any address. */
   readonly addresses: readonly string[];
@@ -40,7 +38,7 @@ export interface CreatedOperatorToken {
 export async function createOperatorToken(
   context: SessionContext,
   actor: OperatorActor,
-  { name, scopes: given, addresses: blocks, expiresAt }: NewToken,
+  { name, scopes: given, addresses, expiresAt }: NewToken,
 ): Promise<CreatedOperatorToken> {
   const now = context.clock();
   if (expiresAt !== null && expiresAt <= now) {
@@ -49,16 +47,18 @@ export async function createOperatorToken(
   const { fullToken, tokenPrefix } = generateOperatorToken();
   const id = newId("opt");
   const scopes = operatorScopes.filter((scope) => given.includes(scope));
-  const lists = { scopes: JSON.stringify(scopes), addresses: JSON.stringify(blocks) };
   const { credential } = actor;
-  const user = credential.kind === "account" ? credential.session.user : null;
-  const row = { id, tokenPrefix, name, ...lists, createdAt: now, expiresAt };
-  const addresses = blocks.join(", ");
-  await writeChange(context, actor, {
+  const { row } = await writeAndRead<OperatorTokenRow>(context, actor, {
     statement: insertOperatorToken({
-      ...row,
+      id,
       tokenHash: hashSecretToken(fullToken),
-      createdBy: user?.id ?? null,
+      tokenPrefix,
+      name,
+      scopes: JSON.stringify(scopes),
+      addresses: JSON.stringify(addresses),
+      createdBy: credential.kind === "account" ? credential.session.user.id : null,
+      createdAt: now,
+      expiresAt,
     }),
     entry: {
       action: "operator_token.created",
@@ -66,13 +66,12 @@ export async function createOperatorToken(
       target: { id, name },
       details: {
         scopes: scopes.join(", "),
-        ...(addresses === "" ? {} : { addresses }),
+        ...(addresses.length === 0 ? {} : { addresses: addresses.join(", ") }),
         ...(expiresAt === null ? {} : { expiresAt: isoTime(expiresAt) }),
       },
     },
-  });
-  const creator = { createdById: user?.id ?? null, createdByName: user?.name ?? null };
-  return { token: toToken({ ...row, ...creator, lastUsedAt: null, revokedAt: null }, now), fullToken };
+  }, selectOperatorToken(id));
+  return { token: toToken(row(), now), fullToken };
 }
 
 /** Lists tokens, newest first, including inactive ones. @throws {AppError} `validation_failed`. */

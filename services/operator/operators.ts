@@ -10,21 +10,21 @@ import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
 
 /** An operator; a line of `operator list --json`. Times in ISO 8601 UTC. */
-export interface ListedOperator {
+interface ListedOperator {
   readonly id: string;
   readonly email: string;
   readonly name: string;
   readonly operatorSince: string;
   readonly disabledAt: string | null;
-  /** Whether an authenticator app is set up, and how many passkeys are. Without either, the console stays closed. */
+  /** An authenticator app is set up. Without one and without a passkey, the console stays closed. */
   readonly twoStep: boolean;
   readonly passkeys: number;
 }
 
 /**
- * Makes the account with an email address an operator.
+ * Makes the account with an email address an operator, and returns if it was one already, and if it has a second factor, without
+ * which the console stays closed.
  *
- * @returns Whether it was one already, and whether it has a second factor, without which the console stays closed.
  * @throws {AppError} `not_found`; `validation_failed` if the account is disabled, or its address is not confirmed though a mail
  *   server is set: anyone can sign up with someone else's address.
  */
@@ -55,7 +55,6 @@ export async function addOperator(
 /**
  * Takes the operator flag away, effective on the next request. The tokens that the operator created keep working.
  *
- * @returns Whether the account was an operator.
  * @throws {AppError} `not_found`.
  */
 export async function removeOperator(

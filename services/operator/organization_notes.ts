@@ -14,7 +14,7 @@ import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
-import { resolveOrganization } from "./organizations.ts";
+import { resolveOrganization } from "../access.ts";
 
 /** Lists notes, newest first. @throws {AppError} `not_found`, `validation_failed`. */
 export async function listNotes(

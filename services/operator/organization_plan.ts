@@ -15,7 +15,7 @@ import { planDifferences, type PlanOverridesChange } from "../../domain/operator
 import type { Change } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 
-/** What to change; what is left out stays. */
+/** A change. What is left out stays. */
 export interface OrganizationPlanChange {
   readonly planId?: string | undefined;
   readonly overrides?: PlanOverridesChange | undefined;
@@ -23,14 +23,14 @@ export interface OrganizationPlanChange {
   readonly timezone?: string | undefined;
 }
 
-/** @returns The plan that an operator chose. @throws {AppError} `validation_failed` if there is no such plan. */
+/** Finds the plan that an operator chose. @throws {AppError} `validation_failed` if there is no such plan. */
 export async function requirePlan(database: DatabaseReader, planId: string) {
   const plan = await findPlanReference(database, { id: planId });
   if (plan === undefined) throw validationError([{ path: "planId", message: "must be the id of a plan." }]);
   return plan;
 }
 
-/** @returns A change for each of these that is not what it was. @throws {AppError} `validation_failed` for an unknown plan. */
+/** Returns a change for each value that differs. @throws {AppError} `validation_failed` for an unknown plan. */
 export async function planChangesOf(
   { database, clock }: SessionContext,
   before: OperatedOrganization,

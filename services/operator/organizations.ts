@@ -9,7 +9,6 @@ import {
   hasTooManyKeys,
   insertOperatedOrganization,
   type MetadataChange,
-  type OrganizationReference,
   type OrganizationUse,
   requireMetadataFits,
   selectOrganization,
@@ -17,43 +16,21 @@ import {
   updateExternalId,
   updateMetadata,
   updateOperatedName,
-  updateStatus,
 } from "../../db/operator/organizations.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
-import { isId, newId } from "../../domain/id.ts";
+import { newId } from "../../domain/id.ts";
 import { metadataKeysMax } from "../../domain/limits.ts";
-import {
-  externalIdPrefix,
-  type OperatedOrganization,
-  type OrganizationStatus,
-} from "../../domain/operator/organization.ts";
+import type { OperatedOrganization, OrganizationStatus } from "../../domain/operator/organization.ts";
+import { operatorAccessTo, resolveOrganization } from "../access.ts";
 import { type Change, rowOf, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
-import { inviteToOrganization } from "../organization/invitations.ts";
+import { createInvitation } from "../organization/invitations.ts";
+import { statusChange } from "../organization/suspension.ts";
 import type { PageInput } from "../pages.ts";
-import { operatorReader } from "../reports/report_reader.ts";
+import { operatorReader } from "../reports/job_reader.ts";
 import { type OrganizationFilter, toOrganization } from "../reports/jobs/organization_list.ts";
 import { type OrganizationPlanChange, planChangesOf, requirePlan } from "./organization_plan.ts";
-
-/**
- * Finds the organization that a path or a record names.
- *
- * @param idText Its id, or `external:` and its external id.
- * @throws {AppError} `not_found`.
- */
-export async function resolveOrganization(
-  { database }: Pick<SessionContext, "database">,
-  idText: string,
-): Promise<OrganizationReference> {
-  const organization = idText.startsWith(externalIdPrefix)
-    ? await findOrganizationReference(database, { externalId: idText.slice(externalIdPrefix.length) })
-    : isId("org", idText)
-    ? await findOrganizationReference(database, { id: idText })
-    : undefined;
-  if (organization === undefined) throw notFoundError();
-  return organization;
-}
 
 /** Lists organizations, the newest first or by name. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function listOrganizations(
@@ -81,8 +58,7 @@ async function findOrganization({ database, clock }: SessionContext, idText: str
   return row;
 }
 
-/** What creating an organization takes. */
-export interface NewOrganizationInput {
+interface NewOrganizationInput {
   readonly name: string;
   readonly externalId?: string | null | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
@@ -90,7 +66,7 @@ export interface NewOrganizationInput {
   readonly planId?: string | undefined;
   /** An IANA name. */
   readonly timezone?: string | undefined;
-  /** Who is invited as its owner. */
+  /** The person to invite as its owner. */
   readonly owner?: { readonly email: string; readonly name?: string | undefined } | undefined;
 }
 
@@ -116,17 +92,16 @@ export async function createOrganization(
   const select = [selectOrganization(id)];
   const results = await withReferences(context, { id, externalId, planId }, async () => {
     if (owner === undefined) return await context.writeAs(actor, [...batch, ...select]);
-    const organization = { id, name };
-    const invitation = { ...owner, organization, role: "OWNER", before: batch, select } as const;
-    return (await inviteToOrganization(context, actor, invitation)).results;
+    const invitation = { ...owner, role: "OWNER", before: batch, select } as const;
+    return (await createInvitation(context, operatorAccessTo(actor, { id, name }), invitation)).results;
   });
   return toOrganization({ ...rowOf<StoredOrganization>(results, -1), ...noUse });
 }
 
 const noUse: OrganizationUse = { members: 0, activeApiKeys: 0, lastUsedAt: null };
 
-/** What to change; what is left out stays. */
-export interface OrganizationChange extends OrganizationPlanChange {
+/** A change. What is left out stays. */
+interface OrganizationChange extends OrganizationPlanChange {
   readonly name?: string | undefined;
   /** Null removes it. */
   readonly externalId?: string | null | undefined;
@@ -150,7 +125,7 @@ export async function changeOrganization(
   const { id } = before;
   const { externalId = null, planId, metadata } = change;
   const now = context.clock();
-  const changes = [...changesOf(before, change, now), ...await planChangesOf(context, before, change)];
+  const changes = [...changesOf(context, before, change), ...await planChangesOf(context, before, change)];
   const batch = changes.flatMap(({ statement, entry, after }) => {
     const audit = insertAuditEvent(actor, entry, { now });
     return [statement, audit.statement, ...(after?.({ now, audited: audit.id }) ?? [])];
@@ -188,9 +163,9 @@ export async function deleteOrganization(
 }
 
 function changesOf(
+  context: SessionContext,
   { id, name: from, externalId: fromExternalId }: OperatedOrganization,
   { name, externalId, status, metadata }: OrganizationChange,
-  now: number,
 ): Change[] {
   const about = { organizationId: id, target: { id, name: name ?? from } };
   const changes: Change[] = [];
@@ -211,8 +186,7 @@ function changesOf(
     changes.push({ statement: updateMetadata(id, metadata), entry });
   }
   if (status !== undefined) {
-    const action = status === "suspended" ? "organization.suspended" : "organization.resumed";
-    changes.push({ statement: updateStatus(id, { status, now }), entry: { ...about, action } });
+    changes.push(statusChange(context, { organizationId: id, organizationName: name ?? from }, status));
   }
   return changes;
 }

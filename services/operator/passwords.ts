@@ -26,7 +26,7 @@ export interface PasswordLink {
   readonly expiresAt: string;
 }
 
-/** How a user can choose a new password: with a link in an email, or with one that the operator passes on. */
+/** A reset: by email, or with a link that the operator passes on. */
 export interface PasswordReset {
   /** The address that an email was sent to. */
   readonly sentTo: string | null;
@@ -115,7 +115,7 @@ export async function resetUserPassword(
   return { link: passwordHash === null ? link : null, hadTwoStep: written.has(twoStep.audited) };
 }
 
-/** @returns Statements that turn off two-step sign-in and remove all passkeys, and the id of the entry about the former. */
+/** Returns statements that turn off two-step sign-in and remove all passkeys, and the id of the entry about the former. */
 function turnOffSecondSteps(
   { mail }: SessionContext,
   actor: OperatorActor,
@@ -146,7 +146,7 @@ function turnOffSecondSteps(
 
 const accountChangedError = () => unavailableError("The account just changed. Try again.");
 
-/** @returns A link, and the statement that makes it valid. */
+/** Returns a link, and the statement that makes it valid. */
 export function newPasswordLink(context: SessionContext, userId: string, now: number) {
   const token = newToken();
   const expiresAt = now + operatorLinkLifetimeMs;

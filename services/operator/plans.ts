@@ -50,8 +50,7 @@ export async function getPlan(context: SessionContext, id: string): Promise<Plan
   return toPlan(context, row, row.organizations);
 }
 
-/** What creating a plan takes. */
-export interface NewPlanInput extends Omit<PlanNumbers, "requestsPerSecond"> {
+interface NewPlanInput extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly name: string;
   readonly isDefault?: boolean | undefined;
   /** The setting's value by default. */
@@ -81,7 +80,7 @@ export async function createPlan(
     : planTakenError();
 }
 
-/** What to change; what is left out stays. */
+/** A change. What is left out stays. */
 export interface PlanChange extends PlanNumbersChange {
   readonly name?: string | undefined;
   /** True makes it the default; the one before is not any more. */
@@ -141,7 +140,7 @@ function inUseText(isDefault: boolean, organizations: number): string {
     : `${organizations} organizations have this plan. Give them another one first.`;
 }
 
-/** @returns What differs, for the audit log. @throws {AppError} `validation_failed` if the default plan would not be it any more. */
+/** Returns what differs, for the audit log. @throws {AppError} `validation_failed` if there would be no default plan. */
 function changesOf(
   before: Plan,
   { name, isDefault, ...change }: PlanChange,

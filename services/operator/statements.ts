@@ -33,8 +33,8 @@ import {
 import { isoTime } from "../../domain/time.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { invalidCursorError, type PageInput, readPage, requireIdCursor } from "../pages.ts";
-import { operatorReader, statementReader } from "../reports/report_reader.ts";
-import type { ReportBytes } from "../reports/reports.ts";
+import { operatorReader, statementReader } from "../reports/job_reader.ts";
+import type { JobBytes } from "../reports/reports.ts";
 import { parseLineCursor } from "../reports/jobs/statement_lines.ts";
 
 /** Lists statements, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
@@ -60,8 +60,7 @@ export async function listStatements(
   };
 }
 
-/** Which lines of a statement. */
-export interface StatementLineFilter {
+interface StatementLineFilter {
   readonly organizationId?: string | undefined;
 }
 
@@ -108,15 +107,12 @@ export async function readStatement(
   };
 }
 
-/** A statement, and what it has for a metric of an organization. */
-export interface OrganizationStatement {
-  readonly statement: Statement;
-  /** An exact decimal text; null while the month is being closed. */
-  readonly quantity: string | null;
-  readonly hasAdjustments: boolean;
-}
-
-/** @returns The newest statements, with the quantities of one organization and metric. @throws {AppError} `unavailable`. */
+/**
+ * Lists the newest statements with the quantity of an organization and metric: an exact decimal text, or null while the month is
+ * being closed.
+ *
+ * @throws {AppError} `unavailable`.
+ */
 export async function listOrganizationStatements(
   { database, reports, clock }: SessionContext,
   actor: OperatorActor,
@@ -126,7 +122,7 @@ export async function listOrganizationStatements(
     limit: number;
     signal: AbortSignal;
   },
-): Promise<OrganizationStatement[]> {
+) {
   const rows = await findStatements(database, { limit });
   const reader = operatorReader(actor);
   return await Promise.all(rows.map(async (row) => {
@@ -145,12 +141,12 @@ export async function listOrganizationStatements(
   }));
 }
 
-/** @returns The lines of a closed statement as CSV. @throws {AppError} `not_found`, `statement_not_closed`. */
+/** Returns the lines of a closed statement as CSV. @throws {AppError} `not_found`, `statement_not_closed`. */
 export async function readStatementCsv(
   context: SessionContext,
   actor: OperatorActor,
   { id, signal, ...filter }: StatementLineFilter & { id: string; signal: AbortSignal },
-): Promise<{ period: string; report: ReportBytes }> {
+): Promise<{ period: string; report: JobBytes }> {
   const { number, period, status } = await requireStatement(context, id);
   if (status === "closing") throw notClosedError(period);
   const query = { statement: number, ...filter };
@@ -163,26 +159,19 @@ export async function readStatementCsv(
   };
 }
 
-/** A statement that was asked to be closed. */
-export interface ClosedStatement {
-  readonly statement: Statement;
-  /** False if it existed before. */
-  readonly isNew: boolean;
-}
-
 /**
  * Closes a month. Once begun, closing can't be undone, and it is completed in the background if it takes longer, or if the server
  * stops. A month that is already closed stays as it is.
  *
  * @param input `waitMs`: how long to wait for the end, in milliseconds.
- * @returns The statement, which may still be `closing`.
+ * @returns The statement, which may still be `closing`. `isNew`: false if it existed before.
  * @throws {AppError} `validation_failed`, `month_not_ended`, `statement_out_of_order`. As `writeAs`.
  */
 export async function closeStatement(
   context: SessionContext,
   actor: OperatorActor,
   { period, waitMs }: { period: string; waitMs: number },
-): Promise<ClosedStatement> {
+): Promise<{ statement: Statement; isNew: boolean }> {
   const { row, isNew } = await beginStatement(
     context,
     { period, actor },
@@ -232,7 +221,7 @@ export async function closeDueStatement(context: Context): Promise<Statement | n
 
 type Write = (batch: readonly SqlStatement[]) => Promise<readonly WriteResult[]>;
 
-/** From here on, changes of the month are noted for the next statement. @returns The statement of a month, new or not. */
+/** Returns the statement of a month, new or not. From now on, changes of the month are noted for the next statement. */
 async function beginStatement(
   { database, config, clock }: Pick<SessionContext, "database" | "config" | "clock">,
   { period, actor }: { period: string; actor: Actor },

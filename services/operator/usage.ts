@@ -1,16 +1,15 @@
-// Operators read the usage of any organizations, on the reports thread.
+// Operators read usage across organizations, on the reports thread.
 import type { OperatorActor } from "../../domain/actor.ts";
-import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import { readLimits } from "../meter/limits.ts";
-import { groupsOf } from "../meter/usage.ts";
-import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
+import { resolveOrganization } from "../access.ts";
 import type { SessionContext } from "../context.ts";
-import { operatorReader } from "../reports/report_reader.ts";
-import type { ReportBytes } from "../reports/reports.ts";
-import { resolveOrganization } from "./organizations.ts";
+import { groupsOf } from "../meter/usage.ts";
+import type { OperatorOverview } from "../reports/jobs/operator_overview.ts";
+import type { OperatorUsagePage, OperatorUsagePageQuery } from "../reports/jobs/operator_usage_page.ts";
+import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
+import { operatorReader } from "../reports/job_reader.ts";
+import type { JobBytes } from "../reports/reports.ts";
 
-/** Which usage to add up. */
-export interface OperatorUsageQuery extends UsageQuery {
+interface OperatorUsageQuery extends UsageQuery {
   /** Ids, or `external:` and an external id; all organizations if undefined. */
   readonly organizationId?: readonly string[] | undefined;
 }
@@ -18,20 +17,21 @@ export interface OperatorUsageQuery extends UsageQuery {
 /**
  * Adds up usage. Sums that are neither of certain organizations or keys nor grouped by them include deleted organizations.
  *
- * @param options `signal`: cancels the report.
  * @returns As `sumUsage`. @throws {AppError} `not_found`, `validation_failed`, `range_too_long`, `unavailable`.
  */
-export async function sumUsageAsOperator(
+export async function sumUsageOfOrganizations(
   context: Pick<SessionContext, "database" | "reports" | "clock">,
   actor: OperatorActor,
   { query, format, signal }: { query: OperatorUsageQuery; format: "json" | "csv"; signal: AbortSignal },
-): Promise<ReportBytes> {
+): Promise<JobBytes> {
   const input = await operatorUsageInput(context, query);
-  const report = format === "json" ? "usageJson" : "usageCsv";
-  return await context.reports.bytes(report, input, { reader: operatorReader(actor), signal });
+  return await context.reports.bytes(format === "json" ? "usageJson" : "usageCsv", input, {
+    reader: operatorReader(actor),
+    signal,
+  });
 }
 
-/** @returns The report's input. @throws {AppError} `not_found` for an unknown organization. */
+/** Returns a query with the ids of its organizations and the current time. @throws {AppError} `not_found` for an unknown organization. */
 export async function operatorUsageInput(
   { database, clock }: Pick<SessionContext, "database" | "clock">,
   { organizationId, ...query }: OperatorUsageQuery,
@@ -41,12 +41,26 @@ export async function operatorUsageInput(
   return { ...query, groupBy: groupsOf(query), organizationIds, now: clock() };
 }
 
-/** Reads where the limits of an organization stand. @throws {AppError} `not_found`, `unavailable`. */
-export async function readLimitsAsOperator(
-  context: Pick<SessionContext, "database" | "reports" | "clock">,
+/** Reads the numbers of the console's usage page, of all organizations together. @throws {AppError} `unavailable`. */
+export async function readUsageOfOrganizations(
+  { reports, clock }: SessionContext,
   actor: OperatorActor,
-  { idText, signal }: { idText: string; signal: AbortSignal },
-): Promise<LimitStanding[]> {
-  const { id: organizationId } = await resolveOrganization(context, idText);
-  return await readLimits(context, { organizationId }, { reader: operatorReader(actor), signal });
+  { query, signal }: { query: OperatorUsagePageQuery; signal: AbortSignal },
+): Promise<OperatorUsagePage> {
+  return await reports.read("readOperatorUsagePage", { ...query, now: clock() }, {
+    reader: operatorReader(actor),
+    signal,
+  });
+}
+
+/** Reads the numbers of the console's overview. @throws {AppError} `unavailable`. */
+export async function readOperatorOverview(
+  { reports, clock }: SessionContext,
+  actor: OperatorActor,
+  { metric, signal }: { metric: string | null; signal: AbortSignal },
+): Promise<OperatorOverview> {
+  return await reports.read("readOverview", { metric, now: clock() }, {
+    reader: operatorReader(actor),
+    signal,
+  });
 }

@@ -1,23 +1,19 @@
-// Usage records of all organizations, for operators.
+// Usage records across organizations, for operators.
 import { findUsageRecord } from "../../db/meter/usage_records.ts";
-import { type OperatorActor, operatorIdentity } from "../../domain/actor.ts";
+import type { OperatorActor } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
+import { type OperatorAccess, operatorAccess } from "../access.ts";
 import type { SessionContext } from "../context.ts";
-import { type VoidInput, voidRecordAs } from "../meter/usage_voids.ts";
-import { operatorReader } from "../reports/report_reader.ts";
-import {
-  type OperatorRecordQuery,
-  type OperatorUsageRecord,
-  toOperatorUsageRecord,
-} from "../reports/jobs/operator_usage_records.ts";
+import type { OperatorRecordQuery, OperatorUsageRecord } from "../reports/jobs/operator_usage_records.ts";
+import { operatorReader } from "../reports/job_reader.ts";
 
 /**
- * Lists records; see `readOperatorRecordPage`.
+ * Lists records of all organizations or some; see `readOperatorRecordPage`.
  *
  * @returns A page and the cursor of the next one, null at the end.
  * @throws {AppError} `validation_failed` for a cursor whose record doesn't exist; `unavailable`.
  */
-export async function listOperatorUsageRecords(
+export async function listRecordsOfOrganizations(
   { reports, clock }: SessionContext,
   actor: OperatorActor,
   { query, signal }: { query: OperatorRecordQuery; signal: AbortSignal },
@@ -28,34 +24,14 @@ export async function listOperatorUsageRecords(
   });
 }
 
-/** @returns A record of any organization. @throws {AppError} `not_found`. */
-export async function readOperatorUsageRecord(
-  { database, recorder }: SessionContext,
-  id: string,
-): Promise<OperatorUsageRecord> {
-  const ids = await recorder.recordIds();
-  const reference = ids.parse(id);
-  const row = reference === null ? undefined : await findUsageRecord(database, reference);
-  if (row === undefined) throw notFoundError();
-  return toOperatorUsageRecord(row, ids);
-}
-
-/**
- * Voids a record of any organization; see {@linkcode voidRecordAs}.
- *
- * @returns The record, with the first reason.
- * @throws {AppError} `not_found`, `unavailable`; and those of an operator who may not write.
- */
-export async function voidOperatorUsageRecord(
+/** Returns an operator's access to the organization of a record. @throws {AppError} `not_found`. */
+export async function accessToRecord(
   context: SessionContext,
   actor: OperatorActor,
-  input: VoidInput,
-): Promise<OperatorUsageRecord> {
-  const record = await voidRecordAs(context, {
-    actor,
-    keyHash: null,
-    voidedBy: operatorIdentity(actor).id ?? "operator",
-    writer: { write: (batch) => context.writeAs(actor, batch) },
-  }, { ...input, find: (reference) => findUsageRecord(context.database, reference) });
-  return toOperatorUsageRecord(record, await context.recorder.recordIds());
+  id: string,
+): Promise<OperatorAccess> {
+  const reference = (await context.recorder.recordIds()).parse(id);
+  const record = reference === null ? undefined : await findUsageRecord(context.database, reference);
+  if (record === undefined) throw notFoundError();
+  return await operatorAccess(context, actor, record.organizationId);
 }

@@ -9,11 +9,11 @@ import type { OperatorUser } from "../../domain/operator/user.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
 import type { PageInput } from "../pages.ts";
-import { operatorReader } from "../reports/report_reader.ts";
+import { operatorReader } from "../reports/job_reader.ts";
 import { sessionBounds } from "../sign_in/session_tokens.ts";
 import { toOperatorUser, type UserFilter } from "../reports/jobs/user_list.ts";
 
-/** Lists every user by email address. @returns One page at a time. @throws {DatabaseError} */
+/** Lists every user by email address, page by page. @throws {DatabaseError} */
 export async function* allUsers({ database }: SessionContext): AsyncGenerator<readonly OperatorUser[]> {
   for (let after = "";;) {
     const rows = await findUsers(database, { after, limit: operatorPageItemsMax });
@@ -24,7 +24,7 @@ export async function* allUsers({ database }: SessionContext): AsyncGenerator<re
   }
 }
 
-/** @returns Users, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
+/** Lists users, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function listUsers(
   { reports, clock }: SessionContext,
   actor: OperatorActor,
@@ -34,7 +34,7 @@ export async function listUsers(
   return await reports.read("readUserPage", input, { reader: operatorReader(actor), signal });
 }
 
-/** @returns A user with their sessions, last used first. @throws {AppError} `not_found`. */
+/** Returns a user with their sessions, last used first. @throws {AppError} `not_found`. */
 export async function getUser({ config, database, clock }: SessionContext, id: string) {
   const row = isId("usr", id) ? await findListedUser(database, id) : undefined;
   if (row === undefined) throw notFoundError();

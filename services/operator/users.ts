@@ -21,7 +21,7 @@ import {
   revokeInvitationOfUser,
 } from "../../db/operator/users.ts";
 import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
-import { deleteSessionsIfAudited } from "../../db/sign_in/sessions.ts";
+import { deleteSessionsOfUser } from "../../db/sign_in/sessions.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError } from "../../domain/errors.ts";
 import { operatorPageItemsMax } from "../../domain/limits.ts";
@@ -29,14 +29,14 @@ import { canonicalEmail } from "../../domain/mail/email.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 
-/** How a user is named: by id in the console and by API, by email address on the command line. */
+/** Names a user: by id in the console and by API, by email address on the command line. */
 export type UserReference = { readonly id: string } | { readonly email: string };
 
 /**
  * Disables a user: sessions, unfinished sign-ins, emailed links and pending invitations end immediately.
  *
  * @param options `revokeKeys`: the keys that they created end too.
- * @returns How many of their keys still work, how many were revoked, and how many invitations were.
+ * @returns `activeKeys`: the number of their keys that still work.
  * @throws {AppError} `not_found`; `forbidden` for an operator's account, and for the actor's.
  */
 export async function disableUser(
@@ -57,7 +57,7 @@ export async function disableUser(
   const [disabled] = await writeAs(actor, [
     markUserDisabled(id, { now, ...changeableBy(actor) }),
     audit.statement,
-    deleteSessionsIfAudited(id, audited),
+    deleteSessionsOfUser(id, audited),
     ...deleteUnfinishedSignIns(id, audited),
     ...deleteLinks(id, { purposes: ["verify_email", "change_email", "reset_password"], ...audited }),
   ]);
@@ -89,7 +89,7 @@ export async function disableUser(
   return { wasDisabled: disabled?.changes !== 1, activeKeys, revokedKeys, revokedInvitations };
 }
 
-/** Revokes things page by page until none is left. @returns How many. */
+/** Revokes things page by page until none is left, and counts them. */
 async function revokeAll<T>(
   { clock, writeAs }: SessionContext,
   actor: OperatorActor,

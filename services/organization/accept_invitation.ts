@@ -24,7 +24,7 @@ import type { SessionContext } from "../context.ts";
 import { wellFormedHash } from "../sign_in/session_tokens.ts";
 import { membershipLimitError } from "./organizations.ts";
 
-/** @returns What a link offers, or null if it does not work. Reading it does not use it up. */
+/** Reads what a link offers, or null if it does not work. Reading it does not use it up. */
 export async function findInvitationOffer(
   { database, clock }: SessionContext,
   token: string,
@@ -101,7 +101,7 @@ function requireMayAccept({ user, memberships }: SessionActor, invitation: Invit
   }
 }
 
-/** @returns The pending invitation of a link. @throws {AppError} `invalid_token`, `organization_suspended`, `limit_reached`. */
+/** Finds the pending invitation of a link. @throws {AppError} `invalid_token`, `organization_suspended`, `limit_reached`. */
 async function findJoinable({ database, clock }: SessionContext, tokenHash: string) {
   const row = await findInvitationByToken(database, tokenHash, clock());
   if (row === undefined) throw invalidTokenError();
@@ -109,7 +109,7 @@ async function findJoinable({ database, clock }: SessionContext, tokenHash: stri
   return row;
 }
 
-/** @throws {AppError} `organization_suspended`; `limit_reached` if the organization of an invitation is full. */
+/** Requires that an organization can be joined. @throws {AppError} `organization_suspended`; `limit_reached` if it is full. */
 export function requireJoinable({ suspended, hasRoom, membersMax }: InvitationOfLink): void {
   if (suspended === 1) throw organizationSuspendedError();
   if (hasRoom === 0) throw memberLimitError(membersMax);

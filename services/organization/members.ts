@@ -8,71 +8,61 @@ import {
   findMembers,
   findOwners,
   type MemberRow,
-  type MembershipKey,
   updateMemberRole,
 } from "../../db/organization/memberships.ts";
-import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { ownersShownMax } from "../../domain/limits.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Member } from "../../domain/organization.ts";
-import { hasPermission } from "../../domain/permissions.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
+import { type Access, may, type MemberAccess, requirePermission } from "../access.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
-import { requireMembership } from "./membership.ts";
 
-/** Lists members by the age of their accounts. @throws {AppError} `not_found`, `validation_failed`. */
+/** Lists members by the age of their accounts. @throws {AppError} `forbidden`, `validation_failed`. */
 export async function listMembers(
-  context: SessionContext,
-  actor: SessionActor,
-  input: PageInput & { organizationId: string },
-): Promise<{ members: Member[]; nextCursor: string | null }> {
-  requireMembership(actor, { ...input, permission: "members.read" });
-  return await readMemberPage(context, actor, input);
-}
-
-/** The same for someone who may see the members. @throws {AppError} `validation_failed`. */
-export async function readMemberPage(
   { database, clock }: SessionContext,
-  actor: SessionActor | OperatorActor,
-  { organizationId, limit, cursor }: PageInput & { organizationId: string },
+  access: Access,
+  { limit, cursor }: PageInput,
 ): Promise<{ members: Member[]; nextCursor: string | null }> {
+  requirePermission(access, "members.read");
   requireIdCursor(cursor, "usr");
   const { rows, nextCursor } = await readPage(
-    (limit) => findMembers(database, organizationId, { now: clock(), limit, after: cursor }),
+    (limit) => findMembers(database, access.organizationId, { now: clock(), limit, after: cursor }),
     { limit, cursorOf: ({ userId }) => userId },
   );
-  return { members: rows.map((row) => toMember(row, { actor, organizationId })), nextCursor };
+  return { members: rows.map((row) => toMember(row, access)), nextCursor };
 }
 
-/** Counts the members of each role. @throws {AppError} `not_found`. */
-export async function countMembers(context: SessionContext, actor: SessionActor, organizationId: string) {
-  requireMembership(actor, { organizationId, permission: "members.read" });
+/** Counts the members of each role. @throws {AppError} `forbidden`. */
+export async function countMembers(
+  { database }: SessionContext,
+  access: Access,
+): Promise<Record<Role, number>> {
+  requirePermission(access, "members.read");
   const counts = { OWNER: 0, ADMIN: 0, MEMBER: 0 };
-  for (const { role, members } of await findMemberCounts(context.database, organizationId)) {
+  for (const { role, members } of await findMemberCounts(database, access.organizationId)) {
     counts[role] = members;
   }
   return counts;
 }
 
-/** Lists some of the owners, who can change roles. @throws {AppError} `not_found`. */
+/** Lists some of the owners, who can change roles. @throws {AppError} `forbidden`. */
 export async function listOwners(
   { database }: SessionContext,
-  actor: SessionActor,
-  organizationId: string,
+  access: Access,
 ): Promise<{ name: string; email: string }[]> {
-  requireMembership(actor, { organizationId, permission: "members.read" });
-  return await findOwners(database, organizationId, { limit: ownersShownMax });
+  requirePermission(access, "members.read");
+  return await findOwners(database, access.organizationId, { limit: ownersShownMax });
 }
 
-/** @throws {AppError} `not_found`. */
-export async function getMember(context: SessionContext, actor: SessionActor, key: MembershipKey) {
-  requireMembership(actor, { organizationId: key.organizationId, permission: "members.read" });
-  return toMember(await findRow(context, key), { ...key, actor });
+/** @throws {AppError} `not_found`, `forbidden`. */
+export async function getMember(context: SessionContext, access: Access, userId: string): Promise<Member> {
+  requirePermission(access, "members.read");
+  return toMember(await findRow(context, access, userId), access);
 }
 
 /**
@@ -83,27 +73,28 @@ export async function getMember(context: SessionContext, actor: SessionActor, ke
  */
 export async function changeMemberRole(
   context: SessionContext,
-  actor: SessionActor,
-  { role, ...key }: MembershipKey & { role: Role },
+  access: MemberAccess,
+  { userId, role }: { userId: string; role: Role },
 ): Promise<Member> {
-  const { organizationId, userId } = key;
-  const permit = requireMembership(actor, { organizationId, permission: "owners.manage" });
-  const before = await findRow(context, key);
-  if (before.role === role) return toMember(before, { actor, organizationId });
+  const writer = requirePermission(access, "owners.manage");
+  const { organizationId } = access;
+  const before = await findRow(context, access, userId);
+  if (before.role === role) return toMember(before, access);
   const now = context.clock();
-  if (role === "OWNER") requireRecentAuthentication(actor, now);
+  if (role === "OWNER") requireRecentAuthentication(access.actor, now);
+  const membership = { organizationId, userId };
   const target = { id: userId, name: before.name };
   const details = { from: before.role, to: role };
-  const isChanged = await writeChange(context, permit, {
-    statement: updateMemberRole(key, details),
+  const isChanged = await writeChange(context, writer, {
+    statement: updateMemberRole(membership, details),
     entry: { action: "member.role_changed", organizationId, target, details },
-    after: ({ audited }) => [endInvitationsBy({ ...key, now }, audited)],
+    after: ({ audited }) => [endInvitationsBy({ ...membership, now }, audited)],
   });
-  if (isChanged) return toMember({ ...before, role }, { actor, organizationId });
-  const present = await findRow(context, key);
+  if (isChanged) return toMember({ ...before, role }, access);
+  const present = await findRow(context, access, userId);
   // An identical change was made at the same time.
-  if (present.role === role) return toMember(present, { actor, organizationId });
-  throw await whyUnchanged(context, { organizationId, role: present.role });
+  if (present.role === role) return toMember(present, access);
+  throw await unchangedError(context, access, present.role);
 }
 
 /**
@@ -113,22 +104,22 @@ export async function changeMemberRole(
  */
 export async function removeMember(
   context: SessionContext,
-  actor: SessionActor,
-  { keepKeys, ...key }: MembershipKey & { keepKeys: boolean },
+  access: MemberAccess,
+  { userId, keepKeys }: { userId: string; keepKeys: boolean },
 ): Promise<void> {
-  const { organizationId, userId } = key;
-  const isOwn = userId === actor.user.id;
+  const { organizationId } = access;
+  const actorId = access.actor.user.id;
+  const isOwn = userId === actorId;
   const permission = isOwn ? "members.leave" : "members.manage";
-  const membership = requireMembership(actor, { organizationId, permission });
+  requirePermission(access, permission);
   if (isOwn && keepKeys) {
     throw validationError([{ path: "keys", message: "can only be “keep” when you remove someone else." }]);
   }
-  const { name, role } = await findRow(context, key);
-  const permit = isOwn || role !== "OWNER"
-    ? membership
-    : requireMembership(actor, { organizationId, permission: "owners.manage" });
-  const isRemoved = await writeChange(context, permit, {
-    statement: deleteMembership(key, role),
+  const { name, role } = await findRow(context, access, userId);
+  const writer = requirePermission(access, !isOwn && role === "OWNER" ? "owners.manage" : permission);
+  const membership = { organizationId, userId };
+  const isRemoved = await writeChange(context, writer, {
+    statement: deleteMembership(membership, role),
     entry: {
       action: isOwn ? "member.left" : "member.removed",
       organizationId,
@@ -136,26 +127,32 @@ export async function removeMember(
       details: { role, keys: keepKeys ? "handed over" : "revoked" },
     },
     after: ({ now, audited }) => [
-      ...endMemberAccess(key, { now, audited, handTo: keepKeys ? actor.user.id : undefined }),
-      endInvitationsBy({ ...key, now }, audited),
+      ...endMemberAccess(membership, { now, audited, handTo: keepKeys ? actorId : undefined }),
+      endInvitationsBy({ ...membership, now }, audited),
     ],
   });
   if (isRemoved) return;
-  throw await whyUnchanged(context, { organizationId, role: (await findRow(context, key)).role });
+  const present = await findRow(context, access, userId);
+  throw await unchangedError(context, access, present.role);
 }
 
-async function findRow(context: SessionContext, { organizationId, userId }: MembershipKey) {
+async function findRow(
+  { database, clock }: SessionContext,
+  { organizationId }: Access,
+  userId: string,
+): Promise<MemberRow> {
   const row = isId("usr", userId)
-    ? await findMember(context.database, organizationId, { userId, now: context.clock() })
+    ? await findMember(database, organizationId, { userId, now: clock() })
     : undefined;
   if (row === undefined) throw notFoundError();
   return row;
 }
 
-/** @returns The error for a member who was not changed: they are the last owner, or someone else just changed them. */
-async function whyUnchanged(
+/** Explains why a member was not changed: they are the last owner, or someone else just changed them. */
+async function unchangedError(
   { database }: SessionContext,
-  { organizationId, role }: { organizationId: string; role: Role },
+  { organizationId }: Access,
+  role: Role,
 ): Promise<AppError> {
   const counts = await findMemberCounts(database, organizationId);
   const owners = counts.find((one) => one.role === "OWNER")?.members ?? 0;
@@ -164,21 +161,13 @@ async function whyUnchanged(
     : unavailableError("Someone else just changed the members. Try again.");
 }
 
-function toMember(
-  row: MemberRow,
-  { actor, organizationId }: { actor: SessionActor | OperatorActor; organizationId: string },
-): Member {
-  const seesTwoStep = actor.type === "operator" || row.userId === actor.user.id ||
-    hasPermission(roleIn(actor, organizationId), "members.manage");
+function toMember(row: MemberRow, access: Access): Member {
+  const isOwn = access.role !== null && row.userId === access.actor.user.id;
   return {
     user: { id: row.userId, name: row.name, email: row.email },
     role: row.role,
     joinedAt: isoTime(row.joinedAt),
-    twoStep: seesTwoStep ? row.hasTotp === 1 : null,
+    twoStep: isOwn || may(access, "members.manage") ? row.hasTotp === 1 : null,
     activeApiKeys: row.apiKeys,
   };
-}
-
-function roleIn({ memberships }: SessionActor, organizationId: string): Role {
-  return memberships.find((one) => one.organizationId === organizationId)?.role ?? "MEMBER";
 }

@@ -3,35 +3,21 @@ import {
   deleteSomeOfOrganization,
   findDeletedOrganization,
 } from "../../db/organization/organization_deletion.ts";
-import {
-  deletedUsageKeptMs,
-  organizationEndApiKeysMax,
-  organizationEndRecordsMax,
-  organizationEndRollupsMax,
-  organizationEndSeriesMax,
-} from "../../domain/limits.ts";
+import { deletedUsageKeptMs } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
 
 /**
  * Deletes some data of one deleted organization. Its sums stay until the month in which it was deleted is in a closed statement, at
  * most 400 days. Several servers can do this at the same time, and stop at any moment: the next call continues.
  *
- * @returns Whether there may be more. @throws {DatabaseError}
+ * @returns True if there may be more.
  */
 export async function deleteSomeOfDeletedOrganizations(
   { database, clock }: Pick<BaseContext, "database" | "clock">,
-) {
+): Promise<boolean> {
   const times = { now: clock(), keptSince: clock() - deletedUsageKeptMs };
   const organization = await findDeletedOrganization(database, times);
   if (organization === undefined) return false;
-  await deleteSomeOfOrganization(database, organization.id, {
-    times,
-    step: {
-      records: organizationEndRecordsMax,
-      rollups: organizationEndRollupsMax,
-      series: organizationEndSeriesMax,
-      apiKeys: organizationEndApiKeysMax,
-    },
-  });
+  await deleteSomeOfOrganization(database, organization.id, times);
   return true;
 }

@@ -1,4 +1,4 @@
-// Organizations: create, rename, transfer, delete.
+// Organizations of members: list, create, rename, transfer, delete.
 import { endInvitationsBy } from "../../db/organization/invitations.ts";
 import {
   demoteOwner,
@@ -18,15 +18,15 @@ import {
 } from "../../db/organization/organizations.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
-import { isId, newId } from "../../domain/id.ts";
+import { newId } from "../../domain/id.ts";
 import { membershipsPerUserMax } from "../../domain/limits.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Organization } from "../../domain/organization.ts";
 import { isTypedName } from "../../domain/typed_name.ts";
+import { type MemberAccess, requirePermission } from "../access.ts";
 import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
-import { requireMembership } from "./membership.ts";
 
 /** Lists the actor's organizations by name. */
 export async function listOrganizations(context: SessionContext, actor: SessionActor) {
@@ -34,8 +34,11 @@ export async function listOrganizations(context: SessionContext, actor: SessionA
 }
 
 /** @throws {AppError} `not_found`. */
-export async function getOrganization(context: SessionContext, actor: SessionActor, id: string) {
-  const row = isId("org", id) ? await findOrganization(context.database, actor.user.id, id) : undefined;
+export async function getOrganization(
+  { database }: SessionContext,
+  { actor, organizationId }: MemberAccess,
+): Promise<Organization> {
+  const row = await findOrganization(database, actor.user.id, organizationId);
   if (row === undefined) throw notFoundError();
   return toOrganization(row);
 }
@@ -58,17 +61,17 @@ export async function createOrganization(
   return { id, name, role: "OWNER", memberCount: 1, createdAt: isoTime(now) };
 }
 
-/** Renames an organization. @throws {AppError} `not_found`, `forbidden`. */
+/** @throws {AppError} `not_found`, `forbidden`. */
 export async function renameOrganization(
   context: SessionContext,
-  actor: SessionActor,
-  { id, name }: { id: string; name: string },
+  access: MemberAccess,
+  name: string,
 ): Promise<Organization> {
-  const permit = requireMembership(actor, { organizationId: id, permission: "organization.manage" });
-  const { name: from } = permit;
-  if (from === name) return await getOrganization(context, actor, id);
+  const writer = requirePermission(access, "organization.manage");
+  const { actor, organizationId: id, organizationName: from } = access;
+  if (from === name) return await getOrganization(context, access);
   const details = { from, to: name };
-  const { isMade, row } = await writeAndRead<OrganizationRow>(context, permit, {
+  const { isMade, row } = await writeAndRead<OrganizationRow>(context, writer, {
     statement: updateOrganizationName({ id, ...details }),
     entry: { action: "organization.renamed", organizationId: id, target: { id, name }, details },
   }, selectOrganization(actor.user.id, id));
@@ -79,29 +82,30 @@ export async function renameOrganization(
 /**
  * Makes another member an owner, and the actor an admin.
  *
- * @throws {AppError} `not_found`, `forbidden`, `proof_required`, `validation_failed` for a user who is not another member.
+ * @throws {AppError} `forbidden`, `proof_required`, `validation_failed` for a user who is not another member.
  */
 export async function transferOrganization(
   context: SessionContext,
-  actor: SessionActor,
-  { id, userId }: { id: string; userId: string },
+  access: MemberAccess,
+  userId: string,
 ): Promise<Organization> {
-  const permit = requireMembership(actor, { organizationId: id, permission: "organization.manage" });
+  const writer = requirePermission(access, "organization.manage");
+  const { actor, organizationId } = access;
   const now = context.clock();
   requireRecentAuthentication(actor, now);
   const notMember = validationError([{ path: "userId", message: "must be the id of another member." }]);
   if (userId === actor.user.id) throw notMember;
-  const member = await findMember(context.database, id, { userId, now });
+  const member = await findMember(context.database, organizationId, { userId, now });
   const target = { id: userId, name: member?.name ?? null };
-  const formerOwner = { organizationId: id, userId: actor.user.id };
-  const { isMade, row } = await writeAndRead<OrganizationRow>(context, permit, {
-    statement: promoteToOwner({ organizationId: id, userId }),
-    entry: { action: "organization.transferred", organizationId: id, target },
+  const formerOwner = { organizationId, userId: actor.user.id };
+  const { isMade, row } = await writeAndRead<OrganizationRow>(context, writer, {
+    statement: promoteToOwner({ organizationId, userId }),
+    entry: { action: "organization.transferred", organizationId, target },
     after: ({ audited }) => [
       demoteOwner(formerOwner, audited),
       endInvitationsBy({ ...formerOwner, now }, audited),
     ],
-  }, selectOrganization(actor.user.id, id));
+  }, selectOrganization(actor.user.id, organizationId));
   if (!isMade) throw notMember;
   return toOrganization(row());
 }
@@ -109,21 +113,21 @@ export async function transferOrganization(
 /**
  * Deletes an organization. Its keys, memberships and invitations end immediately; its usage data is deleted in the background.
  *
- * @param input `confirmedName`: the organization's name, typed to confirm.
- * @throws {AppError} `not_found`, `forbidden`, `proof_required`, `validation_failed` if the name does not match.
+ * @param confirmedName The organization's name, typed to confirm.
+ * @throws {AppError} `forbidden`, `proof_required`, `validation_failed` if the name does not match.
  */
 export async function deleteOrganization(
   context: SessionContext,
-  actor: SessionActor,
-  { id, confirmedName }: { id: string; confirmedName: string },
+  access: MemberAccess,
+  confirmedName: string,
 ): Promise<void> {
-  const permit = requireMembership(actor, { organizationId: id, permission: "organization.manage" });
-  const { name } = permit;
+  const writer = requirePermission(access, "organization.manage");
+  const { actor, organizationId: id, organizationName: name } = access;
   const now = context.clock();
   requireRecentAuthentication(actor, now);
   const otherName = validationError([{ path: "name", message: "must match the organization's name." }]);
   if (!isTypedName(confirmedName, name)) throw otherName;
-  const isDeleted = await writeChange(context, permit, {
+  const isDeleted = await writeChange(context, writer, {
     statement: markOrganizationDeleted({ id, name, now }),
     entry: { action: "organization.deleted", organizationId: id, target: { id, name } },
     after: (audited) => endOrganizationAccess(id, audited),
@@ -131,7 +135,7 @@ export async function deleteOrganization(
   if (!isDeleted) throw otherName;
 }
 
-/** @returns The error for a user who has reached the limit of organizations. */
+/** Returns the error for a user who has reached the limit of organizations. */
 export function membershipLimitError(): AppError {
   return new AppError(
     "limit_reached",

@@ -1,27 +1,20 @@
 // A thread's access to the reports thread. Expensive work happens there; only bytes pass through here.
 import { DatabaseError } from "../../db/engine/database.ts";
 import { receivedError } from "../sent_errors.ts";
-import type { ReportsRequest, ReportsResponse } from "./report_messages.ts";
-import type { ReportReader } from "./report_reader.ts";
-import type { ReportInput, ReportName, ReportResult } from "./report_types.ts";
+import type { ReportsRequest, ReportsResponse } from "./job_messages.ts";
+import type { JobReader } from "./job_reader.ts";
+import type { JobInput, JobName, JobResult } from "./job_list.ts";
 import type { ReportsConnector } from "./reports_thread.ts";
 
-/** A report as bytes. */
-export interface ReportBytes {
-  /** Metadata that the report sends before its bytes; empty for most. */
-  readonly head: string;
-  /** All of a short report; a stream of a long one, which is produced while it is read. */
-  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>;
-}
+/** All bytes of a short job; a stream of those of a long one, which are produced while they are read. */
+export type JobBytes = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** Who reads a report, and what cancels it. */
-export interface ReportOptions {
-  readonly reader: ReportReader;
+export interface JobOptions {
+  readonly reader: JobReader;
   readonly signal?: AbortSignal | undefined;
 }
 
-interface OpenReport {
-  head: string;
+interface OpenJob {
   isRunning: boolean;
   /** Set by the first bytes when more follow. */
   stream: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
@@ -31,10 +24,10 @@ interface OpenReport {
   readonly reject: (error: Error) => void;
 }
 
-/** Runs reports. Connects when the first one is needed, and again after the reports thread failed. */
+/** Runs jobs. Connects when the first one is needed, and again after the reports thread failed. */
 export class Reports {
   readonly #thread: ReportsConnector;
-  readonly #open = new Map<number, OpenReport>();
+  readonly #open = new Map<number, OpenJob>();
   #port: MessagePort | undefined;
   #lastId = 0;
   #isDraining = false;
@@ -45,44 +38,42 @@ export class Reports {
     this.#thread = thread;
   }
 
-  /** How many reports are running, and how many wait to start or for their clients. */
+  /** The number of running jobs, and of those that wait to start or for their clients. */
   get counts(): { running: number; waiting: number } {
     const running = [...this.#open.values()].filter(({ isRunning }) => isRunning).length;
     return { running, waiting: this.#open.size - running };
   }
 
   /**
-   * Runs a report that returns a value.
+   * Runs a job that returns a value.
    *
    * @param options `reader`: who reads it. `signal`: cancels it.
-   * @throws {AppError} What the report throws; `unavailable` when there are too many. @throws {DatabaseError}
+   * @throws {AppError} What the job throws; `unavailable` when there are too many. @throws {DatabaseError}
    */
-  async read<N extends ReportName>(
+  async read<N extends JobName>(
     name: N,
-    input: ReportInput<N>,
-    options: ReportOptions,
-  ): Promise<ReportResult<N>> {
-    const { value } = await this.#run(name, input, options);
-    return value as ReportResult<N>;
+    input: JobInput<N>,
+    options: JobOptions,
+  ): Promise<JobResult<N>> {
+    return await this.#run(name, input, options) as JobResult<N>;
   }
 
-  /** Runs a report that sends bytes. @returns The report, once its first bytes have arrived. @throws As {@linkcode read}. */
-  async bytes<N extends ReportName>(
+  /** Runs a job that sends bytes. Resolves when the first of them have arrived. @throws As {@linkcode read}. */
+  async bytes<N extends JobName>(
     name: N,
-    input: ReportInput<N>,
-    options: ReportOptions,
-  ): Promise<ReportBytes> {
-    const { value, head } = await this.#run(name, input, options);
-    return { head, body: value as ReportBytes["body"] };
+    input: JobInput<N>,
+    options: JobOptions,
+  ): Promise<JobBytes> {
+    return await this.#run(name, input, options) as JobBytes;
   }
 
-  /** Starts no more reports except for work; those that are running continue. */
+  /** Starts no more jobs except for work; those that are running continue. */
   drain(): void {
     this.#isDraining = true;
     this.#port?.postMessage({ type: "drain" } satisfies ReportsRequest);
   }
 
-  /** Ends the reports of this thread. */
+  /** Ends the jobs of this thread. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const port = this.#port;
@@ -94,16 +85,15 @@ export class Reports {
   }
 
   async #run(
-    name: ReportName,
-    input: ReportInput<ReportName>,
-    { reader, signal }: ReportOptions,
-  ): Promise<{ value: unknown; head: string }> {
+    name: JobName,
+    input: JobInput<JobName>,
+    { reader, signal }: JobOptions,
+  ): Promise<unknown> {
     if (this.#isClosed || (this.#isDraining && !reader.isWork)) throw closedError();
     signal?.throwIfAborted();
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const report: OpenReport = {
-      head: "",
+    const job: OpenJob = {
       isRunning: false,
       stream: undefined,
       onPulled: () => {},
@@ -115,10 +105,10 @@ export class Reports {
       reject(signal?.reason);
     };
     signal?.addEventListener("abort", cancel);
-    this.#open.set(id, report);
+    this.#open.set(id, job);
     try {
-      this.#send({ type: "report", id, name, input, reader });
-      return { value: await promise, head: report.head };
+      this.#send({ type: "job", id, name, input, reader });
+      return await promise;
     } finally {
       signal?.removeEventListener("abort", cancel);
     }
@@ -151,34 +141,33 @@ export class Reports {
 
   #receive(response: ReportsResponse): void {
     if (response.type === "closed") return this.#onClosed?.();
-    const report = this.#open.get(response.id);
-    // Messages of a canceled report may still arrive.
-    if (report === undefined) return;
-    if (response.type === "started") report.isRunning = true;
-    else if (response.type === "head") report.head = response.head;
+    const job = this.#open.get(response.id);
+    // Messages of a canceled job may still arrive.
+    if (job === undefined) return;
+    if (response.type === "started") job.isRunning = true;
     else if (response.type === "failed") this.#fail(response.id, receivedError(response.error));
     else if (response.type === "part") {
-      report.isRunning = false;
-      this.#deliver(response.id, report, response.bytes);
+      job.isRunning = false;
+      this.#deliver(response.id, job, response.bytes);
     } else {
       this.#open.delete(response.id);
-      if (report.stream === undefined) return report.resolve(response.value);
+      if (job.stream === undefined) return job.resolve(response.value);
       const last = response.value as Uint8Array<ArrayBuffer>;
-      if (last.length > 0) report.stream.enqueue(last);
-      report.stream.close();
-      report.onPulled();
+      if (last.length > 0) job.stream.enqueue(last);
+      job.stream.close();
+      job.onPulled();
     }
   }
 
-  #deliver(id: number, report: OpenReport, bytes: Uint8Array<ArrayBuffer>): void {
-    if (report.stream !== undefined) {
-      report.stream.enqueue(bytes);
-      return report.onPulled();
+  #deliver(id: number, job: OpenJob, bytes: Uint8Array<ArrayBuffer>): void {
+    if (job.stream !== undefined) {
+      job.stream.enqueue(bytes);
+      return job.onPulled();
     }
     let first: Uint8Array<ArrayBuffer> | null = bytes;
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
       start: (controller) => {
-        report.stream = controller;
+        job.stream = controller;
       },
       pull: (controller) => {
         if (first !== null) {
@@ -186,21 +175,21 @@ export class Reports {
           first = null;
           return;
         }
-        report.isRunning = true;
+        job.isRunning = true;
         this.#send({ type: "more", id });
-        return new Promise<void>((resolve) => report.onPulled = resolve);
+        return new Promise<void>((resolve) => job.onPulled = resolve);
       },
       cancel: () => this.#cancel(id),
     }, { highWaterMark: 0 });
-    report.resolve(body);
+    job.resolve(body);
   }
 
   #fail(id: number, error: Error): void {
-    const report = this.#open.get(id);
+    const job = this.#open.get(id);
     this.#open.delete(id);
-    if (report?.stream === undefined) return report?.reject(error);
-    report.stream.error(error);
-    report.onPulled();
+    if (job?.stream === undefined) return job?.reject(error);
+    job.stream.error(error);
+    job.onPulled();
   }
 }
 

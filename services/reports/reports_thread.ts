@@ -1,7 +1,7 @@
 // Owns the reports thread, in the main thread. Other threads talk to it directly, each on a port of its own.
 import { DatabaseError, type DatabaseSource } from "../../db/engine/database.ts";
 import { requireDescriptorsForThread } from "../file_descriptors.ts";
-import type { ReportsThreadRequest, ReportsThreadResponse } from "./report_messages.ts";
+import type { ReportsThreadRequest, ReportsThreadResponse } from "./job_messages.ts";
 
 /** Connects threads to the reports thread. */
 export interface ReportsConnector {
@@ -21,7 +21,7 @@ interface Running {
   readonly ended: PromiseWithResolvers<void>;
 }
 
-/** @returns The reports thread, not yet connected to a database. */
+/** Returns the reports thread, not yet connected to a database. */
 export function newReportsWorker(): Worker {
   return new Worker(new URL("./reports_worker.ts", import.meta.url), { type: "module" });
 }
@@ -56,7 +56,7 @@ export class ReportsThread implements ReportsConnector {
     await ended.promise;
   }
 
-  /** Ends all reports and the thread. */
+  /** Ends all jobs and the thread. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#running === undefined) return;

@@ -3,11 +3,11 @@
 import { type Database, DatabaseError, type DatabaseSource } from "../../db/engine/database.ts";
 import { openReader } from "../../db/engine/open.ts";
 import {
-  reportClientTimeoutMs,
-  reportSlicesRemoteMax,
-  reportsOpenMax,
-  reportsOpenPerReaderMax,
-  reportsRunningPerReaderMax,
+  jobClientTimeoutMs,
+  jobSlicesRemoteMax,
+  jobsOpenMax,
+  jobsOpenPerReaderMax,
+  jobsRunningPerReaderMax,
 } from "../../domain/limits.ts";
 import { sentError } from "../sent_errors.ts";
 import type {
@@ -15,9 +15,9 @@ import type {
   ReportsResponse,
   ReportsThreadRequest,
   ReportsThreadResponse,
-} from "./report_messages.ts";
-import { ReportScheduler } from "./report_scheduler.ts";
-import { runReport } from "./report_types.ts";
+} from "./job_messages.ts";
+import { JobScheduler } from "./job_scheduler.ts";
+import { runJob } from "./job_list.ts";
 
 /** The part of a worker's global scope used here. */
 interface WorkerScope {
@@ -26,33 +26,33 @@ interface WorkerScope {
   close(): void;
 }
 
-/** A report that has not finished. */
-interface OpenReport {
+/** A job that has not finished. */
+interface OpenJob {
   readonly cancel: AbortController;
   finished: Promise<void>;
   /** Ends the wait for the client. */
   more: () => void;
 }
 
-/** A thread that runs reports here, and its reports by id. */
+/** A thread that runs jobs here, and its jobs by id. */
 interface Caller {
   readonly port: MessagePort;
-  readonly reports: Map<number, OpenReport>;
+  readonly jobs: Map<number, OpenJob>;
   send(response: ReportsResponse, transfer?: Transferable[]): void;
 }
 
 class ReportsServer {
-  readonly #scheduler: ReportScheduler;
+  readonly #scheduler: JobScheduler;
   readonly #source: DatabaseSource;
   readonly #callers = new Set<Caller>();
   #database: Promise<Database> | undefined;
 
   constructor(source: DatabaseSource) {
-    this.#scheduler = new ReportScheduler({
-      slicesMax: source.kind === "remote" ? reportSlicesRemoteMax : 1,
-      runningPerReaderMax: reportsRunningPerReaderMax,
-      openPerReaderMax: reportsOpenPerReaderMax,
-      openMax: reportsOpenMax,
+    this.#scheduler = new JobScheduler({
+      slicesMax: source.kind === "remote" ? jobSlicesRemoteMax : 1,
+      runningPerReaderMax: jobsRunningPerReaderMax,
+      openPerReaderMax: jobsOpenPerReaderMax,
+      openMax: jobsOpenMax,
     });
     this.#source = source;
   }
@@ -60,7 +60,7 @@ class ReportsServer {
   connect(port: MessagePort): void {
     const caller: Caller = {
       port,
-      reports: new Map(),
+      jobs: new Map(),
       send: (response, transfer = []) => port.postMessage(response, transfer),
     };
     this.#callers.add(caller);
@@ -69,20 +69,20 @@ class ReportsServer {
 
   async close(): Promise<void> {
     this.#scheduler.drain();
-    await Promise.all([...this.#callers].map(endReports));
+    await Promise.all([...this.#callers].map(endJobs));
     await this.#database?.then((database) => database.close(), () => {});
   }
 
   #handle(request: ReportsRequest, caller: Caller): void {
-    if (request.type === "report") this.#start(request, caller);
-    else if (request.type === "more") caller.reports.get(request.id)?.more();
-    else if (request.type === "cancel") caller.reports.get(request.id)?.cancel.abort();
+    if (request.type === "job") this.#start(request, caller);
+    else if (request.type === "more") caller.jobs.get(request.id)?.more();
+    else if (request.type === "cancel") caller.jobs.get(request.id)?.cancel.abort();
     else if (request.type === "drain") this.#scheduler.drain();
     else this.#disconnect(caller);
   }
 
   async #disconnect(caller: Caller): Promise<void> {
-    await endReports(caller);
+    await endJobs(caller);
     this.#callers.delete(caller);
     caller.send({ type: "closed" });
     caller.port.close();
@@ -95,29 +95,28 @@ class ReportsServer {
     });
   }
 
-  #start(request: Extract<ReportsRequest, { type: "report" }>, caller: Caller): void {
-    const report = { cancel: new AbortController(), more: () => {}, finished: Promise.resolve() };
-    caller.reports.set(request.id, report);
-    report.finished = this.#run(request, { caller, report });
+  #start(request: Extract<ReportsRequest, { type: "job" }>, caller: Caller): void {
+    const job = { cancel: new AbortController(), more: () => {}, finished: Promise.resolve() };
+    caller.jobs.set(request.id, job);
+    job.finished = this.#run(request, { caller, job });
   }
 
   async #run(
-    { id, name, input, reader }: Extract<ReportsRequest, { type: "report" }>,
-    { caller, report }: { caller: Caller; report: OpenReport },
+    { id, name, input, reader }: Extract<ReportsRequest, { type: "job" }>,
+    { caller, job }: { caller: Caller; job: OpenJob },
   ): Promise<void> {
     let leave = () => {};
     try {
-      const scheduled = this.#scheduler.enter(reader, report.cancel);
+      const scheduled = this.#scheduler.enter(reader, job.cancel);
       leave = () => scheduled.leave();
       await scheduled.start();
       caller.send({ type: "started", id });
-      const value = await runReport(name, {
+      const value = await runJob(name, {
         database: await this.#open(),
         pause: () => scheduled.pause(),
-        head: (head) => caller.send({ type: "head", id, head }),
         send: (bytes) => {
           caller.send({ type: "part", id, bytes }, [bytes.buffer]);
-          return scheduled.waitFor(untilMore(report));
+          return scheduled.waitFor(untilMore(job));
         },
       }, input);
       const transfer = value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : [];
@@ -126,27 +125,27 @@ class ReportsServer {
       caller.send({ type: "failed", id, error: sentError(error, "reports thread") });
     } finally {
       leave();
-      caller.reports.delete(id);
+      caller.jobs.delete(id);
     }
   }
 }
 
-async function endReports({ reports }: Caller): Promise<void> {
-  const open = [...reports.values()];
+async function endJobs({ jobs }: Caller): Promise<void> {
+  const open = [...jobs.values()];
   for (const { cancel } of open) cancel.abort();
   await Promise.all(open.map(({ finished }) => finished));
 }
 
 /** Waits until the client has taken what was sent, for a limited time. */
-function untilMore(report: OpenReport): Promise<void> {
-  const { signal } = report.cancel;
+function untilMore(job: OpenJob): Promise<void> {
+  const { signal } = job.cancel;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onAbort = () => reject(signal.reason);
   const timer = setTimeout(
-    () => report.cancel.abort(new DatabaseError("unavailable", "the client did not read its report")),
-    reportClientTimeoutMs,
+    () => job.cancel.abort(new DatabaseError("unavailable", "the client did not read its report")),
+    jobClientTimeoutMs,
   );
-  report.more = resolve;
+  job.more = resolve;
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort);
   return promise.finally(() => {

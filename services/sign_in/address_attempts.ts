@@ -1,27 +1,25 @@
-// Attempts by client address. Only failures use up what an address has. Several people behind one address may sign in at the
+// Attempts by client address. Only failures use up an address's budget. Several people behind one address may sign in at the
 // same time, so an attempt that finds nothing left waits while others are undecided.
 import { addressAttemptsWaitingMax } from "../../domain/limits.ts";
 import type { RateLimiter, RateLimitState } from "../rate_limiter.ts";
 
-/** Attempts of one address that are running. */
 interface Running {
   count: number;
   /** Called one after the other, as attempts end. */
   readonly waiting: (() => void)[];
 }
 
-/** Counts failed attempts by address, of all threads. */
 export interface AttemptCounter {
   /**
-   * Counts an attempt as a failure before it is decided, so that concurrent guesses get no further than sequential ones.
-   * If it is allowed, {@linkcode AttemptCounter.end} must follow.
+   * Counts an attempt as a failure before it is decided, so that concurrent guesses get no further than sequential ones. If it
+   * is allowed, {@linkcode AttemptCounter.end} must follow.
    */
   begin(address: string): Promise<RateLimitState>;
-  /** Ends an attempt that was allowed. Its count is given back unless it failed. */
+  /** Ends an attempt that was allowed, and gives its count back unless it failed. */
   end(address: string, outcome: AttemptOutcome): void | Promise<void>;
 }
 
-/** The counters of attempts by client address. */
+/** Attempts by client address. */
 export interface Attempts {
   /** Failed sign-ins, codes and passkeys. For an unknown proxy, those that run at the same time. */
   readonly failures: AttemptCounter;
@@ -29,17 +27,15 @@ export interface Attempts {
   readonly sessionChecks: AttemptCounter;
 }
 
-/** How an attempt ended. */
 export interface AttemptOutcome {
   readonly isFailure: boolean;
 }
 
-/** The counter itself, on the main thread. */
+/** Counts attempts on the main thread, for all threads. */
 export class AddressAttempts implements AttemptCounter {
   readonly #failures: RateLimiter;
   readonly #running = new Map<string, Running>();
 
-  /** @param failures The limit on failures, by address. */
   constructor(failures: RateLimiter) {
     this.#failures = failures;
   }

@@ -1,7 +1,7 @@
 // Limits guessing. Every check of a password or a code is counted before it runs, and rejected during a delay whether it is
 // right or wrong.
 import { hash } from "node:crypto";
-import { ifAudited, insertAuditEvent } from "../../db/audit.ts";
+import { ifAudited, writeAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
   deleteSignInFailures,
@@ -10,7 +10,7 @@ import {
   undoSignInFailure,
 } from "../../db/sign_in/sign_in_failures.ts";
 import type { UserCredentials } from "../../db/account/users.ts";
-import type { Actor, ClientInfo } from "../../domain/actor.ts";
+import { type Actor, clientCopy, type ClientInfo } from "../../domain/actor.ts";
 import { addressGroup } from "../../domain/address_group.ts";
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
 import { AppError, type ErrorCode, type ErrorDetail, unavailableError } from "../../domain/errors.ts";
@@ -24,12 +24,11 @@ import type { RateLimitState } from "../rate_limiter.ts";
 import type { AttemptCounter, Attempts } from "./address_attempts.ts";
 import type { PasswordHashing } from "./password_hasher.ts";
 
-/** The account that a guess is about, for the audit log. */
+/** Identifies the account in the audit entry of a guess. */
 export type About = Pick<AuditEntry, "organizationId" | "target">;
 
-/** What is guessed, and how the audit log records a wrong guess. */
-export interface Guess {
-  /** What delays apply to: an email address or an id, never a secret. */
+interface Guess {
+  /** An email address or an id, never a secret. Delays apply to it. */
   readonly subject: string;
   readonly actor: Actor;
   /** The audit entry of a wrong guess. */
@@ -38,15 +37,14 @@ export interface Guess {
   readonly about: () => About | Promise<About>;
 }
 
-/** What {@linkcode Credentials} are made from. */
-export interface CredentialsParts {
+interface CredentialsParts {
   readonly hasher: PasswordHashing;
   readonly attempts: Attempts;
   readonly rateLimits: RateLimits;
   readonly onBackgroundError: (error: unknown) => void;
 }
 
-/** @returns The subject of a session's own guesses, which guesses by strangers don't delay. */
+/** Keeps a session's own guesses apart from those of strangers, which would delay them. */
 export function sessionSubject(session: Pick<Session, "id">): string {
   return `session:${session.id}`;
 }
@@ -69,12 +67,12 @@ export class Credentials {
   }
 
   /**
-   * Counts a guess, runs the check, and gives the count back unless the guess was wrong. Guesses of a session don't count
-   * for the client's address, where others may have failed.
+   * Counts a guess, runs the check, and gives the count back unless the guess was wrong. Guesses of a session don't count for
+   * the client's address, where others may have failed.
    *
    * @param check Throws `invalid_credentials` or `invalid_code` for a wrong guess. If it resolves, its batch must include the
    *   statement of {@linkcode forgetFailures}.
-   * @throws {AppError} `rate_limited`, or what the check throws.
+   * @throws {AppError} `rate_limited`, or the error of the check.
    */
   guess<T>(guess: Guess, check: () => Promise<T>): Promise<T> {
     const { actor } = guess;
@@ -86,26 +84,23 @@ export class Credentials {
   }
 
   /**
+   * Ends the delays of a subject.
+   *
    * @param options `audited`: the id of an audit entry, without which nothing is forgotten. Needed for one-time codes, whose
    *   repeat must not end the delays.
-   * @returns A statement that ends the delays of a subject.
    */
   forgetFailures(subject: string, options?: { audited: string }): Statement {
     return deleteSignInFailures(hashSubject(subject), options && ifAudited(options.audited));
   }
 
-  /**
-   * @param found The account; the check takes as long without one.
-   * @returns Whether the password is the account's, and the account is not disabled.
-   * @throws {AppError} `unavailable`.
-   */
+  /** True if the password is that of an account that is not disabled. Takes as long without one. @throws {AppError} `unavailable`. */
   async isPassword(found: UserCredentials | undefined, password: string): Promise<boolean> {
     const usable = found?.disabledAt === null ? found : undefined;
     const given = hasPasswordLength(password) ? password : "";
     return await this.hasher.verify(usable?.passwordHash, given) && given !== "";
   }
 
-  /** @returns What is wrong with a new password, for the field `path`. */
+  /** Returns the faults of a new password, for the field `path`. */
   async newPasswordFaults(
     password: string,
     { email, name, path }: { email: string; name: string; path: string },
@@ -115,26 +110,26 @@ export class Credentials {
     return message === null ? [] : [{ path, message }];
   }
 
-  /** Counts a failure of a client address. @throws {AppError} `rate_limited` when it had too many before. */
+  /** @throws {AppError} `rate_limited` if the address had too many failures before. */
   countAddressFailure(client: ClientInfo): void {
     this.#requireAllowed(this.#addressFailures.take(client), client);
   }
 
-  /** Checks that a client address has failures left. @throws {AppError} `rate_limited`. */
+  /** @throws {AppError} `rate_limited` if the address has no failures left. */
   requireAddressBudget(client: ClientInfo): void {
     this.#requireAllowed(this.#addressFailures.peek(client), client);
   }
 
-  /** Counts a request for an emailed link. @throws {AppError} `rate_limited` when the address made too many. */
+  /** @throws {AppError} `rate_limited` if the address made too many requests for emailed links. */
   countLinkRequest(client: ClientInfo): void {
     this.#requireAllowed(this.#parts.rateLimits.linkRequests.take(client), client);
   }
 
   /**
-   * Runs a sign-up. It counts as a failed attempt only if the email address is taken, as that is a guess; successful
-   * sign-ups have a larger budget.
+   * Runs a sign-up. It counts as a failed attempt only if the email address is taken, as that is a guess; successful sign-ups
+   * have a larger budget.
    *
-   * @throws {AppError} `rate_limited`, or what the sign-up throws.
+   * @throws {AppError} `rate_limited`, or the error of the sign-up.
    */
   signUpFrom<T>(client: ClientInfo, signUp: () => Promise<T>): Promise<T> {
     const { signUps } = this.#parts.rateLimits;
@@ -156,7 +151,7 @@ export class Credentials {
     throw rateLimited(resetMs);
   }
 
-  /** Runs an attempt that counts for its address until it turns out not to be a wrong guess. */
+  /** Counts an attempt for its address until it turns out not to be a wrong guess. */
   async #attempt<T>(client: ClientInfo, action: () => Promise<T>): Promise<T> {
     const group = addressGroup(client.address);
     const { failures } = this.#parts.attempts;
@@ -189,9 +184,7 @@ export class Credentials {
   #auditLimit(actor: Actor, subject: string, about: Guess["about"]): void {
     const { rateLimits, onBackgroundError } = this.#parts;
     if (!rateLimits.limitEntries.take(subject).isAllowed) return;
-    const { address, userAgent, requestId } = actor.client;
-    // Copied: nothing of the request can be read after its response is sent.
-    const by = { ...actor, client: { address, userAgent, requestId } };
+    const by = { ...actor, client: clientCopy(actor.client) };
     const write = async () => {
       const entry = { action: "session.limited", ...await about() } as const;
       await this.#audit(by, entry);
@@ -200,8 +193,7 @@ export class Credentials {
   }
 
   async #audit(actor: Actor, entry: AuditEntry): Promise<void> {
-    const { database, clock } = this.#base;
-    await database.write([insertAuditEvent(actor, entry, { now: clock(), always: true }).statement]);
+    await writeAuditEvent(this.#base.database, actor, entry, this.#base.clock());
   }
 
   async #countedGuess<T>(guess: Guess, check: () => Promise<T>): Promise<T> {
@@ -226,7 +218,10 @@ export class Credentials {
   }
 }
 
-/** @returns The error for too many attempts. @param ms How long to wait. */
+export function requireAllowed({ isAllowed, resetMs }: RateLimitState): void {
+  if (!isAllowed) throw rateLimited(resetMs);
+}
+
 export function rateLimited(ms: number): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil(ms / 1000));
   const wait = retryAfterSeconds <= 60

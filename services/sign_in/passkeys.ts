@@ -17,7 +17,7 @@ import type { Passkey } from "../../domain/sign_in/passkey.ts";
 import { isoTime } from "../../domain/time.ts";
 import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
-import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
+import { createChallenge, relyingParty, takeChallenge } from "./passkey_check.ts";
 import {
   requireMayChangeFactors,
   requireRecentAuthentication,
@@ -35,7 +35,7 @@ export async function listPasskeys({ database }: SessionContext, actor: SessionA
   return (await findPasskeysOfUser(database, actor.user.id)).map(toPasskey);
 }
 
-/** Finds one of the person's passkeys. @throws {AppError} `not_found`. */
+/** @throws {AppError} `not_found`. */
 export async function getPasskey(context: SessionContext, actor: SessionActor, id: string): Promise<Passkey> {
   const found = isId("pas", id)
     ? await findPasskey(context.database, { userId: actor.user.id, id })
@@ -45,9 +45,8 @@ export async function getPasskey(context: SessionContext, actor: SessionActor, i
 }
 
 /**
- * Starts adding a passkey.
+ * Returns the options for `navigator.credentials.create()`.
  *
- * @returns The options for `navigator.credentials.create()`.
  * @throws {AppError} `proof_required`, `second_factor_required`, `limit_reached`.
  */
 export async function beginPasskey(context: SessionContext, actor: SessionActor): Promise<PasskeyOptions> {
@@ -69,8 +68,8 @@ export async function beginPasskey(context: SessionContext, actor: SessionActor)
 /**
  * Adds the passkey that the browser created.
  *
- * @throws {AppError} `proof_required`, `second_factor_required`; `validation_failed` if the answer doesn't match our challenge; `limit_reached`;
- *   `two_step_state` if the passkey was already added, to any account.
+ * @throws {AppError} `proof_required`, `second_factor_required`; `validation_failed` if the answer doesn't match our
+ *   challenge; `limit_reached`; `two_step_state` if the passkey was already added, to any account.
  */
 export async function addPasskey(
   context: SessionContext,
@@ -105,7 +104,7 @@ export async function addPasskey(
   return toPasskey(passkey);
 }
 
-/** Renames a passkey. @throws {AppError} `proof_required`, `not_found`. */
+/** @throws {AppError} `proof_required`, `not_found`. */
 export async function renamePasskey(
   context: SessionContext,
   actor: SessionActor,
@@ -121,7 +120,7 @@ export async function renamePasskey(
   return toPasskey(row());
 }
 
-/** Removes a passkey. @throws {AppError} `proof_required`, `second_factor_required`, `not_found`. */
+/** @throws {AppError} `proof_required`, `second_factor_required`, `not_found`. */
 export async function removePasskey(context: SessionContext, actor: SessionActor, id: string): Promise<void> {
   await requireMayChangeFactors(context, actor);
   const { name: passkey } = await getPasskey(context, actor, id);

@@ -19,13 +19,13 @@ import { recentAuthenticationMs, secondStepTimeoutMs } from "../../domain/limits
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
 import { hasOperatorSignIn } from "../operator/operator_access.ts";
-import { rateLimited, sessionSubject } from "./credentials.ts";
-import { type ChallengeWriter, checkPasskey, ownPasskeyOptions } from "./passkey_challenges.ts";
+import { requireAllowed, sessionSubject } from "./credentials.ts";
+import { type ChallengeWriter, checkPasskey, ownPasskeyOptions } from "./passkey_check.ts";
 import { signInExpiredError } from "./second_step_codes.ts";
 import { hashToken, newToken } from "./session_tokens.ts";
 import type { PasskeyAnswer, PasskeyOptions } from "./webauthn.ts";
 
-/** @returns Whether a session's last authentication is recent at `now`, in milliseconds since 1970. */
+/** True if a session's last authentication is recent at `now`, in milliseconds since 1970. */
 export function hasRecentAuthentication({ authenticatedAt }: Pick<Session, "authenticatedAt">, now: number) {
   // One far in the future comes from a clock that was set back.
   return authenticatedAt > now - recentAuthenticationMs && authenticatedAt <= now + recentAuthenticationMs;
@@ -36,7 +36,7 @@ export function requireRecentAuthentication(session: Pick<Session, "authenticate
   if (!hasRecentAuthentication(session, now)) throw recentAuthenticationError();
 }
 
-/** Requires what changing passkeys, apps and recovery codes takes. @throws {AppError} `proof_required`, `second_factor_required`. */
+/** Allows changes of passkeys, apps and recovery codes. @throws {AppError} `proof_required`, `second_factor_required`. */
 export async function requireMayChangeFactors(context: SessionContext, actor: SessionActor): Promise<void> {
   requireRecentAuthentication(actor, context.clock());
   await requireOwnSecondFactor(context, actor);
@@ -65,7 +65,7 @@ export async function requireOwnSecondFactor(
  *
  * @param input `field`: where the password was entered, for the error. `action`: runs if it is right; its batch must include
  *   `credentials.forgetFailures(sessionSubject(actor))`.
- * @throws {AppError} `invalid_credentials`, `rate_limited`, `unavailable`, or what the action throws.
+ * @throws {AppError} `invalid_credentials`, `rate_limited`, `unavailable`, or the error of the action.
  */
 export function withOwnPassword<T>(
   { credentials }: SessionContext,
@@ -89,8 +89,8 @@ export function withOwnPassword<T>(
 /**
  * Authenticates a signed-in person again: by password, and by a code if two-step sign-in is on.
  *
- * @throws {AppError} `validation_failed` without a code, `invalid_credentials`, `invalid_code`, `codes_locked`, `rate_limited`,
- *   `unavailable`.
+ * @throws {AppError} `validation_failed` without a code, `invalid_credentials`, `invalid_code`, `codes_locked`,
+ *   `rate_limited`, `unavailable`.
  */
 export async function reauthenticate(
   context: SessionContext,
@@ -140,21 +140,19 @@ async function useCode(
 }
 
 /**
- * Starts authenticating a signed-in person again with a passkey.
+ * Returns the options for `navigator.credentials.get()`.
  *
- * @returns The options for `navigator.credentials.get()`.
- * @throws {AppError} `two_step_state` if they have no passkey, `rate_limited`.
+ * @throws {AppError} `two_step_state` without a passkey, `rate_limited`.
  */
 export async function beginPasskeyProof(
   context: SessionContext,
   actor: SessionActor,
 ): Promise<PasskeyOptions> {
-  const budget = context.rateLimits.passkeyChallenges.take(actor.client);
-  if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+  requireAllowed(context.rateLimits.passkeyChallenges.take(actor.client));
   return await ownPasskeyOptions(context, sessionChallengeWriter(context, actor), actor.user.id);
 }
 
-/** Authenticates a signed-in person again: with a passkey, alone. @throws {AppError} `invalid_credentials`, `rate_limited`. */
+/** Authenticates a signed-in person again with a passkey alone. @throws {AppError} `invalid_credentials`, `rate_limited`. */
 export async function reauthenticateWithPasskey(
   context: SessionContext,
   actor: SessionActor,
@@ -180,7 +178,6 @@ export async function reauthenticateWithPasskey(
   });
 }
 
-/** @returns How a session writes challenges. */
 export function sessionChallengeWriter(
   { writeAs, clock }: SessionContext,
   actor: SessionActor,

@@ -26,18 +26,17 @@ import type { Credentials } from "./credentials.ts";
 import { hashToken } from "./session_tokens.ts";
 import { totpStep } from "./totp.ts";
 
-/** A second step, or a passkey, that was checked. */
+/** A code, or a passkey, that was checked. */
 export interface VerifiedStep {
   readonly user: UserCredentials;
   readonly method: string;
   readonly now: number;
   /** Uses up the code or passkey. If it changes no row, there is no session. */
   readonly use: Statement;
-  /** What else is written. @param audited The id of the audit entry. */
+  /** Further statements. @param audited The id of the audit entry. */
   readonly after: (audited: string) => readonly Statement[];
 }
 
-/** What is given at the second step. */
 interface CodeInput {
   readonly user: UserCredentials;
   readonly code: string;
@@ -57,8 +56,8 @@ export class SecondStepCodes {
   }
 
   /**
-   * @param step The sign-in that waits for the code.
-   * @returns The statements that use the code up.
+   * Checks a code of the sign-in that waits for it, and returns the statements that use it up.
+   *
    * @throws {AppError} `invalid_code`, `codes_locked`, `two_step_state`.
    */
   async check(step: SecondStep, input: CodeInput): Promise<VerifiedStep> {
@@ -146,12 +145,11 @@ export class SecondStepCodes {
   }
 }
 
-/** @returns The subject of code guesses: the account and not the token, so that starting over gives no more guesses. */
+/** Counts code guesses for the account and not for the token, so that starting over gives no more guesses. */
 export function codeGuessSubject(userId: string): string {
   return `second:${userId}`;
 }
 
-/** @returns The error for a sign-in that no longer waits for its second step. */
 export function signInExpiredError(): AppError {
   return new AppError("two_step_state", "This sign-in has expired. Enter your password again.");
 }
@@ -169,13 +167,13 @@ function lockedError(): AppError {
   );
 }
 
-/** @returns New recovery codes in the form that people see, and their hashes. */
+/** Returns new recovery codes in the form that people see, and their hashes. */
 export function newRecoveryCodes(): { codes: string[]; codeHashes: string[] } {
   const codes = Array.from({ length: recoveryCodesMax }, () => recoveryCode(randomBytes(10)));
   return { codes, codeHashes: codes.map((code) => hashRecoveryCode(parseSecondStepCode(code)?.code ?? "")) };
 }
 
-/** @param code In canonical form. @returns Its SHA-256: 80 random bits need neither salt nor a slow hash. */
+/** Hashes a code in canonical form: 80 random bits need neither salt nor a slow hash. */
 function hashRecoveryCode(code: string): string {
   return hashToken(`recovery:${code}`);
 }

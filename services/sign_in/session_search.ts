@@ -6,15 +6,13 @@ import type { BaseContext } from "../base_context.ts";
 import { GatheredReads } from "../gathered_reads.ts";
 import { sessionBounds, sessionMaxMs, wellFormedHash } from "./session_tokens.ts";
 
-/** What the tokens of a request belong to. */
 export interface FoundTokens {
-  /** The person who is signed in, or null. */
   readonly session: Session | null;
-  /** The valid tokens belong to different users, so none is accepted. */
+  /** True if the valid tokens belong to different users, so that none is accepted. */
   readonly conflict: boolean;
   /** The tokens that belong to live sessions of anyone. */
   readonly known: readonly string[];
-  /** The token of the session, and when the session ends at the latest, in milliseconds since 1970. */
+  /** The token of the session, and its latest possible end in milliseconds since 1970. */
   readonly accepted?: { readonly token: string; readonly expiresAt: number };
 }
 
@@ -22,7 +20,7 @@ export interface FoundTokens {
 export class SessionSearch {
   readonly #base: BaseContext;
   readonly #onBackgroundError: (error: unknown) => void;
-  /** Finds live sessions, by the hash of their token. */
+  /** By the hash of their token. */
   readonly #reads: GatheredReads<string, ReadonlyMap<string, FoundSession>>;
   /** Sessions whose last use is being written: one of many concurrent requests does it. */
   readonly #updating = new Set<string>();
@@ -37,7 +35,7 @@ export class SessionSearch {
     }, sessionTokensPerReadMax);
   }
 
-  /** @param tokens All that came with the request. The first valid one counts: stale or planted ones sign nobody out. */
+  /** Finds the session of the first valid token: stale or planted ones sign nobody out. */
   async find(tokens: readonly string[]): Promise<FoundTokens> {
     const { config, clock } = this.#base;
     const hashes = tokens.map(wellFormedHash);

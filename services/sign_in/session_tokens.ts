@@ -6,46 +6,41 @@ import type { ClientInfo } from "../../domain/actor.ts";
 import { newId } from "../../domain/id.ts";
 
 const dayMs = 24 * 3_600_000;
-/** 32 random bytes in base64url. */
 const tokenForm = /^[A-Za-z0-9_-]{43}$/;
 const userAgentCharactersMax = 400;
 
-/** @returns 256 random bits in base64url. */
+/** Returns 256 random bits in base64url. */
 export function newToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** @returns The SHA-256 of a token in hexadecimal: 256 random bits need neither salt nor a slow hash. */
+/** Returns the SHA-256 in hexadecimal: 256 random bits need neither salt nor a slow hash. */
 export function hashToken(token: string): string {
   return hash("sha256", token, "hex");
 }
 
-/** @returns The hash of a token, or null for a text that can't be one. */
+/** Hashes a token. Returns null for a text that can't be one. */
 export function wellFormedHash(token: string): string | null {
   return tokenForm.test(token) ? hashToken(token) : null;
 }
 
-/** @returns The hashes of the texts that can be tokens. */
+/** Hashes the texts that can be tokens. */
 export function wellFormedHashes(tokens: readonly string[]): string[] {
   return tokens.map(wellFormedHash).filter((hash) => hash !== null);
 }
 
-/** @returns How long a session lasts at most, in milliseconds. */
 export function sessionMaxMs({ sessionMaxDays }: Config): number {
   return sessionMaxDays * dayMs;
 }
 
-/** @returns How long a session lasts without being used, in milliseconds. */
 export function sessionIdleMs({ sessionIdleDays }: Config): number {
   return sessionIdleDays * dayMs;
 }
 
-/** @returns The times after which a live session was created and last used. */
 export function sessionBounds(config: Config, now: number): SessionBounds {
   return { createdAfter: now - sessionMaxMs(config), seenAfter: now - sessionIdleMs(config) };
 }
 
-/** @returns A new session's token, and its row for the database. */
 export function newSession(
   userId: string,
   { client, now }: { client: ClientInfo; now: number },

@@ -24,47 +24,51 @@ import {
   unavailableError,
 } from "../../domain/errors.ts";
 import { operatorSignInMs } from "../../domain/limits.ts";
-import { isReadPermission, rolesWith } from "../../domain/permissions.ts";
+import { isReadPermission, type Permission, rolesWith } from "../../domain/permissions.ts";
 import type { BaseContext } from "../base_context.ts";
-import type { Permit } from "../organization/membership.ts";
 import type { RateLimits } from "../rate_limits.ts";
 import { sessionBounds } from "./session_tokens.ts";
 
-/** Who writes: a session, its {@linkcode Permit} in an organization, or an operator. */
+/** A permission that a member has in an organization. `writeAs` checks it again in the transaction that uses it. */
+export interface Permit {
+  readonly actor: SessionActor;
+  readonly organizationId: string;
+  readonly permission: Permission;
+  /** Returns the error for a user who is no longer a member when the batch is written. */
+  readonly notMemberError: () => AppError;
+}
+
+/** A session, its {@linkcode Permit} in an organization, or an operator. */
 export type Writer = SessionActor | Permit | OperatorActor;
 
-/** @returns The writer as the audit log names them. */
+/** Returns the writer as the audit log names them. */
 export function actorOf(by: Writer): SessionActor | OperatorActor {
   return "permission" in by ? by.actor : by;
 }
 
 /**
- * Writes a batch. Nothing is written unless the session is live and, with a permit, the role permits the action; or, for an operator,
- * the credential works.
+ * Writes a batch. Nothing is written unless the session is live and, with a permit, the role permits the action; or, for an
+ * operator, the credential works.
  *
- * @returns One result per statement, in order.
- * @throws {AppError} `unauthenticated`, `forbidden`, `organization_suspended`, or the permit's error for non-members; `invalid_operator_token`,
- *   `scope_missing`, `not_found` or `second_factor_required` for operators; `unavailable` when too many batches of the same person
- *   are waiting.
- * @throws {DatabaseError}
+ * @throws {AppError} `unauthenticated`, `forbidden`, `organization_suspended`, or the permit's error for non-members;
+ *   `invalid_operator_token`, `scope_missing`, `not_found` or `second_factor_required` for operators; `unavailable` when too
+ *   many batches of the same person are waiting.
  */
 export type WriteAs = (by: Writer, batch: readonly Statement[]) => Promise<readonly WriteResult[]>;
 
-/** What a writer must still be allowed when the batch is written. */
 interface Guard {
-  /** Whose waiting batches are counted. */
+  /** Waiting batches are counted by it. */
   readonly subject: string;
   readonly statement: Statement;
-  /** @returns The error for a writer who is not allowed; null for one who is. */
+  /** Returns null for a writer who is still allowed. */
   readonly findError: () => Promise<AppError | null>;
 }
 
-/** @returns The function that writes for sessions and operators. */
 export function createWriteAs(
   base: BaseContext,
   { sessionWrites }: Pick<RateLimits, "sessionWrites">,
 ): WriteAs {
-  /** One person's waiting batches must not block everyone else. */
+  /** Keeps one person's waiting batches from blocking everyone else. */
   async function limitWaiting<T>(subject: string, write: () => Promise<T>): Promise<T> {
     if (!sessionWrites.take(subject).isAllowed) {
       throw unavailableError("Too many of your changes are waiting. Try again in a moment.");
@@ -89,7 +93,7 @@ export function createWriteAs(
   };
 }
 
-/** @returns Null for the command line, whose user can write to the database anyway. */
+/** Returns null for the command line, whose user can write to the database anyway. */
 function guardOf(base: BaseContext, by: Writer): Guard | null {
   if ("permission" in by) return sessionGuard(base, by.actor, by);
   return by.type === "session" ? sessionGuard(base, by, null) : operatorGuard(base, by);

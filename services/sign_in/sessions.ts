@@ -12,16 +12,12 @@ import { isId } from "../../domain/id.ts";
 import { sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/time.ts";
+import { accessTo, requirePermission } from "../access.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
-import { requireMembership } from "../organization/membership.ts";
 import { sessionBounds, sessionIdleMs, sessionMaxMs } from "./session_tokens.ts";
 
-/**
- * Lists the person's own sessions, last used first. The one that makes the request is always included.
- *
- * @returns Times in ISO 8601 UTC.
- */
+/** Lists the person's own sessions, last used first. The one that makes the request is always included. */
 export async function listSessions(context: SessionContext, actor: SessionActor) {
   const { config, database, clock } = context;
   const rows = await listSessionsOfUser(database, actor.user.id, {
@@ -41,7 +37,7 @@ export async function listSessions(context: SessionContext, actor: SessionActor)
   }));
 }
 
-/** Ends one of the person's own sessions immediately. @throws {AppError} `not_found`. */
+/** @throws {AppError} `not_found`. */
 export async function endSession(context: SessionContext, actor: SessionActor, id: string): Promise<void> {
   if (!isId("ses", id)) throw notFoundError();
   // Ending the current session is signing out, and is recorded as such.
@@ -53,7 +49,6 @@ export async function endSession(context: SessionContext, actor: SessionActor, i
   if (!isEnded) throw notFoundError();
 }
 
-/** Ends all of the person's sessions except the current one. */
 export async function endOtherSessions(context: SessionContext, actor: SessionActor): Promise<void> {
   await writeChange(context, actor, {
     statement: deleteSessionsOfUser(actor.user.id, { keep: actor.id }),
@@ -61,21 +56,17 @@ export async function endOtherSessions(context: SessionContext, actor: SessionAc
   });
 }
 
-/**
- * Makes another organization the active one, now and at the next sign-in.
- *
- * @throws {AppError} `not_found` if the person isn't a member of it.
- */
+/** Makes another organization the active one, now and at the next sign-in. @throws {AppError} `not_found` for non-members. */
 export async function switchOrganization(
   { writeAs }: SessionContext,
   actor: SessionActor,
   organizationId: string,
 ): Promise<Session> {
-  const permit = requireMembership(actor, { organizationId, permission: "members.read" });
-  await writeAs(permit, [
+  const writer = requirePermission(accessTo(actor, organizationId), "members.read");
+  await writeAs(writer, [
     updateSessionOrganization({ id: actor.id, userId: actor.user.id }, organizationId),
     updateLastOrganization(actor.user.id, organizationId),
   ]);
-  const { name, role, suspended } = permit;
-  return { ...actor, organization: { organizationId, name, role, suspended } };
+  const organization = actor.memberships.find((one) => one.organizationId === organizationId) ?? null;
+  return { ...actor, organization };
 }

@@ -1,10 +1,10 @@
 // Signing in and out. With two-step sign-in, the password alone gives no session, only a token for the second step.
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement, WriteResult } from "../../db/engine/database.ts";
-import { deleteExpiredSignIns } from "../../db/sign_in/sign_in_cleanup.ts";
 import { insertPendingSignIn } from "../../db/sign_in/pending_sign_ins.ts";
 import {
   deleteExpiredSessions,
+  deleteExpiredSignIns,
   deleteSessions,
   endReplacedSessions,
   findSessions,
@@ -24,7 +24,6 @@ import type { Context } from "../context.ts";
 import { needsRehash } from "./password_hasher.ts";
 import { hashToken, newSession, newToken, sessionBounds, wellFormedHashes } from "./session_tokens.ts";
 
-/** A new session, and the token for its cookie. */
 export interface SignedIn {
   readonly token: string;
   readonly session: Session;
@@ -82,7 +81,6 @@ export async function signIn(
   });
 }
 
-/** Ends the session of each token. */
 export async function signOut(context: Context, client: ClientInfo, tokens: readonly string[]) {
   const { config, database, clock } = context;
   const hashes = wellFormedHashes(tokens);
@@ -96,7 +94,7 @@ export async function signOut(context: Context, client: ClientInfo, tokens: read
   await database.write([deleteSessions(hashes), ...entries]);
 }
 
-/** Deletes some sign-ins and sessions that have expired. @returns Whether there may be more. @throws {DatabaseError} */
+/** Deletes some sign-ins and sessions that have expired. Returns true if there may be more. */
 export async function cleanUpSignIns({ config, database, clock }: Context): Promise<boolean> {
   const now = clock();
   const { seenAfter } = sessionBounds(config, now);
@@ -105,7 +103,7 @@ export async function cleanUpSignIns({ config, database, clock }: Context): Prom
 
 interface CheckedPassword {
   readonly found: UserCredentials;
-  /** What else the batch of the sign-in writes. */
+  /** Further statements of the batch. */
   readonly more: readonly Statement[];
 }
 
@@ -143,7 +141,7 @@ async function beginSecondStep(context: Context, client: ClientInfo, { found, mo
   return { secondStep: { token, expiresAt } };
 }
 
-/** @returns A stored user as an actor, for the audit log. */
+/** Returns a stored user as an actor, for the audit log. */
 export function personOf(found: UserCredentials, client: ClientInfo): PersonActor {
   const { id, name, organizationId } = found;
   return {
@@ -154,7 +152,7 @@ export function personOf(found: UserCredentials, client: ClientInfo): PersonActo
   };
 }
 
-/** @returns The error when a password was changed, or rehashed by another sign-in, at the same time. */
+/** Reports that a password was changed, or rehashed by another sign-in, at the same time. */
 export function accountChangedError(): AppError {
   return unavailableError("Your account was just changed. Sign in again.");
 }

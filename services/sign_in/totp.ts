@@ -4,16 +4,13 @@ import { totpPeriodMs, totpStepsMax } from "../../domain/limits.ts";
 const form = { algorithm: "SHA1", digits: 6, period: totpPeriodMs / 1000 } as const;
 const secretBytes = 20;
 
-/** @returns 160 random bits, in base32. */
+/** Returns 160 random bits in base32. */
 export async function newTotpSecret(): Promise<string> {
   const { Secret } = await import("otpauth");
   return new Secret({ size: secretBytes }).base32;
 }
 
-/**
- * @param app `host`: of this service. `email`: of the account.
- * @returns The URL that an authenticator app reads from a QR code.
- */
+/** Returns the URL that an authenticator app reads from a QR code. */
 export async function totpUrl(app: { secret: string; host: string; email: string }): Promise<string> {
   const { Secret, TOTP } = await import("otpauth");
   return new TOTP({
@@ -24,7 +21,7 @@ export async function totpUrl(app: { secret: string; host: string; email: string
   }).toString();
 }
 
-/** @returns The time step of a code, at most one away from `now` (milliseconds since 1970), or null if it is wrong. */
+/** Returns the time step of a code, at most one away from `now` (milliseconds since 1970), or null if it is wrong. */
 export async function totpStep({ secret, code }: { secret: string; code: string }, now: number) {
   const { Secret, TOTP } = await import("otpauth");
   const totp = new TOTP({ ...form, secret: Secret.fromBase32(secret) });

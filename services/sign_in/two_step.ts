@@ -34,11 +34,7 @@ import { newRecoveryCodes } from "./second_step_codes.ts";
 import { wellFormedHash } from "./session_tokens.ts";
 import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";
 
-/**
- * Reads the state of the person's two-step sign-in.
- *
- * @returns Times in ISO 8601 UTC. From `lockedAt` on, codes are rejected until the password changes.
- */
+/** Reads the state of the person's two-step sign-in. From `lockedAt` on, codes are rejected until the password changes. */
 export async function getTwoStepStatus(context: SessionContext, actor: SessionActor) {
   const { confirmedAt = null, lockedAt = null } = await findTotp(context.database, actor.user.id) ?? {};
   return {
@@ -52,9 +48,8 @@ export async function getTwoStepStatus(context: SessionContext, actor: SessionAc
 }
 
 /**
- * Starts setting up an authenticator app.
+ * Starts setting up an authenticator app. Returns the new secret in base32, and its `otpauth:` URL.
  *
- * @returns The new secret in Base32, and the `otpauth:` URL to open or to scan as a QR code.
  * @throws {AppError} `proof_required`, `second_factor_required`, `two_step_state`.
  */
 export async function beginTotp(context: SessionContext, actor: SessionActor) {
@@ -66,7 +61,7 @@ export async function beginTotp(context: SessionContext, actor: SessionActor) {
   return await toSetup(context, actor, secret);
 }
 
-/** Finds the setup that waits for its first code, or null. @throws {AppError} `proof_required`, `second_factor_required`. */
+/** Finds the setup that waits for its first code. @throws {AppError} `proof_required`, `second_factor_required`. */
 export async function findTotpSetup(context: SessionContext, actor: SessionActor) {
   await requireMayChangeFactors(context, actor);
   const totp = await findTotp(context.database, actor.user.id);
@@ -74,9 +69,8 @@ export async function findTotpSetup(context: SessionContext, actor: SessionActor
 }
 
 /**
- * Turns on two-step sign-in with the app's first code.
+ * Turns on two-step sign-in with the app's first code. Returns the recovery codes, which can't be read again.
  *
- * @returns The recovery codes. They can't be read again.
  * @throws {AppError} `proof_required`, `second_factor_required`, `invalid_code`, `two_step_state`.
  */
 export async function confirmTotp(context: SessionContext, actor: SessionActor, text: string) {
@@ -104,7 +98,7 @@ export async function confirmTotp(context: SessionContext, actor: SessionActor, 
   return codes;
 }
 
-/** @returns Whether the session was authenticated after two-step sign-in was turned on, so with a code or a passkey. */
+/** True if the session was authenticated after two-step sign-in was turned on, so with a code or a passkey. */
 export async function canTurnOffTwoStep(context: SessionContext, { user, authenticatedAt }: SessionActor) {
   const totp = await findTotp(context.database, user.id);
   return authenticatedAt > (totp?.confirmedAt ?? Infinity);
@@ -130,9 +124,8 @@ export async function turnOffTwoStep(context: SessionContext, actor: SessionActo
 }
 
 /**
- * Creates new recovery codes, which replace the old ones.
+ * Replaces the recovery codes. The new ones can't be read again.
  *
- * @returns The codes. They can't be read again.
  * @throws {AppError} `proof_required`, `second_factor_required`, `two_step_state`.
  */
 export async function replaceRecoveryCodes(context: SessionContext, actor: SessionActor): Promise<string[]> {
@@ -154,7 +147,8 @@ const linkPurpose = "turn_off_two_step";
 /**
  * Emails a link that turns off two-step sign-in, for people who lost their device and their recovery codes.
  *
- * @throws {AppError} `mail_unavailable`, `second_factor_required`, `two_step_state`, `invalid_credentials`, `rate_limited`, `unavailable`.
+ * @throws {AppError} `mail_unavailable`, `second_factor_required`, `two_step_state`, `invalid_credentials`, `rate_limited`,
+ *   `unavailable`.
  */
 export async function requestTurnOffLink(context: SessionContext, actor: SessionActor, password: string) {
   const { clock, credentials, database, mail, mailBudgets, writeAs } = context;
@@ -182,7 +176,7 @@ export async function requestTurnOffLink(context: SessionContext, actor: Session
   mail.wake();
 }
 
-/** Finds the user of a link, or null if it doesn't work. Finding it doesn't use it up. */
+/** Finds a link without using it up. Returns null if it doesn't work. */
 export async function findTurnOffLink(
   { database, clock }: SessionContext,
   token: string,
@@ -192,11 +186,7 @@ export async function findTurnOffLink(
   return link?.purpose === linkPurpose && tokenHash !== null ? { userId: link.subject, tokenHash } : null;
 }
 
-/**
- * Turns off two-step sign-in with the link.
- *
- * @throws {AppError} `invalid_token`, `wrong_account`, `second_factor_required`, `unauthenticated`.
- */
+/** @throws {AppError} `invalid_token`, `wrong_account`, `second_factor_required`, `unauthenticated`. */
 export async function turnOffTwoStepByLink(context: SessionContext, actor: SessionActor, token: string) {
   const link = await findTurnOffLink(context, token);
   if (link === null) throw invalidTokenError();

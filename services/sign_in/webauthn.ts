@@ -5,9 +5,8 @@ import { randomBytes } from "node:crypto";
 import type { PasskeyRow } from "../../db/sign_in/passkeys.ts";
 import { passkeyTimeoutMs } from "../../domain/limits.ts";
 
-/** This service, as passkeys know it. */
+/** This service. Passkeys belong to its host name. */
 export interface RelyingParty {
-  /** The host name. */
   readonly id: string;
   readonly origin: string;
 }
@@ -31,16 +30,15 @@ export type PasskeyAnswer = Answer<
 /** `PublicKeyCredentialCreationOptions` or `…RequestOptions`, as JSON. */
 export type PasskeyOptions = Readonly<Record<string, unknown>>;
 
-/** EdDSA, ES256 and RS256, by their COSE numbers: what today's authenticators support. */
+/** EdDSA, ES256 and RS256, by their COSE numbers. Today's authenticators support them. */
 const algorithms = [-8, -7, -257];
 const knownTransports = new Set(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"]);
 
-/** @returns A new challenge: 256 random bits in base64url. */
 export function newChallenge(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** @returns The options for `navigator.credentials.create()`. */
+/** Returns the options for `navigator.credentials.create()`. */
 export async function registrationOptions(
   party: RelyingParty,
   { challenge, user, present }: {
@@ -68,7 +66,7 @@ export async function registrationOptions(
   };
 }
 
-/** @returns The options for `navigator.credentials.get()`. @param request `allowed`: the passkeys to accept; null for any. */
+/** Returns the options for `navigator.credentials.get()`. @param request `allowed`: the passkeys to accept; null for any. */
 export async function signInOptions(
   party: RelyingParty,
   { challenge, allowed }: { challenge: string; allowed: readonly PasskeyRow[] | null },
@@ -89,13 +87,13 @@ function toDescriptor({ credentialId, transports }: PasskeyRow) {
   return { id: credentialId, transports: JSON.parse(transports) as string[] };
 }
 
-/** @returns The challenge named in an answer, or null if the answer can't be read. */
+/** Returns the challenge named in an answer, or null if the answer can't be read. */
 export function answeredChallenge(response: Answer): string | null {
   const challenge = clientData(response)?.["challenge"];
   return typeof challenge === "string" ? challenge : null;
 }
 
-/** Other sites can't frame our pages, but the library accepts some answers from frames. */
+/** True for an answer from a frame. Other sites can't frame our pages, but the library accepts some of these. */
 function isFramed(response: Answer): boolean {
   return clientData(response)?.["crossOrigin"] === true;
 }
@@ -113,7 +111,6 @@ function credentialOf({ id, rawId, type }: Answer) {
   return { id, rawId, type, clientExtensionResults: {} };
 }
 
-/** What every answer is checked against. */
 function expected({ origin, id }: RelyingParty, challenge: string) {
   return {
     expectedChallenge: challenge,
@@ -123,7 +120,7 @@ function expected({ origin, id }: RelyingParty, challenge: string) {
   } as const;
 }
 
-/** @returns The new passkey, or null if anything about the answer is wrong. */
+/** Returns the new passkey, or null if anything about the answer is wrong. */
 export async function verifyRegistration(
   party: RelyingParty,
   { answer, challenge }: { answer: RegistrationAnswer; challenge: string },
@@ -150,7 +147,7 @@ export async function verifyRegistration(
   };
 }
 
-/** @returns The passkey's counter, or null if anything about the answer is wrong. */
+/** Returns the passkey's counter, or null if anything about the answer is wrong. */
 export async function verifySignIn(
   party: RelyingParty,
   { answer, challenge, passkey }: { answer: PasskeyAnswer; challenge: string; passkey: PasskeyRow },
@@ -175,12 +172,12 @@ export async function verifySignIn(
   return verified.authenticationInfo.newCounter;
 }
 
-/** @returns The id of the user that a passkey names, or null if it names none. */
+/** Returns the id of the user that a passkey names, or null if it names none. */
 export function userOfHandle(handle: string | null | undefined): string | null {
   return typeof handle === "string" && handle !== "" ? Buffer.from(handle, "base64url").toString() : null;
 }
 
-/** The library throws for every invalid or unparsable answer. */
+/** Returns null where the library throws: for every invalid or unparsable answer. */
 async function nullIfInvalid<T>(verify: () => Promise<T>): Promise<T | null> {
   try {
     return await verify();
@@ -191,8 +188,7 @@ async function nullIfInvalid<T>(verify: () => Promise<T>): Promise<T | null> {
 
 /**
  * Removes the attestation: none was requested, and to check one the library would fetch URLs named in its certificates.
- *
- * @returns The attestation object `{ fmt: "none", attStmt: {}, authData }` in CBOR, in base64url.
+ * Returns the attestation object `{ fmt: "none", attStmt: {}, authData }` in CBOR, in base64url.
  */
 function withoutAttestation(authenticatorData: string): string {
   const data = Buffer.from(authenticatorData, "base64url");

@@ -30,7 +30,6 @@ Deno.test({
         "/organizations/new",
         `/organizations/${organizationId}`,
         `/organizations/${organizationId}/edit`,
-        `/organizations/${organizationId}/invite`,
         `/organizations/${organizationId}/plan`,
         `/organizations/${organizationId}/limits`,
         `/organizations/${organizationId}/members`,

@@ -1,4 +1,4 @@
-// The rules on code: what each layer may use, docstrings, the length of functions, and tests that run all and never sleep.
+// The rules on code: the tools of each layer, the length of functions, and tests that run all and never sleep.
 import { nodeRule, nodesOf, program, type Rules, ts } from "./source.ts";
 
 const sql = /^\s*(SELECT\s|INSERT\s+(INTO|OR)\s|UPDATE\s+[\w"]+\s+SET\s|DELETE\s+FROM\s)/;
@@ -26,7 +26,8 @@ export const codeRules: Rules = {
     // Other verbs in the same file may take a `Context`.
     const scope = isNamed(node, "Context") ? ts.findAncestor(node, ts.isFunctionLike) : node.getSourceFile();
     const takesSession = nodesOf(file).some((other) =>
-      isNamed(other, "SessionActor") && scope !== undefined && other.pos >= scope.pos &&
+      isNamed(other, "SessionActor", "Access", "MemberAccess") && scope !== undefined &&
+      other.pos >= scope.pos &&
       other.end <= scope.end
     );
     return takesSession
@@ -39,24 +40,10 @@ export const codeRules: Rules = {
       ? `calls ${called}()`
       : null;
   }),
-  "every exported function has a docstring": nodeRule(
-    /^(?!(tests|smoke|bench|docs|examples)\/).*\.ts$/,
-    (node) => {
-      const name = exportedFunction(node);
-      const source = node.getSourceFile();
-      // Of overloads, the first one has it.
-      if (
-        name === null || source.statements.find((other) => exportedFunction(other) === name) !== node
-      ) return null;
-      const end = ts.getJSDocCommentsAndTags(node).at(-1)?.end;
-      const isDirectlyAbove = /^\n(\/\/ deno-lint-ignore.*\n)*$/.test(
-        source.text.slice(end, node.getStart()),
-      );
-      return end !== undefined && isDirectlyAbove
-        ? null
-        : `${name}() has no docstring (/** … */) directly above it`;
-    },
-  ),
+  "routes read reports through services": nodeRule(/^routes\//, (node) => {
+    const called = ts.isCallExpression(node) ? node.expression.getText() : "";
+    return /\breports\.(read|bytes)$/.test(called) ? `calls ${called}(): make it a verb in services/` : null;
+  }),
   // Nested functions count on their own. Statements that mount something on `app`, or a `route` of it, form a list.
   "no function of the program is longer than 60 lines": nodeRule(program, (node) => {
     const body = bodyOf(node);
@@ -73,14 +60,6 @@ export const codeRules: Rules = {
     return isWait ? `calls ${called}(): poll with tests/support/runner/poll.ts instead` : null;
   }),
 };
-
-function exportedFunction(node: ts.Node): string | null {
-  const modifiers = ts.canHaveModifiers(node) ? ts.getModifiers(node) ?? [] : [];
-  if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return null;
-  if (ts.isFunctionDeclaration(node)) return node.name?.text ?? "default";
-  const [variable] = ts.isVariableStatement(node) ? node.declarationList.declarations : [];
-  return variable?.initializer && ts.isFunctionLike(variable.initializer) ? variable.name.getText() : null;
-}
 
 const bodyOf = (node: ts.Node) => ts.isFunctionLike(node) && "body" in node ? node.body : undefined;
 const linesOf = (node: ts.Node) => node.getText().split("\n").length;

@@ -85,6 +85,7 @@ const cases = `
 # what acts for a session writes as that session
 2 services/a.ts: function f(a: SessionActor) {} function g(a: BaseContext, b: Database) {} // Database
 2 services/a.ts: function f(a: SessionActor, b: Context) {} function g(a: Context) { return (b: SessionActor) => 1; }
+2 services/a.ts: function f(a: Access, b: BaseContext) {} function g(a: MemberAccess, b: Context) {}
 0 services/a.ts: function f(a: SessionActor, b: SessionContext, c: DatabaseReader) {} function g(a: Context) {}
 0 services/a.ts: function f(a: Actor, b: BaseContext, c: Database, d: Context) {} // SessionActor
 0 routes/a.ts: function f(a: SessionActor, b: Context) {}
@@ -92,14 +93,10 @@ const cases = `
 0 services/reports/jobs/a.ts: await database.read(findSums()); sums.add(1); const written = 1;
 3 services/reports/jobs/a.ts: await database.write([]); insertAuditEvent(a); await writeAndRead(b);
 0 services/a.ts: await database.write([insertAuditEvent(a)]);
-# every exported function has a docstring
-3 db/a.ts: export function a() {}⏎export async function* b() {}⏎export default function () {}
-3 db/a.ts: export const a = async (): Promise<void> => {};⏎export const b: B = b => b;⏎export const c = function () {};
-2 db/a.ts: /* Not one. */⏎export function a() {}⏎/** Too far away. */⏎⏎export function b() {}
-0 db/a.ts: /** Does a. */⏎// deno-lint-ignore a⏎export function a(a: A): void;⏎export function a() {}
-0 db/a.ts: function a() {}⏎export const b = 5;⏎export const c = { d: () => 1 };⏎export const e = f.map((g) => g);
-0 views/a.tsx: export function a() {}
-0 tests/a.ts: export function a() {}
+# routes read reports through services
+0 routes/a.ts: await readUsagePage(services, access, { query, signal }); set(reports.counts.running);
+2 routes/portal/a.ts: services.reports.read("a", input, { reader }); await parts.services.reports.bytes("b", {}, c);
+0 services/a.ts: await context.reports.read("a", input, { reader });
 # no function of the program is longer than 60 lines
 0 db/a.ts: function a() {${medium}⏎}
 2 db/a.ts: function a() {${long}⏎}⏎const b = () => {${long}⏎};
@@ -133,6 +130,10 @@ const cases = `
 # texts are in plain English
 2 docs/a.md: Who${"ever"} asks.⏎Some${"body"} else.
 0 docs/a.md: Anyone who asks. Everybody. One's.
+# docstrings say what their subject does
+3 services/sign_in/a.ts: /** What it is. */⏎a;⏎/**⏎ * Whether it is.⏎ */⏎/** Asks. @returns Whether it is. */
+0 services/sign_in/a.ts: /** Asks what it is. @returns A number. */⏎// What it is.⏎"/** Whatnot */"
+0 tests/a.ts: /** What it is. */
 # code has no reminders
 3 db/a.ts: // ${"TO"}DO: x⏎// ${"FIX"}ME: x⏎/* ${"XX"}X */
 0 db/a.ts: const ${"TO"}DOS = 1;

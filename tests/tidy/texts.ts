@@ -24,6 +24,16 @@ export const textRules: Rules = {
     /\b(whoeve[r]|whateve[r]|somebod[y]|ane[w]|once mor[e]|for goo[d]|of no us[e]|one'[s] own|makes? a ke[y])\b/gi,
     "is not what a native speaker would write here",
   ),
+  // As Go's do. Descriptions of the API, from which packages/client/src/api.ts is made, may name facts.
+  "docstrings say what their subject does": textRule(
+    new RegExp(
+      "^(app|config)\\.ts$|^(commands|packages)/(?!.*/api\\.ts$)|^domain/(?!operator/|product)|" +
+        "^db/((account|mail|sign_in)/|(audit|overview)\\.ts$)|" +
+        "^services/((account|mail|sign_in)/|(?!new_api_key|api_key|rate_limit)\\w+\\.ts$)",
+    ),
+    /(?<=\/\*\*[\s*]*)(What|Which|Whether|Who|How|The same)\b(?=(?:[^*]|\*(?!\/))*\*\/)|@returns (What|Whether|The same)\b/g,
+    "begins a noun clause: begin with a verb, or “True if”",
+  ),
   "code has no reminders": textRule(
     /\.(tsx?|js|css|sql|sh)$|^denow$|^\.ci\//,
     /\b(TOD[O]|FIXM[E]|XX[X])\b/g,

@@ -15,8 +15,7 @@ export function accountPages(
   const unconfirmed = { ...frame, session: { ...session, user: { ...session.user, emailVerified: false } } };
   const account = {
     frame: unconfirmed,
-    name: text,
-    rejected: { message: text, fields: { name: text } },
+    nameForm: { message: text, fields: { name: text }, input: { name: text } },
     emails: { limits: true },
     mailError: text,
     pendingEmail: text,
@@ -36,22 +35,20 @@ export function accountPages(
     sessions: [{ ...place, current: true }, place],
     twoStep: { isOn: true, recoveryCodesLeft: 1 },
     passkeyCount: 1,
-    rejected: { message: text, fields: { currentPassword: text, newPassword: text } },
+    form: { message: text, fields: { currentPassword: text, newPassword: text } },
     flash: text,
   };
   const forgot = {
     frame: gateFrame,
     hasMail: true,
-    email: text,
-    rejected: { message: text, fields: { email: text } },
+    form: { message: text, fields: { email: text }, input: { email: text } },
   };
-  const reset = { frame: gateFrame, token: text, rejected: { message: text, fields: { password: text } } };
+  const reset = { frame: gateFrame, token: text, form: { message: text, fields: { password: text } } };
   const remove = {
     frame,
     ending: [text],
     ownerless: [],
-    value: text,
-    rejected: { message: text, fields: { email: text } },
+    form: forgot.form,
   };
   const verify = { frame: gateFrame, email: text } as const;
   const ready = { ...verify, state: "ready", token: text } as const;
@@ -67,8 +64,7 @@ export function accountPages(
     "account, last owner": accountPage({ ...account, frame, ownerless: [text, text] }),
     "change the address": changeEmailPage({
       frame,
-      value: text,
-      rejected: { message: text, fields: { email: text } },
+      form: forgot.form,
     }),
     "delete the account": deleteAccountPage(remove),
     "delete the account, last owner": deleteAccountPage({ ...remove, ownerless: [text] }),
@@ -87,7 +83,7 @@ export function accountPages(
       isForConsole: false,
       asksForCode: false,
       hasPasskeys: true,
-      rejected: { message: text, fields: { password: text } },
+      form: { message: text, fields: { password: text } },
     }),
     "the password and a code again": confirmPasswordPage({
       frame,
@@ -97,7 +93,7 @@ export function accountPages(
       isForConsole: false,
       asksForCode: true,
       hasPasskeys: false,
-      rejected: { message: text, fields: { code: text } },
+      form: { message: text, fields: { code: text } },
     }),
     "a passkey": confirmPasswordPage({
       frame,
@@ -107,7 +103,7 @@ export function accountPages(
       asksForPassword: false,
       asksForCode: false,
       hasPasskeys: true,
-      rejected: { message: text, fields: {} },
+      form: { message: text, fields: {} },
     }),
     "forgotten password": forgotPasswordPage({ ...forgot, isSent: false }),
     "forgotten password, sent": forgotPasswordPage({ ...forgot, isSent: true }),

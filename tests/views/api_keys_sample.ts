@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { apiKeyPage, type ApiKeyPageProps } from "../../views/api_keys/api_key_page.tsx";
-import { budgetPage } from "../../views/api_keys/budget.tsx";
 import type { ApiKeysPageProps } from "../../views/api_keys/api_keys.tsx";
 import { firstRequestPage } from "../../views/api_keys/first_request.tsx";
 import {
@@ -10,10 +9,15 @@ import {
   type CreatedKeyProps,
   formSentPage,
   newApiKeyPage,
+  type NewKeyValues,
 } from "../../views/api_keys/new_api_key.tsx";
 import type { KeyLineRow } from "../../views/api_keys/api_key_table.tsx";
-import type { NewKeyValues } from "../../views/api_keys/new_key_fields.tsx";
-import { editApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
+import {
+  budgetPage,
+  editApiKeyPage,
+  revokeApiKeyPage,
+  rotateApiKeyPage,
+} from "../../views/api_keys/api_key_forms.tsx";
 import { catalogueOf } from "../../domain/meter/catalogue.ts";
 import type { Page, PortalFrame } from "../../views/layout.tsx";
 import { keyList, keyListPages } from "./key_list_sample.ts";
@@ -43,18 +47,12 @@ export function createdKeyProps(text: string, frame: PortalFrame): CreatedKeyPro
     replaced: { endsAt: "2026-11-22T14:05:11.000Z" },
     usageUrl: "https://auth.example.com/api/v1/usage",
     usage: { productSlug: "tiles", metric: "loads" },
-    firstRequest: {
-      isUsed: false,
-      last: {
-        at: "2026-11-21T14:03:11.000Z",
-        network: text,
-        userAgent: text,
-        status: 422,
-        error: text,
-      },
-      isAwaited: true,
-    },
   };
+}
+
+function firstRequestOf(text: string) {
+  const last = { at: "2026-11-21T14:03:11.000Z", network: text, userAgent: text, status: 422, error: text };
+  return { isUsed: true, last, isAwaited: true };
 }
 
 function apiKeyPageProps(
@@ -65,12 +63,11 @@ function apiKeyPageProps(
     apiKey: KeyLineRow;
   },
 ): ApiKeyPageProps {
-  const { firstRequest } = createdKeyProps(text, frame);
+  const firstRequest = firstRequestOf(text);
   const day = { start: Date.parse("2026-11-21"), end: Date.parse("2026-11-22") };
   return {
     frame,
     apiKey: { ...apiKey, budget: limits.slice(1, 3).map((limit) => ({ ...limit, id: limit.limitId })) },
-    isCreatedByYou: false,
     generations: [apiKey, { ...apiKey, id: "key_0", expiresAt: "2026-11-22T14:05:11.000Z" }],
     report: {
       metrics: [
@@ -96,7 +93,7 @@ function apiKeyPageProps(
     },
     limits,
     lastRequest: firstRequest.last,
-    firstRequest: { ...firstRequest, isUsed: true },
+    firstRequest,
     events: [{
       id: "aud_1",
       at: "2026-11-21T14:03:11.000Z",
@@ -108,7 +105,6 @@ function apiKeyPageProps(
       userAgent: text,
       requestId: text,
     }],
-    canSetBudget: true,
     flash: text,
   };
 }
@@ -139,7 +135,11 @@ export function apiKeyPages(
       events: [],
       flash: null,
     }),
-    "API key, unused": apiKeyPage({ ...page, generations: [apiKey], firstRequest: created.firstRequest }),
+    "API key, unused": apiKeyPage({
+      ...page,
+      generations: [apiKey],
+      firstRequest: { ...firstRequestOf(text), isUsed: false },
+    }),
     "budget": budgetPage({
       frame,
       apiKey,
@@ -177,7 +177,7 @@ export function apiKeyPages(
     "first request": firstRequestPage({
       frame,
       apiKey,
-      request: { ...created.firstRequest, isUsed: true },
+      request: firstRequestOf(text),
     }),
   };
 }

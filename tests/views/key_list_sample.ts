@@ -11,10 +11,10 @@ export function keyListPages(
   return {
     "API keys": apiKeysPage(keys),
     "API keys, suspended": apiKeysPage({ ...keys, frame: suspended }),
-    "API keys, none": apiKeysPage({ ...keys, lines: [], isEmpty: true, flash: null }),
+    "API keys, none": apiKeysPage({ ...keys, lines: [], list: null, flash: null }),
     "API keys of a member": apiKeysPage({
       ...keys,
-      seesAll: false,
+      frame: asMember(frame),
       list: keys.list && { ...keys.list, search: "" },
     }),
     "API keys, none found": apiKeysPage({ ...keys, lines: [] }),
@@ -35,8 +35,15 @@ export function keyListPages(
   };
 }
 
+/** @returns The frame for a member who sees only their own keys. */
+export function asMember(frame: PortalFrame): PortalFrame {
+  const { session } = frame;
+  const organization = session.organization && { ...session.organization, role: "MEMBER" as const };
+  return { ...frame, session: { ...session, organization } };
+}
+
 /** @returns A page of the list with everything, whose names and search are `text`. */
-export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list" | "isEmpty" | "seesAll"> {
+export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list"> {
   const key = {
     name: text,
     keyPrefix: "service_live_7Kq2mXfB…",
@@ -49,35 +56,33 @@ export function keyList(text: string): Pick<ApiKeysPageProps, "lines" | "list" |
     expiresAt: null,
     revokedAt: null,
     status: "active",
-    createdByYou: false,
     usage: {
       metric: { slug: "requests", name: text, unit: null },
       micros: 3_000_000n,
       records: 2,
       values: [1, 2],
     },
-    expiresSoon: false,
     oldKeyEndsAt: null,
   } as const;
-  const expiring = { expiresAt: "2026-11-27T20:00:00.000Z", expiresSoon: true };
+  const expiring = { expiresAt: "2026-11-27T20:00:00.000Z" };
   return {
     lines: [
       { ...key, id: "key_1", oldKeyEndsAt: "2026-11-22T14:05:11.000Z" },
-      { ...key, id: `key_2/${text}`, ...expiring, createdByYou: true, usage: null },
+      { ...key, id: `key_2/${text}`, ...expiring, usage: null },
       { ...key, id: "key_3", createdBy: null, lastUsedAt: null, usage: "unavailable" },
     ],
     list: {
+      href: "/portal/api-keys",
       state: "active",
       search: text,
       order: "usage",
       isSorted: true,
       counts: { active: 120, expiring: 1, inactive: 2, isCut: true },
       unused: 1,
+      isEmpty: false,
       page: 2,
       pages: 3,
       limit: { active: 121, max: 121 },
     },
-    isEmpty: false,
-    seesAll: true,
   };
 }

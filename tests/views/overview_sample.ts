@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { AuditEvent } from "../../domain/audit.ts";
 import type { Page } from "../../views/layout.tsx";
+import { voidRecordPage } from "../../views/meter/void_record.tsx";
 import { allRecords, recordPage, recordsPage } from "../../views/meter/records.tsx";
 import type { UsagePageProps } from "../../views/meter/usage.tsx";
 import { firstStepsPage } from "../../views/overview/first_steps.tsx";
@@ -62,17 +63,28 @@ function recordPages(
   };
   const none = { ...props, address: allRecords, records: [], nextCursor: null, previousCursor: null };
   const counted = { ...record, voidedAt: null, voidedBy: null, voidedByName: null, voidReason: null };
+  const one = { frame, record, catalogue, timezone: "UTC", flash: null };
   return {
     "records": recordsPage(props),
     "records, none": recordsPage(none),
     "records, none of these": recordsPage({ ...props, records: [] }),
     "records, wrong days": recordsPage({ ...props, errors: { from: text, to: text }, records: null }),
-    "record": recordPage({ frame, record, catalogue: props.catalogue, timezone: "Europe/Berlin" }),
+    "record": recordPage({ ...one, flash: text, timezone: "Europe/Berlin" }),
     "record of the operator": recordPage({
-      frame,
+      ...one,
       record: { ...counted, apiKeyId: null, apiKeyName: null, properties: null, idempotencyKey: null },
-      catalogue: props.catalogue,
-      timezone: "UTC",
+    }),
+    "record, to void": voidRecordPage({
+      ...one,
+      frame: {
+        ...frame,
+        isConsole: true,
+        base: "/operator/organizations/org_1",
+        viewed: { id: "org_1", name: text },
+      },
+      reason: text,
+      message: text,
+      fields: { reason: text },
     }),
   };
 }

@@ -38,6 +38,8 @@ export function portalFrame(text: string): PortalFrame {
     now,
     sendsMail: true,
     isConsole: false,
+    base: "/portal",
+    viewed: null,
     session: {
       id: "ses_1",
       user,
@@ -147,8 +149,8 @@ export function usageProps(
           { ...line, change: null, href: null },
         ],
       },
-      csvHref: `/api/portal/usage.csv?metric=${encodeURIComponent(text)}`,
     },
+    csvHref: `/api/portal/usage.csv?metric=${encodeURIComponent(text)}`,
     problem: null,
     limits: limitStandings(text),
     mailReach: { managers: 3, recipients: 1, unconfirmed: 2 },
@@ -158,7 +160,7 @@ export function usageProps(
       timestamp: "2026-11-21T14:03:11.000Z",
       productSlug: text,
       metric: text,
-      quantity: "9007199254740991.000001",
+      quantity: 9007199254740991,
       recordedAt: "2026-11-21T14:03:12.000Z",
       idempotencyKey: text,
       properties: { [text]: text },
@@ -170,7 +172,7 @@ export function usageProps(
       voidedByName: text,
       voidReason: text,
     }],
-    example: null,
+    empty: null,
   };
 }
 
@@ -224,9 +226,11 @@ export function auditProps(text: string): AuditPageProps {
 /** @returns Every page by name, with `text` wherever user text can appear. */
 export function everyPage(text: string): Readonly<Record<string, Page>> {
   const frame = portalFrame(text);
-  const signIn = { email: text, returnTo: text };
-  const signUp = { name: text, email: text, organizationName: text, returnTo: text };
-  const signUpErrors = { name: text, email: text, password: text, organizationName: text };
+  const typed = { name: text, email: text, organizationName: text };
+  const signUp = {
+    returnTo: text,
+    form: { message: text, fields: { ...typed, password: text }, input: typed },
+  };
   const fault = { status: 404, title: text, message: text, requestId: text, returnTo: `/${text}` };
   const usage = usageProps(text);
   const mail = {
@@ -236,28 +240,25 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     text: `${text}\nhttp://localhost:8000/verify-email?token=1\nhttp://localhost:8000.example.com/`,
     sentAt: now,
   };
-  const errors = { email: text, password: text };
   return {
     "sign-in": signInPage({
       frame: gateFrame,
-      values: signIn,
-      rejected: { message: text, fields: errors },
+      ...signUp,
       notice: { tone: "done", text },
     }),
     "signed in, continue": continuePage({ frame: gateFrame, href: `https://x.example/${text}`, host: text }),
     "sign-up": signUpPage({
       frame: gateFrame,
-      values: signUp,
-      rejected: { message: text, fields: signUpErrors },
+      ...signUp,
     }),
     "sign-up, closed": signUpPage({
       frame: { ...gateFrame, signUpOpen: false },
-      values: signUp,
+      ...signUp,
     }),
     "sign-up, by invitation": signUpPage({
       frame: { ...gateFrame, signUpOpen: false },
       byInvitation: true,
-      values: signUp,
+      ...signUp,
     }),
     ...accountPages(text, { frame, gateFrame }),
     ...twoStepPages(text, { frame, gateFrame }),
@@ -272,7 +273,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "usage, no days": usagePage({ ...usage, label: null, report: null, problem: text }),
     "usage, none ever": usagePage({
       ...usage,
-      example: {
+      empty: {
         curl: exampleCurl("https://api.example.com/usage", { productSlug: "tiles", metric: "loads" }),
       },
     }),

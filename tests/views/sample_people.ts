@@ -5,8 +5,6 @@ import {
   endedInvitationPage,
   type Invitee,
 } from "../../views/organization/accept_invitation.tsx";
-import { requestFacts } from "../../domain/browser_request.ts";
-import { browserRequestPage } from "../../views/browser_request.tsx";
 import {
   deleteOrganizationPage,
   transferOrganizationPage,
@@ -16,26 +14,7 @@ import { leaveOrganizationPage, memberRolePage, removeMemberPage } from "../../v
 import { membersPage, type MembersPageProps } from "../../views/organization/members.tsx";
 import { organizationPage } from "../../views/organization/organization.tsx";
 import { organizationsPage } from "../../views/organization/organizations.tsx";
-import { invitationActions, revokeInvitationPage } from "../../views/organization/invitation_table.tsx";
-
-function browserRequestFacts(text: string, form: { origin: string; site: null } | null = null) {
-  return requestFacts(
-    {
-      peer: "10.0.0.2",
-      isPeerTrusted: true,
-      forwardedFor: text,
-      address: "203.0.113.9",
-      isAddressTrusted: false,
-      forwardedProto: text,
-      host: text,
-      sessionCookies: 2,
-      userAgent: text,
-      form,
-    },
-    new URL("https://auth.example.com"),
-    { withProxy: true },
-  );
-}
+import { revokeInvitationPage } from "../../views/organization/invitation_table.tsx";
 
 /** @returns The members page with members and open invitations. */
 export function membersProps(text: string, frame: PortalFrame): MembersPageProps {
@@ -54,19 +33,16 @@ export function membersProps(text: string, frame: PortalFrame): MembersPageProps
     sentAt: "2026-11-20T14:05:11.000Z",
     expiresAt: "2026-11-27T14:05:11.000Z",
     acceptedAt: null,
-    inviter: text,
   } as const;
-  const actionsOf = (id: string) => invitationActions(id, { canResend: true, query: `?open=${id}` });
   return {
     frame,
     members: [
-      { ...member, user: { id: "usr_1", name: text, email: text }, isYou: true, actions: ["role", "leave"] },
+      { ...member, user: { id: "usr_1", name: text, email: text }, actions: ["role", "leave"] },
       {
         ...member,
         user: { id: `usr_2/${text}`, name: text, email: text },
         role: "MEMBER",
         twoStep: false,
-        isYou: false,
         actions: ["role", "remove"],
       },
     ],
@@ -74,13 +50,16 @@ export function membersProps(text: string, frame: PortalFrame): MembersPageProps
     nextHref: `/portal/members?cursor=${encodeURIComponent(text)}`,
     inviting: {
       roles: ["MEMBER", "ADMIN", "OWNER"],
-      form: { values: { email: text, role: "ADMIN" }, fields: { email: text, role: text }, message: text },
+      values: { email: text, name: text, role: "ADMIN" },
+      fields: { email: text, name: text, role: text },
+      message: text,
+      needsAuthentication: false,
       invitations: [
-        { ...invitation, id: "inv_1", status: "pending", actions: actionsOf(text) },
-        { ...invitation, id: "inv_2", status: "expired", invitedBy: null, actions: [] },
+        { ...invitation, id: `inv_1/${text}`, status: "pending", canChange: true },
+        { ...invitation, id: "inv_2", status: "expired", invitedBy: null, canChange: false },
       ],
+      cursor: encodeURIComponent(text),
       nextHref: `/portal/members?open=${encodeURIComponent(text)}`,
-      isContinued: true,
       flash: text,
     },
     flash: text,
@@ -145,18 +124,26 @@ export function peoplePages(
     "access: no organization": access({ ...denied, membership: null }),
     "members": membersPage(props),
     "members, as a member": membersPage({ ...props, inviting: null, nextHref: null, error: null }),
+    "members, as an operator": membersPage({
+      ...props,
+      frame: {
+        ...frame,
+        isConsole: true,
+        base: "/operator/organizations/org_1",
+        viewed: { id: "org_1", name: text },
+      },
+    }),
     "members, without mail": membersPage({ ...props, frame: { ...frame, sendsMail: false } }),
     "members, alone and unverified": membersPage({
       ...props,
       frame: unverified,
       counts: { OWNER: 1, ADMIN: 0, MEMBER: 0 },
-      inviting: props.inviting && { ...props.inviting, invitations: [], nextHref: null, isContinued: false },
+      inviting: props.inviting && { ...props.inviting, invitations: [], nextHref: null, cursor: undefined },
     }),
     "member's role": memberRolePage({
       frame,
       member,
       owners: 1,
-      isYou: false,
       value: text,
       fields: { role: text },
       message: text,
@@ -177,7 +164,7 @@ export function peoplePages(
     }),
     "leaving": leaveOrganizationPage({ frame, member, message: null }),
     "leaving, not possible": leaveOrganizationPage({ frame, member, message: text }),
-    "revoking an invitation": revokeInvitationPage({ frame, invitation }),
+    "revoking an invitation": revokeInvitationPage({ frame, invitation, message: text }),
     "organization": organizationPage({ frame, organization, isOnlyOwner: true, form: name, flash: text }),
     "organization, as a member": organizationPage({
       frame,
@@ -207,13 +194,6 @@ export function peoplePages(
       value: "",
       fields: {},
       message: null,
-    }),
-    "check": browserRequestPage({ frame, facts: browserRequestFacts(text), withProxy: true, isForm: false }),
-    "check, with a form": browserRequestPage({
-      frame,
-      facts: browserRequestFacts(text, { origin: text, site: null }),
-      withProxy: false,
-      isForm: true,
     }),
     "organizations": organizationsPage({ frame, organizations: [organization], form: name, flash: text }),
     "organizations, none": organizationsPage({ frame: alone, organizations: [], form: name, flash: null }),

@@ -26,8 +26,8 @@ export function twoStepPages(
     email: text,
     hasPasskeys: true,
     isRecovery: false,
-    values: { code: text, returnTo: text },
-    rejected: { message: text, fields: { code: text } },
+    returnTo: text,
+    form: { message: text, fields: { code: text }, input: { code: text } },
   };
   const at = "2026-11-20T14:03:11.000Z";
   const off = {
@@ -51,13 +51,12 @@ export function twoStepPages(
       frame,
       secret: "JBSWY3DPEHPK3PXP",
       otpauthUrl: `otpauth://totp/${encodeURIComponent(text)}`,
-      value: text,
-      rejected: { message: text, fields: { code: text } },
+      form: step.form,
     }),
     "two-step sign-in, turn off": turnOffTwoStepPage({ frame, recoveryCodesLeft: 1 }),
     "two-step sign-in, link": turnOffLinkPage({
       frame,
-      rejected: { message: text, fields: { password: text } },
+      form: { message: text, fields: { password: text } },
     }),
     "two-step sign-in, by link": turnOffByLinkPage({
       frame: gateFrame,
@@ -72,14 +71,12 @@ export function twoStepPages(
     "passkeys, none": passkeysPage({ frame, passkeys: [], flash: null }),
     "passkeys, add": addPasskeyPage({
       frame,
-      value: text,
-      rejected: { message: text, fields: { name: text } },
+      form: { message: text, fields: { name: text }, input: { name: text } },
     }),
     "passkeys, rename": renamePasskeyPage({
       frame,
       passkey,
-      value: text,
-      rejected: { message: null, fields: { name: text } },
+      form: { message: null, fields: { name: text }, input: { name: text } },
     }),
     "passkeys, remove": removePasskeyPage({ frame, passkey }),
   };

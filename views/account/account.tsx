@@ -4,48 +4,37 @@ import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { EmailField, NameField } from "../components/field.tsx";
-import { Form, type FormErrors } from "../components/form.tsx";
+import { Form, type ShownForm, typed } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 
-/** What the account's page shows. */
-export interface AccountPageProps {
+interface AccountPageProps {
   readonly frame: PortalFrame;
-  /** As typed, or the current name. */
-  readonly name: string;
-  /** What is wrong with the name. */
-  readonly rejected?: FormErrors | undefined;
-  /** Why the confirmation email could not be sent again. */
+  readonly nameForm?: ShownForm | undefined;
   readonly mailError: string | null;
   /** The requested new email address, while its link is valid. */
   readonly pendingEmail: string | null;
-  /** Which emails the person gets. */
   readonly emails: { readonly limits: boolean };
-  /** Organizations that would be left without an owner. */
   readonly ownerless: readonly string[];
-  /** The result of the last action. */
   readonly flash: string | null;
 }
 
-/** The link back to the account's page. */
 const accountBack = { href: "/portal/account", label: "Account" };
 
-/** @returns The account's page. */
 export function accountPage(props: AccountPageProps): Page {
-  const { frame, name, rejected, ownerless, flash } = props;
+  const { frame, nameForm, ownerless, flash } = props;
   return (
     <PortalPage title="Account" frame={frame} place="account">
       <PageHead title="Account" text="Your name and email address, across all products." />
       <Notice tone="done" text={flash} />
       <Card title="Name">
-        <Form class="parts" action="/portal/account/name" error={rejected?.message}>
+        <Form class="parts" action="/portal/account/name" error={nameForm?.message}>
           <div class="row one">
             <NameField
               label="Your name"
-              value={name}
+              {...typed(nameForm, "name", frame.session.user.name)}
               hint="Visible to members of your organizations."
-              error={rejected?.fields["name"]}
               autocomplete="name"
             />
             <SubmitButton tone="plain">Save name</SubmitButton>
@@ -149,13 +138,7 @@ function ownerlessText(ownerless: readonly string[]): string {
     "Make someone else an owner, or delete the organization, before you delete your account.";
 }
 
-/** @returns The page for changing the email address. */
-export function changeEmailPage({ frame, value, rejected }: {
-  frame: PortalFrame;
-  /** The new address as typed. */
-  value: string;
-  rejected?: FormErrors;
-}): Page {
+export function changeEmailPage({ frame, form }: { frame: PortalFrame; form: ShownForm }): Page {
   return (
     <ConfirmPage
       frame={frame}
@@ -167,29 +150,20 @@ export function changeEmailPage({ frame, value, rejected }: {
       submit="Send link"
       tone="primary"
       back={accountBack}
-      error={rejected?.message}
+      error={form.message}
     >
-      <EmailField
-        label="New address"
-        value={value}
-        error={rejected?.fields["email"]}
-        autocomplete="email"
-        autofocus
-      />
+      <EmailField label="New address" {...typed(form, "email")} autocomplete="email" autofocus />
     </ConfirmPage>
   );
 }
 
-/** @returns The page that confirms the deletion of the account, or says what prevents it. */
-export function deleteAccountPage({ frame, ending, ownerless, value, rejected }: {
+export function deleteAccountPage({ frame, ending, ownerless, form }: {
   frame: PortalFrame;
   /** Organizations without other members: they are deleted with the account. */
   ending: readonly string[];
-  /** Organizations that would be left without an owner: they prevent the deletion. */
+  /** They prevent the deletion. */
   ownerless: readonly string[];
-  /** The email address as typed. */
-  value: string;
-  rejected?: FormErrors;
+  form: ShownForm;
 }): Page {
   if (ownerless.length > 0) {
     return (
@@ -215,7 +189,7 @@ export function deleteAccountPage({ frame, ending, ownerless, value, rejected }:
       action="/portal/account/delete"
       submit="Delete account"
       back={accountBack}
-      error={rejected?.message}
+      error={form.message}
     >
       <ul class="list">
         <li>
@@ -231,17 +205,12 @@ export function deleteAccountPage({ frame, ending, ownerless, value, rejected }:
         )}
         <li>You leave all other organizations. Their usage records stay.</li>
       </ul>
-      <EmailField
-        label="Type your email address to confirm"
-        value={value}
-        error={rejected?.fields["email"]}
-        autocomplete="off"
-      />
+      <EmailField label="Type your email address to confirm" {...typed(form, "email")} autocomplete="off" />
     </ConfirmPage>
   );
 }
 
-/** @returns Such as `“Northwind”`, `“Northwind” and “Tiles”`, `“A”, “B”, and “C”`. */
+/** Returns `“Northwind”`, `“Northwind” and “Tiles”`, or `“A”, “B”, and “C”`. */
 function namesInWords(names: readonly string[]): string {
   return new Intl.ListFormat("en").format(names.map((name) => `“${name}”`));
 }

@@ -1,21 +1,16 @@
 // The pages for a forgotten password. They don't reveal whether an account exists.
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { EmailField, PasswordField } from "../components/field.tsx";
-import type { FormErrors } from "../components/form.tsx";
+import { type ShownForm, typed } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
-/** @returns The page that requests a link, and the same page after it was sent. */
-export function forgotPasswordPage({ frame, hasMail, email, isSent, rejected }: {
+export function forgotPasswordPage({ frame, hasMail, form, isSent = false }: {
   frame: GateFrame;
-  /** Whether this service sends email. */
   hasMail: boolean;
-  /** As typed. */
-  email: string;
-  /** Whether the form was just sent. */
-  isSent: boolean;
-  rejected?: FormErrors;
+  form: ShownForm;
+  isSent?: boolean;
 }): Page {
   if (!hasMail) {
     const text =
@@ -26,6 +21,7 @@ export function forgotPasswordPage({ frame, hasMail, email, isSent, rejected }: 
       </GateCard>
     );
   }
+  const email = typed(form, "email");
   return (
     <GateCard
       frame={frame}
@@ -34,13 +30,13 @@ export function forgotPasswordPage({ frame, hasMail, email, isSent, rejected }: 
         ? undefined
         : "Enter your email address, and we'll send you a link to choose a new password."}
       action="/forgot-password"
-      error={rejected?.message}
+      error={form.message}
     >
       {isSent && (
         <>
           <Notice
             tone="done"
-            text={`If ${email} has an account, we've sent a link to it. The link works for 1 hour.`}
+            text={`If ${email.value} has an account, we've sent a link to it. The link works for 1 hour.`}
           />
           <p class="muted small">
             Didn't get it? Check your spam folder and the address, then send it again. Only the latest link
@@ -48,27 +44,21 @@ export function forgotPasswordPage({ frame, hasMail, email, isSent, rejected }: 
           </p>
         </>
       )}
-      <EmailField
-        label="Email"
-        value={email}
-        error={rejected?.fields["email"]}
-        autocomplete="username"
-        autofocus={!isSent}
-      />
+      <EmailField label="Email" {...email} autocomplete="username" autofocus={!isSent} />
       <SubmitButton tone={isSent ? "plain" : "primary"}>{isSent ? "Send again" : "Send link"}</SubmitButton>
       <GateHint text="Remembered it?" href="/sign-in" label="Sign in" />
     </GateCard>
   );
 }
 
-/** @returns The page behind the link. Opening it doesn't use up the link, because spam filters open links too. */
-export function resetPasswordPage({ frame, token, takesBack, rejected }: {
+/** Opening the page doesn't use up the link, because spam filters open links too. */
+export function resetPasswordPage({ frame, token, takesBack, form }: {
   frame: GateFrame;
   /** From the link; null if it doesn't work. */
   token: string | null;
-  /** Whether the email address was never confirmed, so that the reset removes all other access. */
+  /** The email address was never confirmed, so the reset removes all other access. */
   takesBack: boolean;
-  rejected?: FormErrors;
+  form: ShownForm;
 }): Page {
   if (token === null) {
     const text =
@@ -87,14 +77,14 @@ export function resetPasswordPage({ frame, token, takesBack, rejected }: {
       text="You'll be signed out everywhere. Then sign in with the new password."
       action="/reset-password"
       hidden={{ token }}
-      error={rejected?.message}
+      error={form.message}
     >
       {takesBack && <TakeBackWarning />}
       <PasswordField
         label="New password"
         name="password"
         isNew
-        error={rejected?.fields["password"]}
+        error={form.fields["password"]}
         autofocus
       />
       <SubmitButton>Reset password</SubmitButton>

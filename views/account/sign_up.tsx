@@ -3,17 +3,16 @@ import { nameCharactersMax } from "../../domain/limits.ts";
 import { withReturnTo } from "../../domain/sign_in/return_to.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { EmailField, NameField, PasswordField, TextField } from "../components/field.tsx";
-import { type FormErrors, returnField } from "../components/form.tsx";
+import { returnField, type ShownForm, typed } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
-/** @returns The sign-up page; without a form where sign-up is closed. */
-export function signUpPage({ frame, values, rejected, byInvitation = false }: {
+export function signUpPage({ frame, returnTo, form, byInvitation = false }: {
   frame: GateFrame;
-  /** As typed. `returnTo`: where to go afterwards; the caller has checked it. */
-  values: { name: string; email: string; organizationName: string; returnTo: string | null };
-  rejected?: FormErrors;
-  /** Where sign-up is closed: whether invited people can sign up. */
+  /** The next page, checked by the caller. */
+  returnTo: string | null;
+  form: ShownForm;
+  /** Where sign-up is closed, invited people can sign up. */
   byInvitation?: boolean;
 }): Page {
   if (!frame.signUpOpen) {
@@ -35,36 +34,29 @@ export function signUpPage({ frame, values, rejected, byInvitation = false }: {
       title="Create an account"
       text="One account for all products."
       action="/sign-up"
-      hidden={returnField(values.returnTo)}
-      error={rejected?.message}
+      hidden={returnField(returnTo)}
+      error={form.message}
     >
       <NameField
         label="Your name"
-        value={values.name}
-        error={rejected?.fields["name"]}
+        {...typed(form, "name")}
         autocomplete="name"
-        autofocus={Object.keys(rejected?.fields ?? {}).length === 0}
+        autofocus={Object.keys(form.fields).length === 0}
       />
-      <EmailField
-        label="Email"
-        value={values.email}
-        error={rejected?.fields["email"]}
-        autocomplete="username"
-      />
-      <PasswordField label="Password" name="password" isNew error={rejected?.fields["password"]} />
+      <EmailField label="Email" {...typed(form, "email")} autocomplete="username" />
+      <PasswordField label="Password" name="password" isNew error={form.fields["password"]} />
       <TextField
         label="Organization (optional)"
         name="organizationName"
-        value={values.organizationName}
+        {...typed(form, "organizationName")}
         hint="Your API keys and usage belong to it. If empty, we'll name it after you."
-        error={rejected?.fields["organizationName"]}
         autocomplete="organization"
         maxlength={nameCharactersMax}
       />
       <SubmitButton>Create account</SubmitButton>
       <GateHint
         text="Already have an account?"
-        href={withReturnTo("/sign-in", values.returnTo)}
+        href={withReturnTo("/sign-in", returnTo)}
         label="Sign in"
       />
     </GateCard>

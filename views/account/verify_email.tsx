@@ -1,19 +1,16 @@
 // The page behind a link that confirms an email address. The link alone confirms nothing: it also takes a session of the same
 // account, and a click on the button, because spam filters open links too.
-import type { Child } from "hono/jsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Form } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
-/** A link that works. */
 interface Link {
   readonly purpose: "verify_email" | "change_email";
-  /** The address that it confirms. */
+  /** The link confirms it. */
   readonly email: string;
 }
 
-/** What the page shows. */
 export type VerifyEmailState =
   /** The link is for the signed-in account. */
   | Link & { readonly state: "ready"; readonly token: string }
@@ -26,45 +23,57 @@ export type VerifyEmailState =
   /** Another account uses the address by now. */
   | { readonly state: "taken" };
 
-/** @returns The page for a link that confirms an email address. */
 export function verifyEmailPage({ frame, ...link }: { frame: GateFrame } & VerifyEmailState): Page {
   switch (link.state) {
     case "ready":
       return <ReadyPage frame={frame} {...link} />;
     case "signed-out":
       return <SignedOutPage frame={frame} {...link} />;
-    case "other":
+    case "other": {
+      const text = (
+        <>
+          You're signed in as <strong>{link.signedInAs}</strong>. To confirm{" "}
+          <strong>{link.email}</strong>, sign in to the account it belongs to and open the link again.
+        </>
+      );
       return (
-        <GateCard
-          frame={frame}
-          title="This link is for another account"
-          text={
-            <>
-              You're signed in as <strong>{link.signedInAs}</strong>. To confirm{" "}
-              <strong>{link.email}</strong>, sign in to the account it belongs to and open the link again.
-            </>
-          }
-        >
+        <GateCard frame={frame} title="This link is for another account" text={text}>
           <Form action="/sign-out">
             <SubmitButton tone="plain">Sign out</SubmitButton>
           </Form>
-          <GateHint text="Not yours?" href="/portal/account" label="Go to your account" />
+          <GateHint text="Not yours?" {...account} />
         </GateCard>
       );
-    case "dead":
-      return <DeadLinkPage frame={frame} {...link} />;
-    case "taken":
+    }
+    case "dead": {
+      const { isSignedIn, confirmed } = link;
+      const text = confirmed === null
+        ? "It may have expired, been used already, or been replaced by a newer one."
+        : (
+          <>
+            It has expired or was used already. Your email address <strong>{confirmed}</strong> is confirmed.
+          </>
+        );
       return (
-        <GateCard
-          frame={frame}
-          title="This email address is taken"
-          text="Another account now uses it. Your account keeps its current address."
-        >
-          <ButtonLink href="/portal/account">Go to your account</ButtonLink>
+        <GateCard frame={frame} title="This link doesn't work" text={text}>
+          <ButtonLink tone={confirmed === null ? "primary" : "plain"} href={account.href}>
+            {isSignedIn ? account.label : "Sign in to request a new one"}
+          </ButtonLink>
         </GateCard>
       );
+    }
+    case "taken": {
+      const text = "Another account now uses it. Your account keeps its current address.";
+      return (
+        <GateCard frame={frame} title="This email address is taken" text={text}>
+          <ButtonLink href={account.href}>{account.label}</ButtonLink>
+        </GateCard>
+      );
+    }
   }
 }
+
+const account = { href: "/portal/account", label: "Go to your account" };
 
 function ReadyPage({ frame, purpose, email, token }: { frame: GateFrame; token: string } & Link) {
   const address = <strong>{email}</strong>;
@@ -81,7 +90,7 @@ function ReadyPage({ frame, purpose, email, token }: { frame: GateFrame; token: 
       <SubmitButton>
         <span class="cut">Confirm {email}</span>
       </SubmitButton>
-      <GateHint text="Not now?" href="/portal/account" label="Go to your account" />
+      <GateHint text="Not now?" {...account} />
     </GateCard>
   );
 }
@@ -110,25 +119,6 @@ function SignedOutPage(
           )
           : "Don't have an account here? Someone mistyped their new address. You can ignore this."}
       </p>
-    </GateCard>
-  );
-}
-
-function DeadLinkPage(
-  { frame, isSignedIn, confirmed }: { frame: GateFrame; isSignedIn: boolean; confirmed: string | null },
-) {
-  const text: Child = confirmed === null
-    ? "It may have expired, been used already, or been replaced by a newer one."
-    : (
-      <>
-        It has expired or was used already. Your email address <strong>{confirmed}</strong> is confirmed.
-      </>
-    );
-  return (
-    <GateCard frame={frame} title="This link doesn't work" text={text}>
-      <ButtonLink tone={confirmed === null ? "primary" : "plain"} href="/portal/account">
-        {isSignedIn ? "Go to your account" : "Sign in to request a new one"}
-      </ButtonLink>
     </GateCard>
   );
 }

@@ -8,25 +8,24 @@ import { auditActorName } from "../audit/audit_text.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { apiKeyHref } from "../components/key_name.tsx";
+import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../components/key_name.tsx";
 import { LimitMeters } from "../components/limit_meters.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, MomentTime } from "../components/relative_time.tsx";
 import { RowMenu } from "../components/row_menu.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { listHref } from "../operator/list_filters.tsx";
+import { revokeWarning } from "./api_key_forms.tsx";
 import { ApiKeyStatus } from "./api_key_table.tsx";
 import { type FirstRequest, FirstRequestCard, statusText } from "./first_request.tsx";
 import { KeyFacts, KeyUsage } from "./key_usage.tsx";
 import { PermissionList } from "./permission_fields.tsx";
-import { revokeWarning } from "./use_text.ts";
 
-/** What the page shows. */
 export interface ApiKeyPageProps {
   readonly frame: PortalFrame;
   /** The current key of the lineage. */
   readonly apiKey: ApiKey;
-  readonly isCreatedByYou: boolean;
   /** With the current one first, then newest first. */
   readonly generations: readonly ApiKey[];
   /** Null if it is not available. */
@@ -36,14 +35,12 @@ export interface ApiKeyPageProps {
   /** With any key of the lineage. */
   readonly lastRequest: LastRequest | null;
   readonly firstRequest: FirstRequest;
-  /** The latest entries about the key; null for readers who may not see them. */
+  /** The latest entries about the key; null without the permission to read them. */
   readonly events: readonly AuditEvent[] | null;
-  readonly canSetBudget: boolean;
-  /** What was just done. */
+  /** A text about what was just done. */
   readonly flash: string | null;
 }
 
-/** @returns The page of a key. */
 export function apiKeyPage(props: ApiKeyPageProps): Page {
   const { frame, apiKey, generations, report, flash, events } = props;
   const { id, name } = apiKey;
@@ -54,7 +51,7 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
   return (
     <PortalPage title={name} frame={frame} place="api-keys">
       <PageHead
-        back={{ href: "/portal/api-keys", label: "API keys" }}
+        back={{ href: `${frame.base}/api-keys`, label: "API keys" }}
         title="{name}"
         name={name}
         text={<Origin {...props} />}
@@ -62,18 +59,25 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
         {isActive && <Actions {...props} />}
       </PageHead>
       <Notice tone="done" text={flash} />
-      <KeyFacts apiKey={apiKey} report={report} now={frame.now} />
+      <KeyFacts frame={frame} apiKey={apiKey} report={report} />
       <div class="columns aside">
         <div class="stacked">
           {isNew
-            ? <FirstRequestCard apiKeyId={id} request={props.firstRequest} record={report?.lastRecord} />
-            : <KeyUsage apiKeyId={id} report={report} now={frame.now} />}
+            ? (
+              <FirstRequestCard
+                base={frame.base}
+                apiKeyId={id}
+                request={props.firstRequest}
+                record={report?.lastRecord}
+              />
+            )
+            : <KeyUsage frame={frame} apiKeyId={id} report={report} />}
           {events && <Events {...props} events={events} />}
         </div>
         <div class="stacked">
           {isActive && <Budget {...props} />}
           <LastUse {...props} />
-          <Card title="Permissions" aside={isActive && <a href={apiKeyHref(id, "edit")}>Change</a>}>
+          <Card title="Permissions" aside={isActive && <a href={hrefOf(props, "edit")}>Change</a>}>
             <PermissionList permissions={apiKey.permissions} />
           </Card>
           {generations.length > 1 && <Rotations {...props} />}
@@ -84,7 +88,11 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
   );
 }
 
-function Origin({ apiKey, isCreatedByYou, frame: { now } }: ApiKeyPageProps) {
+function hrefOf({ frame, apiKey }: ApiKeyPageProps, action?: ApiKeyAction): string {
+  return apiKeyHref(frame.base, apiKey.id, action);
+}
+
+function Origin({ apiKey, frame: { now, session } }: ApiKeyPageProps) {
   return (
     <span class="origin small">
       <ApiKeyStatus apiKey={apiKey} now={now} />
@@ -93,7 +101,7 @@ function Origin({ apiKey, isCreatedByYou, frame: { now } }: ApiKeyPageProps) {
         {"Created "}
         <DayTime at={apiKey.createdAt} now={now} />
         {" by "}
-        {isCreatedByYou ? "you" : <bdi>{creatorName(apiKey)}</bdi>}
+        {apiKey.createdBy?.id === session.user.id ? "you" : <bdi>{creatorName(apiKey)}</bdi>}
       </span>
     </span>
   );
@@ -104,36 +112,40 @@ function creatorName({ createdBy, createdByOperator }: ApiKey): string {
   return createdBy === null ? "a former member" : createdBy.name;
 }
 
-function Actions({ apiKey: { id, name }, canSetBudget }: ApiKeyPageProps) {
+function Actions(props: ApiKeyPageProps) {
+  const { frame, apiKey: { id, name } } = props;
   return (
     <>
-      <ButtonLink href={apiKeyHref(id, "rotate")}>Rotate</ButtonLink>
-      <ButtonLink href={apiKeyHref(id, "edit")}>Edit</ButtonLink>
+      <ButtonLink href={hrefOf(props, "rotate")}>Rotate</ButtonLink>
+      <ButtonLink href={hrefOf(props, "edit")}>Edit</ButtonLink>
       <RowMenu
         about={name}
         actions={[
-          ...(canSetBudget
-            ? [{ href: apiKeyHref(id, "budget"), label: "Edit budget", icon: "gauge" } as const]
+          ...(managesAllKeys(frame)
+            ? [{ href: hrefOf(props, "budget"), label: "Edit budget", icon: "gauge" } as const]
             : []),
-          { href: usageOf(id), label: "View in usage", icon: "usage" },
-          { href: apiKeyHref(id, "revoke"), label: "Revoke", icon: "trash", isDanger: true },
+          {
+            href: `${frame.base}/usage?apiKey=${encodeURIComponent(id)}`,
+            label: "View in usage",
+            icon: "usage",
+          },
+          { href: hrefOf(props, "revoke"), label: "Revoke", icon: "trash", isDanger: true },
         ]}
       />
     </>
   );
 }
 
-function usageOf(id: string): string {
-  return `/portal/usage?apiKey=${encodeURIComponent(id)}`;
-}
-
 function Events(
-  { apiKey, events, frame: { now } }: ApiKeyPageProps & { events: readonly AuditEvent[] },
+  { apiKey, events, frame: { now, isConsole, viewed } }: ApiKeyPageProps & { events: readonly AuditEvent[] },
 ) {
+  const all = viewed === null
+    ? listHref("/portal/audit", { targetId: apiKey.id })
+    : listHref("/operator/audit", { organizationId: viewed.id, action: "keys" });
   return (
     <Card
       title="Audit log"
-      aside={<a href={`/portal/audit?targetId=${encodeURIComponent(apiKey.id)}`}>All entries</a>}
+      aside={<a href={all}>All entries</a>}
       flush
     >
       {events.length === 0
@@ -143,7 +155,7 @@ function Events(
             {events.map((event) => (
               <li>
                 <div>
-                  <AuditSentence {...event} isConsole={false} />
+                  <AuditSentence {...event} organizationId={null} isConsole={isConsole} />
                   <span class="second">
                     <bdi>{auditActorName(event)}</bdi>
                   </span>
@@ -157,7 +169,9 @@ function Events(
   );
 }
 
-function Budget({ frame, apiKey, limits, report, canSetBudget }: ApiKeyPageProps) {
+function Budget(props: ApiKeyPageProps) {
+  const { frame, apiKey, limits, report } = props;
+  const canSetBudget = managesAllKeys(frame);
   const ofBudget = new Set(apiKey.budget.map(({ id }) => id));
   const isEmpty = ofBudget.size === 0;
   const own = limits?.filter(({ limitId }) => ofBudget.has(limitId));
@@ -166,7 +180,7 @@ function Budget({ frame, apiKey, limits, report, canSetBudget }: ApiKeyPageProps
     <>
       <Card
         title="Budget"
-        aside={canSetBudget && !isEmpty && <a href={apiKeyHref(apiKey.id, "budget")}>Change</a>}
+        aside={canSetBudget && !isEmpty && <a href={hrefOf(props, "budget")}>Change</a>}
       >
         {isEmpty
           ? (
@@ -176,7 +190,7 @@ function Budget({ frame, apiKey, limits, report, canSetBudget }: ApiKeyPageProps
               </p>
               {canSetBudget && (
                 <p>
-                  <ButtonLink href={apiKeyHref(apiKey.id, "budget")}>Set budget</ButtonLink>
+                  <ButtonLink href={hrefOf(props, "budget")}>Set budget</ButtonLink>
                 </p>
               )}
             </>
@@ -260,7 +274,8 @@ function Rotations({ generations, frame: { now } }: ApiKeyPageProps) {
   );
 }
 
-function DangerZone({ apiKey, report, frame: { now } }: ApiKeyPageProps) {
+function DangerZone(props: ApiKeyPageProps) {
+  const { apiKey, report, frame: { now } } = props;
   return (
     <section class="card danger-zone" id="danger">
       <header>
@@ -271,7 +286,7 @@ function DangerZone({ apiKey, report, frame: { now } }: ApiKeyPageProps) {
           <strong>Revoke this key</strong>
           <p>{revokeWarning(apiKey, { now, today: report?.chart ?? null })}</p>
         </div>
-        <ButtonLink tone="plain-destroy" href={apiKeyHref(apiKey.id, "revoke")}>Revoke key</ButtonLink>
+        <ButtonLink tone="plain-destroy" href={hrefOf(props, "revoke")}>Revoke key</ButtonLink>
       </div>
     </section>
   );

@@ -5,7 +5,7 @@ import { isOwnPermission } from "../../domain/key_permissions.ts";
 import { type KeyUsage, keyUsageDays } from "../../domain/meter/key_usage.ts";
 import { microsToDecimal } from "../../domain/meter/quantity.ts";
 import { Badge } from "../components/badge.tsx";
-import { apiKeyHref } from "../components/key_name.tsx";
+import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../components/key_name.tsx";
 import { Quantity } from "../components/quantity.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { type MenuAction, RowMenu } from "../components/row_menu.tsx";
@@ -20,18 +20,14 @@ import {
   Table,
   Words,
 } from "../components/table.tsx";
+import type { PortalFrame } from "../layout.tsx";
 import { measureNoun } from "../text/quantity.ts";
 import { exactTime, relativeTime } from "../text/time.ts";
 
-/** A key and what it used. */
-export interface UsedKey {
-  readonly createdByYou: boolean;
+export interface KeyLineRow extends KeyLine {
   /** Null without usage in the last 30 days. */
   readonly usage: KeyUsage | "unavailable" | null;
 }
-
-/** A line of the table. */
-export type KeyLineRow = KeyLine & UsedKey;
 
 /** The rest is in the title, and on the key's page. */
 const permissionsShownMax = 4;
@@ -41,19 +37,18 @@ const permissionWords: ReadonlyMap<string, string> = new Map([
   ["usage:void", "void"],
 ]);
 
-/** What the table shows. */
 export interface ApiKeyTableProps {
+  readonly frame: PortalFrame;
   readonly lines: readonly KeyLineRow[];
-  readonly now: number;
-  /** Whether they are inactive. */
+  /** True if all of them are inactive. */
   readonly areInactive: boolean;
-  /** How they are sorted, and the address that sorts them by something else; undefined if they can't be sorted. */
-  readonly sorting: { readonly order: KeyOrder; readonly hrefOf: (order: KeyOrder) => string } | undefined;
-  readonly canSetBudget: boolean;
+  /** The current order, and the addresses of others; undefined if the lines can't be sorted. */
+  readonly sorting?: { readonly order: KeyOrder; readonly hrefOf: (order: KeyOrder) => string };
 }
 
 /** The lines as a table, in the given order. */
-export function ApiKeyTable({ lines, now, areInactive, sorting, canSetBudget }: ApiKeyTableProps) {
+export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableProps) {
+  const { now } = frame;
   const sortBy = (order: KeyOrder, direction: SortDirection): Pick<Column, "sort"> => ({
     sort: sorting &&
       { href: sorting.hrefOf(order), direction: sorting.order === order ? direction : null },
@@ -81,7 +76,7 @@ export function ApiKeyTable({ lines, now, areInactive, sorting, canSetBudget }: 
       {lines.map((line) => (
         <Row>
           <Cell place="title">
-            <LinkedName href={apiKeyHref(line.id)} name={line.name} />
+            <LinkedName href={apiKeyHref(frame.base, line.id)} name={line.name} />
             {line.oldKeyEndsAt && (
               <span class="second">
                 Old key stops <RelativeTime at={line.oldKeyEndsAt} now={now} />
@@ -97,17 +92,19 @@ export function ApiKeyTable({ lines, now, areInactive, sorting, canSetBudget }: 
           <Cell drop={1} isOffCard isQuiet>
             <DayTime at={line.createdAt} now={now} />
             <span class="by">
-              <CreatorName apiKey={line} />
+              <CreatorName apiKey={line} frame={frame} />
             </span>
           </Cell>
           <Cell
             place="end"
             isQuiet
-            value={areInactive ? <EndText line={line} now={now} /> : <ExpiryCell line={line} now={now} />}
+            value={line.status === "active"
+              ? <ExpiryCell line={line} now={now} />
+              : <EndText line={line} now={now} />}
           />
           {!areInactive && (
             <Cell place="actions">
-              <RowMenu about={line.name} actions={actionsOf(line.id, canSetBudget)} />
+              {line.status === "active" && <RowMenu about={line.name} actions={actionsOf(frame, line.id)} />}
             </Cell>
           )}
         </Row>
@@ -116,7 +113,7 @@ export function ApiKeyTable({ lines, now, areInactive, sorting, canSetBudget }: 
   );
 }
 
-/** @returns The metric that the numbers of all lines have; null if they differ. */
+/** Returns the metric that the numbers of all lines have; null if they differ. */
 function commonMetric(lines: readonly KeyLineRow[]) {
   const metrics = lines.flatMap(({ usage }) =>
     usage === null || usage === "unavailable" ? [] : [usage.metric]
@@ -125,25 +122,26 @@ function commonMetric(lines: readonly KeyLineRow[]) {
   return first !== undefined && metrics.every(({ slug }) => slug === first.slug) ? first : null;
 }
 
-function actionsOf(id: string, canSetBudget: boolean): MenuAction[] {
+function actionsOf(frame: PortalFrame, id: string): MenuAction[] {
+  const hrefOf = (action?: ApiKeyAction) => apiKeyHref(frame.base, id, action);
   return [
-    { href: apiKeyHref(id), label: "Open", icon: "key" },
-    { href: apiKeyHref(id, "edit"), label: "Edit", icon: "edit" },
-    ...(canSetBudget
-      ? [{ href: apiKeyHref(id, "budget"), label: "Edit budget", icon: "gauge" } as const]
+    { href: hrefOf(), label: "Open", icon: "key" },
+    { href: hrefOf("edit"), label: "Edit", icon: "edit" },
+    ...(managesAllKeys(frame)
+      ? [{ href: hrefOf("budget"), label: "Edit budget", icon: "gauge" } as const]
       : []),
-    { href: apiKeyHref(id, "rotate"), label: "Rotate", icon: "rotate" },
-    { href: apiKeyHref(id, "revoke"), label: "Revoke", icon: "trash", isDanger: true },
+    { href: hrefOf("rotate"), label: "Rotate", icon: "rotate" },
+    { href: hrefOf("revoke"), label: "Revoke", icon: "trash", isDanger: true },
   ];
 }
 
 /** The first characters of a key, without those that all keys have. */
-export function KeyPrefix({ prefix }: { prefix: string }) {
+function KeyPrefix({ prefix }: { prefix: string }) {
   return <code class="prefix">{prefix.replace(apiKeyTag, "")}</code>;
 }
 
-/** What a key used in the last 30 days, of its main metric. `isMixed`: there are numbers of other metrics next to it. */
-function KeyUsageText({ usage, isMixed = false }: { usage: UsedKey["usage"]; isMixed?: boolean }) {
+/** The usage of a key in the last 30 days, of its main metric. `isMixed`: there are numbers of other metrics next to it. */
+function KeyUsageText({ usage, isMixed }: { usage: KeyLineRow["usage"]; isMixed: boolean }) {
   if (usage === "unavailable") return <span class="muted">Not available right now</span>;
   return (
     <span class="course">
@@ -161,7 +159,6 @@ function KeyUsageText({ usage, isMixed = false }: { usage: UsedKey["usage"]; isM
   );
 }
 
-/** When something was last used, which says so on a card. */
 function UseTime({ at, now }: { at: string | null; now: number }) {
   if (at === null) {
     return (
@@ -180,9 +177,9 @@ function UseTime({ at, now }: { at: string | null; now: number }) {
   );
 }
 
-function ExpiryCell({ line: { expiresAt, expiresSoon }, now }: { line: KeyLineRow; now: number }) {
+function ExpiryCell({ line: { expiresAt }, now }: { line: KeyLineRow; now: number }) {
   if (expiresAt === null) return <Words onCard="Never expires" offCard="Never" />;
-  if (!expiresSoon) {
+  if (!expiresSoon({ endsAt: Date.parse(expiresAt) }, now)) {
     return (
       <>
         <Words onCard="Expires " />
@@ -203,7 +200,6 @@ function EndText({ line: { revokedAt, expiresAt }, now }: { line: KeyLineRow; no
   return <>{revokedAt === null ? "Expired " : "Revoked "}{at && <DayTime at={at} now={now} />}</>;
 }
 
-/** Whether a key works. */
 export function ApiKeyStatus({ apiKey, now }: { apiKey: ApiKey; now: number }) {
   if (apiKey.status === "revoked") {
     return (
@@ -218,7 +214,7 @@ export function ApiKeyStatus({ apiKey, now }: { apiKey: ApiKey; now: number }) {
 }
 
 /** Some of the permissions as quiet text: `Record, read`. */
-export function PermissionsText({ permissions }: { permissions: readonly string[] }) {
+function PermissionsText({ permissions }: { permissions: readonly string[] }) {
   if (permissions.length === 0) return <>None</>;
   const all = ownLast(permissions);
   const more = all.length - permissionsShownMax;
@@ -232,14 +228,13 @@ function ownLast(permissions: readonly string[]): string[] {
   return [...known, ...permissions.filter((name) => isOwnPermission(name))];
 }
 
-/** When a key expires. */
 export function ExpiryText({ apiKey, now }: { apiKey: ApiKey; now: number }) {
   if (apiKey.status === "revoked") return <>—</>;
   return apiKey.expiresAt === null ? <>Never</> : <RelativeTime at={apiKey.expiresAt} now={now} />;
 }
 
-function CreatorName({ apiKey }: { apiKey: KeyLineRow }) {
-  if (apiKey.createdByYou) return <>You</>;
+function CreatorName({ apiKey, frame }: { apiKey: ApiKey; frame: PortalFrame }) {
+  if (apiKey.createdBy?.id === frame.session.user.id) return <>You</>;
   if (apiKey.createdByOperator) return <>Operator</>;
   return apiKey.createdBy === null ? <>Former member</> : <bdi>{apiKey.createdBy.name}</bdi>;
 }

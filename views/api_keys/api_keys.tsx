@@ -2,6 +2,7 @@
 import type { Child } from "hono/jsx";
 import { apiKeyTag } from "../../domain/api_key.ts";
 import {
+  type KeyListPage,
   keyListPageItems,
   type KeyOrder,
   type KeyState,
@@ -12,62 +13,53 @@ import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Icon } from "../components/icon.tsx";
+import { managesAllKeys } from "../components/key_name.tsx";
 import { HintLine, ListCard, SearchBox, SortMenu, Tabs } from "../components/list_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { listHref } from "../operator/list_filters.tsx";
 import { ApiKeyTable, type KeyLineRow } from "./api_key_table.tsx";
-import { NewApiKeyForm } from "./new_api_key.tsx";
-import type { NewKeyValues } from "./new_key_fields.tsx";
+import { NewApiKeyForm, type NewKeyValues } from "./new_api_key.tsx";
 
-const keysHref = "/portal/api-keys";
-
-/** The list around the lines of a page. */
-export interface KeyListProps {
+interface KeyListProps extends KeyListPage {
+  /** The address of the list. */
+  readonly href: string;
   readonly state: KeyState;
-  readonly search: string;
-  readonly order: KeyOrder;
-  /** Whether the order was chosen. */
+  /** True if the order was chosen. */
   readonly isSorted: boolean;
-  readonly counts: Readonly<Record<KeyState, number>> & { readonly isCut: boolean };
-  /** Active keys that were not used for 90 days. */
-  readonly unused: number;
-  readonly page: number;
-  readonly pages: number;
-  /** How many keys work and may work at the same time, for those who see all keys. */
-  readonly limit: { readonly active: number; readonly max: number } | null;
 }
 
-/** What the page shows. */
 export interface ApiKeysPageProps {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLineRow[];
   /** Null when it is not available, and the lines are those of the newest keys. */
   readonly list: KeyListProps | null;
-  /** Whether there are no keys at all. */
-  readonly isEmpty: boolean;
-  /** Whether the person sees the keys of others. */
-  readonly seesAll: boolean;
-  /** Of the form that creates a key. */
+  /** For the form that creates the first key. */
   readonly newKey: NewKeyValues;
-  /** What was just done. */
+  /** A text about what was just done. */
   readonly flash: string | null;
 }
 
-/** @returns The page of the organization's keys. */
 export function apiKeysPage(props: ApiKeysPageProps): Page {
-  const { frame, list, lines, isEmpty, seesAll } = props;
+  const { frame, list, lines } = props;
+  const isEmpty = list?.isEmpty ?? lines.length === 0;
   return (
     <PortalPage title="API keys" frame={frame} place="api-keys">
       <PageHead
         title="API keys"
         text={`${
-          seesAll ? "" : "Your keys. Admins can see everyone’s. "
+          managesAllKeys(frame) ? "" : "Your keys. Admins can see everyone’s. "
         }Use API keys to record and read usage. Each key is shown only once; revoked keys stop working immediately.`}
         keepsActions
       >
-        {!isEmpty && <CreateButton />}
+        {!isEmpty && (
+          <ButtonLink tone="primary" href={`${frame.base}/api-keys/new`}>
+            <Icon name="plus" />
+            Create key
+          </ButtonLink>
+        )}
       </PageHead>
       <Notice tone="done" text={props.flash} />
       {isEmpty
@@ -76,13 +68,7 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
         ? (
           <ListCard label="Keys" footer={<ListFooter text={countOf(lines.length, "newest key")} />}>
             <p class="hint-line">Search, counts and usage are not available right now.</p>
-            <ApiKeyTable
-              lines={lines}
-              now={frame.now}
-              areInactive={false}
-              sorting={undefined}
-              canSetBudget={seesAll}
-            />
+            <ApiKeyTable frame={frame} lines={lines} areInactive={false} />
           </ListCard>
         )
         : <KeyListCard {...props} list={list} />}
@@ -90,16 +76,7 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
   );
 }
 
-function CreateButton() {
-  return (
-    <ButtonLink tone="primary" href={`${keysHref}/new`}>
-      <Icon name="plus" />
-      Create key
-    </ButtonLink>
-  );
-}
-
-function KeyListCard({ frame, list, lines, seesAll }: ApiKeysPageProps & { list: KeyListProps }) {
+function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListProps }) {
   const { state, search, order } = list;
   const hrefOf = (order: KeyOrder) => hrefTo(list, { order });
   return (
@@ -120,7 +97,7 @@ function KeyListCard({ frame, list, lines, seesAll }: ApiKeysPageProps & { list:
       tools={
         <>
           <SearchBox
-            action={keysHref}
+            action={list.href}
             search={search}
             searches="name or prefix"
             hidden={{ ...state !== "active" && { status: state }, ...list.isSorted && { sort: order } }}
@@ -139,11 +116,10 @@ function KeyListCard({ frame, list, lines, seesAll }: ApiKeysPageProps & { list:
       <Hints list={list} />
       {lines.length === 0 ? <NoLines list={list} /> : (
         <ApiKeyTable
+          frame={frame}
           lines={lines}
-          now={frame.now}
           areInactive={state === "inactive"}
           sorting={{ order, hrefOf }}
-          canSetBudget={seesAll}
         />
       )}
     </ListCard>
@@ -166,18 +142,21 @@ function orderWords(state: KeyState): Record<KeyOrder, string> {
   };
 }
 
-/** @returns The address of the list with other choices; the first page unless one is given. */
+/** Returns the address of the list with other choices, of its first page unless one is given. */
 function hrefTo(
-  { state, search, order, isSorted }: Pick<KeyListProps, "state" | "search" | "order" | "isSorted">,
+  { href, state, search, order, isSorted }: Pick<
+    KeyListProps,
+    "href" | "state" | "search" | "order" | "isSorted"
+  >,
   other: { state?: KeyState; order?: KeyOrder; search?: string; page?: number },
 ): string {
-  const query = new URLSearchParams();
   const status = other.state ?? state;
-  if (status !== "active") query.set("status", status);
-  if (other.search ?? search) query.set("search", other.search ?? search);
-  if (other.order !== undefined || isSorted) query.set("sort", other.order ?? order);
-  if (other.page !== undefined && other.page > 1) query.set("page", String(other.page));
-  return query.size === 0 ? keysHref : `${keysHref}?${query}`;
+  return listHref(href, {
+    status: status === "active" ? null : status,
+    search: other.search ?? search,
+    sort: other.order ?? (isSorted ? order : null),
+    page: other.page === undefined || other.page === 1 ? null : String(other.page),
+  });
 }
 
 function Hints({ list }: { list: KeyListProps }) {
@@ -209,7 +188,7 @@ function Hints({ list }: { list: KeyListProps }) {
       {unused > 0 && (
         <HintLine
           text={`${countOf(unused, "key")} ${unused === 1 ? "has" : "have"} not been used for 90 days.`}
-          href={`${keysHref}/revoke-unused`}
+          href={`${list.href}/revoke-unused`}
           action="Review and revoke"
         />
       )}

@@ -10,40 +10,46 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { quantityWords } from "../text/quantity.ts";
 import { clockTime } from "../text/time.ts";
 
-/** What has arrived. */
 export interface FirstRequest {
   /** True if a request with the key was accepted; after a while, also if one was rejected. */
   readonly isUsed: boolean;
   /** Null if there was none, or none that is known. */
   readonly last: LastRequest | null;
-  /** Whether the card looks for news: not for keys that have been unused for long. */
+  /** True while the card looks for news: not for keys that have been unused for long. */
   readonly isAwaited: boolean;
 }
 
 interface FirstRequestProps {
+  /** As in `PortalFrame`. */
+  readonly base: string;
   readonly apiKeyId: string;
   readonly request: FirstRequest;
-  /** What was recorded, if it is known. */
+  /** The record of the request, if it is known. */
   readonly record?: LastRecord | null | undefined;
 }
 
 const everySeconds = 2;
 
-/** @returns The card alone on a page, for those whose browser runs no scripts. */
+/** The card alone on a page, for browsers that run no scripts. */
 export function firstRequestPage(
-  { frame, apiKey, ...props }: Omit<FirstRequestProps, "apiKeyId"> & { frame: PortalFrame; apiKey: ApiKey },
+  { frame, apiKey, ...props }: Omit<FirstRequestProps, "base" | "apiKeyId"> & {
+    frame: PortalFrame;
+    apiKey: ApiKey;
+  },
 ): Page {
   return (
     <PortalPage title="First request" frame={frame} place="api-keys">
-      <PageHead back={{ href: apiKeyHref(apiKey.id), label: apiKey.name }} title="First request" />
-      <FirstRequestCard apiKeyId={apiKey.id} {...props} />
+      <PageHead
+        back={{ href: apiKeyHref(frame.base, apiKey.id), label: apiKey.name }}
+        title="First request"
+      />
+      <FirstRequestCard base={frame.base} apiKeyId={apiKey.id} {...props} />
     </PortalPage>
   );
 }
 
-/** The card. */
-export function FirstRequestCard({ apiKeyId, request, record }: FirstRequestProps) {
-  const href = apiKeyHref(apiKeyId, "first-request");
+export function FirstRequestCard({ base, apiKeyId, request, record }: FirstRequestProps) {
+  const href = apiKeyHref(base, apiKeyId, "first-request");
   const isComplete = request.isUsed && isAccepted(request.last);
   const refresh = isComplete || !request.isAwaited ? {} : {
     "hx-get": href,
@@ -57,14 +63,14 @@ export function FirstRequestCard({ apiKeyId, request, record }: FirstRequestProp
   return (
     <section id="first-request" class="card" aria-live="polite" {...refresh}>
       {request.isUsed
-        ? <Received apiKeyId={apiKeyId} last={request.last} record={record} />
+        ? <Received base={base} apiKeyId={apiKeyId} last={request.last} record={record} />
         : <Waiting href={href} request={request} />}
     </section>
   );
 }
 
 function Received(
-  { apiKeyId, last, record }: Pick<FirstRequestProps, "apiKeyId" | "record"> & { last: LastRequest | null },
+  { base, apiKeyId, last, record }: Omit<FirstRequestProps, "request"> & { last: LastRequest | null },
 ) {
   return (
     <div class="wait good">
@@ -87,7 +93,7 @@ function Received(
         )}
       </div>
       <div class="acts">
-        <ButtonLink href={`/portal/usage?apiKey=${encodeURIComponent(apiKeyId)}`}>View usage</ButtonLink>
+        <ButtonLink href={`${base}/usage?apiKey=${encodeURIComponent(apiKeyId)}`}>View usage</ButtonLink>
       </div>
     </div>
   );
@@ -130,7 +136,7 @@ function isAccepted(last: LastRequest | null): last is LastRequest {
   return last !== null && last.status < 400;
 }
 
-/** @returns A status in words, such as `201 Created`. */
+/** Returns a status in words, such as `201 Created`. */
 export function statusText(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? ""}`.trim();
 }

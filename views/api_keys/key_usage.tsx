@@ -12,12 +12,12 @@ import { Quantity } from "../components/quantity.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
+import type { PortalFrame } from "../layout.tsx";
 import { exactTime } from "../text/time.ts";
 
 interface KeyUsageProps {
+  readonly frame: PortalFrame;
   readonly report: KeyReport | null;
-  /** Milliseconds since 1970. */
-  readonly now: number;
 }
 
 const columns = [
@@ -28,8 +28,7 @@ const columns = [
 ];
 const days = `${keyUsageDays} days`;
 
-/** The facts at the top of the page. */
-export function KeyFacts({ apiKey, report, now }: KeyUsageProps & { apiKey: ApiKey }) {
+export function KeyFacts({ frame, apiKey, report }: KeyUsageProps & { apiKey: ApiKey }) {
   const main = report?.metrics.find(({ slug }) => slug === report.chart?.metric.slug);
   const { lastUsedAt } = apiKey;
   return (
@@ -73,29 +72,29 @@ export function KeyFacts({ apiKey, report, now }: KeyUsageProps & { apiKey: ApiK
         <div>
           <dt>Last used</dt>
           <dd class="big">
-            <RelativeTime at={lastUsedAt} now={now} />
+            <RelativeTime at={lastUsedAt} now={frame.now} />
           </dd>
           <dd class="muted tiny">{lastUsedAt && exactTime(Date.parse(lastUsedAt))}</dd>
         </div>
-        <EndFact apiKey={apiKey} now={now} />
+        <EndFact frame={frame} apiKey={apiKey} />
       </dl>
     </section>
   );
 }
 
-function EndFact({ apiKey, now }: { apiKey: ApiKey; now: number }) {
+function EndFact({ frame, apiKey }: { frame: PortalFrame; apiKey: ApiKey }) {
   const { id, status, revokedAt, expiresAt } = apiKey;
   const end = status === "revoked" ? revokedAt : expiresAt;
   return (
     <div>
       <dt>{{ active: "Expires", expired: "Expired", revoked: "Revoked" }[status]}</dt>
-      <dd class="big">{end === null ? "Never" : <RelativeTime at={end} now={now} />}</dd>
+      <dd class="big">{end === null ? "Never" : <RelativeTime at={end} now={frame.now} />}</dd>
       <dd class="muted tiny">
         {end && exactTime(Date.parse(end))}
         {status === "active" && (
           <>
             {end && " · "}
-            <a href={apiKeyHref(id, "edit")}>{end === null ? "Set a date" : "Change"}</a>
+            <a href={apiKeyHref(frame.base, id, "edit")}>{end === null ? "Set a date" : "Change"}</a>
           </>
         )}
       </dd>
@@ -104,7 +103,7 @@ function EndFact({ apiKey, now }: { apiKey: ApiKey; now: number }) {
 }
 
 /** The chart of one metric, and the totals of all. */
-export function KeyUsage({ apiKeyId, report, now }: KeyUsageProps & { apiKeyId: string }) {
+export function KeyUsage({ frame, apiKeyId, report }: KeyUsageProps & { apiKeyId: string }) {
   if (report === null) {
     return (
       <Card title="Usage">
@@ -115,7 +114,7 @@ export function KeyUsage({ apiKeyId, report, now }: KeyUsageProps & { apiKeyId: 
   const { chart, metrics } = report;
   return (
     <>
-      <MetricChart strip={null} chart={chart && keyChart(chart, { apiKeyId, now })}>
+      <MetricChart strip={null} chart={chart && keyChart(chart, { frame, apiKeyId })}>
         <EmptyState title={`No usage in ${days}`} text="Usage with this key appears here immediately." />
       </MetricChart>
       {metrics.length > 0 && (
@@ -126,7 +125,7 @@ export function KeyUsage({ apiKeyId, report, now }: KeyUsageProps & { apiKeyId: 
                 <Cell place="title">
                   <a
                     class="name"
-                    href={`${apiKeyHref(apiKeyId)}?metric=${encodeURIComponent(metric.slug)}`}
+                    href={`${apiKeyHref(frame.base, apiKeyId)}?metric=${encodeURIComponent(metric.slug)}`}
                     aria-current={metric.slug === chart?.metric.slug ? "true" : undefined}
                   >
                     {metric.name}
@@ -152,17 +151,17 @@ export function KeyUsage({ apiKeyId, report, now }: KeyUsageProps & { apiKeyId: 
 
 function keyChart(
   { stack, windows, metric, products }: NonNullable<KeyReport["chart"]>,
-  { apiKeyId, now }: { apiKeyId: string; now: number },
+  { frame, apiKeyId }: { frame: PortalFrame; apiKeyId: string },
 ) {
   const usageHref = (query: Record<string, string>) =>
-    `/portal/usage?${new URLSearchParams({ apiKey: apiKeyId, metric: metric.slug, ...query })}`;
+    `${frame.base}/usage?${new URLSearchParams({ apiKey: apiKeyId, metric: metric.slug, ...query })}`;
   return chartOf(stack, {
     measure: metric,
     by: "day",
     period: `last ${days}, UTC`,
     windows,
     timezone: "UTC",
-    now,
+    now: frame.now,
     isSmall: true,
     series: (slug) => {
       const { name = slug, color = "other" } = products.get(slug) ?? {};

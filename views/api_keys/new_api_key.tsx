@@ -1,10 +1,13 @@
 // The pages around a new API key: the form, the key with a first request, and what a form says that was sent before.
 import type { ApiKey } from "../../domain/api_key.ts";
 import type { ExampleUsage } from "../../domain/meter/catalogue.ts";
+import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { exampleCurl, NewSecret } from "../components/code.tsx";
 import { CodeExample } from "../components/code_example.tsx";
+import { ExpiryField, type ExpiryValue } from "../components/expiry_field.tsx";
+import { NameField } from "../components/field.tsx";
 import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
 import { apiKeyHref } from "../components/key_name.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -12,43 +15,54 @@ import { PageHead } from "../components/page_head.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { ExpiryText } from "./api_key_table.tsx";
-import { type FirstRequest, FirstRequestCard } from "./first_request.tsx";
-import { NewKeyFields, type NewKeyValues } from "./new_key_fields.tsx";
-import { PermissionList } from "./permission_fields.tsx";
+import { FirstRequestCard } from "./first_request.tsx";
+import { type PermissionChoice, PermissionFields, PermissionList } from "./permission_fields.tsx";
 
 const place = "api-keys";
-const keysHref = "/portal/api-keys";
-const toList = { href: keysHref, label: "API keys" };
-const newKeyHref = `${keysHref}/new`;
 
-/** The form in a card of its own. */
-export interface NewApiKeyFormProps extends FormErrors {
+/** The values of the form, as chosen and typed. */
+export interface NewKeyValues {
+  readonly name: string;
+  readonly expiry: ExpiryValue;
+  readonly permissions: PermissionChoice;
+  /** The one-time token: sending the form again creates no second key. */
+  readonly formToken: string;
+}
+
+interface NewApiKeyFormProps extends FormErrors {
   readonly frame: PortalFrame;
   readonly values: NewKeyValues;
 }
 
-/** @returns The page that creates a key. */
 export function newApiKeyPage(props: NewApiKeyFormProps): Page {
+  const text = props.frame.viewed === null
+    ? "Your programs use the key to record and read usage."
+    : "Members see it in their list, created by the operator.";
   return (
     <PortalPage title="Create key" frame={props.frame} place={place}>
       <div class="ask">
-        <PageHead
-          back={toList}
-          title="Create key"
-          text="Your programs use the key to record and read usage."
-        />
+        <PageHead back={listOf(props.frame)} title="Create key" text={text} />
         <NewApiKeyForm {...props} canCancel />
       </div>
     </PortalPage>
   );
 }
 
-/** The form that creates a key, for pages that have nothing to cancel. */
+function listOf({ base }: PortalFrame) {
+  return { href: `${base}/api-keys`, label: "API keys" };
+}
+
+/** The form that creates a key. Without `canCancel`, it is the first key's on the page of a list without keys. */
 export function NewApiKeyForm(
   { frame, values, fields, message, canCancel = false }: NewApiKeyFormProps & { canCancel?: boolean },
 ) {
+  const list = listOf(frame).href;
   return (
-    <Form class="card" action={newKeyHref} hidden={aboutOrganization(frame.session)}>
+    <Form
+      class="card"
+      action={`${list}/new`}
+      hidden={{ ...aboutOrganization(frame), formToken: values.formToken }}
+    >
       {!canCancel && (
         <header>
           <h2>Create your first key</h2>
@@ -56,43 +70,59 @@ export function NewApiKeyForm(
       )}
       <div class="body">
         <Notice tone="refused" text={message} />
-        <NewKeyFields values={values} fields={fields} now={frame.now} autofocus={canCancel} />
+        <div class="row half">
+          <NameField
+            label="Name"
+            value={values.name}
+            placeholder="For example: Production"
+            error={fields["name"]}
+            autocomplete="off"
+            charactersMax={apiKeyNameCharactersMax}
+            autofocus={canCancel}
+          />
+          <ExpiryField value={values.expiry} fields={fields} now={frame.now} />
+        </div>
+        <PermissionFields
+          chosen={values.permissions}
+          error={fields["permissions"]}
+          hasVoid={frame.viewed !== null}
+        />
       </div>
       <footer>
         <SubmitButton>Create key</SubmitButton>
-        {canCancel && <ButtonLink href={keysHref}>Cancel</ButtonLink>}
+        {canCancel && <ButtonLink href={list}>Cancel</ButtonLink>}
       </footer>
     </Form>
   );
 }
 
-/** A key that was just created. */
 export interface CreatedKeyProps {
   readonly frame: PortalFrame;
   readonly apiKey: ApiKey;
   readonly fullKey: string;
   /** After a rotation: when the old key expires (ISO 8601), null if it is revoked. */
   readonly replaced: { readonly endsAt: string | null } | null;
-  /** The full address of `POST /api/v1/usage`. */
+  /** The URL of `POST /api/v1/usage`. */
   readonly usageUrl: string;
-  /** What the test request records. */
+  /** For the test request. */
   readonly usage: ExampleUsage;
-  readonly firstRequest: FirstRequest;
 }
 
-/** @returns The page with the full key, which is shown only once. */
+const noRequest = { isUsed: false, last: null, isAwaited: true };
+
+/** The page with the full key, which is shown only once. */
 export function createdKeyPage(props: CreatedKeyProps): Page {
   const { frame, apiKey, fullKey, replaced, usage } = props;
   return (
     <PortalPage title={apiKey.name} frame={frame} place={place}>
       <PageHead
-        back={toList}
+        back={listOf(frame)}
         title="{name}"
         name={apiKey.name}
         text="Copy the key, send one request, and you are done."
       >
         <div class="acts">
-          <ButtonLink href={apiKeyHref(apiKey.id)}>Done</ButtonLink>
+          <ButtonLink href={apiKeyHref(frame.base, apiKey.id)}>Done</ButtonLink>
         </div>
       </PageHead>
       <div class="columns aside">
@@ -114,7 +144,7 @@ export function createdKeyPage(props: CreatedKeyProps): Page {
               <code>{usage.productSlug}</code>. It counts like any other.
             </p>
           </Card>
-          <FirstRequestCard apiKeyId={apiKey.id} request={props.firstRequest} />
+          <FirstRequestCard base={frame.base} apiKeyId={apiKey.id} request={noRequest} />
         </div>
         <div class="stacked">
           <Card title="Details">
@@ -170,13 +200,13 @@ function OldKeyText({ replaced, now }: { replaced: CreatedKeyProps["replaced"]; 
   );
 }
 
-/** @returns The page after a form was sent again, with the key that it has created. */
+/** The page after a form was sent again, with the key that it has created. */
 export function formSentPage({ frame, apiKey }: { frame: PortalFrame; apiKey: ApiKey }): Page {
   return (
     <PortalPage title="Key already created" frame={frame} place={place}>
       <div class="ask">
         <PageHead
-          back={toList}
+          back={listOf(frame)}
           title="This key was already created"
           text="The form was sent twice but created only one key. A key is shown only once; if you haven't copied it, rotate it."
         />
@@ -185,9 +215,9 @@ export function formSentPage({ frame, apiKey }: { frame: PortalFrame; apiKey: Ap
             <KeyDetails apiKey={apiKey} now={frame.now} />
           </div>
           <footer>
-            <ButtonLink tone="primary" href={apiKeyHref(apiKey.id)}>View key</ButtonLink>
+            <ButtonLink tone="primary" href={apiKeyHref(frame.base, apiKey.id)}>View key</ButtonLink>
             {apiKey.status === "active" && (
-              <ButtonLink href={apiKeyHref(apiKey.id, "rotate")}>Rotate</ButtonLink>
+              <ButtonLink href={apiKeyHref(frame.base, apiKey.id, "rotate")}>Rotate</ButtonLink>
             )}
           </footer>
         </div>

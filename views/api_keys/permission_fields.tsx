@@ -1,4 +1,4 @@
-// The fields of a form that choose what a key may do.
+// The permissions of a key, and the fields that choose them.
 import { isOwnPermission, operatorsKeyPermission } from "../../domain/key_permissions.ts";
 import { keyPermissionCharactersMax, ownKeyPermissionsMax } from "../../domain/limits.ts";
 import { CheckboxGroup, type Choice, TextField } from "../components/field.tsx";
@@ -20,12 +20,12 @@ const voidChoice: Choice = {
   hint: `${operatorsKeyPermission}. Once removed, only the operator of this service can grant it again.`,
 };
 
-/** The fields. `canKeepVoid`: the key has a permission that can only be kept or removed. */
+/** The fields. `hasVoid`: with the permission that members can only keep or remove, and operators grant. */
 export function PermissionFields(
-  { chosen, error, canKeepVoid = false }: {
+  { chosen, error, hasVoid }: {
     chosen: PermissionChoice;
     error: string | undefined;
-    canKeepVoid?: boolean;
+    hasVoid: boolean;
   },
 ) {
   return (
@@ -34,7 +34,7 @@ export function PermissionFields(
         label="Permissions"
         name="usage"
         value={chosen.usage}
-        choices={canKeepVoid ? [...choices, voidChoice] : choices}
+        choices={hasVoid ? [...choices, voidChoice] : choices}
       />
       <TextField
         label="Your own permissions (optional)"
@@ -50,7 +50,6 @@ export function PermissionFields(
   );
 }
 
-/** What a key may do, in words: a list in a row of details. */
 export function PermissionList({ permissions }: { permissions: readonly string[] }) {
   if (permissions.length === 0) return <span class="muted">None</span>;
   return (

@@ -9,20 +9,17 @@ import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { shortDate } from "../text/time.ts";
 
-const keysHref = "/portal/api-keys";
-
-/** What the page shows. */
 export interface UnusedKeysPageProps extends FormErrors {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLine[];
-  /** How many there are, with those that are not shown. */
+  /** With those that are not shown. */
   readonly count: number;
   /** Ids of the keys to revoke. */
   readonly chosen: ReadonlySet<string>;
 }
 
-/** @returns The page. */
 export function unusedKeysPage({ frame, lines, count, chosen, ...errors }: UnusedKeysPageProps): Page {
+  const keysHref = `${frame.base}/api-keys`;
   const isPart = count > lines.length;
   return (
     <PortalPage title="Revoke unused keys" frame={frame} place="api-keys">
@@ -35,7 +32,7 @@ export function unusedKeysPage({ frame, lines, count, chosen, ...errors }: Unuse
         <Form
           class="card"
           action={`${keysHref}/revoke-unused`}
-          hidden={aboutOrganization(frame.session)}
+          hidden={aboutOrganization(frame)}
           error={errors.message}
         >
           <div class="body">

@@ -15,7 +15,6 @@ import {
 } from "./audit_filters.tsx";
 import { type AuditRow, AuditTable } from "./audit_table.tsx";
 
-/** What the page shows. */
 export interface AuditPageProps extends AuditFilterProps {
   readonly frame: PortalFrame;
   /** A page of entries, newest first. None if a field has an error. */
@@ -23,13 +22,11 @@ export interface AuditPageProps extends AuditFilterProps {
   readonly nextCursor: string | null;
   /** The address of the file with all matching entries. Null if a field has an error. */
   readonly csvHref: string | null;
-  /** The key that all entries are about. */
   readonly about?: { readonly name: string; readonly href: string } | undefined;
 }
 
 const retentionDays = auditRetentionMs / (24 * 3_600_000);
 
-/** @returns The page of the organization's audit log. */
 export function auditPage(props: AuditPageProps): Page {
   const { frame, path, address, events, nextCursor, csvHref, about } = props;
   return (

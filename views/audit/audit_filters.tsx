@@ -13,36 +13,30 @@ import { HintLine } from "../components/list_card.tsx";
 import { Menu } from "../components/menu.tsx";
 import { type Choice, type ChoiceGroup, DateField, SelectField, TextField } from "../components/field.tsx";
 
-/** A person whose entries can be chosen. */
-export interface AuditPerson {
+interface AuditPerson {
   readonly id: string;
   readonly name: string;
   /** Null for former members. */
   readonly email: string | null;
 }
 
-/** What is wrong with fields. */
 export type AuditErrors = Readonly<
   Partial<Record<"organizationId" | "action" | "actorId" | "from" | "to", string>>
 >;
 
-/** The choices in the page's address. Null: everything. */
+/** Null stands for everything. */
 export interface AuditAddress {
   /** In the operator console: an organization, whose whole log is shown, by its id or external id. */
   readonly organizationId: string | null;
-  /** An action or a group of actions. */
   readonly action: string | null;
   readonly actorId: string | null;
-  /** A key that all entries are about. */
   readonly targetId?: string | null;
   /** The first and the last day in UTC, such as `2026-11-01`, both inclusive; or what was typed. */
   readonly from: string | null;
   readonly to: string | null;
-  /** The cursor of an older page. */
   readonly cursor: string | null;
 }
 
-/** The address without any choice. */
 export const wholeAuditLog: AuditAddress = {
   organizationId: null,
   action: null,
@@ -52,14 +46,12 @@ export const wholeAuditLog: AuditAddress = {
   cursor: null,
 };
 
-/** @returns The page's address. @param path Of the portal's page or the console's. */
 export function auditHref(address: AuditAddress, path: string): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(address)) if (value) query.set(name, value);
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** What {@linkcode AuditFilters} needs. */
 export interface AuditFilterProps {
   readonly path: string;
   readonly address: AuditAddress;
@@ -122,7 +114,6 @@ export function AuditFilters({ path, address, people, errors }: AuditFilterProps
   );
 }
 
-/** The chosen filters in words, and a link without them. */
 export function ChosenAuditFilters({ path, address, people, errors }: AuditFilterProps) {
   const { action, actorId, organizationId, from, to } = address;
   const words = [
@@ -147,7 +138,6 @@ function actionName(action: string | null): string | null {
   return action === null ? null : names[action] ?? null;
 }
 
-/** The groups, then the actions of each. */
 function actionChoices(): (Choice | ChoiceGroup)[] {
   const groups = Object.entries(auditGroups) as [AuditGroup, string][];
   const named = (action: AuditAction) => ({ value: action, label: auditActions[action] });

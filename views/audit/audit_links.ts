@@ -4,13 +4,13 @@ import { apiKeyHref } from "../components/key_name.tsx";
 import { recordHref } from "../meter/record_table.tsx";
 import { organizationHref, userHref } from "../operator/links.ts";
 
-/** @returns The page of an object by its id, in the portal or in the console; null if there is none. */
+/** Returns the page of an object; null if there is none. */
 export function objectHref(id: string, { isConsole }: { isConsole: boolean }): string | null {
   if (isConsole) {
     return isId("usr", id) ? userHref(id) : isId("org", id) ? organizationHref(id) : null;
   }
-  if (isId("key", id)) return apiKeyHref(id);
+  if (isId("key", id)) return apiKeyHref("/portal", id);
   if (isId("usr", id)) return `/portal/members#${id}`;
   if (isId("org", id)) return "/portal/organization";
-  return id.startsWith("use_") ? recordHref(id) : null;
+  return id.startsWith("use_") ? recordHref("/portal", id) : null;
 }

@@ -7,7 +7,6 @@ import { Badge } from "../components/badge.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 
-/** An entry in the list. */
 export type AuditRow = AuditEvent & {
   /** The name of the browser or program, or null. */
   readonly device: string | null;
@@ -23,7 +22,6 @@ const columns: Column[] = [
   { title: "Request", drop: 2 },
 ];
 
-/** The entries as a table, in the given order. */
 export function AuditTable(
   { events, now, isConsole }: { events: readonly AuditRow[]; now: number; isConsole: boolean },
 ) {
@@ -38,7 +36,7 @@ export function AuditTable(
             <AuditName name={auditActorName(event)} id={event.actor.id ?? undefined} isConsole={isConsole} />
           </Cell>
           <Cell place="title" value={<AuditSentence {...event} isConsole={isConsole} />} />
-          <Cell place="source">
+          <Cell place="client">
             {event.address === "" ? <span class="off-only">—</span> : event.address}
             {event.device === null ? null : <span class="second">{event.device}</span>}
           </Cell>
@@ -51,7 +49,7 @@ export function AuditTable(
   );
 }
 
-/** A name, as a link if there is a page of what it names. */
+/** A link if its object has a page. */
 function AuditName({ name, id, isConsole }: { name: string; id?: string | undefined; isConsole: boolean }) {
   const href = id === undefined ? null : objectHref(id, { isConsole });
   if (href === null) return <bdi class="name">{name}</bdi>;
@@ -62,7 +60,6 @@ function AuditName({ name, id, isConsole }: { name: string; id?: string | undefi
   );
 }
 
-/** What was done. */
 export function AuditSentence(
   { isConsole, ...event }: Omit<AuditRow, "device"> & { isConsole: boolean },
 ) {

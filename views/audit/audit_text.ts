@@ -4,7 +4,7 @@ import { groupDigits } from "../../domain/number_text.ts";
 import { type AuditAction, auditActions, type AuditEvent } from "../../domain/audit.ts";
 
 /** A part of a sentence: our own words, or anyone's text, which the page sets apart. `id`: of the object that it names. */
-export type AuditPart = string | { readonly name: string; readonly id?: string };
+type AuditPart = string | { readonly name: string; readonly id?: string };
 
 /** `{…}` is the target's name or a detail. A part in brackets is left out if one of its values is missing. */
 const sentences: Readonly<Record<AuditAction, string>> = {
@@ -91,7 +91,6 @@ const removedBudget = "Removed the budget of the key {target}";
 const addedMember = "Added {target} to the organization[ as {role}]";
 const crossSite = "Cross-site request denied[: {request}]";
 
-/** The names of stored values. */
 const valueWords: ReadonlyMap<string, string> = new Map([
   ["OWNER", "Owner"],
   ["ADMIN", "Admin"],
@@ -101,7 +100,7 @@ const valueWords: ReadonlyMap<string, string> = new Map([
 ]);
 /** Details with values of our own. All others may be anyone's text. */
 const ownDetails: ReadonlySet<string> = new Set(["role", "keys"]);
-/** What badges call the ends of actions that failed. */
+/** By the last word of actions that failed. */
 const denialWords: ReadonlyMap<string, string> = new Map([
   ["refused", "Failed"],
   ["limited", "Limited"],
@@ -109,7 +108,6 @@ const denialWords: ReadonlyMap<string, string> = new Map([
   ["locked", "Locked"],
 ]);
 
-/** @returns The parts of a sentence without its full stop. */
 export function auditSentence({ action, actor, target, details }: AuditEvent): AuditPart[] {
   const values = new Map<string, AuditPart>();
   for (const [name, value] of Object.entries(details)) {
@@ -147,7 +145,6 @@ export function auditSentence({ action, actor, target, details }: AuditEvent): A
   );
 }
 
-/** @returns The name of the actor. */
 export function auditActorName({ actor, target }: AuditEvent): string {
   switch (actor.type) {
     case "session":
@@ -163,7 +160,7 @@ export function auditActorName({ actor, target }: AuditEvent): string {
   }
 }
 
-/** @returns A word for actions that failed or were denied; null for all others. */
+/** Returns a word for actions that failed or were denied; null for all others. */
 export function auditDenial(action: AuditAction): string | null {
   return denialWords.get(/[a-z]+$/.exec(action)?.[0] ?? "") ?? null;
 }
@@ -178,7 +175,6 @@ function filled(
   return parts.map((part, index) => index % 2 === 0 ? part : values.get(part) ?? "someone");
 }
 
-/** Joins adjacent words. */
 function joined(parts: readonly AuditPart[]): AuditPart[] {
   const all: AuditPart[] = [];
   for (const part of parts) {

@@ -4,7 +4,6 @@ import type { Child } from "hono/jsx";
 /** `on`: fine. `soon`: needs attention. `bad`: failing. `off`: inactive. */
 export type BadgeTone = "on" | "soon" | "bad" | "off";
 
-/** A small pill with a word. */
 export function Badge({ tone, children }: { tone: BadgeTone; children: Child }) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }

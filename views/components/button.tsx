@@ -4,7 +4,7 @@ import type { Child } from "hono/jsx";
 /** `primary`: once per form. `destroy`: irreversible. `plain-destroy`: leads to a `destroy` page. `quiet…`: in rows. */
 export type ButtonTone = "primary" | "plain" | "plain-destroy" | "quiet" | "quiet-destroy" | "destroy";
 
-/** A submit button. For `about`, see {@linkcode ButtonLinkProps}. */
+/** For `about`, see {@linkcode ButtonLinkProps}. */
 export function SubmitButton(
   { tone = "primary", about, children }: { tone?: ButtonTone; about?: string; children: Child },
 ) {
@@ -16,17 +16,15 @@ export function SubmitButton(
   );
 }
 
-export interface ButtonLinkProps {
+interface ButtonLinkProps {
   readonly tone?: ButtonTone;
   readonly href: string;
   /** For screen readers, when every row has the same link: Revoke “Production”. */
   readonly about?: string;
-  /** The link downloads a file. */
   readonly isFile?: boolean;
   readonly children: Child;
 }
 
-/** A link that looks like a button. */
 export function ButtonLink({ tone = "plain", href, about, isFile = false, children }: ButtonLinkProps) {
   return (
     <a

@@ -1,10 +1,8 @@
 // A card with a heading.
 import type { Child } from "hono/jsx";
 
-/** A card with a second-level heading. */
 export function Card({ title, aside, flush = false, children }: {
   title: Child;
-  /** Next to the title: counts, a legend. */
   aside?: Child;
   /** Omits the padding, for tables that reach the edges. */
   flush?: boolean;

@@ -1,21 +1,19 @@
-// How usage changed since an earlier period.
+// The change of usage since an earlier period.
 import { percentText } from "../../domain/number_text.ts";
 import { Icon } from "./icon.tsx";
 
-export interface ChangeProps {
-  /** Null if nothing was used then. */
-  readonly percent: number | null;
-  /** The period to compare with, such as `October 1–22`. */
-  readonly period: string;
-}
-
-/** @returns A period with word joiners, which prevent line breaks within a range of days. */
+/** Adds word joiners to a period, which prevent line breaks within a range of days. */
 export function unbroken(period: string): string {
   return period.replace(/(?<=\d)–(?=\d)/, "\u2060–\u2060");
 }
 
 /** The change in words: `12.4% more than October 1–22`. */
-export function Change({ percent, period }: ChangeProps) {
+export function Change({ percent, period }: {
+  /** Null if nothing was used then. */
+  percent: number | null;
+  /** The period to compare with, such as `October 1–22`. */
+  period: string;
+}) {
   const than = unbroken(period);
   if (percent === null) return <>{`No usage during ${than}`}</>;
   if (percent === 0) return <>{`Same as ${than}`}</>;
@@ -30,13 +28,13 @@ export function Change({ percent, period }: ChangeProps) {
   );
 }
 
-/** @returns The size of a change as a column shows it, always with a decimal place below 100%. */
+/** Always has a decimal place below 100%. */
 function cellPercent(percent: number): string {
   const size = Math.abs(percent);
   return size < 99.95 ? `${size.toFixed(1)}%` : percentText(percent);
 }
 
-/** What grew more than this grew from next to nothing. */
+/** Beyond this, earlier usage was next to nothing. */
 const mostPercent = 999;
 
 /** The change in a cell: an arrow and `12.4%`; `New` if nothing was used before. */

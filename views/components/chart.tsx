@@ -17,7 +17,6 @@ export const unitNames: Readonly<Record<WindowUnit, string>> = {
   month: "Month",
 };
 
-/** The bars, the legend and the table. */
 export function Chart(props: ChartProps) {
   const { series, others } = props;
   const all = others === null ? series : [...series, otherSeries(others)];
@@ -118,7 +117,6 @@ function rounded(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-/** Stripes in the colors of the series, for the bar that isn't complete. */
 function Hatches({ colors }: { colors: readonly SeriesColor[] }) {
   return (
     <defs>
@@ -139,10 +137,9 @@ function Hatches({ colors }: { colors: readonly SeriesColor[] }) {
   );
 }
 
-/** What the axis says below the last bar if it isn't complete. Weeks and months say it above the bar. */
+/** Replaces the label below the last bar if it isn't complete. Weeks and months say so above the bar. */
 const nowNames: Readonly<Partial<Record<WindowUnit, string>>> = { hour: "Now", day: "Today" };
 
-/** Says that a bar isn't complete. */
 function SoFar({ bar, nowName }: { bar: BarProps | undefined; nowName: string | undefined }) {
   if (bar === undefined) return null;
   const { x, width, segments } = bar;
@@ -163,7 +160,7 @@ function SoFar({ bar, nowName }: { bar: BarProps | undefined; nowName: string | 
   );
 }
 
-/** The colors of the series, if there are several. What the last one adds up can be opened. */
+/** Shows the colors of several series. The last one opens to show its parts. */
 function Legend({ series, others, measure }: Pick<ChartProps, "series" | "others" | "measure">) {
   if (series.length + Number(others !== null) < 2) return null;
   return (
@@ -210,7 +207,7 @@ function SeriesName({ name, href }: { name: string; href: string | undefined }) 
   );
 }
 
-/** The numbers of the chart, the newest first. */
+/** Newest first. */
 function ChartTable({ windows, series, by, measure, current }: ChartProps) {
   const isStacked = series.length > 1;
   const past = current === null ? windows : windows.slice(0, current.position + 1);

@@ -32,12 +32,7 @@ const steps = {
   month: [1, 2, 3, 6, 12, 24, 60, 120],
 } as const;
 
-/**
- * Lays out a chart of stacked bars.
- *
- * @param windows In order, without gaps.
- * @param options `by`: the length of a window. `measure`: what is drawn.
- */
+/** Lays out a chart of stacked bars. `windows`: in order, without gaps. */
 export function chartGeometry(
   windows: readonly ChartWindow[],
   { by, measure }: { by: WindowUnit; measure: Measure },
@@ -49,7 +44,6 @@ export function chartGeometry(
   const width = Math.min(slot * barWidth[isDense ? "dense" : "wide"], barWidthMax);
   const texts = lines.map((value) => axisText(value, measure));
   return {
-    /** Bars are too narrow for wide gaps. */
     isDense,
     bars: windows.map(({ values }, index) => ({
       x: percent((index + 0.5) * slot - width / 2),
@@ -58,19 +52,18 @@ export function chartGeometry(
       segments: segmentsOf(values, top),
     })),
     lines: lines.map((value, index) => ({ y: percent(100 - value / top * 100), text: texts[index] ?? "" })),
-    /** Numbers on the axis need more room. */
     hasLongNumbers: texts.some((text) => text.length > axisCharactersMax),
     /** `isWideOnly`: hidden on narrow screens. */
     labels: timeLabels(windows, by).map((label) => ({ ...label, x: percent((label.index + 0.5) * slot) })),
   };
 }
 
-/** @returns The sum without rounding errors: values have at most six decimal places. */
+/** Adds up without rounding errors: values have at most six decimal places. */
 export function sum(values: readonly number[]): number {
   return Number(values.reduce((all, value) => all + value, 0).toFixed(6));
 }
 
-/** @returns Round numbers from zero to one that no bar exceeds: whole ones if all values are whole. */
+/** Returns round numbers from zero to one that no bar exceeds: whole ones if all values are whole. */
 function linesOf(windows: readonly ChartWindow[], measure: Measure): number[] {
   const highest = Math.max(0, ...windows.map(({ values }) => sum(values)));
   const unit = axisUnit(highest, measure);
@@ -99,7 +92,6 @@ function segmentsOf(values: readonly number[], top: number) {
   return segments;
 }
 
-/** Chooses the labels that fit. */
 function timeLabels(windows: readonly ChartWindow[], by: WindowUnit) {
   const isByDays = by === "hour" && windows.length > hourLabelsMax;
   const candidates = windows.flatMap(({ label, startsDay }, index) =>

@@ -5,7 +5,7 @@ import { percentText } from "../../domain/number_text.ts";
 import { measureNoun, perWindow, quantityText, quantityWords } from "../text/quantity.ts";
 import type { ChartProps, ChartRow } from "./chart_props.ts";
 
-/** How many windows before is the one to compare with: the same weekday, the same hour of the day before. */
+/** Compares with the same weekday, or the same hour of the day before. */
 const comparedTo: Readonly<Record<WindowUnit, number>> = { hour: 24, day: 7, week: 1, month: 1 };
 /** With so few bars there is no room next to them. */
 const fewBars = 5;
@@ -34,7 +34,6 @@ export function ChartHits(props: ChartProps) {
   );
 }
 
-/** @returns Such as `Nov 13: 533,266 requests`. */
 function labelOf({ windows, measure, current }: ChartProps, index: number): string {
   const { name = "", total = "0" } = windows[index] ?? {};
   const noun = quantityText(total, measure).unit === null ? ` ${measureNoun(measure)}` : "";
@@ -68,7 +67,7 @@ function Tip(props: ChartProps & { row: ChartRow; index: number }) {
   );
 }
 
-/** @returns How long the window lasted so far, or the change since the one to compare with, if the chart has it. */
+/** Returns the time that the window lasted so far, or the change since the one to compare with, if the chart has it. */
 function noteOf({ windows, by, current }: ChartProps, index: number): string | null {
   if (current !== null && index === current.position) return `${current.elapsed} so far`;
   const [now, before] = [windows[index], windows[index - comparedTo[by]]];

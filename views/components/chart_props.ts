@@ -7,24 +7,19 @@ import { windowNames } from "../text/zone.ts";
 import { elapsedWords } from "../text/time.ts";
 import type { ChartWindow } from "./chart_geometry.ts";
 
-/** A window of the chart and of the table. */
 export interface ChartRow extends ChartWindow {
   /** The exact values and their sum, as decimal texts. */
   readonly sums: readonly string[];
   readonly total: string;
-  /** The page of this window, such as the hours of a day. */
   readonly href?: string | undefined;
 }
 
-/** What a part of each bar is. */
 export interface ChartSeries {
   readonly name: string;
   readonly color: SeriesColor;
-  /** The page of this series alone. */
   readonly href?: string | undefined;
 }
 
-/** What the last series adds up. */
 export interface ChartOthers {
   readonly count: number;
   /** The largest ones. Totals are exact decimal texts. */
@@ -35,38 +30,30 @@ export interface ChartOthers {
   }[];
 }
 
-/** The data of a chart. */
 export interface ChartProps {
   readonly measure: Measure;
   readonly by: WindowUnit;
   /** In words: `November 1–30, 2026, UTC`. */
   readonly period: string;
-  /** In order, without gaps. */
   readonly windows: readonly ChartRow[];
-  /** In the order of the values. */
   readonly series: readonly ChartSeries[];
   /** Null if every series is one of `series`. */
   readonly others: ChartOthers | null;
   /** The window that isn't over yet, and how long it lasted so far: `15 h 12 min`. Those after it are still to come. */
   readonly current: { readonly position: number; readonly elapsed: string } | null;
-  /** For charts next to other things. */
   readonly isSmall?: boolean;
 }
 
-/** What a chart shows besides the numbers. */
-export interface ChartOptions extends Pick<ChartProps, "measure" | "by" | "period" | "isSmall"> {
-  /** Those of the stack. */
+interface ChartOptions extends Pick<ChartProps, "measure" | "by" | "period" | "isSmall"> {
   readonly windows: readonly UsageWindow[];
   readonly timezone: string;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Names a part, such as a product. The color of its series is the part's own or, by default, that of its position. */
   readonly series: (part: string) => Omit<ChartSeries, "color"> & { readonly color?: SeriesColor };
-  /** The page of a window. */
   readonly hrefOf?: (window: UsageWindow) => string | undefined;
 }
 
-/** @returns The data of the chart of a stack. */
 export function chartOf(stack: UsageStack, options: ChartOptions): ChartProps {
   const { windows, timezone, now, by, series, hrefOf, ...props } = options;
   const names = windowNames(windows, { unit: by, timezone, now });

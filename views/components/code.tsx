@@ -4,12 +4,10 @@ import type { ExampleUsage } from "../../domain/meter/catalogue.ts";
 import { Icon } from "./icon.tsx";
 
 /**
- * Builds the command that records one unit of usage.
+ * Builds the command that records one unit of usage. Slugs and keys need no quoting.
  *
  * @param usageUrl The full address of `POST /api/v1/usage`.
- * @param usage What it records. Slugs need no quoting, and neither does a key.
- * @param fullKey A key. By default, the shell's `$GATEHOUSE_KEY`.
- * @returns Lines for a terminal.
+ * @param fullKey By default, the shell's `$GATEHOUSE_KEY`.
  */
 export function exampleCurl(
   usageUrl: string,
@@ -24,7 +22,6 @@ export function exampleCurl(
   ].join("\n");
 }
 
-/** A secret with a button that copies it. `copy` is the button's label. */
 export function Secret({ id, value, copy }: { id: string; value: string; copy: string }) {
   return (
     <div class="secret">
@@ -62,7 +59,6 @@ export function NewSecret(
   );
 }
 
-/** Copies the text of the element whose id is `target`. */
 export function CopyButton(props: { target: string; tone: "primary" | "quiet"; children: Child }) {
   return (
     <button type="button" class={`button ${props.tone} with-scripts`} data-copy={props.target}>

@@ -1,6 +1,5 @@
 // Code with a button that copies it: one example, or the same one in several languages, chosen by radio buttons.
 import { CopyButton } from "./code.tsx";
-import { highlight } from "./highlight.ts";
 
 /** Code in one language, by the short name of a fenced block: `sh`, `ts`, `py`, `json`. */
 export interface CodeSample {
@@ -21,10 +20,10 @@ const languageNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * An example with a button that copies it. Without scripts, all languages can be chosen too; static/portal.js chooses the same
+ * Shows code with a button that copies it. Without scripts, all languages can be chosen too; static/portal.js chooses the same
  * one everywhere and remembers it.
  *
- * @param props `id`: unique on the page. `title`: what the example shows. `label`: of a single example, instead of its language.
+ * @param props `id`: unique on the page. `title`: names the example. `label`: of a single example, instead of its language.
  */
 export function CodeExample(
   { id, title, label, samples }: {
@@ -84,4 +83,50 @@ function Languages({ id, title, samples }: { id: string; title: string; samples:
 /** Commands next to other languages are all for curl. */
 function tabName(language: string): string {
   return language === "sh" ? "curl" : languageNames[language] ?? language;
+}
+
+// Colors strings, comments and keywords. It needs no grammar: an example that is colored wrong still reads.
+
+interface CodePart {
+  readonly text: string;
+  readonly kind: "string" | "comment" | "keyword" | null;
+}
+
+const keywords: Readonly<Record<string, string>> = {
+  sh: "export|while|do|done|for|in|if|then|else|fi|break",
+  ts:
+    "async|await|break|catch|class|const|else|export|for|from|function|if|import|let|new|of|return|throw|try|type|while",
+  py:
+    "as|async|await|def|else|except|for|from|if|import|in|is|not|raise|return|try|while|with|None|True|False",
+};
+const comments: Readonly<Record<string, string>> = {
+  sh: "(?<![^\\s])#[^\\n]*",
+  py: "#[^\\n]*",
+  yaml: "(?<![^\\s])#[^\\n]*",
+  toml: "(?<![^\\s])#[^\\n]*",
+  nginx: "(?<![^\\s])#[^\\n]*",
+  caddyfile: "(?<![^\\s])#[^\\n]*",
+  ts: "(?<!:)//[^\\n]*",
+};
+const strings = String.raw`"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\])*'`;
+const sameAs: Readonly<Record<string, string>> = { js: "ts" };
+
+function highlight(code: string, language: string): CodePart[] {
+  const name = sameAs[language] ?? language;
+  const kinds = [
+    ["comment", comments[name]],
+    ["string", name === "text" ? undefined : name === "ts" ? `${strings}|\`[^\`]*\`` : strings],
+    ["keyword", keywords[name] && `(?<![\\w./$-])(?:${keywords[name]})(?![\\w./$=-])`],
+  ] as const;
+  const form = kinds.flatMap(([kind, one]) => one === undefined ? [] : [`(?<${kind}>${one})`]).join("|");
+  if (form === "") return [{ text: code, kind: null }];
+  const parts: CodePart[] = [];
+  let end = 0;
+  for (const { 0: text, index, groups = {} } of code.matchAll(new RegExp(form, "g"))) {
+    if (index > end) parts.push({ text: code.slice(end, index), kind: null });
+    const kind = kinds.find(([kind]) => groups[kind] !== undefined)?.[0] ?? null;
+    parts.push({ text, kind });
+    end = index + text.length;
+  }
+  return [...parts, { text: code.slice(end), kind: null }];
 }

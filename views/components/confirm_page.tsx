@@ -3,8 +3,7 @@ import type { Child } from "hono/jsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { ButtonLink, type ButtonTone, SubmitButton } from "./button.tsx";
 import { type Fact, Facts } from "./facts.tsx";
-import { NameField } from "./field.tsx";
-import { Form, type FormErrors, type FormProps } from "./form.tsx";
+import { Form, type FormProps } from "./form.tsx";
 import { Notice } from "./notice.tsx";
 import { PageHead, type PageLink } from "./page_head.tsx";
 import type { Place } from "./side.tsx";
@@ -12,25 +11,21 @@ import type { Place } from "./side.tsx";
 export interface ConfirmPageProps extends Omit<FormProps, "class" | "children"> {
   readonly frame: PortalFrame;
   readonly place: Place | null;
-  /** The name of the page in the browser. */
+  /** In the browser's tab. */
   readonly title: string;
   /** The heading, if it differs from the title. `{name}` stands for `name`. */
   readonly heading?: string;
   readonly name?: string;
-  /** What will happen, in one or two sentences. */
   readonly text: string;
   readonly facts: readonly Fact[];
   readonly submit: string;
-  /** `destroy` unless given. */
+  /** Default: `destroy`. */
   readonly tone?: ButtonTone;
-  /** The page to return to. */
   readonly back: PageLink;
   readonly children?: Child;
-  /** Below the form. */
   readonly after?: Child;
 }
 
-/** @returns The page. */
 export function ConfirmPage(props: ConfirmPageProps): Page {
   const { frame, place, title, heading = title, name, text, back, error, children } = props;
   return (
@@ -53,25 +48,5 @@ export function ConfirmPage(props: ConfirmPageProps): Page {
         {props.after}
       </div>
     </PortalPage>
-  );
-}
-
-/** The page that renames something. `value`: the new name, as typed. */
-export function RenamePage(
-  { value, rejected, charactersMax, ...props }:
-    & Omit<ConfirmPageProps, "heading" | "children">
-    & { value: string; rejected?: Pick<FormErrors, "fields"> | undefined; charactersMax?: number },
-): Page {
-  return (
-    <ConfirmPage {...props} tone="primary" heading="Rename “{name}”">
-      <NameField
-        label="New name"
-        value={value}
-        error={rejected?.fields["name"]}
-        autocomplete="off"
-        charactersMax={charactersMax}
-        autofocus
-      />
-    </ConfirmPage>
   );
 }

@@ -1,7 +1,6 @@
 // The content of an empty list.
 import type { Child } from "hono/jsx";
 
-/** A title, a sentence, and the next step. */
 export function EmptyState({ title, text, children }: { title: string; text: string; children?: Child }) {
   return (
     <div class="empty">

@@ -3,36 +3,36 @@ import { isoTime } from "../../domain/time.ts";
 import { type Choice, DateField, SelectField } from "./field.tsx";
 import type { FormErrors } from "./form.tsx";
 
-/** What the field has. */
 export interface ExpiryValue {
   readonly expires: string;
   /** A day such as `2026-11-01`, for the choice of a date. */
   readonly expiresOn: string;
 }
 
-/** @returns What the field has in a form as sent, or in a new one. */
 export function expiryValue(
   { expires = "never", expiresOn = "" }: Readonly<Record<string, string>> = {},
 ): ExpiryValue {
   return { expires, expiresOn: expiresOn.trim() };
 }
 
+const dayMs = 24 * 3_600_000;
+/** The choices besides a date. Null: never. */
+export const lifetimes: ReadonlyMap<string, { readonly label: string; readonly ms: number | null }> = new Map(
+  [
+    ["never", { label: "Never", ms: null }],
+    ["7d", { label: "In 7 days", ms: 7 * dayMs }],
+    ["30d", { label: "In 30 days", ms: 30 * dayMs }],
+    ["90d", { label: "In 90 days", ms: 90 * dayMs }],
+    ["365d", { label: "In a year", ms: 365 * dayMs }],
+  ],
+);
 const choices: readonly Choice[] = [
-  { value: "never", label: "Never" },
-  { value: "7d", label: "In 7 days" },
-  { value: "30d", label: "In 30 days" },
-  { value: "90d", label: "In 90 days" },
-  { value: "365d", label: "In a year" },
+  ...[...lifetimes].map(([value, { label }]) => ({ value, label })),
   { value: "date", label: "On a date…" },
 ];
-const dayMs = 24 * 3_600_000;
 const lastDay = "9999-12-31";
 
-/**
- * The field `expires`, with `expiresOn` for the choice of a date. `now`: milliseconds since 1970.
- *
- * `kept`: the label of the choice `keep`, which changes nothing.
- */
+/** `now`: milliseconds since 1970. `kept`: the label of the choice `keep`, which changes nothing. */
 export function ExpiryField(
   { value, fields, now, kept = null }:
     & { value: ExpiryValue; now: number; kept?: string | null }

@@ -8,23 +8,19 @@ import {
 } from "../../domain/limits.ts";
 import { Icon } from "./icon.tsx";
 
-/** What every field has. */
-export interface FieldProps {
+interface FieldProps {
   readonly label: string;
   /** Also the id, unless the page has several fields of this name. */
   readonly name: string;
   readonly id?: string;
   readonly value: string;
   readonly hint?: string | undefined;
-  /** One sentence, if the value was rejected. */
   readonly error?: string | undefined;
 }
 
-/** A text field. */
-export interface TextFieldProps extends FieldProps {
+interface TextFieldProps extends FieldProps {
   readonly type?: "text" | "email" | "password" | "search";
   readonly autocomplete: string;
-  /** The keyboard on phones. */
   readonly inputmode?: "numeric" | "decimal" | "text";
   readonly required?: boolean;
   readonly minlength?: number;
@@ -37,18 +33,16 @@ export interface TextFieldProps extends FieldProps {
   readonly readonly?: boolean;
 }
 
-/** An option of a {@linkcode SelectField}, {@linkcode RadioGroup} or {@linkcode CheckboxGroup}. */
 export interface Choice {
   readonly value: string;
   readonly label: string;
   readonly hint?: string;
-  /** Whether the label is a name that people gave. */
+  /** The label is a name that people gave. */
   readonly isName?: boolean;
   /** Marks a radio button whose choice does harm. */
   readonly isDanger?: boolean;
 }
 
-/** Options under a heading. */
 export interface ChoiceGroup {
   readonly label: string;
   readonly choices: readonly Choice[];
@@ -97,12 +91,10 @@ function Input(props: TextFieldProps) {
   );
 }
 
-/** An input for an email address, named `email`. */
 export function EmailField(props: Omit<TextFieldProps, "name" | "maxlength">) {
   return <TextField required maxlength={emailCharactersMax} {...props} name="email" type="email" />;
 }
 
-/** An input for a name, named `name`. */
 export function NameField(
   { charactersMax = nameCharactersMax, ...props }:
     & Omit<TextFieldProps, "name" | "maxlength">
@@ -111,7 +103,6 @@ export function NameField(
   return <TextField required maxlength={charactersMax} {...props} name="name" />;
 }
 
-/** A password input. `isNew`: for choosing a password, with the rules below. */
 export function PasswordField(
   { isNew = false, ...props }:
     & Pick<TextFieldProps, "label" | "name" | "error" | "autofocus">
@@ -162,7 +153,6 @@ export function DateField(props: FieldProps & { min: string; max: string; isOpti
   );
 }
 
-/** A drop-down menu. */
 export function SelectField(props: FieldProps & { readonly choices: readonly (Choice | ChoiceGroup)[] }) {
   return (
     <Field {...props}>

@@ -3,21 +3,17 @@ import type { Child } from "hono/jsx";
 import { type Measure, quantityText } from "../text/quantity.ts";
 import { Quantity } from "./quantity.tsx";
 
-/** A number with its label. */
 export interface Figure {
   readonly label: string;
   /** A number or a decimal string; none if there is nothing to show. */
   readonly number: number | string | undefined;
-  /** Gives the number its unit. Default: none. */
   readonly measure?: Measure;
-  /** A few words below it. */
   readonly note?: Child;
 }
 
 /** Longer numbers are smaller. */
 const longCharacters = 11;
 
-/** The numbers in a card. */
 export function Figures({ figures }: { figures: readonly Figure[] }) {
   return (
     <dl class="card figures">

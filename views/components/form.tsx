@@ -3,23 +3,32 @@ import type { Child } from "hono/jsx";
 import type { Session } from "../../domain/sign_in/session.ts";
 import { Notice } from "./notice.tsx";
 
-/** Why a form was rejected: one message for the form, or one for each field by name. */
+/** One message for the form, or one for each field by name. */
 export interface FormErrors {
   readonly message: string | null;
   readonly fields: Readonly<Record<string, string>>;
 }
 
+/** A form as it is shown: at first, or again with its input after it was rejected. */
+export interface ShownForm extends FormErrors {
+  readonly input?: Readonly<Record<string, string>>;
+}
+
+/** Returns the value and the error of a field. `first`: its value before the form was sent. */
+export function typed(form: ShownForm | undefined, name: string, first = "") {
+  return { value: form?.input?.[name] ?? first, error: form?.fields[name] };
+}
+
 export interface FormProps {
   readonly class?: string;
   readonly action: string;
-  /** Hidden fields by name. */
   readonly hidden?: Readonly<Record<string, string>> | undefined;
-  /** Why the form was rejected, if no field has the error. */
+  /** The reason for a rejection, if no field has the error. */
   readonly error?: string | null | undefined;
   readonly children: Child;
 }
 
-/** A form with its own notice. Its buttons are off while it is sent. */
+/** Its buttons are off while it is sent. */
 export function Form({ hidden, error, children, ...attributes }: FormProps) {
   return (
     <form method="post" hx-disable="find [type=submit]" {...attributes}>
@@ -30,7 +39,7 @@ export function Form({ hidden, error, children, ...attributes }: FormProps) {
   );
 }
 
-/** A form whose fields and button are in one row. `note`: a text below the row. */
+/** The fields and the button are in one row. `note`: a text below. */
 export function RowForm(
   { note, hasOneField = false, children, ...form }: FormProps & { note?: string; hasOneField?: boolean },
 ) {
@@ -42,7 +51,6 @@ export function RowForm(
   );
 }
 
-/** Fields that are sent with a form but not shown, by name. */
 export function HiddenFields({ values = {} }: { values?: Readonly<Record<string, string>> | undefined }) {
   return (
     <>
@@ -51,12 +59,14 @@ export function HiddenFields({ values = {} }: { values?: Readonly<Record<string,
   );
 }
 
-/** @returns The hidden fields of a form about the active organization: another one may be active when it is sent. */
-export function aboutOrganization({ organization }: Session): Readonly<Record<string, string>> {
-  return organization === null ? {} : { organizationId: organization.organizationId };
+/** Returns hidden fields for a form about the active organization: another one may be active when it is sent. */
+export function aboutOrganization(
+  { session: { organization }, viewed }: { readonly session: Session; readonly viewed: object | null },
+): Readonly<Record<string, string>> {
+  return organization === null || viewed !== null ? {} : { organizationId: organization.organizationId };
 }
 
-/** @returns The hidden field of a form that leads on to another page, if there is one. */
+/** Returns the hidden field of a form that leads on to another page, if there is one. */
 export function returnField(returnTo: string | null | undefined): Readonly<Record<string, string>> {
   return returnTo ? { return_to: returnTo } : {};
 }

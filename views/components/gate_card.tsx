@@ -1,24 +1,20 @@
 // A signed-out page with one card: a heading, an introduction, and a form or what to do next.
 import type { Child } from "hono/jsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
-import { Form } from "./form.tsx";
+import { Form, type FormProps } from "./form.tsx";
 import { Notice } from "./notice.tsx";
 
-interface GateCardProps {
+interface GateCardProps extends Partial<FormProps> {
   readonly frame: GateFrame;
   readonly title: string;
   readonly text?: Child | undefined;
-  /** The form's target; without one, the card has no form. */
-  readonly action?: string;
-  /** The form's hidden fields by name. */
-  readonly hidden?: Readonly<Record<string, string>> | undefined;
-  /** Why the form was rejected, if no field has the error. */
-  readonly error?: string | null | undefined;
-  readonly children: Child;
+  readonly after?: Child;
+  readonly goOnTo?: string;
 }
 
-/** @returns The page. */
-export function GateCard({ frame, title, text, action, hidden, error, children }: GateCardProps): Page {
+/** Without an `action`, the card has no form. */
+export function GateCard(props: GateCardProps): Page {
+  const { frame, title, text, action, hidden, error, after, goOnTo, children } = props;
   const head = (
     <div>
       <h1>{title}</h1>
@@ -26,7 +22,7 @@ export function GateCard({ frame, title, text, action, hidden, error, children }
     </div>
   );
   return (
-    <GatePage title={title} frame={frame}>
+    <GatePage title={title} frame={frame} goOnTo={goOnTo}>
       {action === undefined
         ? <div class="card">{head}{children}</div>
         : (
@@ -36,11 +32,11 @@ export function GateCard({ frame, title, text, action, hidden, error, children }
             {children}
           </Form>
         )}
+      {after}
     </GatePage>
   );
 }
 
-/** A small question below the form, with a link for those who answer yes. */
 export function GateHint({ text, href, label }: { text: string; href: string; label: string }) {
   return (
     <p class="small muted">

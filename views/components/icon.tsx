@@ -45,7 +45,6 @@ const paths = {
   shield: "M8 1.800 13 3.800v4c0 3-2 5.200-5 6.400c-3-1.200-5-3.400-5-6.400v-4z",
 } as const;
 
-/** An icon's name. */
 export type IconName = keyof typeof paths;
 
 const strokes = {
@@ -65,7 +64,6 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** The product's logo and name, as a link. */
 export function Brand({ href, children }: { href: string; children?: Child }) {
   return (
     <a class="brand" href={href}>

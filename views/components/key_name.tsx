@@ -1,35 +1,39 @@
 // The name of an API key wherever it is mentioned.
 import { hasPermission } from "../../domain/permissions.ts";
-import type { Session } from "../../domain/sign_in/session.ts";
+import type { PortalFrame } from "../layout.tsx";
 
-/** What can be done with a key. Owners and admins set the budget; everyone who sees a key can do the rest. */
+/** Pages about one key. Only those who manage all keys set budgets. */
 export type ApiKeyAction = "edit" | "rotate" | "revoke" | "budget" | "first-request";
 
-/** @returns The address of a key's page, or of a page about one action. */
-export function apiKeyHref(id: string, action?: ApiKeyAction): string {
-  const href = `/portal/api-keys/${encodeURIComponent(id)}`;
+/** Returns the address of a key's page, or of a page about one action. @param base As in `PortalFrame`. */
+export function apiKeyHref(base: string, id: string, action?: ApiKeyAction): string {
+  const href = `${base}/api-keys/${encodeURIComponent(id)}`;
   return action === undefined ? href : `${href}/${action}`;
 }
 
-/** @returns Whether someone may open the page of a key. @param createdBy The id of the key's creator, if known. */
-export function mayOpenKey({ organization, user }: Session, createdBy: string | null): boolean {
-  return organization !== null &&
-    (hasPermission(organization.role, "apiKeys.manageAll") || createdBy === user.id);
+/** True for operators, and for members whose role manages all keys of the organization. */
+export function managesAllKeys({ session: { organization }, viewed }: PortalFrame): boolean {
+  return viewed !== null || (organization !== null && hasPermission(organization.role, "apiKeys.manageAll"));
 }
 
-/** A key's name, as a link to its page for those who may open it. */
+/** True for those who may open the page of a key. @param createdBy The id of the key's creator, if known. */
+export function mayOpenKey(frame: PortalFrame, createdBy: string | null): boolean {
+  return managesAllKeys(frame) ||
+    (frame.session.organization !== null && createdBy === frame.session.user.id);
+}
+
+/** A key's name, as a link to its page for those who may open it. `createdBy`: the id of the user who created it. */
 export function KeyName(
-  { id, name, createdBy, session }: {
+  { id, name, createdBy, frame }: {
     id: string;
     name: string;
-    /** The id of the user who created it. */
     createdBy: string | null;
-    session: Session;
+    frame: PortalFrame;
   },
 ) {
-  if (!mayOpenKey(session, createdBy)) return <bdi>{name}</bdi>;
+  if (!mayOpenKey(frame, createdBy)) return <bdi>{name}</bdi>;
   return (
-    <a class="name" href={apiKeyHref(id)}>
+    <a class="name" href={apiKeyHref(frame.base, id)}>
       <bdi>{name}</bdi>
     </a>
   );

@@ -4,7 +4,6 @@ import { modeWords, perWords } from "../text/limit.ts";
 import { type Choice, SelectField, TextField } from "./field.tsx";
 import type { FormErrors } from "./form.tsx";
 
-/** A limit as typed. */
 export interface LimitInput {
   readonly productSlug: string;
   readonly metric: string;
@@ -14,27 +13,24 @@ export interface LimitInput {
   readonly mode: string;
 }
 
-/** What the rows show. */
 export interface LimitFieldsProps {
   readonly limits: readonly LimitInput[];
   readonly fields: FormErrors["fields"];
-  /** What the names of errors begin with. */
+  /** Names of errors begin with it. */
   readonly path?: string;
   readonly limitsMax: number;
-  /** Whether limits of a plan can be lifted. */
+  /** Limits of a plan can be lifted. */
   readonly canLift?: boolean;
-  /** Names to choose from. */
   readonly productSlugs: readonly string[];
   readonly metrics: readonly string[];
 }
 
-/** As in usage records. */
 const slugCharactersMax = 64;
 const quantityCharactersMax = 28;
 const emptyRows = 3;
 const empty: LimitInput = { productSlug: "", metric: "", per: "month", quantity: "", mode: "hard" };
 
-/** The rows. Their fields are `limits[0].productSlug` and so on. */
+/** The fields are `limits[0].productSlug` and so on. */
 export function LimitFields(props: LimitFieldsProps) {
   const { limits, fields, path = "", limitsMax, canLift = false } = props;
   const rows = Math.min(limits.length + emptyRows, limitsMax);

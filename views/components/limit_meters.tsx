@@ -1,5 +1,4 @@
-// What is used of limits: bars, with words that say the same.
-import type { Child } from "hono/jsx";
+// Usage of limits: bars, with the same in words.
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import { limitReachedAt } from "../../domain/meter/limit_pace.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
@@ -9,88 +8,64 @@ import { type Measure, quantityWords } from "../text/quantity.ts";
 import { shortDate } from "../text/time.ts";
 import { RelativeTime } from "./relative_time.tsx";
 
-/** How much of something is used. */
-export interface Meter {
-  readonly name: string;
-  readonly used: number;
-  readonly max: number;
-  /** The name and unit of what is used, if they are known. */
-  readonly measure?: Measure | undefined;
-  /** What happens from `max` on, in a sentence. */
-  readonly atMax: string;
-  /** The day on which `max` is reached at this rate, if that is before the limit resets. */
-  readonly reachedOn?: string | null;
-  /** When the limit resets, or where it comes from. */
-  readonly note?: Child;
-}
-
 /** From this share on, a meter stands out and says how much is left. */
 export const nearShare = 0.8;
 
-/** Limits of usage, as meters. `now`: milliseconds since 1970. `catalogue`: gives them names and units. */
-export function LimitMeters(
-  { limits, now, catalogue }: {
-    limits: readonly LimitStanding[];
-    now: number;
-    catalogue?: Catalogue | undefined;
-  },
-) {
-  return <Meters meters={limits.map((limit) => limitMeter(limit, { now, catalogue }))} />;
+export function usedShare({ used, quantity }: LimitStanding): number {
+  return quantity === 0 ? 1 : used / quantity;
 }
 
-/** A list of meters. */
-export function Meters({ meters }: { meters: readonly Meter[] }) {
-  return <ul class="meters">{meters.map((meter) => <MeterView meter={meter} />)}</ul>;
+interface Context {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly catalogue?: Catalogue | undefined;
 }
 
-function limitMeter(
-  limit: LimitStanding,
-  { now, catalogue }: { now: number; catalogue?: Catalogue | undefined },
-): Meter {
-  const { used, quantity, mode, resetsAt, metric } = limit;
-  const reachedAt = limitReachedAt(limit, now);
-  return {
-    name: limitName(limit, catalogue),
-    measure: catalogue && metric !== null ? metricOf(catalogue, metric) : undefined,
-    used,
-    max: quantity,
-    atMax: mode === "hard" ? "New requests are rejected." : "Usage is still recorded.",
-    reachedOn: reachedAt === null ? null : shortDate(reachedAt, now),
-    note: resetsAt === null ? "Never resets" : <>Resets {<RelativeTime at={resetsAt} now={now} />}</>,
-  };
+export function LimitMeters({ limits, ...context }: { limits: readonly LimitStanding[] } & Context) {
+  return <ul class="meters">{limits.map((limit) => <LimitMeter limit={limit} {...context} />)}</ul>;
 }
 
-function MeterView({ meter }: { meter: Meter }) {
-  const { name, used, max, note, measure } = meter;
-  const share = max === 0 ? 1 : used / max;
+function LimitMeter({ limit, now, catalogue }: { limit: LimitStanding } & Context) {
+  const { used, quantity, metric, resetsAt } = limit;
+  const measure = catalogue && metric !== null ? metricOf(catalogue, metric) : undefined;
+  const share = usedShare(limit);
   const level = share >= 1 ? " full" : share >= nearShare ? " near" : "";
   return (
     <li class={`meter${level}`}>
       <p class="meter-line">
-        <strong>{name}</strong>
-        <span class="what">{usedWords(used, max, measure)}</span>
+        <strong>{limitName(limit, catalogue)}</strong>
+        <span class="what">{usedWords(used, quantity, measure)}</span>
       </p>
       <svg class="meter-bar" aria-hidden="true">
         {share > 0 && <rect width={`${Math.min(100 * share, 100).toFixed(1)}%`} height="100%" />}
       </svg>
       <p class="meter-line muted tiny">
-        <span>{meterText(meter, share)}</span>
-        {note === undefined ? null : <span>{note}</span>}
+        <span>{meterText(limit, { measure, now })}</span>
+        <span>
+          {resetsAt === null ? "Never resets" : <>Resets {<RelativeTime at={resetsAt} now={now} />}</>}
+        </span>
       </p>
     </li>
   );
 }
 
-/** @returns What the bar shows. It says 100% only when everything is used. */
-function meterText({ used, max, atMax, reachedOn, measure }: Meter, share: number): string {
-  if (used > max) return `Over the limit by ${amount(used - max, measure)}. ${atMax}`;
-  if (share >= 1) return `Limit reached. ${atMax}`;
+/** Says 100% only when everything is used. */
+function meterText(
+  limit: LimitStanding,
+  { measure, now }: { measure: Measure | undefined; now: number },
+): string {
+  const { used, quantity, mode } = limit;
+  const share = usedShare(limit);
+  const effect = mode === "hard" ? "New requests are rejected." : "Usage is still recorded.";
+  if (used > quantity) return `Over the limit by ${amount(used - quantity, measure)}. ${effect}`;
+  if (share >= 1) return `Limit reached. ${effect}`;
   const percent = `${Math.floor(100 * share)}% used`;
-  const text = share < nearShare ? percent : `${percent}, ${amount(max - used, measure)} left`;
-  return reachedOn ? `${text}. At this rate, reached around ${reachedOn}.` : text;
+  const text = share < nearShare ? percent : `${percent}, ${amount(quantity - used, measure)} left`;
+  const reachedAt = limitReachedAt(limit, now);
+  return reachedAt === null ? text : `${text}. At this rate, reached around ${shortDate(reachedAt, now)}.`;
 }
 
-/** @returns A difference without the digits that binary fractions add: quantities have six decimals. */
+/** Drops the digits that binary fractions add: quantities have six decimals. */
 function amount(difference: number, measure: Measure | undefined): string {
   const exact = Number(difference.toFixed(6));
   return measure === undefined ? groupDigits(exact) : quantityWords(exact, measure);

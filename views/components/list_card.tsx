@@ -5,7 +5,7 @@ import { searchCharactersMax } from "../../domain/limits.ts";
 import { Icon } from "./icon.tsx";
 import { type LinkChoice, Menu, MenuLinks } from "./menu.tsx";
 
-/** A card whose list reaches its edges. `tools`: next to the tabs. */
+/** The list reaches the card's edges. `tools`: next to the tabs. */
 export function ListCard({ label, tabs, tools, footer, children }: {
   label: string;
   tabs?: Child;
@@ -27,8 +27,7 @@ export function ListCard({ label, tabs, tools, footer, children }: {
   );
 }
 
-/** A part of a list. */
-export interface Tab {
+interface Tab {
   readonly href: string;
   readonly label: string;
   /** Null when it is unknown. `isAtLeast`: there may be more. */
@@ -37,7 +36,6 @@ export interface Tab {
   readonly isCurrent: boolean;
 }
 
-/** Links to the parts of a list, with their counts. */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   return (
     <nav class="tabs" aria-label={label}>
@@ -51,11 +49,7 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   );
 }
 
-/**
- * The search of a list.
- *
- * @param props `searches`: what it finds, such as `name or prefix`. `hidden`: further parameters of the page's address.
- */
+/** `searches`: such as `name or prefix`. `hidden`: further parameters of the page's address. */
 export function SearchBox({ action, search, searches, hidden }: {
   action: string;
   search: string;
@@ -82,7 +76,6 @@ export function SearchBox({ action, search, searches, hidden }: {
   );
 }
 
-/** The menu of the orders of a list. */
 export function SortMenu({ orders }: { orders: readonly LinkChoice[] }) {
   return (
     <Menu label="Sort" isAtEnd>
@@ -91,7 +84,6 @@ export function SortMenu({ orders }: { orders: readonly LinkChoice[] }) {
   );
 }
 
-/** A line above a list, with what can be done about it. */
 export function HintLine({ text, href, action }: { text: Child; href: string; action: string }) {
   return (
     <p class="hint-line">

@@ -2,35 +2,29 @@
 import type { Child } from "hono/jsx";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** One of a few choices, as a link. */
 export interface LinkChoice {
   readonly href: string;
   readonly label: string;
   readonly isCurrent: boolean;
-  /** Before the label, such as a swatch. */
   readonly before?: Child;
 }
 
-export interface MenuProps {
-  /** What is chosen, such as "Product". Also the key of the button, to which the focus returns. */
-  readonly label: string;
-  /** The choice; none for a menu of actions. */
-  readonly value?: string | undefined;
-  /** Only screen readers get the label, because the value says it. */
-  readonly isValueAlone?: boolean;
-  readonly icon?: IconName;
-  /** Opens to the left of the button's right edge. */
-  readonly isAtEnd?: boolean;
-  /** Open from the start, for a form with an error. */
-  readonly isOpen?: boolean;
-  readonly class?: string;
-  /** On phones, in place of label and value: for the menu that has all filters there. */
-  readonly foldedLabel?: string;
-  readonly children: Child;
-}
-
 /** A button that says its value and opens a box: links (`MenuLinks`), `<p class="label">`, `<hr>`, or a form. Only one menu of a page is open. */
-export function Menu(props: MenuProps) {
+export function Menu(props: {
+  /** Such as "Product". Also the key of the button, to which the focus returns. */
+  label: string;
+  /** The choice; none for a menu of actions. */
+  value?: string | undefined;
+  /** Only screen readers get the label, because the value says it. */
+  isValueAlone?: boolean;
+  icon?: IconName;
+  isAtEnd?: boolean;
+  isOpen?: boolean;
+  class?: string;
+  /** On phones, in place of label and value: for the menu that has all filters there. */
+  foldedLabel?: string;
+  children: Child;
+}) {
   const { label, value, isValueAlone = false, icon, isAtEnd = false, isOpen = false, children } = props;
   const { foldedLabel } = props;
   return (
@@ -56,7 +50,6 @@ export function Menu(props: MenuProps) {
   );
 }
 
-/** The choices of a menu. */
 export function MenuLinks({ choices }: { choices: readonly LinkChoice[] }) {
   return (
     <>
@@ -71,7 +64,7 @@ export function MenuLinks({ choices }: { choices: readonly LinkChoice[] }) {
   );
 }
 
-/** One of a few, as links next to each other. `isLow`: in the head of a card. */
+/** Links next to each other. `isLow`: in the head of a card. */
 export function Switch(
   { label, choices, isLow = false }: { label: string; choices: readonly LinkChoice[]; isLow?: boolean },
 ) {
@@ -88,10 +81,8 @@ export function Switch(
 }
 
 /**
- * The filters of a page in one line.
- *
- * @param props `start`: at the left, such as a switch and its menu. `children`: menus at the right. On phones, only the one of
- *   the class `folded` is left, with what is in `in-fold`.
+ * `start`: at the left, such as a switch and its menu. `children`: menus at the right. On phones, only the one of the class
+ * `folded` is left, with everything in `in-fold`.
  */
 export function FilterBar({ start, children }: { start: Child; children: Child }) {
   return (

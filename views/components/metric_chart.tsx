@@ -6,20 +6,14 @@ import type { ChartProps } from "./chart_props.ts";
 import { EmptyState } from "./empty_state.tsx";
 import { MetricStrip, type MetricStripProps } from "./metric_strip.tsx";
 
-/** What the card shows. */
-export interface MetricChartProps {
+export function MetricChart({ strip, chart, aside, children }: {
   /** Left out if null, as for a single key. */
-  readonly strip: MetricStripProps | null;
+  strip: MetricStripProps | null;
   /** Null if there is nothing to draw; `children` say why. */
-  readonly chart: ChartProps | null;
-  /** Next to the heading, such as the choice of what is stacked. */
-  readonly aside?: Child;
-  /** In place of the chart. */
-  readonly children?: Child;
-}
-
-/** The card. */
-export function MetricChart({ strip, chart, aside, children }: MetricChartProps) {
+  chart: ChartProps | null;
+  aside?: Child;
+  children?: Child;
+}) {
   return (
     <section class="card" aria-label="Usage">
       {strip && <MetricStrip {...strip} />}

@@ -6,7 +6,6 @@ import { ShortChange, unbroken } from "./change.tsx";
 import { Icon } from "./icon.tsx";
 import { Quantity } from "./quantity.tsx";
 
-/** The total of a metric. */
 export interface MetricTotal {
   readonly metric: CatalogueMetric;
   /** An exact decimal text. */
@@ -14,14 +13,12 @@ export interface MetricTotal {
   /** In percent; null if there was nothing before, undefined to leave it out. */
   readonly change?: number | null | undefined;
   readonly href: string;
-  /** Whether the page shows the chart of this metric. */
   readonly isChosen: boolean;
 }
 
-/** The totals, and what they are compared with. */
 export interface MetricStripProps {
   readonly metrics: readonly MetricTotal[];
-  /** The time that `change` compares with, such as `Oct 1–20`. */
+  /** `change` compares with this time, such as `Oct 1–20`. */
   readonly period: string;
 }
 
@@ -31,7 +28,6 @@ const longCharacters = 11;
 /** Further metrics can be opened. */
 const shownMax = 8;
 
-/** The strip on the upper edge of a card. */
 export function MetricStrip({ metrics, period }: MetricStripProps) {
   const isShown = ({ isChosen }: MetricTotal, index: number) => index < shownMax || isChosen;
   const more = metrics.filter((metric, index) => !isShown(metric, index));

@@ -7,7 +7,6 @@ export interface NoticeProps {
   readonly text: string | null | undefined;
 }
 
-/** @param props See {@linkcode NoticeProps}. */
 export function Notice({ tone, text }: NoticeProps) {
   if (!text) return null;
   return (

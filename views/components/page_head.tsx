@@ -7,23 +7,17 @@ export interface PageLink {
   readonly label: string;
 }
 
-export interface PageHeadProps {
-  /** The page above it. */
-  readonly back?: PageLink;
-  /** `{name}` stands for `name`. */
-  readonly title: string;
-  readonly name?: string | undefined;
-  /** A sentence about the page. */
-  readonly text?: Child;
-  /** On phones, the actions stay next to the title: for one short button. */
-  readonly keepsActions?: boolean;
-  /** Actions. */
-  readonly children?: Child;
-}
-
-/** The heading with a sentence about the page. */
 export function PageHead(
-  { back, title, name, text, keepsActions = false, children }: PageHeadProps,
+  { back, title, name, text, keepsActions = false, children }: {
+    back?: PageLink;
+    /** `{name}` stands for `name`. */
+    title: string;
+    name?: string | undefined;
+    text?: Child;
+    /** On phones, the actions stay next to the title: for one short button. */
+    keepsActions?: boolean;
+    children?: Child;
+  },
 ) {
   const [before, after] = title.split("{name}");
   return (

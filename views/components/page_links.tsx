@@ -1,7 +1,6 @@
 // Links to the other pages of a list.
 import { ButtonLink } from "./button.tsx";
 
-/** The links that have an address. */
 export function PageLinks(
   { label = "Pages", links }: { label?: string; links: readonly { href: string | null; label: string }[] },
 ) {

@@ -1,7 +1,7 @@
 // A quantity with its unit; hovering shows all digits of a rounded one.
 import { type Measure, quantityText } from "../text/quantity.ts";
 
-/** @param props `value`: a number or an exact decimal text. */
+/** `value`: a number or an exact decimal text. */
 export function Quantity({ value, measure }: { value: number | string; measure: Measure }) {
   const { number, unit, exact } = quantityText(value, measure);
   // Long tables have many of them.

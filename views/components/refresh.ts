@@ -1,6 +1,6 @@
 // Pages that update while they are open.
 
-/** @returns Attributes with which, where scripts run, a part of the page is loaded again, but not what the user has focused or opened. */
+/** Returns attributes that reload a part of the page where scripts run, but keep focused and opened elements. */
 export function refresh(target: "#main" | "#live", everySeconds: number) {
   return {
     "hx-trigger": `every ${everySeconds}s`,

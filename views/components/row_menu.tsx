@@ -2,7 +2,6 @@
 import { Form } from "./form.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** An entry of a menu. */
 export interface MenuAction {
   readonly href: string;
   readonly label: string;
@@ -13,7 +12,7 @@ export interface MenuAction {
   readonly isForm?: boolean;
 }
 
-/** The actions of a row; nothing without any. `about`: the name of its object, for screen readers. Only one menu of a page is open. */
+/** Shows nothing without actions. `about`: the name of the row's object, for screen readers. */
 export function RowMenu({ about, actions }: { about: string; actions: readonly MenuAction[] }) {
   if (actions.length === 0) return null;
   return (

@@ -1,10 +1,10 @@
 // A share of a total, as a bar and in percent.
 import type { SeriesColor } from "../../domain/meter/catalogue.ts";
 
-/** From how many percent of a limit on the bar stands out. */
+/** The bar stands out from this percentage of a limit on. */
 const nearPercent = 80;
 
-/** @param props `percent`: of the total; null if the total is 0. `isUsed`: of a limit, which can be exceeded. `color`: a product's. */
+/** `percent`: of the total; null if the total is 0. `isUsed`: of a limit, which can be exceeded. `color`: a product's. */
 export function Share(
   { percent, isUsed = false, color }: {
     percent: number | null;

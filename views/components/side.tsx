@@ -5,10 +5,8 @@ import type { OperatorPlace } from "../operator/side.tsx";
 import { roleWords } from "../text/role.ts";
 import { Form, returnField } from "./form.tsx";
 import { Icon } from "./icon.tsx";
-import { Own, type OwnLink } from "./own.tsx";
-import { Initial, type PlaceLink, SideBar } from "./side_bar.tsx";
+import { Initial, Own, type OwnLink, type PlaceLink, SideBar } from "./side_bar.tsx";
 
-/** The pages in the sidebars of the portal and of the operator console. */
 export type Place =
   | "overview"
   | "api-keys"
@@ -45,13 +43,11 @@ const documentation: PlaceLink = {
   isElsewhere: true,
 };
 
-export interface SideProps {
+interface SideProps {
   readonly session: Session;
-  /** The current page; null for pages that are not in the sidebar. */
   readonly place: Place | null;
 }
 
-/** The sidebar. */
 export function Side({ session, place }: SideProps) {
   const { user, organization } = session;
   return (
@@ -71,7 +67,6 @@ export function Side({ session, place }: SideProps) {
   );
 }
 
-/** Operators have a link to the console. */
 function operatorLinks({ isOperator }: Session): readonly OwnLink[] {
   return isOperator
     ? [{ place: "operator", href: "/operator", label: "Operator console", icon: "switch" }]
@@ -83,7 +78,6 @@ function placesOf({ organization }: Session): readonly PlaceLink[] {
   return places.filter(({ place }) => place !== "audit" || hasPermission(organization.role, "audit.read"));
 }
 
-/** The organization switcher. */
 function Organizations({ session, place }: SideProps) {
   return (
     <>
@@ -115,7 +109,6 @@ function Organizations({ session, place }: SideProps) {
   );
 }
 
-/** Switches to the same page of another organization. */
 function SwitchForm(props: { membership: Membership; isActive: boolean; place: Place | null }) {
   const { membership, isActive } = props;
   const back = places.find(({ place }) => place === props.place)?.href;

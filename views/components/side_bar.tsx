@@ -1,9 +1,9 @@
-// The frame of the sidebars of the portal and of the console: places, and a menu with the person's own links. On a phone,
+// The frame of the sidebars of the portal and of the console: places, and a menu with the links of the person's account. On a phone,
 // it is a line at the top and a bar at the bottom, with the nearest places and everything else under "More".
 import type { Child } from "hono/jsx";
+import type { Session } from "../../domain/sign_in/session.ts";
 import { Brand, Icon, type IconName } from "./icon.tsx";
 
-/** An entry of the navigation. */
 export interface PlaceLink {
   readonly place: string;
   readonly href: string;
@@ -13,30 +13,24 @@ export interface PlaceLink {
   readonly icon: IconName;
   /** In the bar at the bottom of phones. */
   readonly isNear?: boolean;
-  /** Comes after a line. */
   readonly isApart?: boolean;
-  /** The page has another frame. */
   readonly isElsewhere?: boolean;
 }
 
-export interface SideBarProps {
+interface SideBarProps {
   /** The name of the navigation, for screen readers. */
   readonly label: string;
   readonly class?: string;
-  /** The address that the product's name leads to. */
+  /** The product's name leads to it. */
   readonly home: string;
-  /** Next to the product's name. */
   readonly badge?: Child;
   readonly places: readonly PlaceLink[];
-  /** The current page; null for pages that are not in the navigation. */
   readonly place: string | null;
-  /** Whose page it is: the heading of the menu. */
+  /** The heading of the menu. */
   readonly who: { readonly name: string; readonly second: string };
-  /** The menu, below the places that are not near. */
   readonly children: Child;
 }
 
-/** The sidebar. */
 export function SideBar(props: SideBarProps) {
   const { label, home, badge, places, place, who, children } = props;
   return (
@@ -75,7 +69,6 @@ export function SideBar(props: SideBarProps) {
   );
 }
 
-/** The bar at the bottom of phones. */
 function TabBar({ label, places, place, children }: SideBarProps) {
   const others = places.filter(({ isNear }) => !isNear);
   const isNear = places.some((one) => one.isNear && one.place === place);
@@ -115,8 +108,49 @@ function PlaceAnchor({ link, place, ...rest }: { class?: string; link: PlaceLink
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** The first character of a name in a box. */
 export function Initial({ name }: { name: string }) {
   const [first] = graphemes.segment(name.trimStart());
   return <span class="initial" aria-hidden="true">{first?.segment.toUpperCase() ?? ""}</span>;
+}
+
+export interface OwnLink {
+  readonly href: string;
+  readonly label: string;
+  readonly icon: IconName;
+  readonly place: string;
+}
+
+const account: readonly OwnLink[] = [
+  { place: "account", href: "/portal/account", label: "Account", icon: "person" },
+  { place: "security", href: "/portal/account/security", label: "Security", icon: "shield" },
+];
+
+/** `place`: the current page. `first`: links before those of the account. */
+export function Own(
+  { session, place, first = [] }: {
+    session: Session;
+    place: string | null;
+    first?: readonly OwnLink[];
+  },
+) {
+  return (
+    <>
+      <p class="label">
+        <bdi class="cut">{session.user.name}</bdi>
+        <span class="cut">{session.user.email}</span>
+      </p>
+      {[...first, ...account].map((one) => (
+        <a class="menu-item" href={one.href} aria-current={one.place === place ? "page" : undefined}>
+          <Icon name={one.icon} />
+          {one.label}
+        </a>
+      ))}
+      <form method="post" action="/sign-out" hx-boost="false">
+        <button type="submit" class="menu-item">
+          <Icon name="out" />
+          Sign out
+        </button>
+      </form>
+    </>
+  );
 }

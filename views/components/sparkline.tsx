@@ -5,8 +5,9 @@ const height = 24;
 const inset = 1.5;
 
 /**
+ * Returns the points of a line in a box of 84 × 24, from zero at the bottom to the highest value at the top.
+ *
  * @param values From the oldest to the newest, none negative.
- * @returns The points of the line in a box of 84 × 24, from zero at the bottom to the highest value at the top.
  */
 export function sparklinePoints(values: readonly number[]): { readonly x: number; readonly y: number }[] {
   const highest = Math.max(...values, 0) || 1;

@@ -2,36 +2,30 @@
 import type { Child } from "hono/jsx";
 import { Icon } from "./icon.tsx";
 
-/** The order of rows by a column. */
 export type SortDirection = "ascending" | "descending";
 
-/** A column heading. */
 export interface Column {
   readonly title: string;
-  /** Aligns numbers to the right. */
   readonly isNumber?: boolean;
-  /** For screen readers only, as for the column of actions. */
   readonly isUnseen?: boolean;
   /** Left out where there is little room, as are its cells. */
   readonly isOptional?: boolean;
-  /** Left out with its cells as the card gets narrower, 1 first. Cells that say themselves what they are return in the card of a row. */
+  /** Left out with its cells as the card gets narrower, 1 first. Cells that need no label return in the card of a row. */
   readonly drop?: 1 | 2 | 3;
-  /** The place of its cells. */
   readonly place?: "total";
   /** Makes the heading a link that sorts the rows. `direction`: null unless they are sorted by this column. */
   readonly sort?: { readonly href: string; readonly direction: SortDirection | null } | undefined;
 }
 
-/** The column of a row's actions. */
 export const actionsColumn = { title: "Actions", isUnseen: true };
 
 /**
- * What rows become on a phone: cards with the labels of their cells, cards whose cells say themselves what they are, rows that fit
- * as they are, or two lines with the name and the total first.
+ * On a phone, rows become cards with the labels of their cells, cards of cells that need no label, rows that fit as they
+ * are, or two lines with the name and the total first.
  */
-export type TableKind = "stack" | "cards" | "rows" | "breakdown";
+type TableKind = "stack" | "cards" | "rows" | "breakdown";
 
-/** A table. Its children are {@linkcode Row}s. `isSmall`: its rows fit on a phone. */
+/** `isSmall`: its rows fit on a phone. */
 export function Table(
   props: {
     label: string;
@@ -71,18 +65,18 @@ function Heading({ column }: { column: Column }) {
   );
 }
 
-/** A row. `id`: that links lead to. `over`: it no longer counts. */
+/** `id`: the target of links. `over`: the row no longer counts. */
 export function Row({ id, over = false, children }: { id?: string; over?: boolean; children: Child }) {
   return <tr role="row" id={id} class={over ? "over" : undefined}>{children}</tr>;
 }
 
 /**
- * A cell with a `value`, or children. On a phone, `label` names it and `place` is its position in the card. A `line` is only there,
- * and what is `isOffCard` is not.
+ * On a phone, `label` names the cell and `place` is its position in the card. A `line` is shown only there, and a cell that is
+ * `isOffCard` only elsewhere.
  */
 export function Cell(props: {
   label?: string;
-  place?: "title" | "state" | "actions" | "line" | "total" | "start" | "end" | "source";
+  place?: "title" | "state" | "actions" | "line" | "total" | "start" | "end" | "client";
   isNumber?: boolean;
   isOptional?: boolean;
   drop?: 1 | 2 | 3;
@@ -129,7 +123,6 @@ export function Words({ onCard, offCard }: { onCard?: string; offCard?: string }
   );
 }
 
-/** The name that people gave to the object of a row. */
 export function Name({ text }: { text: string }) {
   return (
     <div class="name">
@@ -138,7 +131,7 @@ export function Name({ text }: { text: string }) {
   );
 }
 
-/** The same as a link, cut off after two lines. `note`: a line below it. */
+/** Cut off after two lines. `note`: a line below. */
 export function LinkedName({ href, name, note }: { href: string; name: string; note?: string }) {
   return (
     <>

@@ -5,27 +5,23 @@ import { Brand, Icon } from "../components/icon.tsx";
 import { Menu } from "../components/menu.tsx";
 import { type Assets, IndexedPage, type Page } from "../layout.tsx";
 
-/** Characters of a query that are read. */
 export const docsQueryCharactersMax = 100;
 
-/** A page in the navigation. */
-export interface DocsLink {
+interface DocsLink {
   readonly path: string;
   readonly title: string;
   /** Pages below it, shown on them and on the page itself. */
   readonly below?: readonly DocsLink[];
 }
 
-/** A group of the navigation. */
 export interface DocsNavigation {
   readonly name: string;
   readonly links: readonly DocsLink[];
 }
 
-/** Who reads; null without a session. */
+/** Null without a session. */
 export type DocsReader = { readonly organization: string | null } | null;
 
-/** What every page needs. */
 export interface DocsFrame {
   readonly assets: Assets;
   readonly navigation: readonly DocsNavigation[];
@@ -33,14 +29,12 @@ export interface DocsFrame {
   readonly reader: DocsReader;
 }
 
-/** A page, whose text is rendered when it is needed. */
 export interface DocsArticle {
   readonly path: string;
   readonly title: string;
   readonly render: () => DocsText;
 }
 
-/** The text of a page. */
 export interface DocsText {
   /** Its first paragraph, as HTML; empty without one. */
   readonly lead: string;
@@ -48,7 +42,7 @@ export interface DocsText {
   readonly html: string;
 }
 
-/** @returns A page of the documentation. `origin`: the address of the service, on the page that says so. */
+/** `origin`: the address of the service, on the page that shows it. */
 export function docsPage(
   { frame, article: { path, title }, text: { lead, html }, origin }: {
     frame: DocsFrame;
@@ -84,19 +78,17 @@ export function docsPage(
   );
 }
 
-/** A result of a search. */
 export interface DocsResult {
   readonly href: string;
-  /** The group of the page in the navigation. */
   readonly group: string;
   readonly title: string;
   /** The section of the page; empty at its start. */
   readonly heading: string;
-  /** What surrounds the words that were found, some of which are marked. */
+  /** The text around the words that were found, which are marked. */
   readonly excerpt: readonly { readonly text: string; readonly isFound: boolean }[];
 }
 
-/** @returns The page of a search. `query` is empty before one. */
+/** `query` is empty before a search. */
 export function docsSearchPage(
   { frame, query, results }: { frame: DocsFrame; query: string; results: readonly DocsResult[] },
 ): Page {
@@ -136,7 +128,6 @@ function summary(query: string, count: number): Child {
   return <>{count === 1 ? "1 result" : `${count} results`} for {quoted}</>;
 }
 
-/** Says whose address the examples have. */
 function Address({ origin, reader }: { origin: string; reader: DocsReader }) {
   return (
     <div class="note plain">
@@ -230,7 +221,7 @@ function Back({ reader }: { reader: DocsReader }) {
     );
 }
 
-/** @returns The second-level headings of a text. They have the form of `Heading`. */
+/** Returns the second-level headings of a text, which have the form of `Heading`. */
 function contentsOf(html: string): { id: string; words: string }[] {
   return [...html.matchAll(/<h2 id="([^"]+)">(?:<span[^>]*>[^<]*<\/span>)?<a[^>]*>(.*?)<\/a><\/h2>/g)].map((
     [, id = "", words = ""],

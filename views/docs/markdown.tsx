@@ -4,35 +4,26 @@ import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
 import { CodeExample, type CodeSample } from "../components/code_example.tsx";
 
-/** A part of a guide that is a page. */
 export interface MarkdownPart {
   readonly tokens: readonly Token[];
-  /** The anchors of all of its headings. */
   readonly anchors: readonly string[];
 }
 
-/** How a part is rendered. */
-export interface MarkdownOptions {
-  /** @returns The address of what a relative link of the guide leads to; null for what isn't served. */
+interface MarkdownOptions {
+  /** Returns the served address of a relative link; null if its target isn't served. */
   readonly link: (href: string) => string | null;
-  /** Changes the text of code, such as its addresses. */
   readonly code: (text: string) => string;
 }
 
-/** Where a page after the first begins in its guide. */
-export interface MarkdownStart {
-  /** The anchor of a second-level heading. */
+interface MarkdownStart {
   readonly anchor: string;
   /** The heading is the page's title, so it is left out, and those below it are one level higher. */
   readonly isTitle: boolean;
 }
 
 /**
- * Divides a guide into pages. Its title is left out.
+ * Divides a guide into pages by the anchor at which they begin, "" for the first. The title is left out.
  *
- * @param markdown The whole guide.
- * @param starts In any order.
- * @returns The parts by the anchor at which they begin; the one before the first start by "".
  * @throws {Error} When the guide has no such heading.
  */
 export function splitMarkdown(
@@ -53,7 +44,7 @@ export function splitMarkdown(
   }));
 }
 
-/** What was below the heading that is now the title is one level higher. */
+/** Raises the headings below the one that is now the title by one level. */
 function raised(tokens: readonly Token[]): Token[] {
   const end = tokens.findIndex((token) => isHeading(token, 2));
   return tokens.map((token, index) =>
@@ -65,12 +56,12 @@ function isHeading(token: Token, depth?: number): token is Tokens.Heading {
   return token.type === "heading" && (depth === undefined || token["depth"] === depth);
 }
 
-/** @returns The anchor that GitHub gives to a heading too. */
+/** Returns the same anchor as GitHub. */
 function anchorOf(heading: string): string {
   return heading.toLowerCase().replaceAll(/[^\p{L}\p{N}_ -]/gu, "").replaceAll(" ", "-");
 }
 
-/** @returns The HTML of a part. `lead`: its first paragraph, without an element, if it begins with one. */
+/** Renders a part as HTML. `lead`: its first paragraph, without an element, if it begins with one. */
 export function renderMarkdown(
   { tokens }: MarkdownPart,
   options: MarkdownOptions,

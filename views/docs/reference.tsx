@@ -4,10 +4,8 @@ import { CodeExample, type CodeSample } from "../components/code_example.tsx";
 import type { DocsArticle } from "./docs_page.tsx";
 import { Heading } from "./markdown.tsx";
 
-/** The authentication of operations that need none. */
 export const publicWord = "None";
 
-/** A field, a parameter or a header. */
 export interface DocsField {
   /** Such as `user.id` or `memberships[].role`. */
   readonly name: string;
@@ -17,25 +15,21 @@ export interface DocsField {
   readonly description: string | null;
 }
 
-/** A body in one content type. */
 export interface DocsBody {
   readonly type: string;
   readonly fields: readonly DocsField[];
-  /** Indented JSON. */
   readonly example: string | null;
 }
 
-/** What an operation takes and returns. Texts have code in backticks. */
+/** Texts have code in backticks. */
 export interface DocsOperation {
-  /** Paragraphs. */
   readonly description: readonly string[];
   /** The security schemes, any of which is enough; none for public operations. */
   readonly schemes: readonly string[];
   readonly parameters: readonly DocsField[];
-  /** Null without a body. */
   readonly body: DocsBody | null;
   readonly isBodyRequired: boolean;
-  /** The same request in other formats, such as CloudEvents; null without any. */
+  /** Other formats of the request, such as CloudEvents; null without any. */
   readonly others: {
     readonly description: readonly string[];
     readonly parameters: readonly DocsField[];
@@ -51,33 +45,28 @@ export interface DocsOperation {
   readonly samples: readonly CodeSample[];
 }
 
-/** An operation in a list. */
-export interface DocsOperationLink {
+interface DocsOperationLink {
   readonly id: string;
   readonly method: string;
   readonly path: string;
   readonly summary: string;
-  /** Reads the rest. */
   readonly read: () => DocsOperation;
 }
 
-/** A group of operations. */
 export interface DocsGroup {
-  /** The path of its page. Those of its operations are below it. */
+  /** The pages of its operations are below it. */
   readonly path: string;
   readonly name: string;
   readonly description: string;
   readonly operations: readonly DocsOperationLink[];
 }
 
-/** Every error. */
 export interface DocsErrors {
-  /** The body of every error. */
-  readonly body: DocsBody;
+  readonly fields: readonly DocsField[];
   readonly codes: readonly { readonly code: string; readonly status: number; readonly meaning: string }[];
 }
 
-/** @returns The page of a group, and after it one for each of its operations. */
+/** Returns the page of a group, and after it one for each of its operations. */
 export function groupArticles(group: DocsGroup): DocsArticle[] {
   const { path, name, description, operations } = group;
   const lead = String(<Prose text={description} />);
@@ -91,7 +80,6 @@ export function groupArticles(group: DocsGroup): DocsArticle[] {
   ];
 }
 
-/** @returns Every error as HTML: what they have in common, and each code. */
 export function errorsHtml(errors: DocsErrors): string {
   return String(<ErrorsContent errors={errors} />);
 }
@@ -194,7 +182,7 @@ function Paragraphs({ texts }: { texts: readonly string[] }) {
   );
 }
 
-function ErrorsContent({ errors: { body, codes } }: { errors: DocsErrors }) {
+function ErrorsContent({ errors: { fields, codes } }: { errors: DocsErrors }) {
   return (
     <>
       <Heading level={2} id="codes">Codes</Heading>
@@ -204,7 +192,7 @@ function ErrorsContent({ errors: { body, codes } }: { errors: DocsErrors }) {
         ))}
       </dl>
       <Heading level={2} id="fields">Fields</Heading>
-      <Fields fields={body.fields} />
+      <Fields fields={fields} />
     </>
   );
 }
@@ -259,7 +247,6 @@ function Responses({ responses }: { responses: DocsOperation["responses"] }) {
   );
 }
 
-/** Text with code in backticks. */
 function Prose({ text }: { text: string }) {
   return <>{text.split("`").map((part, index) => index % 2 === 1 ? <code>{part}</code> : part)}</>;
 }

@@ -3,8 +3,7 @@ import { EmptyState } from "../components/empty_state.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 
-/** An email in the list. */
-export interface ListedMail {
+interface ListedMail {
   readonly id: string;
   readonly to: string;
   readonly subject: string;
@@ -12,7 +11,7 @@ export interface ListedMail {
   readonly sentAt: number;
 }
 
-/** @returns The list, in the order given. `now` is in milliseconds since 1970. */
+/** `now`: milliseconds since 1970. */
 export function devMailsPage(
   { frame, mails, now }: { frame: GateFrame; mails: readonly ListedMail[]; now: number },
 ): Page {
@@ -43,7 +42,6 @@ export function devMailsPage(
   );
 }
 
-/** @returns The page of one email. */
 export function devMailPage({ frame, mail, home, now }: {
   frame: GateFrame;
   mail: ListedMail & { text: string };

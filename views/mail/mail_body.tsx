@@ -2,8 +2,7 @@
 // The portal's rules on styles don't apply here. The colors are those of static/styles/base.css.
 import { raw } from "hono/html";
 
-/** The parts of a body, in order. */
-export interface MailBody {
+interface MailBody {
   /** Addresses in the text that begin with this become links. */
   readonly home: string;
   readonly greeting: string;
@@ -13,7 +12,6 @@ export interface MailBody {
   readonly sender: string;
 }
 
-/** @returns The body as plain text. */
 export function plainMail({ greeting, paragraphs, action, otherwise, sender }: MailBody): string {
   const parts = [greeting, ...paragraphs];
   if (action !== null) parts.push(`${action.label}:\n${action.link}`, action.lifetime);
@@ -31,7 +29,6 @@ const dark = `@media (prefers-color-scheme: dark) {
 const font = "font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif;";
 const quiet = "font-size: 14px; color: #5f5b52;";
 
-/** @returns The body as an HTML document. */
 export function htmlMail(title: string, body: MailBody): string {
   const { greeting, paragraphs, action, otherwise, sender } = body;
   const paragraph = (text: string) => <Paragraph text={text} home={body.home} />;

@@ -8,26 +8,15 @@ import { limitName } from "../text/limit.ts";
 import { asRole } from "../text/role.ts";
 import { htmlMail, plainMail } from "./mail_body.tsx";
 
-/** The words of one email. */
 interface Words {
   readonly subject: string;
-  /** One paragraph, or several. */
   readonly text: string | readonly string[];
-  /** The label of its button. */
   readonly action?: string;
-  /** What to do if it was someone else; by default, change the password. */
+  /** Advice if it was someone else; by default, to change the password. */
   readonly otherwise?: string;
 }
 
-/** What an email can refer to: the host, and the pages where a password is changed or reset. */
-interface Places {
-  readonly site: string;
-  /** The portal's public address. */
-  readonly home: string;
-  readonly account: string;
-  readonly security: string;
-  readonly forgot: string;
-}
+type Places = Readonly<Record<"site" | "home" | "account" | "security" | "forgot", string>>;
 
 const ignore = "If this wasn't you, you can ignore this email.";
 const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Places) => Words } = {
@@ -198,7 +187,6 @@ function stopLimitMails(account: string): string {
   return `If you don't want emails about limits, turn them off in your account: ${account}`;
 }
 
-/** The text of every email. */
 export const emailTexts: EmailTexts = { kinds: Object.keys(mails) as MailKind[], render };
 
 function render<Kind extends MailKind>(

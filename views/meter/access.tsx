@@ -16,15 +16,14 @@ export type AccessState =
   | {
     readonly kind: "role";
     readonly role: Role;
-    /** Where the role is missing; null without an active organization. */
+    /** The membership without the role; null without an active organization. */
     readonly membership: Membership | null;
     /** Some of the people who can change the role. */
     readonly owners: readonly { readonly name: string; readonly email: string }[];
-    /** Where the user's role is high enough. */
+    /** Memberships with a sufficient role. */
     readonly others: readonly Membership[];
   };
 
-/** The values of the page. */
 export interface AccessPageProps {
   readonly frame: GateFrame;
   readonly user: User;
@@ -36,7 +35,6 @@ export interface AccessPageProps {
   readonly notice: NoticeProps | null;
 }
 
-/** @returns The page. */
 export function accessPage(props: AccessPageProps): Page {
   const { frame, user, state, application, address, notice } = props;
   const isGranted = state.kind === "granted";

@@ -1,57 +1,33 @@
-// Usage records as a table, in the portal and in the console.
-import type { Child } from "hono/jsx";
+// Usage records as a table.
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
+import type { NamedUsageRecord } from "../../domain/meter/usage_record.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
+import { KeyName } from "../components/key_name.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
+import type { PortalFrame } from "../layout.tsx";
 import { type Measure, measureNoun } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 
 /** Stands where a record without a key would name its key. */
 export const operatorRecordsName = "Recorded by the operator";
 
-/** A record. */
-export interface UsageRecordRow {
-  readonly id: string;
-  /** ISO 8601 UTC. */
-  readonly timestamp: string;
-  readonly productSlug: string;
-  readonly metric: string;
-  /** A number or a decimal string. */
-  readonly quantity: number | string;
-  /** The name of its key, as a link if there is a page; null if an operator recorded it. */
-  readonly apiKey: Child;
-  /** When, by which key and why it was voided; null if it counts. `voidedByName` is null for an operator. */
-  readonly voidedAt: string | null;
-  readonly voidedByName: string | null;
-  readonly voidReason: string | null;
+/** Returns the address of a record's page, or of the page that voids it. @param base As in `PortalFrame`. */
+export function recordHref(base: string, id: string, action?: "void"): string {
+  const href = `${base}/usage/records/${encodeURIComponent(id)}`;
+  return action === undefined ? href : `${href}/${action}`;
 }
 
-/** What {@linkcode RecordTable} shows. */
-export interface RecordTableProps {
-  readonly label: string;
-  readonly records: readonly UsageRecordRow[];
-  /** Milliseconds since 1970. */
-  readonly now: number;
+/** Lists records in the given order. Operators can void them. */
+export function RecordTable({ label, records, frame, timezone, catalogue }: {
+  label: string;
+  records: readonly NamedUsageRecord[];
+  frame: PortalFrame;
   /** An IANA name. */
-  readonly timezone: string;
-  /** Names products and metrics; without it, they are shown by their slugs. */
-  readonly catalogue?: Catalogue;
-  /** The page of a record, if there is one. */
-  readonly recordHref?: (id: string) => string;
-  /** The page that voids a record, if there is one. */
-  readonly voidHref?: (id: string) => string;
-}
-
-/** @returns The page of a record in the portal. */
-export function recordHref(id: string): string {
-  return `/portal/usage/records/${encodeURIComponent(id)}`;
-}
-
-/** Records in the given order. */
-export function RecordTable(props: RecordTableProps) {
-  const { label, records, now, timezone, catalogue, recordHref, voidHref } = props;
+  timezone: string;
+  catalogue: Catalogue;
+}) {
   const columns = [
     `Time, ${zoneWords(timezone)}`,
     "Product",
@@ -63,25 +39,27 @@ export function RecordTable(props: RecordTableProps) {
   return (
     <Table label={label} columns={columns} kind="cards">
       {records.map((record) => {
-        const metric = catalogue && metricOf(catalogue, record.metric);
-        const time = <MomentTime at={record.timestamp} now={now} timezone={timezone} />;
+        const { id, timestamp, voidedAt } = record;
+        const measure = metricOf(catalogue, record.metric);
         return (
           <Row>
             <Cell place="title">
-              {recordHref === undefined ? time : <a class="name" href={recordHref(record.id)}>{time}</a>}
+              <a class="name" href={recordHref(frame.base, id)}>
+                <MomentTime at={timestamp} now={frame.now} timezone={timezone} />
+              </a>
             </Cell>
             <Cell place="start" value={<Product slug={record.productSlug} catalogue={catalogue} />} />
-            <Cell isOffCard value={<bdi>{metric?.name ?? record.metric}</bdi>} />
+            <Cell isOffCard value={<bdi>{measure.name}</bdi>} />
             <Cell place="total" isNumber>
-              <Quantity {...record} measure={metric ?? { name: record.metric, unit: null }} />
+              <Quantity {...record} measure={measure} />
             </Cell>
-            <Cell place="start" value={record.apiKey ?? <span class="muted">{operatorRecordsName}</span>} />
+            <Cell place="start" value={<RecordKey record={record} frame={frame} />} />
             <Cell place="end">
               <RecordStatus {...record} timezone={timezone} />
-              {voidHref && record.voidedAt === null && (
+              {frame.viewed !== null && voidedAt === null && (
                 <>
                   {" "}
-                  <a class="small" href={voidHref(record.id)}>Void</a>
+                  <a class="small" href={recordHref(frame.base, id, "void")}>Void</a>
                 </>
               )}
             </Cell>
@@ -92,8 +70,14 @@ export function RecordTable(props: RecordTableProps) {
   );
 }
 
-function Product({ slug, catalogue }: { slug: string; catalogue: Catalogue | undefined }) {
-  if (catalogue === undefined) return <bdi>{slug}</bdi>;
+/** The key of a record, as a link for those who may open it. */
+export function RecordKey({ record, frame }: { record: NamedUsageRecord; frame: PortalFrame }) {
+  const { apiKeyId, apiKeyName, apiKeyCreatedBy } = record;
+  if (apiKeyId === null || apiKeyName === null) return <span class="muted">{operatorRecordsName}</span>;
+  return <KeyName id={apiKeyId} name={apiKeyName} createdBy={apiKeyCreatedBy} frame={frame} />;
+}
+
+function Product({ slug, catalogue }: { slug: string; catalogue: Catalogue }) {
   const { name, color } = productOf(catalogue, slug);
   return (
     <span class="with-swatch">
@@ -103,7 +87,7 @@ function Product({ slug, catalogue }: { slug: string; catalogue: Catalogue | und
   );
 }
 
-function Quantity({ quantity, measure, voidedAt }: UsageRecordRow & { measure: Measure }) {
+function Quantity({ quantity, measure, voidedAt }: NamedUsageRecord & { measure: Measure }) {
   const number = groupDigits(quantity);
   return (
     <>
@@ -122,11 +106,8 @@ function Quantity({ quantity, measure, voidedAt }: UsageRecordRow & { measure: M
   );
 }
 
-/** Whether a record counts and, if not, who voided it and why. */
-export function RecordStatus(
-  { voidedAt, voidedByName, voidReason, timezone }:
-    & Pick<UsageRecordRow, "voidedAt" | "voidedByName" | "voidReason">
-    & { timezone: string },
+function RecordStatus(
+  { voidedAt, voidedByName, voidReason, timezone }: NamedUsageRecord & { timezone: string },
 ) {
   if (voidedAt === null) return <Badge tone="on">Counted</Badge>;
   return (

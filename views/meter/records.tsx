@@ -1,7 +1,7 @@
 // The page of all usage records, with filters, and the page of one of them.
 import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
-import type { UsageRecord } from "../../domain/meter/usage_record.ts";
+import type { NamedUsageRecord } from "../../domain/meter/usage_record.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
@@ -9,20 +9,19 @@ import { Card } from "../components/card.tsx";
 import { CodeExample } from "../components/code_example.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Facts } from "../components/facts.tsx";
-import { type Choice, DateField, SelectField } from "../components/field.tsx";
+import { DateField, SelectField } from "../components/field.tsx";
 import { HiddenFields } from "../components/form.tsx";
-import { KeyName } from "../components/key_name.tsx";
 import { HintLine, ListCard, SearchBox, Tabs } from "../components/list_card.tsx";
 import { Menu } from "../components/menu.tsx";
+import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { measureNoun } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
-import { operatorRecordsName, recordHref, RecordTable, type UsageRecordRow } from "./record_table.tsx";
-
-const path = "/portal/usage/records";
+import { recordHref, RecordKey, RecordTable } from "./record_table.tsx";
+import { withAll } from "./usage_filters.tsx";
 
 /** The choices in the page's address. Null: everything. */
 export interface RecordsAddress {
@@ -41,7 +40,7 @@ export interface RecordsAddress {
 }
 
 /** The position of a page in the list. */
-export interface RecordsPosition {
+interface RecordsPosition {
   readonly cursor?: string;
   readonly newerThan?: string;
 }
@@ -58,31 +57,25 @@ export const allRecords: RecordsAddress = {
   timezone: null,
 };
 
-/** @returns The page's address. */
-export function recordsHref(address: Partial<RecordsAddress>, position: RecordsPosition = {}): string {
+/** Returns the page's address. @param base As in `PortalFrame`. */
+export function recordsHref(
+  base: string,
+  address: Partial<RecordsAddress> = {},
+  position: RecordsPosition = {},
+): string {
+  const path = `${base}/usage/records`;
   const query = new URLSearchParams(given({ ...address, ...position }));
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** @returns The choices that were made. */
+/** Returns the choices that were made. */
 function given(choices: Readonly<Record<string, string | null>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(choices).filter((choice): choice is [string, string] => !!choice[1]),
   );
 }
 
-/** A record in the list or on its page. */
-export type PortalRecord =
-  & Omit<UsageRecord, "quantity">
-  & Pick<UsageRecordRow, "quantity" | "voidedByName">
-  & {
-    readonly apiKeyName: string | null;
-    /** The id of the user who created the key. */
-    readonly apiKeyCreatedBy: string | null;
-  };
-
-/** What the list shows. */
-export interface RecordsPageProps {
+interface RecordsPageProps {
   readonly frame: PortalFrame;
   readonly address: RecordsAddress;
   /** In which times and days are; an IANA name. */
@@ -96,19 +89,20 @@ export interface RecordsPageProps {
   /** One sentence for each invalid field. */
   readonly errors: { readonly from?: string; readonly to?: string };
   /** Newest first. Null if a field has an error. */
-  readonly records: readonly PortalRecord[] | null;
+  readonly records: readonly NamedUsageRecord[] | null;
   /** The pages around it. */
   readonly nextCursor: string | null;
   readonly previousCursor: string | null;
 }
 
-/** @returns The page of records. */
 export function recordsPage(props: RecordsPageProps): Page {
   const { frame, address, timezone, records } = props;
+  const hrefOf = (changed: Partial<RecordsAddress>, position?: RecordsPosition) =>
+    recordsHref(frame.base, { ...address, ...changed }, position);
   const tabs = ([[null, "All"], ["counted", "Counted"], ["voided", "Voided"]] as const).map((
     [status, label],
   ) => ({
-    href: recordsHref({ ...address, status }),
+    href: hrefOf({ status }),
     label,
     count: null,
     isCurrent: address.status === status,
@@ -116,7 +110,7 @@ export function recordsPage(props: RecordsPageProps): Page {
   return (
     <PortalPage title="Records" frame={frame} place="usage">
       <PageHead
-        back={{ href: "/portal/usage", label: "Usage" }}
+        back={{ href: `${frame.base}/usage`, label: "Usage" }}
         title="Records"
         text="Everything that was recorded, newest first. Voided records don't count toward totals."
       />
@@ -126,7 +120,7 @@ export function recordsPage(props: RecordsPageProps): Page {
         tools={
           <>
             <SearchBox
-              action={path}
+              action={recordsHref(frame.base)}
               search={address.search ?? ""}
               searches="idempotency key"
               hidden={given({ ...address, search: null })}
@@ -139,22 +133,21 @@ export function recordsPage(props: RecordsPageProps): Page {
         {records === null || records.length === 0 ? <Nothing {...props} /> : (
           <RecordTable
             label="Records"
-            records={records.map((record) => rowOf(record, frame))}
-            now={frame.now}
+            records={records}
+            frame={frame}
             timezone={timezone}
             catalogue={props.catalogue}
-            recordHref={recordHref}
           />
         )}
       </ListCard>
       <PageLinks
         links={[
           {
-            href: props.previousCursor && recordsHref(address, { newerThan: props.previousCursor }),
+            href: props.previousCursor && hrefOf({}, { newerThan: props.previousCursor }),
             label: "Newer records",
           },
           {
-            href: props.nextCursor && recordsHref(address, { cursor: props.nextCursor }),
+            href: props.nextCursor && hrefOf({}, { cursor: props.nextCursor }),
             label: "Older records",
           },
         ]}
@@ -163,18 +156,9 @@ export function recordsPage(props: RecordsPageProps): Page {
   );
 }
 
-/** @returns A record with its key as a link. */
-export function rowOf(record: PortalRecord, { session }: PortalFrame): UsageRecordRow {
-  const { apiKeyId, apiKeyName, apiKeyCreatedBy } = record;
-  const apiKey = apiKeyId === null || apiKeyName === null
-    ? null
-    : <KeyName id={apiKeyId} name={apiKeyName} createdBy={apiKeyCreatedBy} session={session} />;
-  return { ...record, apiKey };
-}
-
 const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
 
-function Filters({ address, timezone, choices, catalogue, errors }: RecordsPageProps) {
+function Filters({ frame, address, timezone, choices, catalogue, errors }: RecordsPageProps) {
   const { productSlug, metric, apiKey, from, to, ...others } = address;
   const keys = choices.apiKeys.map(({ id, name }) => ({ value: id, label: name }));
   const selects = [
@@ -196,7 +180,7 @@ function Filters({ address, timezone, choices, catalogue, errors }: RecordsPageP
   ] as const;
   return (
     <Menu label="Filters" icon="filter" isAtEnd isOpen={Object.keys(errors).length > 0}>
-      <form method="get" action={path}>
+      <form method="get" action={recordsHref(frame.base)}>
         <HiddenFields values={given(others)} />
         {selects.map(({ label, name, value, all, choices }) => (
           <SelectField
@@ -222,7 +206,7 @@ function Filters({ address, timezone, choices, catalogue, errors }: RecordsPageP
 }
 
 /** The filters in words, and a link without them. */
-function Chosen({ address, choices, catalogue }: RecordsPageProps) {
+function Chosen({ frame, address, choices, catalogue }: RecordsPageProps) {
   const { productSlug, metric, apiKey, from, to, search, timezone, status } = address;
   const key = choices.apiKeys.find(({ id }) => id === apiKey)?.name ?? apiKey;
   const words = [
@@ -237,59 +221,56 @@ function Chosen({ address, choices, catalogue }: RecordsPageProps) {
   return (
     <HintLine
       text={<bdi>{words.join(" · ")}</bdi>}
-      href={recordsHref({ timezone, status })}
+      href={recordsHref(frame.base, { timezone, status })}
       action="Clear filters"
     />
   );
 }
 
-function withAll(all: string, value: string | null, choices: readonly Choice[]): Choice[] {
-  const isKnown = value === null || choices.some((choice) => choice.value === value);
-  return [{ value: "", label: all }, ...choices, ...(isKnown ? [] : [{ value, label: value }])];
-}
-
-function Nothing({ address, records }: RecordsPageProps) {
+function Nothing({ frame, address, records }: RecordsPageProps) {
   if (records === null) {
     return <EmptyState title="Nothing to show" text="Fix the fields marked above." />;
   }
-  const { timezone } = address;
-  if (recordsHref(address) === recordsHref({ timezone })) {
+  const all = recordsHref(frame.base, { timezone: address.timezone });
+  if (recordsHref(frame.base, address) === all) {
     return <EmptyState title="No records" text="Records appear here as soon as usage is recorded." />;
   }
   return (
     <EmptyState title="No matching records" text="Try other filters.">
-      <ButtonLink href={recordsHref({ timezone })}>Clear filters</ButtonLink>
+      <ButtonLink href={all}>Clear filters</ButtonLink>
     </EmptyState>
   );
 }
 
-/** What the page of a record shows. */
-export interface RecordPageProps {
+interface RecordPageProps {
   readonly frame: PortalFrame;
-  readonly record: PortalRecord;
+  readonly record: NamedUsageRecord;
   /** Gives names and units. */
   readonly catalogue: Catalogue;
   /** In which times are; an IANA name. */
   readonly timezone: string;
+  readonly flash: string | null;
 }
 
-/** @returns The page of a record, with all of its fields. */
+/** The page of a record, with all of its fields. */
 export function recordPage(props: RecordPageProps): Page {
-  const { frame, record, catalogue, timezone } = props;
+  const { frame, record, catalogue, timezone, flash } = props;
   const { apiKeyName: _name, apiKeyCreatedBy: _createdBy, voidedByName, ...json } = record;
-  const { quantity, voidedAt, voidReason } = record;
-  const metric = metricOf(catalogue, record.metric);
-  const noun = measureNoun(metric);
+  const { id, voidedAt, voidReason } = record;
   const properties = Object.entries(record.properties ?? {});
   return (
     <PortalPage title="Record" frame={frame} place="usage">
       <PageHead
-        back={{ href: path, label: "Records" }}
-        title={`${groupDigits(quantity)} {name}`}
-        name={metric.unit === null ? noun : `${metric.unit} of ${noun}`}
+        back={{ href: recordsHref(frame.base), label: "Records" }}
+        title={`${groupDigits(record.quantity)} {name}`}
+        name={recordNoun(record, catalogue)}
       >
         {voidedAt === null ? <Badge tone="on">Counted</Badge> : <Badge tone="off">Voided</Badge>}
+        {frame.viewed !== null && voidedAt === null && (
+          <ButtonLink tone="plain-destroy" href={recordHref(frame.base, id, "void")}>Void record</ButtonLink>
+        )}
       </PageHead>
+      <Notice tone="done" text={flash} />
       {voidedAt !== null && (
         <div class="note plain">
           <p>
@@ -322,12 +303,19 @@ export function recordPage(props: RecordPageProps): Page {
   );
 }
 
+/** Returns what was used, such as `GB of storage`. */
+export function recordNoun({ metric }: NamedUsageRecord, catalogue: Catalogue): string {
+  const measure = metricOf(catalogue, metric);
+  const noun = measureNoun(measure);
+  return measure.unit === null ? noun : `${measure.unit} of ${noun}`;
+}
+
 function Details({ record, frame, catalogue, timezone }: RecordPageProps) {
   const { productSlug, metric, quantity, idempotencyKey } = record;
   const { name, unit } = metricOf(catalogue, metric);
   const moment = (at: string) => <MomentTime at={at} now={frame.now} timezone={timezone} />;
   const filter = (label: string, more: Partial<RecordsAddress>) => (
-    <a href={recordsHref(more)}>
+    <a href={recordsHref(frame.base, more)}>
       <bdi>{label}</bdi>
     </a>
   );
@@ -340,7 +328,7 @@ function Details({ record, frame, catalogue, timezone }: RecordPageProps) {
           label: "Quantity",
           value: unit === null ? groupDigits(quantity) : `${groupDigits(quantity)} ${unit}`,
         },
-        { label: "API key", value: rowOf(record, frame).apiKey ?? operatorRecordsName },
+        { label: "API key", value: <RecordKey record={record} frame={frame} /> },
         { label: `Time, ${zoneWords(timezone)}`, value: moment(record.timestamp) },
         { label: `Recorded, ${zoneWords(timezone)}`, value: moment(record.recordedAt) },
         {

@@ -2,6 +2,7 @@
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
+import type { NamedUsageRecord } from "../../domain/meter/usage_record.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import type { ChartProps } from "../components/chart_props.ts";
@@ -15,8 +16,8 @@ import { PageHead } from "../components/page_head.tsx";
 import { refresh } from "../components/refresh.ts";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { withheldText } from "../text/limit_mails.ts";
-import { recordHref, RecordTable } from "./record_table.tsx";
-import { type PortalRecord, recordsHref, rowOf } from "./records.tsx";
+import { RecordTable } from "./record_table.tsx";
+import { recordsHref } from "./records.tsx";
 import {
   filteredHref,
   type UsageAddress,
@@ -34,11 +35,8 @@ export interface UsageReport {
   readonly products: BreakdownProps;
   /** Or organizations, in the console. */
   readonly keys: BreakdownProps;
-  /** The numbers of the chart as a file. */
-  readonly csvHref: string;
 }
 
-/** The values of the page. */
 export interface UsagePageProps extends UsageFilterProps {
   readonly frame: PortalFrame;
   /** The range in words: `November 2026 so far, in UTC`; null if it is invalid. */
@@ -46,33 +44,34 @@ export interface UsagePageProps extends UsageFilterProps {
   /** Null if it can't be shown. Either a field is invalid, or `problem` says why. */
   readonly report: UsageReport | null;
   readonly problem: string | null;
+  /** The numbers of the chart as a file; null without a report. */
+  readonly csvHref: string | null;
   /** The organization's, those with the largest part used first; null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
-  /** Who gets emails about them; null where none are sent. */
+  /** The recipients of emails about them; null where none are sent. */
   readonly mailReach: LimitMailReach | null;
   /** Gives them names and units. */
   readonly catalogue: Catalogue;
   /** The latest, newest first. */
-  readonly records: readonly PortalRecord[];
-  /** How to send the first record; null if there is one. */
-  readonly example: { readonly curl: string } | null;
+  readonly records: readonly NamedUsageRecord[];
+  /** Null if anything was ever recorded. `curl`: how members send the first record. */
+  readonly empty: { readonly curl: string | null } | null;
 }
 
-/** @returns The page. */
 export function usagePage(props: UsagePageProps): Page {
-  const { frame, label, example, report } = props;
+  const { frame, label, empty, csvHref } = props;
   return (
     <PortalPage title="Usage" frame={frame} place="usage">
       <div id="head">
         <PageHead
           title="Usage"
-          text={`${example === null && label !== null ? `${label}. ` : ""}Records appear here immediately.`}
+          text={`${empty === null && label !== null ? `${label}. ` : ""}Records appear here immediately.`}
           keepsActions
         >
-          {example === null && report && <CsvLink href={report.csvHref} />}
+          {empty === null && csvHref && <CsvLink href={csvHref} />}
         </PageHead>
       </div>
-      {example === null ? <UsageView {...props} /> : <FirstSteps curl={example.curl} />}
+      {empty === null ? <UsageView {...props} /> : <NothingYet frame={frame} curl={empty.curl} />}
     </PortalPage>
   );
 }
@@ -85,12 +84,23 @@ export function CsvLink({ href }: { href: string }) {
 /** Pages with more bars are refreshed less often: they are slow to send and to draw. */
 const quickBarsMax = 200;
 
-function FirstSteps({ curl }: { curl: string }) {
+function NothingYet({ frame: { base }, curl }: { frame: PortalFrame; curl: string | null }) {
+  const text = curl === null
+    ? "Usage appears here as soon as it is recorded."
+    : "Create an API key, then record usage from a terminal.";
   return (
-    <div class="card" hx-get="/portal/usage" {...refresh("#main", 10)}>
-      <EmptyState title="No usage yet" text="Create an API key, then record usage from a terminal.">
-        <CodeExample id="first-record" title="Record 1 request" samples={[{ language: "sh", code: curl }]} />
-        <ButtonLink tone="primary" href="/portal/api-keys/new">Create API key</ButtonLink>
+    <div class="card" hx-get={`${base}/usage`} {...refresh("#main", 10)}>
+      <EmptyState title="No usage yet" text={text}>
+        {curl !== null && (
+          <>
+            <CodeExample
+              id="first-record"
+              title="Record 1 request"
+              samples={[{ language: "sh", code: curl }]}
+            />
+            <ButtonLink tone="primary" href={`${base}/api-keys/new`}>Create API key</ButtonLink>
+          </>
+        )}
       </EmptyState>
     </div>
   );
@@ -127,16 +137,15 @@ function UsageView(props: UsagePageProps) {
         {records.length > 0 && (
           <Card
             title="Latest records"
-            aside={<a class="small" href={recordsHref(address.filters)}>All records</a>}
+            aside={<a class="small" href={recordsHref(frame.base, address.filters)}>All records</a>}
             flush
           >
             <RecordTable
               label="Latest records"
-              records={records.map((record) => rowOf(record, frame))}
-              now={frame.now}
+              records={records}
+              frame={frame}
               timezone={props.timezone}
               catalogue={props.catalogue}
-              recordHref={recordHref}
             />
           </Card>
         )}
@@ -154,7 +163,7 @@ export function NothingToShow({ problem }: { problem: string | null }) {
   );
 }
 
-/** The totals of all metrics and the chart of one. `hasStacks`: whether the chart can stack keys instead of products. */
+/** The totals of all metrics and the chart of one. `hasStacks`: the chart can stack keys instead of products. */
 export function ReportChart(
   { report: { strip, chart }, address, hasStacks = true }: {
     report: UsageReport;

@@ -10,8 +10,8 @@ import type { Choice, ChoiceGroup } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import { FilterBar, Menu, MenuLinks, Switch } from "../components/menu.tsx";
 
-/** What the usage is limited to; null for all. */
-export interface UsageFilters {
+/** Null for all. */
+interface UsageFilters {
   readonly productSlug: string | null;
   readonly metric: string | null;
   readonly apiKey: string | null;
@@ -30,13 +30,13 @@ export interface UsageAddress {
   readonly timezone: string | null;
   /** The metric is null for the person's own. */
   readonly filters: UsageFilters;
-  /** What the chart stacks; null for products. */
+  /** Null if the chart stacks products. */
   readonly stack: "key" | null;
   /** The pages of the tables; null for the first. */
   readonly pages: { readonly products: number | null; readonly keys: number | null };
 }
 
-/** @returns The page's path and query, without defaults. */
+/** Returns the page's path and query, without defaults. */
 export function usageHref(
   { path, range, days, window, timezone, filters, stack, pages }: UsageAddress,
 ): string {
@@ -57,13 +57,12 @@ export function usageHref(
 /** The first pages of the tables. */
 export const firstPages = { products: null, keys: null } as const;
 
-/** @returns The page with other filters, from the first line of its tables on. */
+/** Returns the page with other filters, from the first line of its tables on. */
 export function filteredHref(address: UsageAddress, filters: Partial<UsageFilters>): string {
   return usageHref({ ...address, filters: { ...address.filters, ...filters }, pages: firstPages });
 }
 
-/** What can be chosen. */
-export interface UsageChoices {
+interface UsageChoices {
   readonly products: readonly Choice[];
   /** Those that have no place above the chart. */
   readonly metrics: readonly Choice[];
@@ -74,11 +73,10 @@ export interface UsageChoices {
 }
 
 /** One sentence for each field with an invalid value. */
-export type UsageFaults = Readonly<
+type UsageFaults = Readonly<
   Partial<Record<"from" | "to" | "window" | "metric" | "apiKey" | "timezone", string>>
 >;
 
-/** The values of {@linkcode UsageFilterBar}. */
 export interface UsageFilterProps {
   readonly address: UsageAddress;
   /** The range in words, such as `November 1–22`; null if it is invalid. */
@@ -192,7 +190,7 @@ function FilterForm(
   );
 }
 
-/** Where a field is: each has two places, of which one is shown. */
+/** Each field has two places, of which one is shown. */
 type FieldPlace = { readonly place: "menu" | "folded" };
 
 function DaysForm({ place, ...props }: UsageFilterProps & FieldPlace) {
@@ -279,7 +277,7 @@ function Select({ title, name, value, choices, error, place }: FilterSelect & Fi
   );
 }
 
-/** @returns The select of the time zone, and those that have menus of their own on wide screens. */
+/** Returns the select of the time zone, and those that have menus of their own on wide screens. */
 function selectsOf(
   { address: { filters }, unit, timezone, metric, choices, faults }: UsageFilterProps,
 ): [timezone: FilterSelect, ...others: FilterSelect[]] {
@@ -322,8 +320,8 @@ function named(name: string): Choice {
   return { value: name, label: name };
 }
 
-/** @param all The label of no filter; null if the filter is required. */
-function withAll(all: string | null, value: string | null, choices: readonly Choice[]): Choice[] {
+/** Adds no filter and an unknown value to choices. @param all The label of no filter; null if the filter is required. */
+export function withAll(all: string | null, value: string | null, choices: readonly Choice[]): Choice[] {
   const isKnown = value === null || choices.some((choice) => choice.value === value);
   return [
     ...(all === null ? [] : [{ value: "", label: all }]),
@@ -332,7 +330,7 @@ function withAll(all: string | null, value: string | null, choices: readonly Cho
   ];
 }
 
-/** @returns Time zones to choose from: UTC first, then by continent, so that typing the name of a city finds it. */
+/** Returns time zones to choose from: UTC first, then by continent, so that typing the name of a city finds it. */
 export function timezoneChoices(timezones: readonly string[], value: string): (Choice | ChoiceGroup)[] {
   const groups = Map.groupBy(timezones, (timezone) => timezone.split("/", 1)[0] ?? "");
   return [

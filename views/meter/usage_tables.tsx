@@ -11,11 +11,11 @@ import { Sparkline } from "../components/sparkline.tsx";
 import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
 
 /** A line of the table. */
-export interface BreakdownLine {
+interface BreakdownLine {
   readonly name: string;
   /** Null for usage without a key. */
   readonly href: string | null;
-  /** What stands out, such as `Revoked`. */
+  /** A state that stands out, such as `Revoked`. */
   readonly state?: string | null;
   /** That of its bars in the chart. */
   readonly color?: SeriesColor;
@@ -29,17 +29,16 @@ export interface BreakdownLine {
   readonly change: number | null;
 }
 
-/** The values of {@linkcode Breakdown}. */
 export interface BreakdownProps {
   /** The heading, such as `Products`. */
   readonly title: string;
-  /** What a line is, such as `Product`. */
+  /** The subject of a line, such as `Product`. */
   readonly column: string;
   readonly measure: CatalogueMetric;
   /** The time that changes are compared with. */
   readonly period: string;
   readonly lines: readonly BreakdownLine[];
-  /** How many lines there are on all pages, and the other pages. */
+  /** The number of lines on all pages, and the other pages. */
   readonly all: number;
   readonly newerHref: string | null;
   readonly olderHref: string | null;

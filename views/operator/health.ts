@@ -5,16 +5,13 @@ import type { BadgeTone } from "../components/badge.tsx";
 import type { IconName } from "../components/icon.tsx";
 import { relativeTime } from "../text/time.ts";
 
-/** A part of the service. */
 export interface Health {
   readonly name: string;
   readonly icon: IconName;
-  /** What it is doing. */
   readonly text: string;
   readonly tone: BadgeTone;
-  /** The state in a word. */
   readonly state: string;
-  /** Why it needs attention; null if it doesn't. */
+  /** The problem, in a sentence; null if there is none. */
   readonly trouble: string | null;
 }
 
@@ -130,7 +127,7 @@ function backups({ backups: state, database }: SystemState, { now }: { now: numb
 
 const ok = { tone: "on", state: "OK", trouble: null } as const;
 
-/** @returns Such as `4 ms`, `12 seconds`, `31 hours`. */
+/** Returns a duration such as `4 ms`, `12 seconds` or `31 hours`. */
 function durationWords(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 120) return countOf(Math.round(seconds), "second");
@@ -140,7 +137,7 @@ function durationWords(seconds: number): string {
     : `${Math.round(seconds / 86_400)} days`;
 }
 
-/** @returns Such as `18.4 GB`. */
+/** Returns a size such as `18.4 GB`. */
 export function bytesWords(bytes: number): string {
   const units = ["bytes", "kB", "MB", "GB", "TB"];
   const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));

@@ -3,12 +3,10 @@ import { searchCharactersMax } from "../../domain/limits.ts";
 import { SubmitButton } from "../components/button.tsx";
 import { type Choice, type ChoiceGroup, SelectField, TextField } from "../components/field.tsx";
 
-export interface ListFiltersProps {
-  /** The page's address. */
+interface ListFiltersProps {
   readonly action: string;
-  /** What was searched for. */
   readonly search: string;
-  /** What the search finds: `Name or external ID`. */
+  /** Such as `Name or external ID`. */
   readonly searches: string;
   readonly menus: readonly {
     readonly label: string;
@@ -41,7 +39,7 @@ export function ListFilters({ action, search, searches, menus }: ListFiltersProp
   );
 }
 
-/** @returns An address with these choices; empty ones are left out. */
+/** Returns an address with these choices, without empty ones. */
 export function listHref(path: string, choices: Readonly<Record<string, string | null | undefined>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(choices)) if (value) query.set(name, value);

@@ -1,5 +1,4 @@
 // The console's page about one organization.
-import type { ApiKey } from "../../domain/api_key.ts";
 import type { AuditEvent } from "../../domain/audit.ts";
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { groupDigits } from "../../domain/number_text.ts";
@@ -7,9 +6,10 @@ import type { Member } from "../../domain/organization.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { OperatedOrganization, OrganizationNote } from "../../domain/operator/organization.ts";
 import type { Plan } from "../../domain/operator/plan.ts";
+import { ApiKeyTable, type KeyLineRow } from "../api_keys/api_key_table.tsx";
 import { AuditSentence } from "../audit/audit_table.tsx";
 import { auditActorName } from "../audit/audit_text.ts";
-import { Badge } from "../components/badge.tsx";
+import { ActionsCard } from "../components/actions_card.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
@@ -23,41 +23,38 @@ import { MetricChart } from "../components/metric_chart.tsx";
 import type { UsageReport } from "../meter/usage.tsx";
 import { Breakdown } from "../meter/usage_tables.tsx";
 import { roleWords } from "../text/role.ts";
-import { OrganizationKeyTable } from "./organization_key_table.tsx";
 import { organizationHref, organizationsHref, userHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
 import { OrganizationLimits, PlanFact, ReachedBadge } from "./organization_limits.tsx";
+import { OrganizationStatusBadge } from "./organization_table.tsx";
 import { OrganizationStatements, type OrganizationStatementsProps } from "./organization_statements.tsx";
 
 /** The sidebar's entry of all pages about organizations. */
 export const organizationPlace = "operator/organizations";
 
-/** A page about an organization, or about something of it. */
-export type OrganizationAction =
+type OrganizationAction =
   | "edit"
-  | "invite"
   | "members"
+  | "members#invitations"
   | "api-keys"
   | "api-keys/new"
   | "notes/new"
-  | "records"
+  | "usage"
+  | "usage/records"
   | "suspend"
   | "resume"
   | "delete";
 
-/** @returns The address of such a page. */
 export function organizationActionHref(id: string, action: OrganizationAction): string {
   return `${organizationHref(id)}/${action}`;
 }
 
-/** What the page shows. */
 export interface OrganizationPageProps {
   readonly frame: PortalFrame;
   readonly organization: OperatedOrganization;
   readonly plan: Plan;
-  /** Where its limits stand. */
   readonly limits: readonly LimitStanding[];
-  /** Who gets emails about them; null where none are sent. */
+  /** The people who get emails about limits; null where none are sent. */
   readonly mailReach: LimitMailReach | null;
   /** The current month; null if nothing can be shown. */
   readonly usage: UsageReport | null;
@@ -65,42 +62,36 @@ export interface OrganizationPageProps {
   readonly isBusy: boolean;
   /** The chosen metric; null without usage. */
   readonly metric: string | null;
-  /** The newest statements, and the next month to close. */
   readonly statements: OrganizationStatementsProps["statements"];
   readonly openMonth: string;
   /** Some of the keys, newest first. */
-  readonly apiKeys: readonly ApiKey[];
-  /** Some of the members. */
+  readonly apiKeys: readonly KeyLineRow[];
   readonly members: readonly Member[];
-  /** The latest notes, newest first. */
   readonly notes: readonly OrganizationNote[];
-  /** The address of older notes. */
   readonly olderNotesHref: string | null;
-  /** The latest entries of its audit log, newest first. */
   readonly events: readonly AuditEvent[];
-  /** What was just done. */
   readonly flash: string | null;
 }
 
-/** @returns The page. */
 export function organizationPage(props: OrganizationPageProps): Page {
   const { frame, organization, plan, limits, usage, isBusy, flash } = props;
   const { id, name, status } = organization;
   return (
-    <PortalPage title={name} frame={frame} place={organizationPlace}>
+    // Members have no such page.
+    <PortalPage title={name} frame={{ ...frame, viewed: null }} place={organizationPlace}>
       <PageHead
         back={{ href: organizationsHref, label: "Organizations" }}
         title="{name}"
         name={name}
         text={
           <>
-            <StatusBadge status={status} /> <ReachedBadge standings={limits} />
+            <OrganizationStatusBadge status={status} /> <ReachedBadge standings={limits} />
           </>
         }
       >
         <span class="buttons">
-          <ButtonLink href={organizationActionHref(id, "records")}>Records</ButtonLink>
-          <ButtonLink href={organizationActionHref(id, "invite")}>Invite</ButtonLink>
+          <ButtonLink href={organizationActionHref(id, "usage/records")}>Records</ButtonLink>
+          <ButtonLink href={organizationActionHref(id, "members#invitations")}>Invite</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "api-keys/new")}>Create key</ButtonLink>
           <ButtonLink href={organizationActionHref(id, "edit")}>Edit</ButtonLink>
         </span>
@@ -111,7 +102,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
       </div>
       <div class="columns">
         <div class="stacked">
-          <Usage usage={usage} isBusy={isBusy} />
+          <Usage id={id} usage={usage} isBusy={isBusy} />
           <OrganizationLimits {...props} standings={limits} now={frame.now} />
           <OrganizationStatements
             organizationId={id}
@@ -133,11 +124,6 @@ export function organizationPage(props: OrganizationPageProps): Page {
   );
 }
 
-/** Whether an organization may act. */
-export function StatusBadge({ status }: Pick<OperatedOrganization, "status">) {
-  return status === "active" ? <Badge tone="on">Active</Badge> : <Badge tone="soon">Suspended</Badge>;
-}
-
 function factsOf(organization: OperatedOrganization, plan: Plan, now: number) {
   const { id, externalId, memberCount, activeApiKeyCount, createdAt, suspendedAt, lastUsedAt } = organization;
   return [
@@ -154,7 +140,7 @@ function factsOf(organization: OperatedOrganization, plan: Plan, now: number) {
   ];
 }
 
-function Usage({ usage, isBusy }: Pick<OrganizationPageProps, "usage" | "isBusy">) {
+function Usage({ id, usage, isBusy }: Pick<OrganizationPageProps, "usage" | "isBusy"> & { id: string }) {
   const empty = isBusy
     ? {
       title: "Not available right now",
@@ -163,7 +149,11 @@ function Usage({ usage, isBusy }: Pick<OrganizationPageProps, "usage" | "isBusy"
     : { title: "No usage this month", text: "Usage appears here as soon as it is recorded." };
   return (
     <>
-      <MetricChart strip={usage?.strip ?? null} chart={usage?.chart ?? null}>
+      <MetricChart
+        strip={usage?.strip ?? null}
+        chart={usage?.chart ?? null}
+        aside={<a class="small" href={organizationActionHref(id, "usage")}>View usage</a>}
+      >
         <EmptyState {...empty} />
       </MetricChart>
       {usage?.chart && <Breakdown {...usage.products} />}
@@ -185,7 +175,7 @@ function Notes({ frame, organization: { id }, notes, olderNotesHref }: Organizat
                 {" · "}
                 <DayTime at={note.createdAt} now={frame.now} />
                 {" · "}
-                <a href={deleteNoteHref(id, note.id)}>Delete</a>
+                <a href={`${organizationHref(id)}/notes/${note.id}/delete`}>Delete</a>
               </p>
             </li>
           ))}
@@ -199,18 +189,13 @@ function Notes({ frame, organization: { id }, notes, olderNotesHref }: Organizat
   );
 }
 
-/** @returns The address of the page that deletes a note. */
-export function deleteNoteHref(organizationId: string, noteId: string): string {
-  return `${organizationHref(organizationId)}/notes/${encodeURIComponent(noteId)}/delete`;
-}
-
 function Keys({ frame, organization: { id }, apiKeys }: OrganizationPageProps) {
   const all = <a class="small" href={organizationActionHref(id, "api-keys")}>All keys</a>;
   return (
     <Card title="API keys" aside={all} flush>
       {apiKeys.length === 0
         ? <EmptyState title="No API keys yet" text="Members create keys, and so can you." />
-        : <OrganizationKeyTable organizationId={id} apiKeys={apiKeys} now={frame.now} />}
+        : <ApiKeyTable frame={frame} lines={apiKeys} areInactive={false} />}
     </Card>
   );
 }
@@ -276,41 +261,37 @@ function AuditLog({ frame, organization: { id }, events }: OrganizationPageProps
   );
 }
 
-function DangerZone({ organization }: Pick<OrganizationPageProps, "organization">) {
-  const { id, status } = organization;
-  const isActive = status === "active";
+function DangerZone({ organization: { id, status } }: Pick<OrganizationPageProps, "organization">) {
   return (
-    <Card title="Danger zone" flush>
-      <ul class="acts">
-        <li>
-          <div>
-            <h3>{isActive ? "Suspend" : "Resume"}</h3>
-            <p class="muted small">{isActive ? suspendText : resumeText}</p>
-          </div>
-          <ButtonLink
-            tone={isActive ? "plain-destroy" : "plain"}
-            href={organizationActionHref(id, isActive ? "suspend" : "resume")}
-          >
-            {isActive ? "Suspend" : "Resume"}
-          </ButtonLink>
-        </li>
-        <li>
-          <div>
-            <h3>Delete</h3>
-            <p class="muted small">
-              Ends its keys and memberships. Closed statements are kept. This can't be undone.
-            </p>
-          </div>
-          <ButtonLink tone="plain-destroy" href={organizationActionHref(id, "delete")}>
-            Delete organization
-          </ButtonLink>
-        </li>
-      </ul>
-    </Card>
+    <ActionsCard
+      title="Danger zone"
+      actions={[
+        status === "active"
+          ? {
+            title: "Suspend",
+            text: suspendText,
+            href: organizationActionHref(id, "suspend"),
+            label: "Suspend",
+            tone: "plain-destroy",
+          }
+          : {
+            title: "Resume",
+            text: resumeText,
+            href: organizationActionHref(id, "resume"),
+            label: "Resume",
+          },
+        {
+          title: "Delete",
+          text: "Ends its keys and memberships. Closed statements are kept. This can't be undone.",
+          href: organizationActionHref(id, "delete"),
+          label: "Delete organization",
+          tone: "plain-destroy",
+        },
+      ]}
+    />
   );
 }
 
-/** What suspending and resuming do. */
 export const suspendText =
   "Requests with its keys will fail immediately. Its members can still sign in, read and export, but change nothing except their own accounts. You can resume it at any time.";
 export const resumeText = "Its keys work again immediately, and its members can change things again.";

@@ -19,25 +19,22 @@ import { missedText } from "../text/limit_mails.ts";
 import { organizationHref, planHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
 
-/** What the card shows. */
-export interface OrganizationLimitsProps {
+interface OrganizationLimitsProps {
   readonly organization: OperatedOrganization;
   readonly plan: Plan;
-  /** Where the limits stand that apply. */
   readonly standings: readonly LimitStanding[];
-  /** Who gets emails about them; null where none are sent. */
+  /** The people who get emails about limits; null where none are sent. */
   readonly mailReach: LimitMailReach | null;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** @returns The address of the form that sets an organization's limits. @param limitId A limit of its plan to replace. */
+/** Returns the address of the form with an organization's limits. @param limitId A limit of its plan to replace. */
 export function organizationLimitsHref(id: string, limitId?: string): string {
   const form = `${organizationHref(id)}/limits`;
   return limitId === undefined ? form : `${form}?limit=${encodeURIComponent(limitId)}`;
 }
 
-/** @returns The address of the form that gives an organization another plan. */
 export function organizationPlanHref(id: string): string {
   return `${organizationHref(id)}/plan`;
 }
@@ -63,7 +60,6 @@ export function ReachedBadge({ standings }: Pick<OrganizationLimitsProps, "stand
     : <Badge tone="soon">Soft limit reached</Badge>;
 }
 
-/** The card. */
 export function OrganizationLimits(
   { organization, plan, standings, mailReach, now }: OrganizationLimitsProps,
 ) {
@@ -109,7 +105,7 @@ interface LimitRowProps {
   readonly override: NewLimit | undefined;
 }
 
-/** @returns The limits of the plan and of the organization, those that count the same together. */
+/** Pairs the limits of the plan and of the organization that count the same. */
 function limitRows(plan: Plan["limits"], overrides: PlanOverrides["limits"]): readonly LimitRowProps[] {
   const names = new Set(plan.map((limit) => limitName(limit)));
   return [

@@ -3,14 +3,13 @@ import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { Card } from "../components/card.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
-import { periodWords, statementCsvHref, statementHref } from "./statements.tsx";
+import { statementsHref } from "./links.ts";
+import { periodWords, statementCsvHref, statementHref } from "./statement_text.ts";
 
-/** What the card shows. */
 export interface OrganizationStatementsProps {
   readonly organizationId: string;
   /** The metric of the quantities; null without usage. */
   readonly metric: string | null;
-  /** The newest statements. */
   readonly statements: readonly {
     readonly statement: { readonly id: string; readonly period: string };
     /** Null while the month is being closed. */
@@ -25,7 +24,7 @@ export interface OrganizationStatementsProps {
 export function OrganizationStatements(props: OrganizationStatementsProps) {
   const { organizationId, metric, statements, open } = props;
   return (
-    <Card title="Statements" aside={<a class="small" href="/operator/statements">All statements</a>} flush>
+    <Card title="Statements" aside={<a class="small" href={statementsHref}>All statements</a>} flush>
       <Table
         label="Statements"
         columns={["Month", { title: metric ?? "Quantity", isNumber: true }, "Status"]}

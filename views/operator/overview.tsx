@@ -20,23 +20,18 @@ import type { Measure } from "../text/quantity.ts";
 import { organizationsHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
 
-/** Something that needs attention. */
 export interface Attention {
   readonly icon: IconName;
   readonly tone: "bad" | "soon";
   readonly title: string;
-  /** Why, in a sentence. */
   readonly text: string;
   readonly href: string;
-  /** The words of the link. */
   readonly label: string;
 }
 
-/** An organization and its usage this month. */
-export interface Customer {
+interface Customer {
   readonly name: string;
   readonly href: string;
-  /** Below the name. */
   readonly note: string;
   /** An exact decimal text. */
   readonly sum: string;
@@ -46,7 +41,6 @@ export interface Customer {
   readonly change: number | null;
 }
 
-/** What the page shows. */
 export interface OverviewProps {
   readonly frame: PortalFrame;
   /** The time of the numbers, such as `15:12:09`. */
@@ -54,21 +48,20 @@ export interface OverviewProps {
   /** The metrics to choose from, and the chosen one; null without usage. */
   readonly metrics: readonly { readonly metric: string; readonly name: string }[];
   readonly metric: string | null;
-  /** What quantities of the chosen one are called. */
+  /** The name and unit of quantities of the chosen one. */
   readonly measure: Measure;
-  /** Whether the busiest products and metrics alone are included. */
+  /** Only the busiest products and metrics are included. */
   readonly isPartial: boolean;
   readonly figures: readonly Figure[];
   /** Null before the first record. */
   readonly chart: ChartProps | null;
   readonly customers: readonly Customer[];
-  /** How many organizations were active this month. */
+  /** Organizations that were active this month. */
   readonly activeCount: number;
   readonly attention: readonly Attention[];
   readonly health: readonly Health[];
 }
 
-/** @returns The page. */
 export function overviewPage(props: OverviewProps): Page {
   const { frame, updated, figures, chart } = props;
   return (
@@ -197,7 +190,6 @@ function HealthCard({ health }: Pick<OverviewProps, "health">) {
   );
 }
 
-/** The parts of the service, each with its state. */
 export function HealthList({ health }: { health: readonly Health[] }) {
   return (
     <ul class="acts tight">

@@ -11,14 +11,13 @@ import { limitName } from "../text/limit.ts";
 import { organizationHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
 
-/** Something that a change makes different, in words. */
-export interface ValueChange {
+interface ValueChange {
   readonly name: string;
   readonly before: string;
   readonly after: string;
 }
 
-/** @returns What differs between two sets of values; limits are the same if they count the same. */
+/** Returns what differs between two sets of values. Limits are the same if they count the same. */
 export function valueChanges(before: EffectiveLimits, after: EffectiveLimits): readonly ValueChange[] {
   const numbers = planNumberNames.map((name) => ({
     name: numberWords[name],
@@ -42,7 +41,6 @@ function limitText({ quantity, mode }: Omit<UsageLimit, "id">): string {
   return `${groupDigits(quantity)} (${mode})`;
 }
 
-/** What differs. */
 function ChangeTable({ changes }: { changes: readonly ValueChange[] }) {
   return (
     <Table label="Changes" columns={["Limit", "Now", "New"]} isSmall>
@@ -57,7 +55,6 @@ function ChangeTable({ changes }: { changes: readonly ValueChange[] }) {
   );
 }
 
-/** What a page that asks before a change shows. */
 export interface ConfirmChangeProps
   extends Pick<ConfirmPageProps, "frame" | "place" | "name" | "facts" | "action" | "back"> {
   /** Such as `Change plan`, also on the button. */
@@ -69,7 +66,6 @@ export interface ConfirmChangeProps
   readonly input: Readonly<Record<string, string>>;
 }
 
-/** The page that asks before a change. */
 export function ConfirmChange({ changes, below, input, ...page }: ConfirmChangeProps): Page {
   return (
     <ConfirmPage

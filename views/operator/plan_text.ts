@@ -2,7 +2,6 @@
 import { groupDigits } from "../../domain/number_text.ts";
 import type { PlanNumbers } from "../../domain/operator/plan.ts";
 
-/** What each number of a plan limits. */
 export const numberWords: Readonly<Record<keyof PlanNumbers, string>> = {
   apiKeysMax: "API keys",
   membersMax: "Members",
@@ -10,7 +9,6 @@ export const numberWords: Readonly<Record<keyof PlanNumbers, string>> = {
   usageSeriesMax: "Usage series",
 };
 
-/** More about each, for forms. */
 export const numberHints: Readonly<Record<keyof PlanNumbers, string>> = {
   apiKeysMax: "Active keys of an organization.",
   membersMax: "Members of an organization.",
@@ -18,7 +16,7 @@ export const numberHints: Readonly<Record<keyof PlanNumbers, string>> = {
   usageSeriesMax: "Combinations of product, metric and API key of an organization.",
 };
 
-/** @returns A number of a plan: `No limit` where 0 stands for that. */
+/** Returns a number of a plan in words: `No limit` where 0 stands for that. */
 export function numberText(name: keyof PlanNumbers, value: number): string {
   return name === "requestsPerSecond" && value === 0 ? "No limit" : groupDigits(value);
 }

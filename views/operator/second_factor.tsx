@@ -3,7 +3,6 @@ import { ButtonLink } from "../components/button.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 
-/** @returns The page that says how to set one up. */
 export function secondFactorPage({ frame }: { frame: PortalFrame }): Page {
   return (
     <PortalPage title="Set up two-step sign-in" frame={frame} place={null}>

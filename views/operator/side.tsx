@@ -1,9 +1,8 @@
 // The sidebar of the operator console. It is darker and says "Operator", so that no one mistakes its pages for a customer's.
 import type { Session } from "../../domain/sign_in/session.ts";
-import { Own } from "../components/own.tsx";
-import { type PlaceLink, SideBar } from "../components/side_bar.tsx";
+import type { PageLink } from "../components/page_head.tsx";
+import { Own, type PlaceLink, SideBar } from "../components/side_bar.tsx";
 
-/** The pages in the sidebar of the console. */
 export type OperatorPlace = (typeof places)[number]["place"];
 
 const places = [
@@ -26,13 +25,16 @@ const places = [
   { place: "operator/system", href: "/operator/system", label: "System", icon: "disk" },
 ] as const satisfies readonly PlaceLink[];
 
-export interface OperatorSideProps {
+/** Returns the link to the first page of a place. */
+export function operatorPlaceLink(place: OperatorPlace): PageLink {
+  return { href: `/${place}`, label: places.find((one) => one.place === place)?.label ?? place };
+}
+
+interface OperatorSideProps {
   readonly session: Session;
-  /** The current page; null for pages that are not in the sidebar. */
   readonly place: string | null;
 }
 
-/** The sidebar. */
 export function OperatorSide({ session, place }: OperatorSideProps) {
   return (
     <SideBar

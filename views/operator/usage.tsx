@@ -5,19 +5,19 @@ import { CsvLink, NothingToShow, ReportChart, type UsageReport } from "../meter/
 import { UsageFilterBar, type UsageFilterProps } from "../meter/usage_filters.tsx";
 import { Breakdown } from "../meter/usage_tables.tsx";
 
-/** What the page shows. */
-export interface OperatorUsageProps extends UsageFilterProps {
+interface OperatorUsageProps extends UsageFilterProps {
   readonly frame: PortalFrame;
   /** The range in words; null if it is invalid. */
   readonly label: string | null;
   /** Its keys are organizations. Null if it can't be shown: a field is invalid, there is no usage, or `problem` says why. */
   readonly report: UsageReport | null;
+  /** The numbers of the chart as a file; null without a report. */
+  readonly csvHref: string | null;
   readonly problem: string | null;
 }
 
-/** @returns The page. */
 export function operatorUsagePage(props: OperatorUsageProps): Page {
-  const { frame, label, report, address, problem } = props;
+  const { frame, label, report, csvHref, address, problem } = props;
   const none = label === null ? null : "No usage in this range. Choose another range or remove filters.";
   return (
     <PortalPage title="Usage" frame={frame} place="operator/usage">
@@ -26,7 +26,7 @@ export function operatorUsagePage(props: OperatorUsageProps): Page {
         text={`All organizations.${label === null ? "" : ` ${label}.`}`}
         keepsActions
       >
-        {report && <CsvLink href={report.csvHref} />}
+        {csvHref && <CsvLink href={csvHref} />}
       </PageHead>
       <UsageFilterBar {...props} />
       {report === null

@@ -9,7 +9,6 @@ import { Notice } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { asRole, roleWords, yourRoleSentences } from "../text/role.ts";
 
-/** What the sign-up form shows. */
 interface SignUp extends Pick<FormErrors, "fields"> {
   readonly kind: "signUp";
   readonly name: string;
@@ -27,20 +26,17 @@ export type Invitee =
   | { readonly kind: "signIn"; readonly href: string }
   /** No one is signed in, and the invited address has no account. */
   | SignUp
-  /** The same, and sign-up is closed. */
+  /** No one is signed in, the invited address has no account, and sign-up is closed. */
   | { readonly kind: "closed" };
 
-/** What the page shows. */
 export interface AcceptInvitationPageProps {
   readonly frame: GateFrame;
   readonly token: string;
   readonly offer: InvitationOffer;
   readonly invitee: Invitee;
-  /** What is wrong with the form as a whole. */
   readonly error: string | null;
 }
 
-/** @returns The page of a link that works. */
 export function acceptInvitationPage(props: AcceptInvitationPageProps): Page {
   const { frame, offer, error } = props;
   const { organization, invitedBy, role } = offer;
@@ -63,7 +59,7 @@ export function acceptInvitationPage(props: AcceptInvitationPageProps): Page {
   );
 }
 
-/** @returns The page of a link that doesn't work. `home`: where to go instead. */
+/** Shows that a link doesn't work. `home`: where to go instead. */
 export function endedInvitationPage(
   { frame, home }: { frame: GateFrame; home: { readonly href: string; readonly label: string } },
 ): Page {

@@ -9,12 +9,14 @@ import type { Page, PortalFrame } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
 import { membersBack } from "./member_table.tsx";
 
-/** An invitation in the list, with what the viewer can do. */
-export type InvitationRow = Invitation & {
-  /** Who sent it, such as `you`. */
-  readonly inviter: string;
-  readonly actions: readonly MenuAction[];
-};
+export type InvitationRow = Invitation & { readonly canChange: boolean };
+
+export interface InvitationTableProps {
+  readonly frame: PortalFrame;
+  readonly invitations: readonly InvitationRow[];
+  /** Of the page of the list, to which sending again returns. */
+  readonly cursor: string | undefined;
+}
 
 const columns: readonly Column[] = [
   { title: "Email" },
@@ -25,32 +27,32 @@ const columns: readonly Column[] = [
   actionsColumn,
 ];
 
-/** The invitations as a table, in the given order. */
-export function InvitationTable(
-  { invitations, now }: { invitations: readonly InvitationRow[]; now: number },
-) {
+export function InvitationTable(props: InvitationTableProps) {
+  const { session, now } = props.frame;
   return (
     <Table label="Invitations" kind="cards" columns={columns}>
-      {invitations.map(({ email, role, inviter, status, sentAt, expiresAt, actions }) => (
+      {props.invitations.map((invitation) => (
         <Row>
           <Cell place="title">
-            <div class="name plain-name">{email}</div>
-            <div class="muted tiny">{`Invited by ${inviter}`}</div>
+            <div class="name plain-name">{invitation.email}</div>
+            <div class="muted tiny">{`Invited by ${inviterName(invitation, session.user.id)}`}</div>
           </Cell>
-          <Cell place="start" value={roleWords[role]} />
+          <Cell place="start" value={roleWords[invitation.role]} />
           <Cell place="end">
-            {status === "expired" ? <Badge tone="soon">Expired</Badge> : <Badge tone="on">Pending</Badge>}
+            {invitation.status === "expired"
+              ? <Badge tone="soon">Expired</Badge>
+              : <Badge tone="on">Pending</Badge>}
           </Cell>
           <Cell place="start" drop={2} isQuiet>
             <Words onCard="Sent " />
-            <RelativeTime at={sentAt} now={now} />
+            <RelativeTime at={invitation.sentAt} now={now} />
           </Cell>
           <Cell place="end" isQuiet>
-            <Words onCard={status === "expired" ? "Expired " : "Expires "} />
-            <RelativeTime at={expiresAt} now={now} />
+            <Words onCard={invitation.status === "expired" ? "Expired " : "Expires "} />
+            <RelativeTime at={invitation.expiresAt} now={now} />
           </Cell>
           <Cell place="actions">
-            <RowMenu about={email} actions={actions} />
+            <RowMenu about={invitation.email} actions={actionsOf(invitation, props)} />
           </Cell>
         </Row>
       ))}
@@ -58,29 +60,25 @@ export function InvitationTable(
   );
 }
 
-/** @returns What can be done with an open invitation. @param query Of the list to which sending again returns. */
-export function invitationActions(
-  id: string,
-  { canResend, query }: { canResend: boolean; query: string },
-): MenuAction[] {
+function actionsOf({ id, canChange }: InvitationRow, { frame, cursor }: InvitationTableProps): MenuAction[] {
+  if (!canChange) return [];
   const resend: MenuAction = {
-    href: `${invitationHref(id, "resend")}${query}`,
+    href: `${invitationHref(frame, id, "resend")}${cursor === undefined ? "" : `?open=${cursor}`}`,
     label: "Send again",
     icon: "mail",
     isForm: true,
   };
   const revoke: MenuAction = {
-    href: invitationHref(id, "revoke"),
+    href: invitationHref(frame, id, "revoke"),
     label: "Revoke",
     icon: "trash",
     isDanger: true,
   };
-  return canResend ? [resend, revoke] : [revoke];
+  return frame.sendsMail && frame.viewed === null ? [resend, revoke] : [revoke];
 }
 
-/** @returns The page that asks whether to revoke an invitation. */
 export function revokeInvitationPage(
-  { frame, invitation }: { frame: PortalFrame; invitation: Invitation },
+  { frame, invitation, message }: { frame: PortalFrame; invitation: Invitation; message: string | null },
 ): Page {
   const { now } = frame;
   return (
@@ -96,18 +94,19 @@ export function revokeInvitationPage(
         { label: "Sent", value: <RelativeTime at={invitation.sentAt} now={now} /> },
         { label: "Expires", value: <RelativeTime at={invitation.expiresAt} now={now} /> },
       ]}
-      action={invitationHref(invitation.id, "revoke")}
+      action={invitationHref(frame, invitation.id, "revoke")}
       submit="Revoke invitation"
-      back={membersBack}
+      back={membersBack(frame)}
+      error={message}
     />
   );
 }
 
-function invitationHref(id: string, action: "revoke" | "resend"): string {
-  return `/portal/invitations/${encodeURIComponent(id)}/${action}`;
+function invitationHref({ base }: PortalFrame, id: string, action: "revoke" | "resend"): string {
+  return `${base}/invitations/${encodeURIComponent(id)}/${action}`;
 }
 
-/** @returns Who sent an invitation, other than the viewer. */
-export function inviterName({ invitedBy, invitedByOperator }: Invitation): string {
-  return invitedByOperator ? "the operator" : invitedBy?.name ?? "a former member";
+function inviterName({ invitedBy, invitedByOperator }: Invitation, viewerId: string): string {
+  if (invitedByOperator) return "the operator";
+  return invitedBy?.id === viewerId ? "you" : invitedBy?.name ?? "a former member";
 }

@@ -13,7 +13,6 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { roleSentences, roleWords } from "../text/role.ts";
 import { type MemberAction, memberHref, membersBack } from "./member_table.tsx";
 
-/** The member that a page is about. */
 interface MemberPageProps {
   readonly frame: PortalFrame;
   readonly member: Member;
@@ -23,11 +22,10 @@ interface MemberPageProps {
 /** A page with a choice. */
 type MemberFormProps = MemberPageProps & FormErrors & { readonly value: string };
 
-/** @returns The page that changes a member's role. `isYou`: the member is the viewer. `owners`: how many there are. */
-export function memberRolePage(
-  props: MemberFormProps & { readonly isYou: boolean; readonly owners: number },
-): Page {
-  const { isYou, value, fields, member, owners } = props;
+/** @param props `owners`: the number of owners. */
+export function memberRolePage(props: MemberFormProps & { readonly owners: number }): Page {
+  const { frame, value, fields, member, owners } = props;
+  const isYou = member.user.id === frame.session.user.id;
   const more = member.role === "OWNER" ? "" : ` There will be ${owners + 1} owners, with equal rights.`;
   return memberPage(props, {
     title: "Change role",
@@ -54,7 +52,7 @@ export function memberRolePage(
   });
 }
 
-/** @returns The page that asks whether to remove a member, and what should happen to their keys. */
+/** Asks for confirmation, and what should happen to the member's keys. */
 export function removeMemberPage(props: MemberFormProps): Page {
   return memberPage(props, {
     title: "Remove member",
@@ -73,7 +71,7 @@ export function removeMemberPage(props: MemberFormProps): Page {
   });
 }
 
-/** @returns The page that asks whether to leave, or, with a `message`, says why the viewer can't. */
+/** Asks for confirmation, or, with a `message`, says why the viewer can't leave. */
 export function leaveOrganizationPage(props: MemberPageProps): Page {
   const { frame, member: { activeApiKeys }, message } = props;
   const heading = "Leave “{name}”?";
@@ -121,8 +119,8 @@ function memberPage(
       name={member.user.name}
       facts={facts}
       action={memberHref(member.user.id, action)}
-      hidden={aboutOrganization(frame.session)}
-      back={membersBack}
+      hidden={aboutOrganization(frame)}
+      back={membersBack(frame)}
       error={message}
       {...page}
     />

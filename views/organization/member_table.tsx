@@ -4,23 +4,18 @@ import type { Member } from "../../domain/organization.ts";
 import { Badge } from "../components/badge.tsx";
 import { DayTime } from "../components/relative_time.tsx";
 import { type MenuAction, RowMenu } from "../components/row_menu.tsx";
-import { actionsColumn, Cell, type Column, Row, Table, Words } from "../components/table.tsx";
+import { actionsColumn, Cell, type Column, LinkedName, Row, Table, Words } from "../components/table.tsx";
+import type { PortalFrame } from "../layout.tsx";
+import { userHref } from "../operator/links.ts";
 import { roleWords } from "../text/role.ts";
 
-/** What can be done with a member. */
 export type MemberAction = "role" | "remove" | "leave";
 
-/** A member in the list. */
-export type MemberRow = Member & {
-  readonly isYou?: boolean;
-  /** What the viewer can do. */
-  readonly actions?: readonly MemberAction[];
-  /** The address of the person's page. */
-  readonly href?: string;
-};
+/** A member, with what the viewer can do. */
+export type MemberRow = Member & { readonly actions: readonly MemberAction[] };
 
-/** The page that the pages about one member return to. */
-export const membersBack = { href: "/portal/members", label: "Members" } as const;
+/** Links back from the pages about one member or invitation. */
+export const membersBack = ({ base }: PortalFrame) => ({ href: `${base}/members`, label: "Members" });
 
 const columns: readonly Column[] = [
   { title: "Name" },
@@ -31,14 +26,13 @@ const columns: readonly Column[] = [
   actionsColumn,
 ];
 
-/** The members as a table, in the given order. */
-export function MemberTable({ members, now }: { members: readonly MemberRow[]; now: number }) {
+export function MemberTable({ members, frame }: { members: readonly MemberRow[]; frame: PortalFrame }) {
   return (
     <Table label="Members" kind="cards" columns={columns}>
       {members.map((member) => (
         <Row id={member.user.id}>
           <Cell place="title">
-            <MemberName member={member} />
+            <MemberName user={member.user} frame={frame} />
             <div class="muted tiny">{member.user.email}</div>
           </Cell>
           <Cell place="start" value={roleWords[member.role]} />
@@ -49,10 +43,10 @@ export function MemberTable({ members, now }: { members: readonly MemberRow[]; n
           </Cell>
           <Cell place="end" drop={2} isQuiet>
             <Words onCard="Joined " />
-            <DayTime at={member.joinedAt} now={now} />
+            <DayTime at={member.joinedAt} now={frame.now} />
           </Cell>
           <Cell place="actions">
-            <RowMenu about={member.user.name} actions={(member.actions ?? []).map(menuAction(member))} />
+            <RowMenu about={member.user.name} actions={member.actions.map(menuAction(member))} />
           </Cell>
         </Row>
       ))}
@@ -60,7 +54,6 @@ export function MemberTable({ members, now }: { members: readonly MemberRow[]; n
   );
 }
 
-/** @returns The address of a page about one member. */
 export function memberHref(userId: string, action: MemberAction): string {
   return action === "leave"
     ? "/portal/members/leave"
@@ -78,13 +71,13 @@ const menuAction = ({ user }: Member) => (action: MemberAction): MenuAction => (
   href: memberHref(user.id, action),
 });
 
-function MemberName({ member: { user, isYou, href } }: { member: MemberRow }) {
-  const name = <bdi>{user.name}</bdi>;
-  if (href !== undefined) return <a class="name" href={href}>{name}</a>;
+/** Operators get a link to the user's page in the console. */
+function MemberName({ user: { id, name }, frame }: { user: Member["user"]; frame: PortalFrame }) {
+  if (frame.viewed !== null) return <LinkedName href={userHref(id)} name={name} />;
   return (
     <div class="name">
-      {name}
-      {isYou ? <span class="muted you">you</span> : null}
+      <bdi>{name}</bdi>
+      {id === frame.session.user.id && <span class="muted you">you</span>}
     </div>
   );
 }

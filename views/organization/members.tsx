@@ -1,11 +1,11 @@
-// The page of an organization's members and invitations.
+// The page of an organization's members and invitations, for members and for operators.
 import { countOf } from "../../domain/number_text.ts";
 import { type Role, roles } from "../../domain/sign_in/session.ts";
-import { SubmitButton } from "../components/button.tsx";
+import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { EmailField, SelectField } from "../components/field.tsx";
-import { aboutOrganization, type FormErrors, RowForm } from "../components/form.tsx";
+import { EmailField, NameField, SelectField } from "../components/field.tsx";
+import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
@@ -14,37 +14,34 @@ import { roleWords } from "../text/role.ts";
 import { type InvitationRow, InvitationTable } from "./invitation_table.tsx";
 import { type MemberRow, MemberTable } from "./member_table.tsx";
 
-/** What the page shows. */
 export interface MembersPageProps {
   readonly frame: PortalFrame;
   readonly members: readonly MemberRow[];
   readonly counts: Readonly<Record<Role, number>>;
-  /** The address of the list's next page. */
   readonly nextHref: string | null;
   /** Null for viewers who can't invite. */
   readonly inviting: Inviting | null;
-  /** What was just done. */
   readonly flash: string | null;
   /** What failed outside the form. */
   readonly error: string | null;
 }
 
-/** What viewers see who can invite. */
-interface Inviting {
+/** The form that invites, with its errors, and the open invitations. */
+export interface Inviting extends FormErrors {
   /** The roles that the viewer can give. */
   readonly roles: readonly Role[];
-  readonly form: FormErrors & { readonly values: { readonly email: string; readonly role: string } };
+  readonly values: { readonly email: string; readonly name: string; readonly role: string };
+  /** True for operators who must authenticate before they fill in the form. */
+  readonly needsAuthentication: boolean;
   readonly invitations: readonly InvitationRow[];
+  /** Of this page of the list; undefined for the first one. */
+  readonly cursor: string | undefined;
   readonly nextHref: string | null;
-  /** Whether this is not the list's first page. */
-  readonly isContinued: boolean;
-  /** What was just done with an invitation. */
   readonly flash: string | null;
 }
 
-/** @returns The page of the organization's members. */
 export function membersPage(props: MembersPageProps): Page {
-  const { frame, counts, inviting, nextHref } = props;
+  const { frame, members, counts, inviting, nextHref } = props;
   const countText = roles.filter((role) => counts[role] > 0).reverse()
     .map((role) => countOf(counts[role], roleWords[role].toLowerCase())).join(" · ");
   return (
@@ -56,7 +53,9 @@ export function membersPage(props: MembersPageProps): Page {
       <Notice tone="done" text={props.flash} />
       <Notice tone="refused" text={props.error} />
       <Card title="Members" aside={<p class="muted small">{countText}</p>} flush>
-        <MemberTable members={props.members} now={frame.now} />
+        {countText === ""
+          ? <EmptyState title="No members" text="Invite the owner, so that someone can sign in." />
+          : <MemberTable members={members} frame={frame} />}
       </Card>
       <PageLinks label="Pages: members" links={[{ href: nextHref, label: "More members" }]} />
       {inviting && <InvitingParts {...props} inviting={inviting} />}
@@ -65,7 +64,7 @@ export function membersPage(props: MembersPageProps): Page {
 }
 
 function InvitingParts({ frame, inviting, counts }: MembersPageProps & { inviting: Inviting }) {
-  const { invitations, nextHref, isContinued } = inviting;
+  const { invitations, nextHref, cursor } = inviting;
   const isAlone = counts.OWNER + counts.ADMIN + counts.MEMBER === 1;
   return (
     <>
@@ -74,14 +73,16 @@ function InvitingParts({ frame, inviting, counts }: MembersPageProps & { invitin
         {frame.sendsMail ? <InviteForm {...inviting} frame={frame} /> : (
           <Notice
             tone="refused"
-            text="Invitations are sent by email, but SMTP_URL is not set. Ask the operator of this service."
+            text={`Invitations are sent by email, but SMTP_URL is not set.${
+              frame.viewed === null ? " Ask the operator of this service." : ""
+            }`}
           />
         )}
       </Card>
-      {invitations.length > 0 || isContinued
+      {invitations.length > 0 || cursor !== undefined
         ? (
           <Card title="Invitations" flush>
-            <InvitationTable invitations={invitations} now={frame.now} />
+            <InvitationTable invitations={invitations} frame={frame} cursor={cursor} />
           </Card>
         )
         : isAlone && (
@@ -95,7 +96,7 @@ function InvitingParts({ frame, inviting, counts }: MembersPageProps & { invitin
       <PageLinks
         label="Pages: invitations"
         links={[
-          { href: isContinued ? "/portal/members" : null, label: "Newest invitations" },
+          { href: cursor === undefined ? null : `${frame.base}/members`, label: "Newest invitations" },
           { href: nextHref, label: "Older invitations" },
         ]}
       />
@@ -103,22 +104,25 @@ function InvitingParts({ frame, inviting, counts }: MembersPageProps & { invitin
   );
 }
 
-function InviteForm({ form, roles, frame }: Inviting & { frame: PortalFrame }) {
-  const { values, fields, message } = form;
-  return (
-    <RowForm
-      action="/portal/members"
-      error={message}
-      hidden={aboutOrganization(frame.session)}
-      note="The link in the email works once, for seven days, and only for this address."
-    >
-      <EmailField
-        label="Email"
-        value={values.email}
-        placeholder="For example: grace@example.com"
-        error={fields["email"]}
-        autocomplete="off"
-      />
+function InviteForm(
+  { values, fields, message, roles, needsAuthentication, frame }: Inviting & { frame: PortalFrame },
+) {
+  const path = `${frame.base}/members`;
+  if (needsAuthentication) {
+    const href = `/portal/confirm-password?return_to=${encodeURIComponent(path)}`;
+    return <ButtonLink href={href}>Confirm it's you to invite</ButtonLink>;
+  }
+  const email = (
+    <EmailField
+      label="Email"
+      value={values.email}
+      placeholder="For example: grace@example.com"
+      error={fields["email"]}
+      autocomplete="off"
+    />
+  );
+  const roleAndButton = (
+    <>
       <SelectField
         label="Role"
         name="role"
@@ -127,6 +131,26 @@ function InviteForm({ form, roles, frame }: Inviting & { frame: PortalFrame }) {
         error={fields["role"]}
       />
       <SubmitButton>Send invitation</SubmitButton>
-    </RowForm>
+    </>
+  );
+  return (
+    <Form class="new-key" action={path} error={message} hidden={aboutOrganization(frame)}>
+      {frame.viewed === null ? <div class="row">{email}{roleAndButton}</div> : (
+        <>
+          <div class="row half">
+            {email}
+            <NameField
+              label="Name (optional)"
+              value={values.name}
+              error={fields["name"]}
+              autocomplete="off"
+              required={false}
+            />
+          </div>
+          <div class="row one">{roleAndButton}</div>
+        </>
+      )}
+      <p class="muted small">The link in the email works once, for seven days, and only for this address.</p>
+    </Form>
   );
 }

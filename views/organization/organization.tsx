@@ -13,19 +13,16 @@ import { DayTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { asRole, yourRoleSentences } from "../text/role.ts";
 
-/** What the page shows. */
 export interface OrganizationPageProps {
   readonly frame: PortalFrame;
   readonly organization: Organization;
-  /** Whether the viewer is the only owner, who cannot leave. */
+  /** True if the viewer is the only owner, who can't leave. */
   readonly isOnlyOwner: boolean;
   /** `value`: the name as typed. */
   readonly form: FormErrors & { readonly value: string };
-  /** What was just done. */
   readonly flash: string | null;
 }
 
-/** @returns The page of the active organization. */
 export function organizationPage(props: OrganizationPageProps): Page {
   const { frame, organization } = props;
   const isOwner = organization.role === "OWNER";
@@ -63,11 +60,6 @@ export function organizationPage(props: OrganizationPageProps): Page {
       <Card title="Danger zone" flush>
         <DangerZone {...props} />
       </Card>
-      {isOwner && (
-        <p class="muted small">
-          Problems with forms or cookies? <a href="/portal/check">See what your browser sends</a>.
-        </p>
-      )}
     </PortalPage>
   );
 }
@@ -77,7 +69,7 @@ function RenameForm({ frame, form: { value, fields, message } }: OrganizationPag
     <RowForm
       action="/portal/organization"
       error={message}
-      hidden={aboutOrganization(frame.session)}
+      hidden={aboutOrganization(frame)}
       hasOneField
     >
       <NameField

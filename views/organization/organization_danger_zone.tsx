@@ -15,11 +15,10 @@ import { roleWords } from "../text/role.ts";
 
 const back = { href: "/portal/organization", label: "Organization" };
 
-/** @returns The page that asks to which of the other members to transfer the organization, or says that there are none. */
+/** Asks for the new owner, or says that there are no other members. */
 export function transferOrganizationPage({ frame, members, nextHref, value, fields, message }: FormErrors & {
   frame: PortalFrame;
   members: readonly Member[];
-  /** The address of further members. */
   nextHref: string | null;
   /** The id of the chosen member. */
   value: string;
@@ -51,7 +50,7 @@ export function transferOrganizationPage({ frame, members, nextHref, value, fiel
       text="The new owner can do everything. You become an admin, and only an owner can undo this."
       facts={[{ label: "Your role", value: "Owner → Admin" }]}
       action="/portal/organization/transfer"
-      hidden={aboutOrganization(frame.session)}
+      hidden={aboutOrganization(frame)}
       submit="Transfer ownership"
       back={back}
       error={message}
@@ -72,7 +71,7 @@ export function transferOrganizationPage({ frame, members, nextHref, value, fiel
   );
 }
 
-/** @returns The page that asks whether to delete the organization. Its name has to be typed. */
+/** Asks for confirmation by typing the organization's name. */
 export function deleteOrganizationPage(
   { frame, organization, activeApiKeys, value, fields, message }: FormErrors & {
     frame: PortalFrame;

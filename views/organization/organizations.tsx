@@ -14,19 +14,16 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { groupDigits } from "../../domain/number_text.ts";
 import { roleWords } from "../text/role.ts";
 
-/** What the page shows. */
 export interface OrganizationsPageProps {
   readonly frame: PortalFrame;
   readonly organizations: readonly Organization[];
   /** `value`: the name as typed. */
   readonly form: FormErrors & { readonly value: string };
-  /** What was just done. */
   readonly flash: string | null;
 }
 
 const columns = ["Name", "Your role", "Members", "Created", "Status", actionsColumn];
 
-/** @returns The page of a person's organizations. */
 export function organizationsPage({ frame, organizations, form, flash }: OrganizationsPageProps): Page {
   return (
     <PortalPage title="Organizations" frame={frame} place="organizations">

@@ -1,4 +1,4 @@
-// What needs attention: limits that are near or reached, keys that expire soon, members without two-step sign-in.
+// Things that need attention: limits that are near or reached, keys that expire soon, members without two-step sign-in.
 import type { Child } from "hono/jsx";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
@@ -6,13 +6,12 @@ import { countOf } from "../../domain/number_text.ts";
 import { isoTime } from "../../domain/time.ts";
 import { Card } from "../components/card.tsx";
 import { Icon, type IconName } from "../components/icon.tsx";
-import { nearShare } from "../components/limit_meters.tsx";
+import { nearShare, usedShare } from "../components/limit_meters.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { limitName, usedWords } from "../text/limit.ts";
 
-/** What may need attention. */
 export interface AttentionProps {
-  /** Null when they are not available. */
+  /** Null if unavailable. */
   readonly limits: readonly LimitStanding[] | null;
   /** Keys that expire soon: the first of them, in milliseconds since 1970, and how many there are. */
   readonly expiring: {
@@ -21,14 +20,12 @@ export interface AttentionProps {
   };
   /** Null for those who can't see it. */
   readonly withoutTwoStep: { readonly count: number; readonly names: readonly string[] } | null;
-  /** Gives names and units to what limits count. */
   readonly catalogue: Catalogue;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
 interface Item {
-  /** How urgent it is. */
   readonly tone: "bad" | "warn" | "";
   readonly icon: IconName;
   readonly title: string;
@@ -37,9 +34,8 @@ interface Item {
 }
 
 const limitsMax = 4;
-const shareOf = ({ used, quantity }: LimitStanding) => quantity === 0 ? 1 : used / quantity;
 
-/** The card, most urgent first. */
+/** Most urgent first. */
 export function Attention(props: AttentionProps) {
   const items = itemsOf(props);
   return (
@@ -70,24 +66,21 @@ export function Attention(props: AttentionProps) {
 }
 
 function itemsOf({ limits, expiring, withoutTwoStep, catalogue, now }: AttentionProps): Item[] {
-  const near = (limits ?? []).filter((limit) => shareOf(limit) >= nearShare)
-    .toSorted((a, b) => shareOf(b) - shareOf(a));
+  const near = (limits ?? []).filter((limit) => usedShare(limit) >= nearShare)
+    .toSorted((a, b) => usedShare(b) - usedShare(a));
   const items = near.slice(0, limitsMax).map((limit) => limitItem(limit, { now, catalogue }));
   if (expiring.count > 0) {
     items.push({
       tone: "warn",
       icon: "clock",
       title: `${countOf(expiring.count, "key")} ${expiring.count === 1 ? "expires" : "expire"} soon`,
-      text: (
-        <>
-          {expiring.keys.map(({ name, endsAt }, index) => (
-            <>
-              {index > 0 && ", "}
-              <bdi>{name}</bdi> {endsAt !== null && <RelativeTime at={isoTime(endsAt)} now={now} />}
-            </>
-          ))}
-          {expiring.count > expiring.keys.length && ` and ${expiring.count - expiring.keys.length} more`}
-        </>
+      text: listed(
+        expiring.keys.map(({ name, endsAt }) => (
+          <>
+            <bdi>{name}</bdi> {endsAt !== null && <RelativeTime at={isoTime(endsAt)} now={now} />}
+          </>
+        )),
+        expiring.count,
       ),
       link: { href: "/portal/api-keys?status=expiring", label: "Review" },
     });
@@ -102,7 +95,7 @@ function limitItem(
 ): Item {
   const { used, quantity, resetsAt, metric } = limit;
   const measure = metric !== null ? metricOf(catalogue, metric) : undefined;
-  const share = shareOf(limit);
+  const share = usedShare(limit);
   const name = limitName(limit, catalogue);
   return {
     tone: share >= 1 ? "bad" : "warn",
@@ -127,17 +120,17 @@ function membersItem({ count, names }: NonNullable<AttentionProps["withoutTwoSte
     tone: "",
     icon: "shield",
     title: `${countOf(count, "member")} without two-step sign-in`,
-    text: (
-      <>
-        {names.map((name, index) => (
-          <>
-            {index > 0 && ", "}
-            <bdi>{name}</bdi>
-          </>
-        ))}
-        {count > names.length && ` and ${count - names.length} more`}
-      </>
-    ),
+    text: listed(names.map((name) => <bdi>{name}</bdi>), count),
     link: { href: "/portal/members", label: "View members" },
   };
+}
+
+/** `count`: of all, of which only some are listed. */
+function listed(items: readonly Child[], count: number): Child {
+  return (
+    <>
+      {items.flatMap((item, index) => index > 0 ? [", ", item] : [item])}
+      {count > items.length && ` and ${count - items.length} more`}
+    </>
+  );
 }

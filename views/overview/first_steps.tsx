@@ -10,20 +10,16 @@ import { PageHead } from "../components/page_head.tsx";
 import { refresh } from "../components/refresh.ts";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 
-/** What the page shows. */
-export interface FirstStepsPageProps {
+interface FirstStepsPageProps {
   readonly frame: PortalFrame;
-  /** Whether there is a key. */
   readonly hasKey: boolean;
-  /** Whether the organization has another member. */
   readonly hasOthers: boolean;
-  /** The command that records something. */
   readonly curl: string;
 }
 
 const everySeconds = 5;
 
-/** @returns The page. With scripts it looks for what was done, and becomes the overview with the first record. */
+/** With scripts, the page looks for completed steps, and becomes the overview with the first record. */
 export function firstStepsPage({ frame, hasKey, hasOthers, curl }: FirstStepsPageProps): Page {
   const { organization } = frame.session;
   const mayInvite = organization !== null && hasPermission(organization.role, "members.manage");
@@ -114,7 +110,6 @@ function Steps({ frame, hasKey, curl }: Omit<FirstStepsPageProps, "hasOthers">) 
 function Step(props: {
   number: number;
   isDone: boolean;
-  /** The step to take now. */
   isNext: boolean;
   title: string;
   text: string;

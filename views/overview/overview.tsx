@@ -15,16 +15,14 @@ import type { UsageReport } from "../meter/usage.tsx";
 import { Breakdown } from "../meter/usage_tables.tsx";
 import { Attention, type AttentionProps } from "./attention.tsx";
 
-/** What the page shows. */
-export interface OverviewPageProps extends Pick<AttentionProps, "limits"> {
+interface OverviewPageProps extends Pick<AttentionProps, "limits"> {
   readonly frame: PortalFrame;
-  /** The address of the page with the chosen metric. */
   readonly href: string;
   /** The month and the time zone: `November 2026 so far, in UTC`. */
   readonly label: string;
-  /** Null when the numbers are not available. */
+  /** Null when unavailable. */
   readonly numbers: Pick<AttentionProps, "expiring" | "withoutTwoStep" | "catalogue"> | null;
-  /** Null when they are not available or nothing was used. */
+  /** Null when unavailable or nothing was used. */
   readonly usage: UsageReport | null;
   /** The latest entries, newest first; null for those who may not read the audit log. */
   readonly activity: readonly AuditEvent[] | null;
@@ -33,7 +31,6 @@ export interface OverviewPageProps extends Pick<AttentionProps, "limits"> {
 const everySeconds = 30;
 const unavailable = "Not available right now. Try again in a minute.";
 
-/** @returns The page. */
 export function overviewPage(props: OverviewPageProps): Page {
   const { frame, href, label, numbers, usage, limits, activity } = props;
   const hasLimits = limits === null || limits.length > 0;

@@ -3,7 +3,7 @@ import { Card } from "../components/card.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { Facts } from "../components/facts.tsx";
 import { PasswordField, TextField, UsernameField } from "../components/field.tsx";
-import type { FormErrors } from "../components/form.tsx";
+import type { ShownForm } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
@@ -13,25 +13,23 @@ import { codeCharactersMax, turnOffLinkPath } from "./two_step.tsx";
 const path = "/portal/confirm-password";
 const title = "Confirm it's you";
 
-export interface ConfirmPasswordProps {
+interface ConfirmPasswordProps {
   readonly frame: PortalFrame;
   /** The next page, checked by the caller. */
   readonly returnTo: string;
   /** The page behind “Cancel”. */
   readonly back: string;
-  /** The next page belongs to the operator console. */
   readonly isForConsole: boolean;
   /** The next page accepts the password. Otherwise it requires a passkey. */
   readonly asksForPassword: boolean;
   /** Two-step sign-in is on: a code is required too. */
   readonly asksForCode: boolean;
   readonly hasPasskeys: boolean;
-  readonly rejected?: FormErrors | undefined;
+  readonly form: ShownForm;
 }
 
-/** @returns The page that asks for the password, a passkey, or either. */
 export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
-  const { frame, returnTo, back, isForConsole, asksForPassword, asksForCode, hasPasskeys, rejected } = props;
+  const { frame, returnTo, back, isForConsole, asksForPassword, asksForCode, hasPasskeys, form } = props;
   if (!asksForPassword) return passkeyPage(props);
   const { email } = frame.session.user;
   const asked = asksForCode ? "your password and a code" : "your password";
@@ -52,11 +50,11 @@ export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
       tone="primary"
       back={{ href: back, label: "Back" }}
       hidden={{ return_to: returnTo }}
-      error={rejected?.message}
+      error={form.message}
       after={hasPasskeys && <OwnPasskey {...props} />}
     >
       <UsernameField email={email} />
-      <PasswordField label="Password" name="password" error={rejected?.fields["password"]} autofocus />
+      <PasswordField label="Password" name="password" error={form.fields["password"]} autofocus />
       {asksForCode && (
         <>
           <TextField
@@ -64,7 +62,7 @@ export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
             name="code"
             value=""
             hint="Six digits from your authenticator app, or a recovery code."
-            error={rejected?.fields["code"]}
+            error={form.fields["code"]}
             autocomplete="one-time-code"
             maxlength={codeCharactersMax}
           />
@@ -77,9 +75,9 @@ export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
   );
 }
 
-/** @returns The page for accounts whose password is not enough for the next page. */
+/** For accounts whose password is not enough for the next page. */
 function passkeyPage(props: ConfirmPasswordProps): Page {
-  const { frame, back, rejected } = props;
+  const { frame, back, form } = props;
   return (
     <PortalPage title={title} frame={frame} place={null}>
       <div class="ask">
@@ -88,7 +86,7 @@ function passkeyPage(props: ConfirmPasswordProps): Page {
           title={title}
           text="The operator console requires more than your password. Use a passkey to continue."
         />
-        <Notice tone="refused" text={rejected?.message} />
+        <Notice tone="refused" text={form.message} />
         <Card title="Passkey">
           <Facts facts={[{ label: "Signed in as", value: frame.session.user.email }]} />
           <OwnPasskey {...props} />

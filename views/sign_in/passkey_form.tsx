@@ -5,23 +5,18 @@ import type { Assets } from "../layout.tsx";
 import { type ButtonTone, SubmitButton } from "../components/button.tsx";
 import { HiddenFields, returnField } from "../components/form.tsx";
 
-export interface PasskeyFormProps {
-  readonly assets: Assets;
-  /** Whether to create a passkey or ask for one. */
-  readonly ceremony: "create" | "get";
-  /** The URL of the options. */
-  readonly options: string;
-  readonly action: string;
+export function PasskeyForm(props: {
+  assets: Assets;
+  ceremony: "create" | "get";
+  options: string;
+  action: string;
   /** The page to open if the options require a recent authentication. */
-  readonly reauthenticate?: string;
-  readonly returnTo?: string | null;
-  readonly tone?: ButtonTone;
-  readonly submit: string;
-  readonly children?: Child;
-}
-
-/** The form with its button. */
-export function PasskeyForm(props: PasskeyFormProps) {
+  reauthenticate?: string;
+  returnTo?: string | null;
+  tone?: ButtonTone;
+  submit: string;
+  children?: Child;
+}) {
   return (
     <form
       class="passkey"
@@ -43,7 +38,6 @@ export function PasskeyForm(props: PasskeyFormProps) {
   );
 }
 
-/** Why there is no button. */
 export function PasskeysMissing() {
   return (
     <>

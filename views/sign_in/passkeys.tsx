@@ -2,10 +2,10 @@
 import type { Passkey } from "../../domain/sign_in/passkey.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { ConfirmPage, RenamePage } from "../components/confirm_page.tsx";
+import { ConfirmPage } from "../components/confirm_page.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { NameField } from "../components/field.tsx";
-import type { FormErrors } from "../components/form.tsx";
+import { type ShownForm, typed } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
@@ -14,13 +14,11 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
 import { securityLink } from "./two_step.tsx";
 
-/** The path of these pages. */
 export const passkeysPath = "/portal/account/passkeys";
 const passkeysLink = { href: passkeysPath, label: "Passkeys" };
 
 const columns = ["Name", "Added", "Last used", actionsColumn];
 
-/** @returns The list of a person's passkeys. */
 export function passkeysPage(
   { frame, passkeys, flash }: { frame: PortalFrame; passkeys: readonly Passkey[]; flash: string | null },
 ): Page {
@@ -73,10 +71,7 @@ function PasskeyRow({ passkey, now }: { passkey: Passkey; now: number }) {
   );
 }
 
-/** @returns The page that adds a passkey. @param props `value`: the name as typed. */
-export function addPasskeyPage(
-  { frame, value, rejected }: { frame: PortalFrame; value: string; rejected?: FormErrors },
-): Page {
+export function addPasskeyPage({ frame, form }: { frame: PortalFrame; form: ShownForm }): Page {
   const path = `${passkeysPath}/new`;
   return (
     <PortalPage title="Add a passkey" frame={frame} place="security">
@@ -86,7 +81,7 @@ export function addPasskeyPage(
           title="Add a passkey"
           text="Enter a name that you'll recognize. Your browser then asks where to save the passkey."
         />
-        <Notice tone="refused" text={rejected?.message} />
+        <Notice tone="refused" text={form.message} />
         <Card title="New passkey">
           <PasskeyForm
             assets={frame.assets}
@@ -97,13 +92,7 @@ export function addPasskeyPage(
             tone="primary"
             submit="Add passkey"
           >
-            <NameField
-              label="Name"
-              value={value}
-              placeholder="Laptop"
-              error={rejected?.fields["name"]}
-              autocomplete="off"
-            />
+            <NameField label="Name" {...typed(form, "name")} placeholder="Laptop" autocomplete="off" />
           </PasskeyForm>
           <PasskeysMissing />
         </Card>
@@ -112,31 +101,29 @@ export function addPasskeyPage(
   );
 }
 
-/** @returns The page that renames a passkey. */
-export function renamePasskeyPage({ frame, passkey, ...form }: {
-  frame: PortalFrame;
-  passkey: Passkey;
-  /** The name as typed; at first the passkey's. */
-  value: string;
-  rejected?: FormErrors;
-}): Page {
+export function renamePasskeyPage(
+  { frame, passkey, form }: { frame: PortalFrame; passkey: Passkey; form: ShownForm },
+): Page {
   return (
-    <RenamePage
-      {...form}
+    <ConfirmPage
       frame={frame}
       place="security"
       title="Rename a passkey"
+      heading="Rename “{name}”"
       name={passkey.name}
       text="Only the name here changes. Your device keeps its own name for the passkey."
       facts={facts(passkey, frame.now)}
       action={passkeyHref(passkey.id, "rename")}
       submit="Rename passkey"
+      tone="primary"
       back={passkeysLink}
-    />
+      error={form.message}
+    >
+      <NameField label="New name" {...typed(form, "name", passkey.name)} autocomplete="off" autofocus />
+    </ConfirmPage>
   );
 }
 
-/** @returns The page that confirms the removal of a passkey. */
 export function removePasskeyPage({ frame, passkey }: { frame: PortalFrame; passkey: Passkey }): Page {
   return (
     <ConfirmPage

@@ -4,7 +4,7 @@ import { encode } from "uqr";
 /** The white border that the standard requires, in modules. */
 const border = 4;
 
-/** @returns An `<svg>` made of numbers only: nothing of the text is in its markup. */
+/** Returns an `<svg>` made of numbers only: nothing of the text is in its markup. */
 export function qrCodeSvg(text: string): string {
   const { data, size } = encode(text, { ecc: "M", border });
   const path = data.flatMap((row, y) => row.map((isDark, x) => isDark ? `M${x} ${y}h1v1h-1z` : "")).join("");

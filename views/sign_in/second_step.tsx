@@ -1,77 +1,72 @@
 // The page after the password: a code of the app, a recovery code, or a passkey.
 import { SubmitButton } from "../components/button.tsx";
 import { TextField } from "../components/field.tsx";
-import { Form, type FormErrors, returnField } from "../components/form.tsx";
-import { Notice } from "../components/notice.tsx";
-import { type GateFrame, GatePage, type Page } from "../layout.tsx";
+import { returnField, type ShownForm, typed } from "../components/form.tsx";
+import { GateCard } from "../components/gate_card.tsx";
+import type { GateFrame, Page } from "../layout.tsx";
 import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
 import { codeCharactersMax } from "./two_step.tsx";
 
 const path = "/sign-in/second-step";
 
-/** @returns The page of the second step. */
-export function secondStepPage({ frame, email, hasPasskeys, isRecovery, values, rejected }: {
+export function secondStepPage({ frame, email, hasPasskeys, isRecovery, returnTo, form }: {
   frame: GateFrame;
   email: string;
   hasPasskeys: boolean;
-  /** Asks for a recovery code instead of one of the app. */
   isRecovery: boolean;
-  /** What was typed. `returnTo`: the next page, checked by the caller. */
-  values: { code: string; returnTo: string | null };
-  rejected?: FormErrors | undefined;
+  /** The next page, checked by the caller. */
+  returnTo: string | null;
+  form: ShownForm;
 }): Page {
-  const { code, returnTo } = values;
+  const passkey = hasPasskeys && (
+    <div>
+      <PasskeyForm
+        assets={frame.assets}
+        ceremony="get"
+        options={`${path}/passkey/options`}
+        action={`${path}/passkey`}
+        returnTo={returnTo}
+        submit="Use a passkey"
+      />
+      <PasskeysMissing />
+    </div>
+  );
   return (
-    <GatePage title="Two-step sign-in" frame={frame}>
-      <Form
-        class="card"
-        action={path}
-        hidden={{ ...returnField(returnTo), ...(isRecovery ? { recovery: "1" } : {}) }}
-      >
-        <div>
-          <h1>Two-step sign-in</h1>
-          <p class="muted small">
-            Signing in as <bdi>{email}</bdi>.
-          </p>
-        </div>
-        <Notice tone="refused" text={rejected?.message} />
-        <TextField
-          label={isRecovery ? "Recovery code" : "Code"}
-          name="code"
-          value={code}
-          hint={isRecovery
-            ? "One of the codes you saved, such as 7KQ2-MXFB-0D9T-HE4W. Each works once."
-            : "The six digits in your authenticator app."}
-          error={rejected?.fields["code"]}
-          autocomplete={isRecovery ? "off" : "one-time-code"}
-          inputmode={isRecovery ? "text" : "numeric"}
-          required
-          maxlength={codeCharactersMax}
-          autofocus
-        />
-        <SubmitButton>Sign in</SubmitButton>
-        <p class="small muted">
-          <a href={href(path, { ...(isRecovery ? {} : { recovery: "1" }), ...returnField(returnTo) })}>
-            {isRecovery ? "Use a code from the app" : "Use a recovery code"}
-          </a>
-          {" · "}
-          <a href={href("/sign-in", returnField(returnTo))}>Start over</a>
-        </p>
-      </Form>
-      {hasPasskeys && (
-        <div>
-          <PasskeyForm
-            assets={frame.assets}
-            ceremony="get"
-            options={`${path}/passkey/options`}
-            action={`${path}/passkey`}
-            returnTo={returnTo}
-            submit="Use a passkey"
-          />
-          <PasskeysMissing />
-        </div>
-      )}
-    </GatePage>
+    <GateCard
+      frame={frame}
+      title="Two-step sign-in"
+      text={
+        <>
+          Signing in as <bdi>{email}</bdi>.
+        </>
+      }
+      action={path}
+      hidden={{ ...returnField(returnTo), ...(isRecovery ? { recovery: "1" } : {}) }}
+      error={form.message}
+      after={passkey}
+    >
+      <TextField
+        label={isRecovery ? "Recovery code" : "Code"}
+        name="code"
+        {...typed(form, "code")}
+        hint={isRecovery
+          ? "One of the codes you saved, such as 7KQ2-MXFB-0D9T-HE4W. Each works once."
+          : "The six digits in your authenticator app."}
+        autocomplete={isRecovery ? "off" : "one-time-code"}
+        inputmode={isRecovery ? "text" : "numeric"}
+        required
+        maxlength={codeCharactersMax}
+        autofocus
+      />
+      <SubmitButton>Sign in</SubmitButton>
+      <p class="small muted">
+        <a href={href(path, { ...(isRecovery ? {} : { recovery: "1" }), ...returnField(returnTo) })}>
+          {isRecovery ? "Use a code from the app" : "Use a recovery code"}
+        </a>
+        {" · "}
+        <a href={href("/sign-in", returnField(returnTo))}>Start over</a>
+      </p>
+    </GateCard>
   );
 }
 

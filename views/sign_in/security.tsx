@@ -4,7 +4,7 @@ import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { PasswordField, UsernameField } from "../components/field.tsx";
-import { Form, type FormErrors } from "../components/form.tsx";
+import { Form, type ShownForm } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
@@ -14,9 +14,8 @@ import { passkeysPath } from "./passkeys.tsx";
 import { codesLeft, isFewCodes, securityLink, twoStepPath } from "./two_step.tsx";
 
 /** A session in the list. Times are ISO 8601 UTC. */
-export interface SessionRow {
+interface SessionRow {
   readonly id: string;
-  /** Whether it is the session that opens the page. */
   readonly current: boolean;
   /** Such as `Chrome on Linux`. */
   readonly device: string;
@@ -25,21 +24,17 @@ export interface SessionRow {
   readonly lastSeenAt: string;
 }
 
-/** What the page shows. */
-export interface SecurityPageProps {
+interface SecurityPageProps {
   readonly frame: PortalFrame;
   readonly sessions: readonly SessionRow[];
   readonly twoStep: { readonly isOn: boolean; readonly recoveryCodesLeft: number };
   readonly passkeyCount: number;
-  /** Why the password form was rejected. */
-  readonly rejected?: FormErrors | undefined;
-  /** What was just done. */
+  readonly form?: ShownForm | undefined;
   readonly flash: string | null;
 }
 
 const { href: path } = securityLink;
 
-/** @returns The security page. */
 export function securityPage(props: SecurityPageProps): Page {
   const { frame, sessions, flash } = props;
   return (
@@ -73,22 +68,22 @@ export function securityPage(props: SecurityPageProps): Page {
   );
 }
 
-function PasswordCard({ frame, rejected }: SecurityPageProps) {
+function PasswordCard({ frame, form }: SecurityPageProps) {
   return (
     <Card title="Password">
-      <Form class="parts" action={`${path}/password`} error={rejected?.message}>
+      <Form class="parts" action={`${path}/password`} error={form?.message}>
         <UsernameField email={frame.session.user.email} />
         <div class="row two">
           <PasswordField
             label="Current password"
             name="currentPassword"
-            error={rejected?.fields["currentPassword"]}
+            error={form?.fields["currentPassword"]}
           />
           <PasswordField
             label="New password"
             name="newPassword"
             isNew
-            error={rejected?.fields["newPassword"]}
+            error={form?.fields["newPassword"]}
           />
           <SubmitButton tone="plain">Change password</SubmitButton>
         </div>

@@ -2,81 +2,72 @@
 import { withReturnTo } from "../../domain/sign_in/return_to.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { EmailField, PasswordField } from "../components/field.tsx";
-import { Form, type FormErrors, returnField } from "../components/form.tsx";
+import { returnField, type ShownForm, typed } from "../components/form.tsx";
+import { GateCard, GateHint } from "../components/gate_card.tsx";
 import { Notice, type NoticeProps } from "../components/notice.tsx";
-import { type GateFrame, GatePage, type Page } from "../layout.tsx";
+import type { GateFrame, Page } from "../layout.tsx";
 import { PasskeyForm } from "./passkey_form.tsx";
 
-/** @returns The sign-in page. */
-export function signInPage({ frame, values, notice, rejected }: {
+export function signInPage({ frame, returnTo, notice, form }: {
   frame: GateFrame;
-  /** What was typed. `returnTo`: the next page, checked by the caller. */
-  values: { email: string; returnTo: string | null };
-  /** What just happened. */
+  /** The next page, checked by the caller. */
+  returnTo: string | null;
   notice?: NoticeProps | undefined;
-  rejected?: FormErrors | undefined;
+  form: ShownForm;
 }): Page {
-  const { email, returnTo } = values;
+  const email = typed(form, "email");
   return (
-    <GatePage title="Sign in" frame={frame}>
-      <Form class="card" action="/sign-in" hidden={returnField(returnTo)}>
-        <div>
-          <h1>Sign in</h1>
-          <p class="muted small">One account for all products.</p>
-        </div>
-        {notice && <Notice {...notice} />}
-        <Notice tone="refused" text={rejected?.message} />
-        <EmailField
-          label="Email"
-          value={email}
-          error={rejected?.fields["email"]}
-          autocomplete="username"
-          autofocus={email === ""}
+    <GateCard
+      frame={frame}
+      title="Sign in"
+      text="One account for all products."
+      action="/sign-in"
+      hidden={returnField(returnTo)}
+      error={form.message}
+      after={
+        <PasskeyForm
+          assets={frame.assets}
+          ceremony="get"
+          options="/api/auth/sign-in/passkey/options"
+          action="/sign-in/passkey"
+          returnTo={returnTo}
+          submit="Sign in with a passkey"
         />
-        <PasswordField
-          label="Password"
-          name="password"
-          error={rejected?.fields["password"]}
-          autofocus={email !== "" && rejected?.fields["email"] === undefined}
-        />
-        <SubmitButton>Sign in</SubmitButton>
-        <p class="small">
-          <a href="/forgot-password">Forgot your password?</a>
-        </p>
-        {frame.signUpOpen && (
-          <p class="small muted">
-            New here? <a href={withReturnTo("/sign-up", returnTo)}>Create an account</a>
-          </p>
-        )}
-      </Form>
-      <PasskeyForm
-        assets={frame.assets}
-        ceremony="get"
-        options="/api/auth/sign-in/passkey/options"
-        action="/sign-in/passkey"
-        returnTo={returnTo}
-        submit="Sign in with a passkey"
+      }
+    >
+      {notice && <Notice {...notice} />}
+      <EmailField label="Email" {...email} autocomplete="username" autofocus={email.value === ""} />
+      <PasswordField
+        label="Password"
+        name="password"
+        error={form.fields["password"]}
+        autofocus={email.value !== "" && email.error === undefined}
       />
-    </GatePage>
+      <SubmitButton>Sign in</SubmitButton>
+      <p class="small">
+        <a href="/forgot-password">Forgot your password?</a>
+      </p>
+      {frame.signUpOpen && (
+        <GateHint text="New here?" href={withReturnTo("/sign-up", returnTo)} label="Create an account" />
+      )}
+    </GateCard>
   );
 }
 
 /**
+ * Redirects to a product without scripts. The link is for browsers that don't redirect.
+ *
  * @param props `href`: a URL on another origin, checked by the caller. `host`: its host, with the port.
- * @returns The page that redirects to a product without scripts. Its link is for browsers that don't redirect.
  */
 export function continuePage({ frame, href, host }: { frame: GateFrame; href: string; host: string }): Page {
+  const text = (
+    <>
+      Continuing to <bdi>{host}</bdi>.
+    </>
+  );
   return (
-    <GatePage title="Signed in" frame={frame} goOnTo={href}>
-      <div class="card">
-        <div>
-          <h1>You're signed in</h1>
-          <p class="muted">
-            Continuing to <bdi>{host}</bdi>.
-          </p>
-        </div>
-        <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
-      </div>
-    </GatePage>
+    <GateCard frame={frame} title="You're signed in" text={text} goOnTo={href}>
+      <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
+    </GateCard>
   );
 }

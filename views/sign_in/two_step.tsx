@@ -8,7 +8,7 @@ import { Card } from "../components/card.tsx";
 import { CopyButton, Secret } from "../components/code.tsx";
 import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
 import { PasswordField, TextField, UsernameField } from "../components/field.tsx";
-import { Form, type FormErrors } from "../components/form.tsx";
+import { Form, type ShownForm, typed } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -16,42 +16,35 @@ import { DayTime } from "../components/relative_time.tsx";
 import { type GateFrame, type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { qrCodeSvg } from "./qr_code.ts";
 
-/** The path of these pages. */
 export const twoStepPath = "/portal/account/two-step";
-/** The path that requests a link to turn off two-step sign-in. */
 export const turnOffLinkPath = `${twoStepPath}/turn-off-link`;
 const twoStepLink = { href: twoStepPath, label: "Two-step sign-in" };
 export const securityLink = { href: "/portal/account/security", label: "Security" };
 /** The length of a field for codes; recovery codes have hyphens. */
 export const codeCharactersMax = 40;
 
-/** What the page shows. */
-export interface TwoStepPageProps {
-  readonly frame: PortalFrame;
-  /** ISO 8601; null if it is off. */
-  readonly confirmedAt: string | null;
-  /** ISO 8601; since when codes are rejected, or null. */
-  readonly lockedAt: string | null;
-  readonly recoveryCodesLeft: number;
-  /** New codes. They are shown only once. */
-  readonly recoveryCodes: readonly string[] | null;
-  /** What was just done. */
-  readonly flash: string | null;
-  readonly error: string | null;
-}
-
-/** @returns Whether so few recovery codes are left that the person should create new ones. */
+/** True if the person should create new recovery codes. */
 export function isFewCodes(left: number): boolean {
   return left <= 3;
 }
 
-/** @returns Such as `1 code left`. */
+/** Returns text such as `1 code left`. */
 export function codesLeft(left: number): string {
   return `${countOf(left, "code")} left`;
 }
 
-/** @returns The page of two-step sign-in. */
-export function twoStepPage(props: TwoStepPageProps): Page {
+export function twoStepPage(props: {
+  frame: PortalFrame;
+  /** ISO 8601; null if it is off. */
+  confirmedAt: string | null;
+  /** ISO 8601; since when codes are rejected, or null. */
+  lockedAt: string | null;
+  recoveryCodesLeft: number;
+  /** Shown only once. */
+  recoveryCodes: readonly string[] | null;
+  flash: string | null;
+  error: string | null;
+}): Page {
   const { frame, flash, error, recoveryCodes, recoveryCodesLeft: left } = props;
   return (
     <PortalPage title="Two-step sign-in" frame={frame} place="security">
@@ -154,15 +147,12 @@ function RecoveryCodesNotice({ codes, email }: { codes: readonly string[]; email
   );
 }
 
-/** @returns The page that sets up an authenticator app: a QR code, the secret as text, and a field for the first code. */
-export function twoStepSetUpPage({ frame, secret, otpauthUrl, value, rejected }: {
+export function twoStepSetUpPage({ frame, secret, otpauthUrl, form }: {
   frame: PortalFrame;
   /** Base32. */
   secret: string;
   otpauthUrl: string;
-  /** The code as typed. */
-  value: string;
-  rejected?: FormErrors | undefined;
+  form: ShownForm;
 }): Page {
   return (
     <PortalPage title="Set up two-step sign-in" frame={frame} place="security">
@@ -171,7 +161,7 @@ export function twoStepSetUpPage({ frame, secret, otpauthUrl, value, rejected }:
         title="Set up two-step sign-in"
         text="Two-step sign-in turns on when you confirm the first code."
       />
-      <Notice tone="refused" text={rejected?.message} />
+      <Notice tone="refused" text={form.message} />
       <Card title="1. Scan this with your app">
         <div class="qr">{raw(qrCodeSvg(otpauthUrl))}</div>
         <p class="muted small">
@@ -184,9 +174,8 @@ export function twoStepSetUpPage({ frame, secret, otpauthUrl, value, rejected }:
           <TextField
             label="Code"
             name="code"
-            value={value}
+            {...typed(form, "code")}
             hint="Six digits. They change every 30 seconds."
-            error={rejected?.fields["code"]}
             autocomplete="one-time-code"
             inputmode="numeric"
             required
@@ -202,13 +191,11 @@ export function twoStepSetUpPage({ frame, secret, otpauthUrl, value, rejected }:
   );
 }
 
-/** What the confirmation pages show. */
 interface TwoStepConfirmationProps {
   readonly frame: PortalFrame;
   readonly recoveryCodesLeft: number;
 }
 
-/** @returns The page that confirms turning off two-step sign-in. */
 export function turnOffTwoStepPage(props: TwoStepConfirmationProps): Page {
   return confirmation(props, {
     title: "Turn off two-step sign-in",
@@ -218,7 +205,6 @@ export function turnOffTwoStepPage(props: TwoStepConfirmationProps): Page {
   });
 }
 
-/** @returns The page that confirms creating new recovery codes. */
 export function newRecoveryCodesPage(props: TwoStepConfirmationProps): Page {
   return confirmation(props, {
     title: "Create new recovery codes",
@@ -249,8 +235,7 @@ function confirmation(
   );
 }
 
-/** @returns The page that requests the link. */
-export function turnOffLinkPage({ frame, rejected }: { frame: PortalFrame; rejected?: FormErrors }): Page {
+export function turnOffLinkPage({ frame, form }: { frame: PortalFrame; form: ShownForm }): Page {
   const { email } = frame.session.user;
   return (
     <ConfirmPage
@@ -264,22 +249,20 @@ export function turnOffLinkPage({ frame, rejected }: { frame: PortalFrame; rejec
       submit="Send link"
       tone="primary"
       back={twoStepLink}
-      error={rejected?.message}
+      error={form.message}
     >
       <UsernameField email={email} />
-      <PasswordField label="Password" name="password" error={rejected?.fields["password"]} autofocus />
+      <PasswordField label="Password" name="password" error={form.fields["password"]} autofocus />
     </ConfirmPage>
   );
 }
 
-/** What the page behind the link shows. */
 export type TurnOffByLinkState =
   | { readonly state: "ready"; readonly token: string; readonly email: string }
   /** No one, or someone else, is signed in. */
   | { readonly state: "other" }
   | { readonly state: "dead" };
 
-/** @returns The page behind the link. */
 export function turnOffByLinkPage({ frame, ...link }: { frame: GateFrame } & TurnOffByLinkState): Page {
   if (link.state === "ready") {
     return (

@@ -4,7 +4,6 @@ import type { LimitMode, LimitPeriod, LimitScope } from "../../domain/meter/usag
 import { groupDigits } from "../../domain/number_text.ts";
 import { type Measure, quantityText, quantityWords } from "./quantity.ts";
 
-/** How long what is used counts. */
 export const perWords: Readonly<Record<LimitPeriod, string>> = {
   minute: "per minute",
   hour: "per hour",
@@ -13,16 +12,12 @@ export const perWords: Readonly<Record<LimitPeriod, string>> = {
   total: "in total",
 };
 
-/** What becomes of records beyond a limit. */
 export const modeWords: Readonly<Record<LimitMode, string>> = {
   hard: "Reject (hard)",
   soft: "Record (soft)",
 };
 
-/**
- * @param catalogue Gives names to products and metrics.
- * @returns What a limit counts: `tiles · requests per month`, or with names `Map tiles · Requests per month`.
- */
+/** Names a limit: `tiles · requests per month`, or with a catalogue `Map tiles · Requests per month`. */
 export function limitName({ productSlug, metric, per }: LimitScope, catalogue?: Catalogue): string {
   if (productSlug === null && metric === null) return `All usage ${perWords[per]}`;
   const name = catalogue && productSlug !== null ? productOf(catalogue, productSlug).name : productSlug;
@@ -31,7 +26,7 @@ export function limitName({ productSlug, metric, per }: LimitScope, catalogue?: 
   return `${product}${what} ${perWords[per]}`;
 }
 
-/** @returns What is used of a limit: `2.32 of 5 TB`. @param measure Of the limit's metric, if it is known. */
+/** Returns text such as `2.32 of 5 TB`. */
 export function usedWords(used: number, max: number, measure?: Measure): string {
   if (measure === undefined) return `${groupDigits(used)} of ${groupDigits(max)}`;
   const isSameUnit = quantityText(used, measure).unit === quantityText(max, measure).unit;

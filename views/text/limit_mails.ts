@@ -2,7 +2,7 @@
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 
-/** Says which owners and admins get no emails about the limits of an organization; null if nothing is withheld. */
+/** Explains to members that emails about limits are withheld; null if none are. */
 export function withheldText({ managers, recipients, unconfirmed }: LimitMailReach): string | null {
   if (managers === 0) return `${noOne}: the organization has no owner or admin.`;
   if (unconfirmed === 0) return null;
@@ -17,7 +17,7 @@ export function withheldText({ managers, recipients, unconfirmed }: LimitMailRea
     } owners and admins don't get emails about these limits: their email addresses aren't confirmed.`;
 }
 
-/** Does the same for operators, whom it also tells if everyone has turned the emails off. */
+/** Explains it to operators, also if everyone has turned the emails off. */
 export function missedText(reach: LimitMailReach): string | null {
   const isTurnedOff = reach.recipients === 0;
   return withheldText(reach) ??

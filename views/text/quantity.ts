@@ -3,11 +3,9 @@ import { axisNumber, groupDigits } from "../../domain/number_text.ts";
 import type { CatalogueMetric } from "../../domain/meter/catalogue.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 
-/** What quantities of a metric are called. */
 export type Measure = Pick<CatalogueMetric, "name" | "unit">;
 
-/** A quantity in words. */
-export interface QuantityText {
+interface QuantityText {
   /** Such as `2.41` or `9,672,878`. */
   readonly number: string;
   /** Such as `TB`; null without a unit. */
@@ -54,31 +52,28 @@ export function quantityText(value: number | string, measure: Measure): Quantity
   return { number: groupDigits(Number(count.toFixed(count < 100 ? 2 : 1))), unit, exact: `${exact} ${base}` };
 }
 
-/** @returns The same as one text, such as `2.41 TB`. */
+/** Returns a quantity as one text, such as `2.41 TB`. */
 export function quantityWords(value: number | string, measure: Measure): string {
   const { number, unit } = quantityText(value, measure);
   return unit === null ? number : `${number} ${unit}`;
 }
 
-/** @returns The name inside a sentence and next to numbers without a unit, such as `requests`. */
+/** Returns the name inside a sentence and next to numbers without a unit, such as `requests`. */
 export function measureNoun({ name }: Measure): string {
   return /^\p{Lu}\p{Ll}/u.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : name;
 }
 
-/** @returns The heading of a chart, such as `Requests per day`. */
+/** Returns the heading of a chart, such as `Requests per day`. */
 export function perWindow({ name }: Measure, by: WindowUnit): string {
   return `${name} per ${by}`;
 }
 
-/**
- * @param highest The largest number on an axis.
- * @returns The size of its unit. Round numbers of the axis are multiples of it.
- */
+/** Returns the size of the unit for an axis whose largest number is `highest`. Round numbers of the axis are multiples of it. */
 export function axisUnit(highest: number, measure: Measure): number {
   return scaleOf(measure)?.findLast(([size]) => highest >= size)?.[0] ?? 1;
 }
 
-/** @returns The text of a number on an axis, such as `800k` or `20 GB`. */
+/** Returns the text of a number on an axis, such as `800k` or `20 GB`. */
 export function axisText(value: number, measure: Measure): string {
   if (scaleOf(measure) === undefined) return axisNumber(value, value);
   return value === 0 ? "0" : quantityWords(value, measure).replace(/bytes?$/, "B");

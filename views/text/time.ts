@@ -11,42 +11,41 @@ const recentDaysMax = 6;
 /** Future times that are further ahead are dates. */
 const soonDaysMax = 30;
 
-/** @returns A time relative to now, such as `2 minutes ago`, `Yesterday`, `Nov 12`, `in 6 days`. */
+/** Returns a time relative to now, such as `2 minutes ago`, `Yesterday`, `Nov 12`, `in 6 days`. */
 export function relativeTime(atMs: number, nowMs: number): string {
   return atMs > nowMs ? futureTime(atMs, nowMs) : pastTime(atMs, nowMs);
 }
 
-/** @returns The date, such as `Nov 21, 2026`. */
+/** Returns the date, such as `Nov 21, 2026`. */
 export function fullDate(atMs: number): string {
   return `${shortDay(new Date(atMs))}, ${yearOf(atMs)}`;
 }
 
-/** @returns The date, such as `Nov 21`, with the year unless it is the current one. */
+/** Returns the date, such as `Nov 21`, with the year unless it is the current one. */
 export function shortDate(atMs: number, nowMs: number): string {
   return yearOf(atMs) === yearOf(nowMs) ? shortDay(new Date(atMs)) : fullDate(atMs);
 }
 
-/** @returns The time of day, such as `14:03:11`. */
+/** Returns the time of day, such as `14:03:11`. */
 export function clockTime(atMs: number): string {
   return new Date(atMs).toISOString().slice(11, 19);
 }
 
-/** @returns The month, such as `November 2026`. */
+/** Returns the month, such as `November 2026`. */
 export function monthWords(atMs: number): string {
   return `${monthOf(new Date(atMs))} ${yearOf(atMs)}`;
 }
 
-/** @returns The exact time, such as `Nov 21, 2026, 14:03:11 UTC`. */
+/** Returns the exact time, such as `Nov 21, 2026, 14:03:11 UTC`. */
 export function exactTime(atMs: number): string {
   return `${fullDate(atMs)}, ${clockTime(atMs)} UTC`;
 }
 
 /**
- * Names a range of days.
+ * Names a range of days, such as `November 21, 2026`, `November 1–30, 2026`, `August 24 – November 21, 2026`.
  *
  * @param range `end` is exclusive.
  * @param nowMs If given, the current year is omitted.
- * @returns Such as `November 21, 2026`, `November 1–30, 2026`, `August 24 – November 21, 2026`.
  */
 export function dateRangeWords({ start, end }: { start: number; end: number }, nowMs?: number): string {
   const [first, last] = [new Date(start), new Date(Math.max(start, end - 1))] as const;
@@ -60,12 +59,12 @@ export function dateRangeWords({ start, end }: { start: number; end: number }, n
     : `${firstDay} – ${lastDay}${year}`;
 }
 
-/** @returns The day of the week, such as `Sat`. */
+/** Returns the day of the week, such as `Sat`. */
 export function weekday(atMs: number): string {
   return "SunMonTueWedThuFriSat".slice(3 * new Date(atMs).getUTCDay()).slice(0, 3);
 }
 
-/** @returns How long something lasted, such as `15 h 12 min` or `3 days`. */
+/** Returns a duration such as `15 h 12 min` or `3 days`. */
 export function elapsedWords(ms: number): string {
   const [days, hours, minutes] = [ms / dayMs, ms / hourMs, ms / minuteMs].map(Math.floor) as [
     number,

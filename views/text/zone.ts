@@ -15,7 +15,6 @@ const newNames: Readonly<Record<string, string>> = {
   "Europe/Kiev": "Europe/Kyiv",
 };
 
-/** The names of a window. */
 export interface WindowName {
   /** On the axis: `14:00`, `Nov 21`, `Nov 2026`. */
   readonly label: string;
@@ -25,43 +24,42 @@ export interface WindowName {
   readonly startsDay: boolean;
 }
 
-/** @returns The time plus the zone's offset: its date and time in UTC are those of the zone. */
+/** Returns the time plus the zone's offset: its date and time in UTC are those of the zone. */
 export function onClock(ms: number, timezone: string): number {
   return ms + zoned(ms, timezone).offsetNanoseconds / 1e6;
 }
 
-/** @returns The time zones to choose from besides UTC, sorted: IANA names. */
+/** Returns the time zones to choose from besides UTC, sorted: IANA names. */
 export function timezoneNames(): string[] {
   return Intl.supportedValuesOf("timeZone").map((name) => newNames[name] ?? name).sort();
 }
 
-/** @returns A time zone as people write it: `America/New York`. */
+/** Returns a time zone as people write it: `America/New York`. */
 export function zoneWords(timezone: string): string {
   return timezone.replaceAll("_", " ");
 }
 
-/** @returns The exact time in the zone, such as `Nov 21, 2026, 15:03:11 Europe/Berlin`. */
+/** Returns the exact time in the zone, such as `Nov 21, 2026, 15:03:11 Europe/Berlin`. */
 export function exactTimeIn(ms: number, timezone: string): string {
   const clock = onClock(ms, timezone);
   return `${fullDate(clock)}, ${clockTime(clock)} ${zoneWords(timezone)}`;
 }
 
-/** @returns The days of a period in the zone: `November 1–30, 2026`. @param now If given, its year is omitted. */
+/** Returns the days of a period in the zone: `November 1–30, 2026`. @param now If given, its year is omitted. */
 export function daysWords({ start, end }: UsageWindow, timezone: string, now?: number): string {
   const days = { start: onClock(start, timezone), end: onClock(end - 1, timezone) + 1 };
   return dateRangeWords(days, now === undefined ? undefined : onClock(now, timezone));
 }
 
-/** @returns The same with short months: `Nov 1–30, 2026`. */
+/** Returns the days with short months: `Nov 1–30, 2026`. */
 export function shortDaysWords(window: UsageWindow, timezone: string, now?: number): string {
   return daysWords(window, timezone, now).replaceAll(/\b([A-Z][a-z]{2})[a-z]+/g, "$1");
 }
 
 /**
- * Names the windows of a chart.
+ * Names the windows of a chart uniquely: an hour that repeats when clocks go back includes its UTC offset.
  *
  * @param options `now`: its year is omitted.
- * @returns Unique names: an hour that repeats when clocks go back includes its UTC offset.
  */
 export function windowNames(
   windows: readonly UsageWindow[],

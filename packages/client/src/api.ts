@@ -13,8 +13,6 @@ export interface KeyVerification {
    * - `RATE_LIMITED`: it has reached its requests per second.
    * - `USAGE_EXCEEDED`: the usage doesn't fit into a hard limit.
    * - `VALID`: everything is fine.
-   * @example VALID
-   * @enum {string}
    */
   readonly code:
     | "NOT_FOUND"
@@ -27,52 +25,24 @@ export interface KeyVerification {
     | "VALID";
   /** The key. Null if it wasn't found. */
   readonly apiKey: {
-    /**
-     * The key's id.
-     * @example key_0199d3c1a2b47c6e8f00112233445566
-     */
+    /** The key's id. */
     readonly id: string;
-    /**
-     * The key's name.
-     * @example Production
-     */
+    /** The key's name. */
     readonly name: string;
-    /**
-     * What the key may do, sorted.
-     * @example [
-     *       "maps:render",
-     *       "usage:read",
-     *       "usage:write"
-     *     ]
-     */
+    /** What the key may do, sorted. */
     readonly permissions: readonly string[];
-    /**
-     * Format: date-time
-     * When the key expires. ISO 8601 in UTC, with milliseconds.
-     */
+    /** When the key expires. ISO 8601 in UTC, with milliseconds. */
     readonly expiresAt: string | null;
   } | null;
   /** The key's organization. Null if the key wasn't found, or the organization was deleted. */
   readonly organization: {
-    /**
-     * The organization's id.
-     * @example org_0199d3c1a2b47c6e8f00112233445566
-     */
+    /** The organization's id. */
     readonly id: string;
-    /**
-     * Its name.
-     * @example Northwind Maps
-     */
+    /** Its name. */
     readonly name: string;
-    /**
-     * Its id in your own systems, if set.
-     * @example customer-4711
-     */
+    /** Its id in your own systems, if set. */
     readonly externalId: string | null;
-    /**
-     * The id of its plan.
-     * @example plan_0199d3c1a2b47c6e8f00112233445566
-     */
+    /** The id of its plan. */
     readonly planId: string;
   } | null;
   /** Every limit that applies to `usage`, in the current window. Empty if nothing was asked about, or another code applies first. When usage is recorded, a soft limit is missing until its earlier usage is added up. */
@@ -80,76 +50,37 @@ export interface KeyVerification {
 }
 
 export interface LimitStanding {
-  /**
-   * The limit's id.
-   * @example lim_0199d3c1a2b47c6e8f00112233445566
-   */
+  /** The limit's id. */
   readonly limitId: string;
-  /**
-   * The product. Null if all products count together.
-   * @example tiles
-   */
+  /** The product. Null if all products count together. */
   readonly productSlug: string | null;
-  /**
-   * The metric. Null if all metrics count together.
-   * @example requests
-   */
+  /** The metric. Null if all metrics count together. */
   readonly metric: string | null;
-  /**
-   * The calendar window, in the organization's time zone. `total` never ends.
-   * @example month
-   * @enum {string}
-   */
+  /** The calendar window, in the organization's time zone. `total` never ends. */
   readonly per: "minute" | "hour" | "day" | "month" | "total";
-  /**
-   * A hard limit rejects what doesn't fit. A soft limit only reports.
-   * @example hard
-   * @enum {string}
-   */
+  /** A hard limit rejects what doesn't fit. A soft limit only reports. */
   readonly mode: "hard" | "soft";
-  /**
-   * How much the window allows.
-   * @example 10000
-   */
+  /** How much the window allows. */
   readonly quantity: number;
-  /**
-   * How much of it is used.
-   * @example 8250
-   */
+  /** How much of it is used. */
   readonly used: number;
-  /**
-   * How much is left, at least 0.
-   * @example 1750
-   */
+  /** How much is left, at least 0. */
   readonly remaining: number;
-  /**
-   * Format: date-time
-   * When the window ends. Null for `total`. ISO 8601 in UTC, with milliseconds.
-   */
+  /** When the window ends. Null for `total`. ISO 8601 in UTC, with milliseconds. */
   readonly resetsAt: string | null;
 }
 
 /** Usage that must fit into the hard limits of the key and its organization. The key doesn't need `usage:write`. */
 export interface VerifiedUsage {
-  /**
-   * The product, 1 to 64 characters.
-   * @example tiles
-   */
+  /** The product, 1 to 64 characters. */
   readonly productSlug: string;
-  /**
-   * What was used, 1 to 64 characters.
-   * @example requests
-   */
+  /** What was used, 1 to 64 characters. */
   readonly metric: string;
-  /**
-   * 1 to 255 printable ASCII characters, unique within the organization for as long as the record is kept. A repeated request with the same key has no effect.
-   * @example invoice-2026-11-21-17
-   */
+  /** 1 to 255 printable ASCII characters, unique within the organization for as long as the record is kept. A repeated request with the same key has no effect. */
   readonly idempotencyKey?: string | null;
   /**
    * The quantity in the metric's unit, with at most 6 decimal places.
    * @default 1
-   * @example 1
    */
   readonly quantity?: number;
   /**
@@ -160,17 +91,9 @@ export interface VerifiedUsage {
 }
 
 export interface VerifyKey {
-  /**
-   * The key, as your customer sent it.
-   * @example service_live_7Kq2mXfB0example0example0example0
-   */
+  /** The key, as your customer sent it. */
   readonly key: string;
-  /**
-   * Permissions that the key must have, all of them.
-   * @example [
-   *       "maps:render"
-   *     ]
-   */
+  /** Permissions that the key must have, all of them. */
   readonly permissions?: readonly string[];
   readonly usage?: VerifiedUsage;
 }

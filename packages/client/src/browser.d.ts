@@ -6,12 +6,10 @@ export type Role = "MEMBER" | "ADMIN" | "OWNER";
 /** A user's membership in an organization. */
 export interface Membership {
   readonly organizationId: string;
-  /** The organization's name. */
   readonly name: string;
   readonly role: Role;
 }
 
-/** A user. */
 export interface User {
   readonly id: string;
   readonly name: string;

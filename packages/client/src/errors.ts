@@ -1,6 +1,5 @@
 // The errors that calls of the client throw.
 
-/** What {@linkcode GatehouseError} says besides its message. */
 export interface ErrorFacts {
   readonly code: string;
   readonly status?: number;
@@ -9,7 +8,7 @@ export interface ErrorFacts {
   readonly cause?: unknown;
 }
 
-/** What is wrong with one field of the request, or a limit that doesn't leave enough. */
+/** A fault of one field of the request, or a limit that doesn't leave enough. */
 export interface ErrorDetail {
   /** The field, such as `usage.quantity`. */
   readonly path?: string;
@@ -17,7 +16,7 @@ export interface ErrorDetail {
   readonly [name: string]: unknown;
 }
 
-/** Any failed call. Its subclasses tell what failed. */
+/** Any failed call. Subclasses distinguish causes. */
 export class GatehouseError extends Error {
   override name = "GatehouseError";
   /** Stable, such as `invalid_operator_token`, `connection_failed` or `timeout`. */
@@ -26,7 +25,7 @@ export class GatehouseError extends Error {
   readonly status: number | null;
   /** Include it when you report a problem; null without a response. */
   readonly requestId: string | null;
-  /** What is wrong with which field; empty for most errors. */
+  /** Faults of fields; empty for most errors. */
   readonly details: readonly ErrorDetail[];
 
   constructor(message: string, { code, status, requestId, details, cause }: ErrorFacts) {
@@ -52,7 +51,7 @@ export class TimeoutError extends GatehouseError {
 export class ApiError extends GatehouseError {
   override name = "ApiError";
   declare readonly status: number;
-  /** How long to wait before trying again, in milliseconds, if the response says so. */
+  /** The time to wait before trying again, in milliseconds, if the response says so. */
   readonly retryAfterMs: number | null;
 
   constructor(

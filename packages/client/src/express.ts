@@ -7,7 +7,7 @@ import { type SessionOptions, sessionRule } from "./session_rule.ts";
 export type { KeyOptions, MeteredUsage, VerifiedApiKey } from "./key_rule.ts";
 export type { SessionOptions } from "./session_rule.ts";
 
-/** What the middlewares use of a request of Express. */
+/** The parts of a request of Express that the middlewares use. */
 export interface ExpressRequest {
   readonly method: string;
   /** Unlike `url`, it includes the path at which a router is mounted. */
@@ -21,7 +21,7 @@ export interface ExpressRequest {
   readonly headersDistinct?: Readonly<Record<string, string[] | undefined>>;
 }
 
-/** What the middlewares use of a response of Express. */
+/** The parts of a response of Express that the middlewares use. */
 export interface ExpressResponse {
   statusCode: number;
   readonly headersSent: boolean;
@@ -31,18 +31,17 @@ export interface ExpressResponse {
   once(event: "close", listener: () => void): unknown;
 }
 
-/** Middleware of Express. */
 export type ExpressMiddleware<R, S> = (request: R, response: S, next: (error?: unknown) => void) => void;
 
 const sessions = new WeakMap<object, SignedIn>();
 const apiKeys = new WeakMap<object, VerifiedApiKey>();
 
-/** @returns The user of a request, with the organization and role that were checked. @throws {Error} Without `requireSession`. */
+/** Returns the user of a request, with the organization and role that were checked. @throws {Error} Without `requireSession`. */
 export function sessionOf(request: object): SignedIn {
   return found(sessions.get(request), "requireSession");
 }
 
-/** @returns The API key of a request, and its organization. @throws {Error} Without `requireKey`. */
+/** Returns the API key of a request, and its organization. @throws {Error} Without `requireKey`. */
 export function apiKeyOf(request: object): VerifiedApiKey {
   return found(apiKeys.get(request), "requireKey");
 }
@@ -52,7 +51,7 @@ function found<T>(value: T | undefined, middleware: string): T {
   return value;
 }
 
-/** Requires a session that meets the conditions. Handlers get it from {@linkcode sessionOf}. @param options The conditions. */
+/** Requires a session that meets the conditions. Handlers get it from {@linkcode sessionOf}. */
 export function requireSession<R extends ExpressRequest, S extends ExpressResponse>(
   options: SessionOptions<R>,
 ): ExpressMiddleware<R, S> {
@@ -67,9 +66,8 @@ export function requireSession<R extends ExpressRequest, S extends ExpressRespon
 }
 
 /**
- * Requires an API key that works and meets the conditions. Handlers get it from {@linkcode apiKeyOf}. Can meter and limit requests.
- *
- * @param options The conditions.
+ * Requires an API key that works and meets the conditions. Handlers get it from {@linkcode apiKeyOf}. Can meter and limit
+ * requests.
  */
 export function requireKey<R extends ExpressRequest, S extends ExpressResponse>(
   options: KeyOptions<R, S>,

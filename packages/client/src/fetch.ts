@@ -13,7 +13,7 @@ export type Handler<Rest extends unknown[]> = (
   ...rest: Rest
 ) => Response | Promise<Response>;
 
-/** A handler that also gets who sent the request. */
+/** A handler that also gets the sender of the request. */
 export type IdentifiedHandler<Identity, Rest extends unknown[]> = (
   request: Request,
   identity: Identity,
@@ -21,11 +21,8 @@ export type IdentifiedHandler<Identity, Rest extends unknown[]> = (
 ) => Response | Promise<Response>;
 
 /**
- * Protects a handler: only users with a session that meets the conditions reach it.
- *
- * @param options The conditions.
- * @param handler Gets the session, with the organization and role that were checked, after the request.
- * @returns The protected handler.
+ * Protects a handler: only users with a session that meets the conditions reach it. The handler gets the session, with the
+ * organization and role that were checked, after the request.
  */
 export function requireSession<Rest extends unknown[]>(
   options: SessionOptions<Request>,
@@ -42,10 +39,7 @@ export function requireSession<Rest extends unknown[]>(
 
 /**
  * Protects a handler: only requests with an API key that works and meets the conditions reach it. Can meter and limit them.
- *
- * @param options The conditions.
- * @param handler Gets the API key after the request.
- * @returns The protected handler.
+ * The handler gets the API key after the request.
  */
 export function requireKey<Rest extends unknown[]>(
   options: KeyOptions<Request, Response>,
@@ -61,12 +55,11 @@ export function requireKey<Rest extends unknown[]>(
   };
 }
 
-/** @returns The response to a request that doesn't pass. */
 export function denialResponse({ status, headers, body }: Denial): Response {
   return new Response(body, { status, headers });
 }
 
-/** @returns The response with more headers, except those that it has. */
+/** Adds headers to a response, except those that it has. */
 export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
   const missing = Object.entries(headers).filter(([name]) => !response.headers.has(name));
   // Upgrades to WebSockets can't be copied.

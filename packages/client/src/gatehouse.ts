@@ -1,17 +1,16 @@
-// The client for a product's server: who is signed in, and what a customer's API key may do.
+// The client for a product's server: checks sessions and customers' API keys.
 import type { KeyVerification as Verification, VerifiedUsage, VerifyKey } from "./api.ts";
 import type { SessionUser } from "./browser.d.ts";
 import { call, fromEnvironment, type Service, serviceUrl } from "./http.ts";
 import { Meter, type MeterOptions } from "./meter/meter.ts";
 import { type RequestLike, sessionCookies } from "./session_cookie.ts";
 
-/** Options of {@linkcode Gatehouse}. */
 export interface GatehouseOptions {
   /** The address of your Gatehouse, such as `https://auth.example.com`. Default: the environment variable `GATEHOUSE_URL`. */
   readonly url?: string | URL | undefined;
   /** Needed by `verify()` and the meter. Default: the environment variable `GATEHOUSE_OPERATOR_TOKEN`. */
   readonly operatorToken?: string | undefined;
-  /** How long a call may take, its retry included, in milliseconds. Default: 5,000. */
+  /** The time limit of a call, its retry included, in milliseconds. Default: 5,000. */
   readonly timeoutMs?: number | undefined;
   /** Options of the meter, such as `spool`. */
   readonly meter?: Omit<MeterOptions, "url" | "apiKey" | "operatorToken"> | undefined;
@@ -19,7 +18,7 @@ export interface GatehouseOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** What the key must be allowed to do. */
+/** Conditions for the key. */
 export interface VerifyOptions {
   /** Permissions that the key must have, all of them. */
   readonly permissions?: readonly string[] | undefined;
@@ -54,7 +53,7 @@ export interface InvalidKey extends Verification {
   readonly code: Exclude<Verification["code"], "VALID">;
 }
 
-/** Whether a key works. Check `valid`. */
+/** The result of a verification. Check `valid`. */
 export type KeyVerification = ValidKey | InvalidKey;
 
 const signedOut: SessionUser = {
@@ -83,7 +82,7 @@ export class Gatehouse {
     const { fetch = (...request) => globalThis.fetch(...request), timeoutMs = 5_000 } = options;
     this.#service = { url: serviceUrl(options.url), timeoutMs, fetch };
     this.#options = options;
-    // Sends what an earlier process left, even if nothing is recorded.
+    // Sends records of an earlier process, even if nothing is recorded.
     if (options.meter?.spool !== undefined) this.#meter = this.meter;
   }
 
@@ -93,7 +92,7 @@ export class Gatehouse {
   }
 
   /**
-   * Returns who is signed in. Only the session cookies of the request are sent to Gatehouse; without one, nothing is.
+   * Returns the signed-in user. Only the session cookies of the request are sent to Gatehouse; without one, nothing is.
    *
    * @param request A `Request`, a request of Node.js, or the headers of one.
    * @throws {GatehouseError}
@@ -134,7 +133,12 @@ export class Gatehouse {
     }) as KeyVerification;
   }
 
-  /** The meter, with the same address and operator token. It is created on first use, or with the client if it has a spool. @throws {TypeError} Without an operator token. */
+  /**
+   * Returns the meter, with the same address and operator token. It is created on first use, or with the client if it has a
+   * spool.
+   *
+   * @throws {TypeError} Without an operator token.
+   */
   get meter(): Meter {
     return this.#meter ??= new Meter({
       fetch: this.#options.fetch,
@@ -144,11 +148,7 @@ export class Gatehouse {
     });
   }
 
-  /**
-   * Closes the meter, if it was used.
-   *
-   * @returns Whether all usage was sent or rejected in time. Default time: 10 seconds.
-   */
+  /** Closes the meter, if it was used. Returns true if all usage was sent or rejected in time. Default time: 10 seconds. */
   async close(options?: { timeoutMs?: number | undefined }): Promise<boolean> {
     return await this.#meter?.close(options) ?? true;
   }

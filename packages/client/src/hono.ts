@@ -24,11 +24,7 @@ export interface KeyEnv {
   };
 }
 
-/**
- * Requires a session that meets the conditions, and sets `c.get("session")`.
- *
- * @param options The conditions. Their functions get Hono's context.
- */
+/** Requires a session that meets the conditions, and sets `c.get("session")`. Functions of the options get Hono's context. */
 export function requireSession(options: SessionOptions<Context>): MiddlewareHandler<SessionEnv> {
   const decide = sessionRule(options);
   return async function requireSession(c, next) {
@@ -40,9 +36,8 @@ export function requireSession(options: SessionOptions<Context>): MiddlewareHand
 }
 
 /**
- * Requires an API key that works and meets the conditions, and sets `c.get("apiKey")`. Can meter and limit requests.
- *
- * @param options The conditions. Their functions get Hono's context.
+ * Requires an API key that works and meets the conditions, and sets `c.get("apiKey")`. Can meter and limit requests. Functions
+ * of the options get Hono's context.
  */
 export function requireKey(options: KeyOptions<Context, Response>): MiddlewareHandler<KeyEnv> {
   const { decide, settle } = keyRule(options);

@@ -9,7 +9,6 @@ import {
   TimeoutError,
 } from "./errors.ts";
 
-/** Which service to call, and how. */
 export interface Service {
   /** Without a slash at the end. */
   readonly url: string;
@@ -18,7 +17,6 @@ export interface Service {
   readonly fetch: typeof fetch;
 }
 
-/** One call. */
 export interface Call {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -31,13 +29,7 @@ export interface Call {
 /** More than any response that the client asks for. */
 const responseBytesMax = 8 * 1024 * 1024;
 
-/**
- * Finds the service's URL.
- *
- * @param url Default: the environment variable `GATEHOUSE_URL`.
- * @returns The URL without a slash at the end.
- * @throws {TypeError} Without a URL, or with one that isn't http(s).
- */
+/** Returns the service's URL without a slash at the end. @throws {TypeError} Without a URL, or with one that isn't http(s). */
 export function serviceUrl(url: string | URL | undefined): string {
   const text = String(url ?? fromEnvironment("GATEHOUSE_URL") ?? "");
   if (text === "") throw new TypeError("Set the option url, or the environment variable GATEHOUSE_URL.");
@@ -48,7 +40,7 @@ export function serviceUrl(url: string | URL | undefined): string {
   return parsed.origin + parsed.pathname.replace(/\/+$/, "");
 }
 
-/** @returns The value of an environment variable, or undefined if it is unset, empty, or denied by Deno. */
+/** Returns undefined for a variable that is unset, empty, or denied by Deno. */
 export function fromEnvironment(name: string): string | undefined {
   try {
     return process.env[name] || undefined;
@@ -58,9 +50,8 @@ export function fromEnvironment(name: string): string | undefined {
 }
 
 /**
- * Calls Gatehouse, and repeats the call if the connection is lost. Calls must be safe to repeat.
+ * Calls Gatehouse, and repeats the call if the connection is lost. Calls must be safe to repeat. Returns the response's JSON.
  *
- * @returns The response's JSON.
  * @throws {GatehouseError}
  */
 export async function call(service: Service, { path, headers, body, expected }: Call): Promise<unknown> {
@@ -99,7 +90,7 @@ export async function call(service: Service, { path, headers, body, expected }: 
   }
 }
 
-/** @returns What an exchange returns. @throws The signal's reason once it is aborted, even if a custom `fetch` ignores it. */
+/** Waits for an exchange. @throws The signal's reason once it is aborted, even if a custom `fetch` ignores it. */
 export async function untilAborted<T>(signal: AbortSignal, exchange: Promise<T>): Promise<T> {
   let abort = () => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -109,7 +100,7 @@ export async function untilAborted<T>(signal: AbortSignal, exchange: Promise<T>)
   return await Promise.race([exchange, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }
 
-/** @returns The body of a response. @throws {ApiError} If it is larger than any response of Gatehouse. */
+/** Reads the body of a response. @throws {ApiError} If it is larger than any response of Gatehouse. */
 export async function readText(response: Response): Promise<string> {
   if (response.body === null) return "";
   const decoder = new TextDecoder();
@@ -129,13 +120,14 @@ function contentOf(response: Response, text: string): Readonly<Record<string, un
   if (status >= 300 && status < 400) {
     throw unexpected(response, `a redirect to ${headers.get("location") ?? "nowhere"}. Check the option url`);
   }
-  const content = parse(text);
+  const content = parseObject(text);
   if (content === null) throw unexpected(response, `status ${status} without JSON`);
   if (response.ok) return content;
   throw errorOf(response, content);
 }
 
-function parse(text: string): Readonly<Record<string, unknown>> | null {
+/** Parses JSON. Returns null for anything but an object. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" ? value as Readonly<Record<string, unknown>> : null;
@@ -171,14 +163,14 @@ function apiError(
   });
 }
 
-/** @returns How long to wait by a `Retry-After` header, in milliseconds, or null without a valid one. */
+/** Returns the milliseconds of a `Retry-After` header, or null without a valid one. */
 export function retryAfterMs(header: string | null): number | null {
   if (header === null) return null;
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? null : Math.max(0, ms);
 }
 
-/** Node.js has the reason in `cause`. */
+/** Finds the reason, which Node.js has in `cause`. */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as { cause?: { code?: string; message?: string }; message?: string };
   return cause?.code ?? cause?.message ?? message ?? String(error);

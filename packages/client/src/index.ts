@@ -1,4 +1,4 @@
-// @gatehouse/client: what a product's server imports.
+// @gatehouse/client, for a product's server.
 export { Gatehouse } from "./gatehouse.ts";
 export type {
   GatehouseOptions,

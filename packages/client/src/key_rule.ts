@@ -1,4 +1,4 @@
-// What requireKey requires of a request, and how it meters and limits it.
+// The conditions of requireKey for a request, and its metering and limits.
 import type { LimitStanding } from "./api.ts";
 import type { Gatehouse, KeyVerification, ValidKey } from "./gatehouse.ts";
 import {
@@ -20,7 +20,7 @@ export interface KeyOptions<R, S> {
   /** Usage to record for each response with a status below 400. Requests that don't fit into a hard limit are rejected; see `limit`. */
   readonly meter?: MeteredUsage<R, S>;
   /**
-   * How hard limits are checked before the handler runs. By default, `meter` has to fit, and is recorded afterwards. `true`: records
+   * Checks hard limits before the handler runs. By default, `meter` has to fit, and is recorded afterwards. `true`: records
    * `meter` together with the check, so that concurrent requests never exceed a limit. Usage: checks this instead of `meter`.
    * `false`: checks nothing, so customers beyond a limit are served, and Gatehouse rejects the usage.
    */
@@ -47,21 +47,8 @@ export type VerifiedApiKey = ValidKey["apiKey"] & {
   readonly limits: readonly LimitStanding[];
 };
 
-/** Decides about API keys, and records the usage of requests that passed. */
-export interface KeyRule<R, S> {
-  readonly decide: (
-    request: R,
-    view: RequestView,
-  ) => Promise<Decision<VerifiedApiKey>>;
-  /** Records the usage of a request once its response has begun, if it wasn't recorded before. Never throws. */
-  readonly settle: (
-    apiKey: VerifiedApiKey,
-    result: { request: R; response: S; status: number },
-  ) => void;
-}
-
-/** @returns The rule for these options. @throws {TypeError} */
-export function keyRule<R, S>(options: KeyOptions<R, S>): KeyRule<R, S> {
+/** Decides about API keys, and records the usage of requests that passed. @throws {TypeError} */
+export function keyRule<R, S>(options: KeyOptions<R, S>) {
   requireValues(options, ["limit"]);
   const { gatehouse, permission = [], meter, limit, keyFrom } = options;
   if (limit === true && meter === undefined) throw new TypeError("limit: true requires meter");
@@ -71,7 +58,7 @@ export function keyRule<R, S>(options: KeyOptions<R, S>): KeyRule<R, S> {
   // Made here, so that a wrong setting fails at the start.
   const recorder = meter === undefined || limit === true ? null : gatehouse.meter;
   return {
-    decide: (request, view) =>
+    decide: (request: R, view: RequestView): Promise<Decision<VerifiedApiKey>> =>
       failClosed(async () => {
         const key = keyFrom === undefined
           ? bearerToken(headerOf(view, "authorization"))
@@ -85,7 +72,11 @@ export function keyRule<R, S>(options: KeyOptions<R, S>): KeyRule<R, S> {
         });
         return judge(verification, { permissions, quantity });
       }),
-    settle(apiKey, { request, response, status }) {
+    /** Records the usage of a request once its response has begun, if it wasn't recorded before. Never throws. */
+    settle(
+      apiKey: VerifiedApiKey,
+      { request, response, status }: { request: R; response: S; status: number },
+    ): void {
       if (recorder === null || meter === undefined || status >= 400) return;
       const { product, metric } = meter;
       let quantity = NaN;
@@ -135,7 +126,7 @@ function judge(
   }
 }
 
-/** @returns The key, if there is exactly one. */
+/** Returns the key, if there is exactly one. */
 function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
 }
@@ -151,7 +142,7 @@ function quantityOf<R, S>(
 /** The smallest quantity that Gatehouse records. It fits as long as any of a limit is left. */
 const smallestQuantity = 0.000001;
 
-/** @returns The quantity before the handler runs, or the smallest one if a function doesn't know it yet. */
+/** Returns the quantity before the handler runs, or the smallest one if a function doesn't know it yet. */
 function expectedQuantity<R, S>({ quantity = 1 }: MeteredUsage<R, S>, request: R): number {
   if (typeof quantity !== "function") return quantity;
   try {
@@ -162,7 +153,7 @@ function expectedQuantity<R, S>({ quantity = 1 }: MeteredUsage<R, S>, request: R
   }
 }
 
-/** @returns Without the noise of floating-point sums: Gatehouse accepts six decimals. */
+/** Removes the noise of floating-point sums: Gatehouse accepts six decimals. */
 function rounded(quantity: number): number {
   return Number(quantity.toFixed(6));
 }
@@ -175,7 +166,10 @@ function invalidKey(): Denied {
 /** The seconds of a window; those of months differ. */
 const windowSeconds: Readonly<Record<string, number>> = { minute: 60, hour: 3_600, day: 24 * 3_600 };
 
-/** @returns The hard limit with the smallest share left, if any, as in responses of Gatehouse (draft-ietf-httpapi-ratelimit-headers). */
+/**
+ * Describes the hard limit with the smallest share left, if any, as in responses of Gatehouse
+ * (draft-ietf-httpapi-ratelimit-headers).
+ */
 function limitHeaders(
   limits: readonly LimitStanding[],
 ): Record<string, string> {
@@ -192,7 +186,7 @@ function limitHeaders(
   };
 }
 
-/** @returns `Retry-After` for when the last window ends, unless one never does. */
+/** Returns `Retry-After` for the end of the last window, unless one never ends. */
 function retryAfterReset(
   limits: readonly LimitStanding[],
 ): Record<string, string> {

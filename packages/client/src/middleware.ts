@@ -1,9 +1,9 @@
-// What the rules of the middlewares share: what they read of a request, and the responses to those that they deny. A request passes
+// Shared by the rules of the middlewares: the request, and the responses to those that they deny. A request passes
 // only after Gatehouse said so: if Gatehouse can't be asked, it is denied.
 import { ApiError, GatehouseError } from "./errors.ts";
 import type { RequestHeaders } from "./session_cookie.ts";
 
-/** What the rules read of a request. */
+/** The parts of a request that the rules read. */
 export interface RequestView {
   readonly method: string;
   /** Absolute, as the server sees it. */
@@ -18,23 +18,21 @@ export interface Denial {
   readonly body: string | null;
 }
 
-/** Whether a request passes: who sent it and headers for its response, or the response. */
+/** A request passes, with its sender and headers for its response, or gets another response. */
 export type Decision<T> =
   | { readonly passed: T; readonly headers: Readonly<Record<string, string>>; readonly denial?: never }
   | Denied;
 
-/** The decision that a request doesn't pass. */
 export interface Denied {
   readonly denial: Denial;
   readonly passed?: never;
   readonly headers?: never;
 }
 
-/** What a function of the options may return. */
 export type MaybePromise<T> = T | Promise<T>;
 type NodeHeaders = Exclude<RequestHeaders, Pick<Headers, "get">>;
 
-/** Denies the request if Gatehouse can't be asked. @throws What is wrong with this server itself, such as its operator token. */
+/** Denies the request if Gatehouse can't be asked. @throws For faults of this server itself, such as its operator token. */
 export async function failClosed<T>(
   decide: () => Promise<Decision<T>>,
 ): Promise<Decision<T>> {
@@ -75,13 +73,13 @@ export function requireValues(options: object, switches: readonly string[] = [])
   }
 }
 
-/** @returns A header of a request. Repeated ones are joined. */
+/** Returns a header of a request. Repeated ones are joined. */
 export function headerOf({ headers }: RequestView, name: string): string | undefined {
   const value = typeof headers.get === "function" ? headers.get(name) : (headers as NodeHeaders)[name];
   return typeof value === "string" ? value : value?.join(", ");
 }
 
-/** @returns The decision to respond with an error in the form of Gatehouse's own. */
+/** Responds with an error in the form of Gatehouse's own. */
 export function denied(
   status: number,
   code: string,

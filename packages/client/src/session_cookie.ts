@@ -11,14 +11,12 @@ export type RequestHeaders =
 export type RequestLike = { readonly headers: RequestHeaders } | RequestHeaders;
 
 /**
- * Finds the session cookies of a request: all of them, because another subdomain can plant one, and Gatehouse knows which one is
- * valid.
- *
- * @returns The `Cookie` header with nothing but them, or null if there is none.
+ * Finds the session cookies of a request: all of them, because another subdomain can plant one, and Gatehouse knows which one
+ * is valid. Returns a `Cookie` header with nothing else, or null.
  */
 export function sessionCookies(request: RequestLike): string | null {
   const cookies = (cookieHeader(request) ?? "").split(";").map((cookie) => cookie.trim())
-    // Only what a header can carry. Gatehouse's own tokens are ASCII.
+    // A header can't carry other characters. Gatehouse's own tokens are ASCII.
     .filter((cookie) => cookie.startsWith(`${cookieName}=`) && /^[\x20-\x7e]+$/.test(cookie));
   return cookies.length === 0 ? null : cookies.join("; ");
 }

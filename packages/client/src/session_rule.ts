@@ -1,4 +1,4 @@
-// What requireSession requires of a request, and where it sends a browser without a session.
+// The conditions of requireSession for a request, and the redirect of a browser without a session.
 import type { Role, SignedIn } from "./browser.d.ts";
 import type { Gatehouse } from "./gatehouse.ts";
 import {
@@ -23,9 +23,9 @@ export interface SessionOptions<R> {
    * organization, which doesn't have to be the active one.
    */
   readonly organization?: true | string | ((request: R) => MaybePromise<string | null | undefined>);
-  /** Where browsers reach this server, such as `https://app.example.com`. Required behind a proxy that changes the URL. */
+  /** The address of this server for browsers, such as `https://app.example.com`. Required behind a proxy that changes the URL. */
   readonly publicUrl?: string | URL;
-  /** Where browsers find the sign-in page. By default, `/sign-in` at the URL of `gatehouse`. */
+  /** The address of the sign-in page for browsers. By default, `/sign-in` at the URL of `gatehouse`. */
   readonly signInUrl?: string | URL;
 }
 
@@ -33,7 +33,7 @@ const roles: readonly Role[] = ["MEMBER", "ADMIN", "OWNER"];
 /** The longest `return_to` that Gatehouse accepts. */
 const returnToCharactersMax = 2_000;
 
-/** @returns A function that decides whether a request has a session that meets the conditions. @throws {TypeError} */
+/** Returns a function that decides whether a request has a session that meets the conditions. @throws {TypeError} */
 export function sessionRule<R>(
   options: SessionOptions<R>,
 ): (request: R, view: RequestView) => Promise<Decision<SignedIn>> {
@@ -99,7 +99,7 @@ function signInFirst(
   return { denial: { status: 302, headers, body: null } };
 }
 
-/** @returns Whether a browser loads a page in a tab, rather than a script, frame or WebSocket. */
+/** True if a browser loads a page in a tab, rather than a script, frame or WebSocket. */
 function isPageLoad(view: RequestView): boolean {
   const isScript = ["upgrade", "x-requested-with", "hx-request"].some((name) =>
     headerOf(view, name) !== undefined
@@ -111,7 +111,7 @@ function isPageLoad(view: RequestView): boolean {
   return mode === "navigate" && (headerOf(view, "sec-fetch-dest") ?? "document") === "document";
 }
 
-/** @returns The address of the page in the browser, without what makes it too long. Null if there is none. */
+/** Returns the address of the page in the browser, shortened if it is too long. Null if there is none. */
 function pageAddress({ url }: RequestView, site: URL | null): string | null {
   if (!URL.canParse(url) || !/^https?:/.test(url)) return null;
   const { origin, pathname, search } = new URL(url);

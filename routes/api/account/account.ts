@@ -22,7 +22,6 @@ import { sessionRoutes } from "../endpoint.ts";
 
 const path = "/api/portal/account";
 
-/** Mounts `/api/portal/account`. */
 export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { config, services } = parts;
   const route = sessionRoutes(app, parts, { tag: "Account" });

@@ -9,7 +9,6 @@ import * as schemas from "../../schemas/people.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import { publicRoutes, sessionRoutes } from "../endpoint.ts";
 
-/** Mounts `/api/auth/password/*` and `/api/auth/email/*`. */
 export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { config, services } = parts;
   const route = sessionRoutes(app, parts, { tag: "Sign-in" });

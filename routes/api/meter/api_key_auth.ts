@@ -4,7 +4,7 @@ import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/er
 import { countOf } from "../../../domain/number_text.ts";
 import { noteLimitedApiKey } from "../../../services/audit.ts";
 import { type CountedRequest, countRequest } from "../../../services/meter/known_keys.ts";
-import { findKeyError, requireApiKey } from "../../../services/meter/usage_access.ts";
+import { findKeyError, keyAccess, requireApiKey } from "../../../services/meter/usage_access.ts";
 import type { Services } from "../../../services/services.ts";
 import { beforeLargeBody } from "../../body.ts";
 import type { AppContext, AppParts } from "../../env.ts";
@@ -50,6 +50,16 @@ export function apiKeyAuth({ services }: AppParts) {
       if (keyError?.code !== "invalid_api_key") return keyError ?? error;
       return limitRejected(services, c, invalidApiKeyError(), "API keys");
     },
+  };
+}
+
+/** Returns the same for routes whose handlers take the key's access. */
+export function apiKeyAccess(parts: AppParts) {
+  const { authenticate, onError } = apiKeyAuth(parts);
+  return {
+    authenticate: async (c: AppContext) =>
+      await keyAccess(parts.services, await authenticate(c), c.get("client")),
+    onError,
   };
 }
 

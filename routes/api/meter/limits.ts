@@ -1,14 +1,15 @@
 // The standings of limits, for API keys, sessions and operators.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { readOwnLimits } from "../../../services/meter/limits.ts";
-import { readLimitsAsOperator } from "../../../services/operator/usage.ts";
-import type { AppEnv, AppParts } from "../../env.ts";
+import { activeAccess, operatorAccess } from "../../../services/access.ts";
+import { readLimits } from "../../../services/meter/limits.ts";
+import type { UsageAccess } from "../../../services/meter/usage_access.ts";
+import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { limitStandingsSchema } from "../../schemas/limits.ts";
 import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";
 import { requireSession } from "../../session.ts";
 import { mount } from "../endpoint.ts";
 import { operatorRoutes } from "../operator/operator_routes.ts";
-import { apiKeyAuth } from "./api_key_auth.ts";
+import { apiKeyAccess } from "./api_key_auth.ts";
 
 /** Mounts `/api/v1/limits`, `/api/portal/limits` and `/api/operator/organizations/{id}/limits`. */
 export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -16,6 +17,9 @@ export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const responses = {
     200: { description: "Every limit that applies, in its current window.", schema: limitStandingsSchema },
   } as const;
+  const read = async (c: AppContext, access: UsageAccess) => ({
+    limits: await readLimits(services, access, { signal: c.req.raw.signal }),
+  });
 
   mount(app, {
     route: "GET /api/v1/limits",
@@ -26,10 +30,8 @@ export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description: "What is used of each limit, and when it resets.",
     responses,
   }, {
-    ...apiKeyAuth(parts),
-    handle: async (c, _input, keyHash) => ({
-      limits: await readOwnLimits(services, keyHash, c.req.raw.signal),
-    }),
+    ...apiKeyAccess(parts),
+    handle: (c, _input, access) => read(c, access),
   });
 
   mount(app, {
@@ -43,9 +45,7 @@ export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     errors: ["forbidden"],
   }, {
     authenticate: (c) => requireSession(c, parts),
-    handle: async (c, _input, session) => ({
-      limits: await readOwnLimits(services, session, c.req.raw.signal),
-    }),
+    handle: (c, _input, session) => read(c, activeAccess(session)),
   });
 
   operatorRoutes(app, parts)({
@@ -56,7 +56,5 @@ export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description: "What is used of each limit, and when it resets.",
     params: organizationParamsSchema,
     responses,
-  }, async (c, { params: { id } }, actor) => ({
-    limits: await readLimitsAsOperator(services, actor, { idText: id, signal: c.req.raw.signal }),
-  }));
+  }, async (c, { params: { id } }, actor) => read(c, await operatorAccess(services, actor, id)));
 }

@@ -2,17 +2,18 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { AppError, validationError } from "../../../domain/errors.ts";
 import { usageBodyBytesMax } from "../../../domain/limits.ts";
-import { groupsOf, sumUsage } from "../../../services/meter/usage.ts";
-import type { UsageReader } from "../../../services/meter/usage_access.ts";
+import { activeAccess } from "../../../services/access.ts";
+import { sumUsage } from "../../../services/meter/usage.ts";
+import type { UsageAccess } from "../../../services/meter/usage_access.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { requireSession } from "../../session.ts";
-import { apiKeyAuth } from "./api_key_auth.ts";
+import { apiKeyAccess, apiKeyAuth } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
 import { cloudEventHeaders, cloudEventSchema, cloudEventType } from "../../schemas/cloud_event.ts";
 import { mount } from "../endpoint.ts";
 import { check } from "../../schemas/check.ts";
 import { recordRequest, sendBatch, sendRecord, usageInput } from "./recording.ts";
-import { csvResponse, sendCsv, sendJson } from "./report.ts";
+import { csvResponse, sendCsv, sendJson, usageFile } from "../job_bytes.ts";
 import * as schemas from "../../schemas/usage.ts";
 
 /** Mounts `/api/v1/usage` and `/api/portal/usage`. */
@@ -89,8 +90,8 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
 function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const apiKey = apiKeyAuth(parts);
-  const session = { authenticate: (c: AppContext) => requireSession(c, parts) };
+  const apiKey = apiKeyAccess(parts);
+  const session = { authenticate: async (c: AppContext) => activeAccess(await requireSession(c, parts)) };
   const json = {
     tag: "Usage",
     query: schemas.usageQuerySchema,
@@ -108,11 +109,10 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   async (
     c: AppContext,
     { query }: { query: z.output<typeof schemas.usageQuerySchema> },
-    reader: UsageReader,
+    access: UsageAccess,
   ) => {
-    const options = { query: { ...query, groupBy: groupsOf(query) }, format, signal: c.req.raw.signal };
-    const report = await sumUsage(services, reader, options);
-    return format === "json" ? sendJson(c, report) : sendCsv(c, report, `usage-${report.head}.csv`);
+    const sums = await sumUsage(services, access, { query, format, signal: c.req.raw.signal });
+    return format === "json" ? sendJson(c, sums) : sendCsv(c, sums, usageFile(query, services.clock()));
   };
 
   mount(app, {

@@ -1,8 +1,9 @@
 // The API of single usage records: listing, reading and voiding them with an API key.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { listUsageRecords, readUsageRecord, voidUsageRecord } from "../../../services/meter/usage_records.ts";
+import { listUsageRecords, readUsageRecord, withoutNames } from "../../../services/meter/usage_records.ts";
+import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { apiKeyAuth } from "./api_key_auth.ts";
+import { apiKeyAccess } from "./api_key_auth.ts";
 import { mount } from "../endpoint.ts";
 import { idParam } from "../../schemas/common.ts";
 import * as schemas from "../../schemas/usage.ts";
@@ -18,7 +19,7 @@ const one = {
 /** Mounts `/api/v1/usage/records`. */
 export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const apiKey = apiKeyAuth(parts);
+  const apiKey = apiKeyAccess(parts);
   const common = { tag: "Usage", security: "apiKey" } as const;
 
   mount(app, {
@@ -32,8 +33,7 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): vo
     responses: { 200: { description: "A page of records.", schema: schemas.usageRecordsSchema } },
   }, {
     ...apiKey,
-    handle: (c, { query }, keyHash) =>
-      listUsageRecords(services, keyHash, { query, signal: c.req.raw.signal }),
+    handle: (c, { query }, access) => listUsageRecords(services, access, { query, signal: c.req.raw.signal }),
   });
 
   mount(app, {
@@ -44,8 +44,8 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): vo
     summary: "Get a usage record",
   }, {
     ...apiKey,
-    handle: async (_c, { params }, keyHash) => ({
-      usageRecord: await readUsageRecord(services, keyHash, params.id),
+    handle: async (_c, { params }, access) => ({
+      usageRecord: withoutNames(await readUsageRecord(services, access, params.id)),
     }),
   });
 
@@ -62,9 +62,12 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): vo
     body: schemas.voidUsageSchema,
   }, {
     ...apiKey,
-    handle: async (c, { params, body }, keyHash) => {
-      const record = { ...params, ...body, client: c.get("client"), signal: c.req.raw.signal };
-      return { usageRecord: await voidUsageRecord(services, keyHash, record) };
-    },
+    handle: async (c, { params, body }, access) => ({
+      usageRecord: await voidUsageRecord(services, access, {
+        ...params,
+        ...body,
+        signal: c.req.raw.signal,
+      }),
+    }),
   });
 }

@@ -1,7 +1,7 @@
 // The parts of the OpenAPI document that operations share: tags, security schemes and response headers.
 import { sessionCookieName } from "../../cookies.ts";
 
-/** The groups of operations, in the order of the API reference. */
+/** In the order of the API reference. */
 export const tagDescriptions = {
   Usage: "Record usage with an API key, and retrieve it.",
   "API keys": "Manage the API keys of an organization.",
@@ -15,10 +15,8 @@ export const tagDescriptions = {
   Operations: "Monitor the service.",
 } as const;
 
-/** The name of a group. */
 export type Tag = keyof typeof tagDescriptions;
 
-/** The names of the security schemes in the API reference. */
 export const securitySchemeNames: Readonly<Record<string, string>> = {
   session: "Session",
   apiKey: "API key",
@@ -71,17 +69,16 @@ export const securityRequirements = {
   metricsToken: [{ metricsToken: [] }],
 } as const satisfies Readonly<Record<string, readonly Requirement[]>>;
 
-/** One of {@linkcode securityRequirements}. */
 export type Security = keyof typeof securityRequirements;
 
-/** @returns Whether an operation accepts a scheme and rejects anonymous callers. */
+/** True if an operation accepts a scheme and rejects anonymous callers. */
 export function requiresScheme(security: Security, scheme: "session" | "apiKey"): boolean {
   const requirements: readonly Requirement[] = securityRequirements[security];
   return requirements.some((one) => scheme in one) &&
     requirements.every((one) => Object.keys(one).length > 0);
 }
 
-/** Headers of many responses, by component name. */
+/** By component name. */
 export const responseHeaders = {
   RequestId: {
     description: "The id of the request, as in the server's log.",
@@ -104,15 +101,11 @@ export const responseHeaders = {
   },
 } as const;
 
-/** Headers of one response, by name. */
 export type OwnHeaders = Readonly<Record<string, { readonly description: string; readonly example: string }>>;
 
 const ref = (name: keyof typeof responseHeaders) => ({ $ref: `#/components/headers/${name}` });
 
-/**
- * @param options `own`: headers that this response always has. `retries`: it has `Retry-After`.
- * @returns All headers of a response, for the document.
- */
+/** Returns all headers of a response, for the document. `own`: those it always has. `retries`: it has `Retry-After`. */
 export function headersOf(
   { security, own = {}, retries = false }: {
     security?: Security;

@@ -7,7 +7,6 @@ import { errorMeanings } from "./error_meanings.ts";
 import { errorMessages, missingName } from "./error_messages.ts";
 import type { JsonSchema } from "./examples.ts";
 
-/** Errors of every operation. */
 export const commonErrors = ["malformed_request", "uri_too_long", "headers_too_large", "internal"] as const;
 
 const allCodes = Object.keys(errorStatuses) as ErrorCode[];
@@ -16,10 +15,7 @@ const prefix = "#/components/responses/";
 
 const problemPrefix = "problem_";
 
-/**
- * @param areProblems Whether the errors are also problem details (RFC 9457).
- * @returns By status, a reference to the response for those of the codes that have it. Operations share responses.
- */
+/** Returns references to shared responses by status. `areProblems`: the errors are also problem details (RFC 9457). */
 export function errorResponses(
   codes: readonly ErrorCode[],
   areProblems = false,
@@ -34,14 +30,13 @@ export function errorResponses(
   );
 }
 
-/** @returns The codes of a reference that {@linkcode errorResponses} returned. */
+/** Returns the codes of a reference that {@linkcode errorResponses} returned. */
 export function errorCodesOf(reference: string): ErrorCode[] {
   const name = reference.slice(prefix.length);
   const codes = name.startsWith(problemPrefix) ? name.slice(problemPrefix.length) : name;
   return codes.split(separator) as ErrorCode[];
 }
 
-/** The schemas of errors, by component name. */
 export const errorSchemas = {
   ErrorCode: { type: "string", enum: allCodes, description: "A stable name for programs." },
   ErrorDetail: {
@@ -96,7 +91,7 @@ function ref(name: string) {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** The field `error`. It is complete for each set of codes, for generators that override fields instead of combining them. */
+/** Complete for each set of codes, because some generators override fields instead of combining them. */
 function errorOf(codes: readonly ErrorCode[], code: JsonSchema) {
   return {
     type: "object",
@@ -141,7 +136,7 @@ function errorSchemaOf(codes: ErrorCode[], { isProblem }: { isProblem: boolean }
   } satisfies JsonSchema;
 }
 
-/** @returns The component of a reference that {@linkcode errorResponses} returned, and its name. */
+/** Returns the component of a reference that {@linkcode errorResponses} returned, and its name. */
 export function errorComponent(reference: string) {
   const codes = errorCodesOf(reference);
   const name = reference.slice(prefix.length);
@@ -161,7 +156,6 @@ export function errorComponent(reference: string) {
   return { name, component };
 }
 
-/** @returns The body of an error. */
 export function errorExample(code: ErrorCode) {
   const details = code === "validation_failed" ? { details: [missingName] } : {};
   return {

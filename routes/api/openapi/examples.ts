@@ -20,10 +20,8 @@ export interface JsonSchema
   readonly propertyNames?: JsonSchema;
 }
 
-/** Schemas by name. */
 export type JsonSchemas = Readonly<Record<string, JsonSchema>>;
 
-/** Follows references. */
 export function resolved(schema: JsonSchema, schemas: JsonSchemas): JsonSchema {
   if (schema.$ref === undefined) return schema;
   const found = schemas[schema.$ref.slice("#/components/schemas/".length)];
@@ -31,7 +29,6 @@ export function resolved(schema: JsonSchema, schemas: JsonSchemas): JsonSchema {
   return resolved(found, schemas);
 }
 
-/** @returns The example of a schema, or one built from its parts. */
 export function exampleOf(given: JsonSchema, schemas: JsonSchemas): unknown {
   const schema = resolved(given, schemas);
   const fixed = [schema.example, schema.examples?.[0], schema.const, schema.enum?.[0], schema.default]

@@ -3,20 +3,18 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
 import type { AppEnv } from "../../env.ts";
 import { cloudEventDataSchema } from "../../schemas/cloud_event.ts";
-import { describe } from "../endpoint.ts";
+import { documentRoute } from "../endpoint.ts";
 import { responseHeaders, securitySchemes, tagDescriptions } from "./components.ts";
 import { errorMeanings } from "./error_meanings.ts";
 import { commonErrors, errorComponent, errorSchemas } from "./error_responses.ts";
 import { exampleOf, type JsonSchema, type JsonSchemas } from "./examples.ts";
 
-/** A body in one content type. */
 export interface Content {
   readonly schema?: JsonSchema;
   example?: unknown;
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-/** A response of an operation. */
 export interface DocumentedResponse {
   readonly $ref?: string;
   readonly description: string;
@@ -24,8 +22,7 @@ export interface DocumentedResponse {
   readonly content?: Readonly<Record<string, Content>>;
 }
 
-/** A parameter in the path, the query or the headers. */
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
   readonly required?: boolean;
@@ -33,7 +30,6 @@ export interface Parameter {
   readonly schema: JsonSchema;
 }
 
-/** A method of a path. */
 export interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -59,8 +55,7 @@ export interface OpenApiDocument {
   };
 }
 
-/** The public address and the version of the program. */
-export interface OpenApiOptions {
+interface OpenApiOptions {
   readonly baseUrl: string;
   readonly version: string;
 }
@@ -68,7 +63,7 @@ export interface OpenApiOptions {
 /** Mounts `/api/openapi.json`. Every API route must be mounted before the first request. */
 export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions): void {
   const path = "/api/openapi.json";
-  app.openAPIRegistry.registerPath(describe({
+  documentRoute(app, {
     route: `GET ${path}`,
     tag: "Operations",
     operationId: "getOpenApiDocument",
@@ -82,7 +77,7 @@ export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions):
         }),
       },
     },
-  }, commonErrors));
+  }, commonErrors);
   const schemas = { ...errorSchemas, CloudEventData: cloudEventDataSchema };
   const components = { securitySchemes, headers: responseHeaders, schemas };
   for (const [type, parts] of Object.entries(components)) {
@@ -119,7 +114,6 @@ export function openApiDocument(app: OpenAPIHono<AppEnv>, options: OpenApiOption
   return document;
 }
 
-/** @returns Every operation of a document. */
 export function operationsOf(document: OpenApiDocument): Operation[] {
   return Object.values(document.paths).flatMap((methods) => Object.values(methods));
 }

@@ -1,11 +1,8 @@
 // The operators' API of API keys.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import {
-  changeApiKey,
-  createApiKey,
-  listApiKeys,
-  revokeApiKey,
-} from "../../../services/operator/api_keys.ts";
+import { operatorAccess } from "../../../services/access.ts";
+import { accessToApiKey, changeApiKey, listApiKeys, revokeApiKey } from "../../../services/api_keys.ts";
+import { createApiKey } from "../../../services/new_api_keys.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import * as schemas from "../../schemas/api_keys.ts";
 import { pageQuerySchema } from "../../schemas/common.ts";
@@ -21,16 +18,20 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
   const { services } = parts;
   const route = operatorRoutes(app, parts);
 
-  route({
-    route: `GET ${keysPath}`,
-    access: "keys:read",
-    operationId: "operatorListApiKeys",
-    summary: "List an organization's API keys",
-    description: "Newest first, including inactive keys.",
-    params: organizationParamsSchema,
-    query: pageQuerySchema,
-    responses: { 200: { description: "A page of keys.", schema: schemas.apiKeysSchema } },
-  }, (_c, { params: { id }, query }) => listApiKeys(services, { idText: id, ...query }));
+  route(
+    {
+      route: `GET ${keysPath}`,
+      access: "keys:read",
+      operationId: "operatorListApiKeys",
+      summary: "List an organization's API keys",
+      description: "Newest first, including inactive keys.",
+      params: organizationParamsSchema,
+      query: pageQuerySchema,
+      responses: { 200: { description: "A page of keys.", schema: schemas.apiKeysSchema } },
+    },
+    async (_c, { params: { id }, query }, actor) =>
+      await listApiKeys(services, await operatorAccess(services, actor, id), query),
+  );
 
   route(
     {
@@ -49,8 +50,8 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
       },
       errors: ["key_limit_reached"],
     },
-    (_c, { params: { id }, body: { expiresAt = null, ...body } }, actor) =>
-      createApiKey(services, actor, { idText: id, ...body, expiresAt }),
+    async (_c, { params: { id }, body: { expiresAt = null, ...body } }, actor) =>
+      await createApiKey(services, await operatorAccess(services, actor, id), { ...body, expiresAt }),
   );
 
   route({
@@ -64,7 +65,7 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
     body: schemas.changeApiKeySchema,
     responses: one,
   }, async (_c, { params: { id }, body }, actor) => ({
-    apiKey: await changeApiKey(services, actor, { id, ...body }),
+    apiKey: await changeApiKey(services, await accessToApiKey(services, actor, id), { id, ...body }),
   }));
 
   route({
@@ -75,5 +76,7 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
     description: "Requests with the key fail immediately. Revoking a key again has no effect.",
     params: schemas.apiKeyParamsSchema,
     responses: one,
-  }, async (_c, { params: { id } }, actor) => ({ apiKey: await revokeApiKey(services, actor, id) }));
+  }, async (_c, { params: { id } }, actor) => ({
+    apiKey: await revokeApiKey(services, await accessToApiKey(services, actor, id), id),
+  }));
 }

@@ -1,11 +1,13 @@
 // The operators' API of the audit log.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { isoTime } from "../../../domain/time.ts";
-import { listOperatorAudit, readOperatorAuditCsv } from "../../../services/operator/audit.ts";
+import type { OperatorActor } from "../../../domain/actor.ts";
+import { operatorAccess } from "../../../services/access.ts";
+import { listAuditEvents, readAuditCsv } from "../../../services/audit.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { auditFilters, operatorAuditEventSchema } from "../../schemas/audit.ts";
 import { exampleId, nextCursorSchema, pageQuerySchema } from "../../schemas/common.ts";
-import { csvResponse, sendCsv } from "../meter/report.ts";
+import { csvResponse, sendCsv } from "../job_bytes.ts";
 import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 
@@ -23,6 +25,8 @@ const filters = {
 export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts);
+  const logOf = async (actor: OperatorActor, organizationId: string | undefined) =>
+    organizationId === undefined ? actor : await operatorAccess(services, actor, organizationId);
 
   route({
     route: "GET /api/operator/audit",
@@ -37,8 +41,8 @@ export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
         schema: z.object({ events: z.array(operatorAuditEventSchema), nextCursor: nextCursorSchema }),
       },
     },
-  }, (_c, { query: { action: actions, organizationId: organization, ...query } }) => {
-    return listOperatorAudit(services, { ...query, actions, organization });
+  }, async (_c, { query: { action: actions, organizationId, ...query } }, actor) => {
+    return await listAuditEvents(services, await logOf(actor, organizationId), { ...query, actions });
   });
 
   route({
@@ -49,10 +53,11 @@ export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
     description: "All matching entries. `details` is JSON.",
     query: z.strictObject(filters),
     responses: { 200: csvResponse },
-  }, async (c, { query: { action: actions, organizationId: organization, ...query } }, actor) => {
-    const { signal } = c.req.raw;
-    const filter = { ...query, actions, organization, signal };
-    const report = await readOperatorAuditCsv(services, actor, filter);
-    return sendCsv(c, report, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
+  }, async (c, { query: { action: actions, organizationId, ...query } }, actor) => {
+    const csv = await readAuditCsv(services, await logOf(actor, organizationId), {
+      filter: { ...query, actions },
+      signal: c.req.raw.signal,
+    });
+    return sendCsv(c, csv, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
   });
 }

@@ -8,9 +8,9 @@ import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import type { Schema } from "../../schemas/check.ts";
 import { requireSession } from "../../session.ts";
 import { bearerTokenHash, limitInvalidToken } from "../bearer.ts";
-import { documentRoute, type Endpoint, type Handle, mount } from "../endpoint.ts";
+import { documentRoute, type Endpoint, type Handle, mount, type MountRoute } from "../endpoint.ts";
 
-/** What a route asks of operators: a scope of tokens, or an account, for which no token is enough. */
+/** The access that a route requires: a scope of tokens, or an account, for which no token is enough. */
 export type OperatorAccess = OperatorScope | "account";
 
 /** A route for operators. */
@@ -53,6 +53,19 @@ export function operatorRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): Mount
       onError: (c, error) => Promise.resolve(limitInvalidToken(services, c, error)),
       handle,
     });
+}
+
+/** Returns functions that mount routes which only read, and others. */
+export function operatorMounts(
+  app: OpenAPIHono<AppEnv>,
+  parts: AppParts,
+  { read, write }: { readonly read: OperatorAccess; readonly write: OperatorAccess },
+): { readonly read: MountRoute<OperatorActor>; readonly write: MountRoute<OperatorActor> } {
+  const route = operatorRoutes(app, parts);
+  return {
+    read: (endpoint, handle) => route({ ...endpoint, access: read }, handle),
+    write: (endpoint, handle) => route({ ...endpoint, access: write }, handle),
+  };
 }
 
 /** Adds an operation to the OpenAPI document whose requests another route handles. */

@@ -1,11 +1,12 @@
 // The operators' API of the members of an organization, and of invitations to it.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { operatorAccess } from "../../../services/access.ts";
 import {
-  inviteMember,
+  createInvitation,
   listInvitations,
-  listMembers,
   revokeInvitation,
-} from "../../../services/operator/organization_members.ts";
+} from "../../../services/organization/invitations.ts";
+import { listMembers } from "../../../services/organization/members.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { pageQuerySchema } from "../../schemas/common.ts";
 import * as schemas from "../../schemas/operator_organizations.ts";
@@ -27,7 +28,9 @@ export function operatorMemberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
     params: schemas.organizationParamsSchema,
     query: pageQuerySchema,
     responses: { 200: { description: "A page of members.", schema: membersSchema } },
-  }, (_c, { params: { id }, query }, actor) => listMembers(services, actor, { idText: id, ...query }));
+  }, async (_c, { params: { id }, query }, actor) => {
+    return await listMembers(services, await operatorAccess(services, actor, id), query);
+  });
 
   route({
     route: `GET ${path}/invitations`,
@@ -38,7 +41,9 @@ export function operatorMemberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
     params: schemas.organizationParamsSchema,
     query: pageQuerySchema,
     responses: { 200: { description: "A page of invitations with any status.", schema: invitationsSchema } },
-  }, (_c, { params: { id }, query }) => listInvitations(services, { idText: id, ...query }));
+  }, async (_c, { params: { id }, query }, actor) => {
+    return await listInvitations(services, await operatorAccess(services, actor, id), query);
+  });
 
   route({
     route: `POST ${path}/invitations`,
@@ -50,9 +55,11 @@ export function operatorMemberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
     body: schemas.inviteSchema,
     responses: { 201: { description: "The invitation.", schema: invitationResponseSchema } },
     errors: ["already_member", "already_invited", "limit_reached", "rate_limited", "mail_unavailable"],
-  }, async (_c, { params: { id }, body }, actor) => ({
-    invitation: await inviteMember(services, actor, { idText: id, ...body }),
-  }));
+  }, async (_c, { params: { id }, body }, actor) => {
+    const access = await operatorAccess(services, actor, id);
+    const { invitation } = await createInvitation(services, access, body);
+    return { invitation };
+  });
 
   route({
     route: `DELETE ${path}/invitations/{invitationId}`,
@@ -62,7 +69,7 @@ export function operatorMemberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
     description: "Its link stops working immediately. Accepted and revoked invitations return `not_found`.",
     params: schemas.invitationParamsSchema,
     responses: { 204: { description: "Revoked." } },
-  }, (_c, { params: { id, invitationId } }, actor) => {
-    return revokeInvitation(services, actor, { idText: id, id: invitationId });
+  }, async (_c, { params: { id, invitationId } }, actor) => {
+    await revokeInvitation(services, await operatorAccess(services, actor, id), invitationId);
   });
 }

@@ -1,10 +1,10 @@
 // The operators' API of usage across organizations.
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
 import type { OperatorActor } from "../../../domain/actor.ts";
-import { sumUsageAsOperator } from "../../../services/operator/usage.ts";
+import { sumUsageOfOrganizations } from "../../../services/operator/usage.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { operatorUsageQuerySchema, operatorUsageSumsSchema } from "../../schemas/operator_usage.ts";
-import { csvResponse, sendCsv, sendJson } from "../meter/report.ts";
+import { csvResponse, sendCsv, sendJson, usageFile } from "../job_bytes.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 
 /** Mounts `GET /api/operator/usage` and `usage.csv`. */
@@ -26,8 +26,8 @@ export function operatorUsageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
     actor: OperatorActor,
   ) => {
     const { signal } = c.req.raw;
-    const report = await sumUsageAsOperator(parts.services, actor, { query, format, signal });
-    return format === "json" ? sendJson(c, report) : sendCsv(c, report, `usage-${report.head}.csv`);
+    const sums = await sumUsageOfOrganizations(parts.services, actor, { query, format, signal });
+    return format === "json" ? sendJson(c, sums) : sendCsv(c, sums, usageFile(query, parts.services.clock()));
   };
 
   route({

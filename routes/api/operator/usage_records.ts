@@ -2,15 +2,15 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { recordTargetKinds } from "../../../db/meter/record_targets.ts";
 import { usageBodyBytesMax } from "../../../domain/limits.ts";
+import type { UsageRecord } from "../../../domain/meter/usage_record.ts";
+import type { OperatorAccess } from "../../../services/access.ts";
 import {
   type OperatorUsageInput,
   recordUsageAsOperator,
 } from "../../../services/operator/usage_recording.ts";
-import {
-  listOperatorUsageRecords,
-  readOperatorUsageRecord,
-  voidOperatorUsageRecord,
-} from "../../../services/operator/usage_records.ts";
+import { readUsageRecord, withoutNames } from "../../../services/meter/usage_records.ts";
+import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
+import { accessToRecord, listRecordsOfOrganizations } from "../../../services/operator/usage_records.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { idParam } from "../../schemas/common.ts";
 import * as schemas from "../../schemas/operator_usage.ts";
@@ -61,7 +61,7 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
       responses: { 200: { description: "A page of records.", schema: schemas.operatorUsageRecordsSchema } },
     },
     (c, { query: { organizationId: organizationIds, ...query } }, actor) =>
-      listOperatorUsageRecords(services, actor, {
+      listRecordsOfOrganizations(services, actor, {
         query: { ...query, organizationIds },
         signal: c.req.raw.signal,
       }),
@@ -73,7 +73,10 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
     access: "usage:read",
     operationId: "readOperatorUsageRecord",
     summary: "Get a usage record of any organization",
-  }, async (_c, { params: { id } }) => ({ usageRecord: await readOperatorUsageRecord(services, id) }));
+  }, async (_c, { params: { id } }, actor) => {
+    const access = await accessToRecord(services, actor, id);
+    return withOrganization(access, withoutNames(await readUsageRecord(services, access, id)));
+  });
 
   route({
     ...one,
@@ -85,13 +88,15 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
       "The record no longer counts toward sums, counts, minimums and maximums. It stays in lists, and its idempotency key " +
       "stays in use. Voiding a record again has no effect. The void is in the organization's audit log.",
     body: voidUsageSchema,
-  }, async (c, { params, body }, actor) => ({
-    usageRecord: await voidOperatorUsageRecord(services, actor, {
-      ...params,
-      ...body,
-      signal: c.req.raw.signal,
-    }),
-  }));
+  }, async (c, { params, body }, actor) => {
+    const access = await accessToRecord(services, actor, params.id);
+    const input = { ...params, ...body, signal: c.req.raw.signal };
+    return withOrganization(access, await voidUsageRecord(services, access, input));
+  });
+}
+
+function withOrganization({ organizationId }: OperatorAccess, record: UsageRecord) {
+  return { usageRecord: { ...record, organizationId } };
 }
 
 function operatorUsageInput(

@@ -2,6 +2,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
+import { accessTo } from "../../../services/access.ts";
 import { acceptInvitation } from "../../../services/organization/accept_invitation.ts";
 import {
   createInvitation,
@@ -55,9 +56,7 @@ function listRoutes(route: MountRoute<SessionActor>, { services }: AppParts): vo
       200: { description: "A page of invitations with any status.", schema: schemas.invitationsSchema },
     },
     errors: ["forbidden"],
-  }, (_c, { params: { id }, query }, actor) => {
-    return listInvitations(services, actor, { organizationId: id, ...query });
-  });
+  }, (_c, { params: { id }, query }, actor) => listInvitations(services, accessTo(actor, id), query));
 
   route({
     route: `POST ${path}`,
@@ -78,9 +77,10 @@ function listRoutes(route: MountRoute<SessionActor>, { services }: AppParts): vo
       "rate_limited",
       "mail_unavailable",
     ],
-  }, async (_c, { params: { id }, body }, actor) => ({
-    invitation: await createInvitation(services, actor, { organizationId: id, ...body }),
-  }));
+  }, async (_c, { params: { id }, body }, actor) => {
+    const { invitation } = await createInvitation(services, accessTo(actor, id), body);
+    return { invitation };
+  });
 }
 
 function invitationChangeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): void {
@@ -94,9 +94,9 @@ function invitationChangeRoutes(route: MountRoute<SessionActor>, { services }: A
     params: schemas.invitationParamsSchema,
     responses: { 200: { description: "The invitation.", schema: schemas.invitationResponseSchema } },
     errors: ["forbidden", "proof_required", "limit_reached", "rate_limited", "mail_unavailable"],
-  }, async (_c, { params: { id: organizationId, invitationId: id } }, actor) => {
-    return { invitation: await resendInvitation(services, actor, { organizationId, id }) };
-  });
+  }, async (_c, { params: { id, invitationId } }, actor) => ({
+    invitation: await resendInvitation(services, accessTo(actor, id), invitationId),
+  }));
 
   route({
     route: `DELETE ${path}/{invitationId}`,
@@ -106,7 +106,7 @@ function invitationChangeRoutes(route: MountRoute<SessionActor>, { services }: A
     params: schemas.invitationParamsSchema,
     responses: { 204: { description: "Revoked." } },
     errors: ["forbidden"],
-  }, (_c, { params: { id: organizationId, invitationId: id } }, actor) => {
-    return revokeInvitation(services, actor, { organizationId, id });
+  }, (_c, { params: { id, invitationId } }, actor) => {
+    return revokeInvitation(services, accessTo(actor, id), invitationId);
   });
 }

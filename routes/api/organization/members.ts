@@ -1,5 +1,6 @@
 // The API of members: list them, change their roles, remove them.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { accessTo } from "../../../services/access.ts";
 import { changeMemberRole, listMembers, removeMember } from "../../../services/organization/members.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { pageQuerySchema } from "../../schemas/common.ts";
@@ -22,9 +23,7 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     responses: {
       200: { description: "A page of members, oldest accounts first.", schema: schemas.membersSchema },
     },
-  }, (_c, { params: { id }, query }, actor) => {
-    return listMembers(services, actor, { organizationId: id, ...query });
-  });
+  }, (_c, { params: { id }, query }, actor) => listMembers(services, accessTo(actor, id), query));
 
   route({
     route: `PATCH ${path}/{userId}`,
@@ -38,7 +37,7 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     responses: { 200: { description: "The member.", schema: schemas.memberResponseSchema } },
     errors: ["forbidden", "proof_required", "last_owner"],
   }, async (_c, { params: { id, userId }, body: { role } }, actor) => ({
-    member: await changeMemberRole(services, actor, { organizationId: id, userId, role }),
+    member: await changeMemberRole(services, accessTo(actor, id), { userId, role }),
   }));
 
   route({
@@ -53,6 +52,6 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     responses: { 204: { description: "Removed." } },
     errors: ["forbidden", "last_owner"],
   }, (_c, { params: { id, userId }, query: { keys } }, actor) => {
-    return removeMember(services, actor, { organizationId: id, userId, keepKeys: keys === "keep" });
+    return removeMember(services, accessTo(actor, id), { userId, keepKeys: keys === "keep" });
   });
 }

@@ -2,6 +2,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
+import { accessTo } from "../../../services/access.ts";
 import {
   createOrganization,
   deleteOrganization,
@@ -66,7 +67,9 @@ function readAndCreateRoutes(route: MountRoute<SessionActor>, { services }: AppP
     summary: "Get one of your organizations",
     params: schemas.organizationParamsSchema,
     responses: { 200: organization },
-  }, async (_c, { params }, actor) => ({ organization: await getOrganization(services, actor, params.id) }));
+  }, async (_c, { params: { id } }, actor) => ({
+    organization: await getOrganization(services, accessTo(actor, id)),
+  }));
 }
 
 function changeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): void {
@@ -80,7 +83,7 @@ function changeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): 
     responses: { 200: organization },
     errors: ["forbidden"],
   }, async (_c, { params: { id }, body: { name } }, actor) => {
-    return { organization: await renameOrganization(services, actor, { id, name }) };
+    return { organization: await renameOrganization(services, accessTo(actor, id), name) };
   });
 
   route({
@@ -95,7 +98,7 @@ function changeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): 
     responses: { 204: { description: "Deleted." } },
     errors: ["forbidden", "proof_required"],
   }, (_c, { params: { id }, body: { name } }, actor) => {
-    return deleteOrganization(services, actor, { id, confirmedName: name });
+    return deleteOrganization(services, accessTo(actor, id), name);
   });
 
   route({
@@ -109,6 +112,6 @@ function changeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): 
     responses: { 200: organization },
     errors: ["forbidden", "proof_required"],
   }, async (_c, { params: { id }, body: { userId } }, actor) => {
-    return { organization: await transferOrganization(services, actor, { id, userId }) };
+    return { organization: await transferOrganization(services, accessTo(actor, id), userId) };
   });
 }

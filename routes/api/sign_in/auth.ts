@@ -12,7 +12,6 @@ import { mount, publicRoutes, sessionRoutes } from "../endpoint.ts";
 import { sessionParamsSchema, sessionsSchema } from "../../schemas/people.ts";
 import * as schemas from "../../schemas/sign_in.ts";
 
-/** Mounts `/api/auth/sign-up`, `/sign-in`, `/sign-out` and `/me`. */
 export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   signInRoutes(app, parts);
   const common = { tag: "Sign-in", security: "maybeSession" } as const;
@@ -84,7 +83,6 @@ function signInRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   });
 }
 
-/** Mounts `/api/auth/sessions`. */
 export function ownSessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = sessionRoutes(app, parts, { tag: "Sign-in" });

@@ -3,11 +3,8 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { totpWrongCodesMax } from "../../../domain/limits.ts";
 import type { ClientInfo } from "../../../domain/actor.ts";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
-import {
-  beginPasskeySignIn,
-  signInWithCode,
-  signInWithPasskey,
-} from "../../../services/sign_in/second_step.ts";
+import { beginPasskeySignIn, signInWithPasskey } from "../../../services/sign_in/passkey_sign_in.ts";
+import { signInWithCode } from "../../../services/sign_in/second_step.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { beginSession } from "../../session.ts";
 import { publicRoutes } from "../endpoint.ts";
@@ -16,7 +13,6 @@ import * as schemas from "../../schemas/two_step.ts";
 
 const path = "/api/auth/sign-in";
 
-/** Mounts `/api/auth/sign-in/second-step` and `/api/auth/sign-in/passkey`. */
 export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = publicRoutes(app, { tag: "Sign-in" });

@@ -27,7 +27,6 @@ import * as schemas from "../../schemas/two_step.ts";
 const path = "/api/portal/account";
 const recent = "Requires authentication within the last 10 minutes.";
 
-/** Mounts `/api/portal/account/two-step` and `/api/portal/account/passkeys`. */
 export function twoStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const route = sessionRoutes(app, parts, { tag: "Account" });
   setUpRoutes(route, parts.services);

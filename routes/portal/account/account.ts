@@ -21,8 +21,7 @@ import { clearSessionCookies } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { userNameSchema } from "../../schemas/people.ts";
-import { type FormError, formError } from "../errors.ts";
-import { flashOf, mountForm } from "../form.ts";
+import { flashOf, type FormState, mountForm, mountTarget } from "../form.ts";
 import {
   portalFrame,
   type PortalParts,
@@ -43,19 +42,14 @@ const flashes = {
   "changed": "Your email address has been changed. Sign in with it from now on.",
 };
 
-/** Mounts `/portal/account`. */
 export function portalAccountRoutes(app: App, parts: PortalParts): void {
-  const { get, post } = signedInRoutes(app, parts);
+  const routes = signedInRoutes(app, parts);
   const { config, services } = parts;
 
   async function show(
     c: AppContext,
     session: SessionActor,
-    { name = session.user.name, rejected, unsent }: {
-      name?: string;
-      rejected?: FormError;
-      unsent?: FormError;
-    } = {},
+    { nameForm, unsent }: { nameForm?: FormState; unsent?: FormState } = {},
   ): Promise<Response> {
     const [pendingEmail, emails, { ownerless }] = await Promise.all([
       findPendingEmailChange(services, session),
@@ -64,86 +58,74 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
     ]);
     const view = accountPage({
       frame: portalFrame(parts, session),
-      name,
-      rejected,
+      nameForm,
       mailError: unsent?.message ?? null,
       pendingEmail,
       emails,
       ownerless,
       flash: flashOf(c, flashes),
     });
-    return sendPage(c, view, (rejected ?? unsent)?.status);
+    return sendPage(c, view, (nameForm ?? unsent)?.status);
   }
 
-  get(path, (c, session) => show(c, session));
+  routes.get(path, (c, session) => show(c, session));
   // Reloading the page of a rejected form shows the form.
   for (const form of ["name", "verification"]) app.get(`${path}/${form}`, (c) => redirect(c, path));
 
-  post(`${path}/name`, async (c, session) => {
-    const { name = "" } = await readFormBody(c);
-    try {
+  mountTarget(routes, {
+    path: `${path}/name`,
+    show: (c, session, nameForm) => show(c, session, { nameForm }),
+    async submit(c, session, { name = "" }) {
       await renameUser(services, session, check(userNameSchema, { name }, "body").name);
       return redirect(c, `${path}?done=renamed`);
-    } catch (error) {
-      return await show(c, session, { name, rejected: formError(c, error) });
-    }
+    },
   });
 
-  post(`${path}/emails`, async (c, session) => {
+  routes.post(`${path}/emails`, async (c, session) => {
     const { limits } = await changeEmailChoices(services, session, {
       limits: (await readFormBody(c))["limits"] === "on",
     });
     return redirect(c, `${path}?done=emails-${limits ? "on" : "off"}`);
   });
 
-  post(`${path}/verification`, async (c, session) => {
-    const form = await readFormBody(c);
-    const target = new URL(portalReturnTo(form["return_to"], config.baseUrl) ?? path, config.baseUrl);
-    try {
+  mountTarget(routes, {
+    path: `${path}/verification`,
+    show: (c, session, unsent) => show(c, session, { unsent }),
+    async submit(c, session, { return_to }) {
+      const target = new URL(portalReturnTo(return_to, config.baseUrl) ?? path, config.baseUrl);
       if (!session.user.emailVerified) {
         await requestEmailVerification(services, session);
         target.searchParams.set("done", "mail-sent");
       }
       return redirect(c, target.pathname + target.search + target.hash);
-    } catch (error) {
-      return await show(c, session, { unsent: formError(c, error) });
-    }
+    },
   });
 
-  emailRoutes(app, parts);
-  deleteRoutes(app, parts);
+  sensitiveAccountRoutes(app, parts);
 }
 
-function emailRoutes(app: App, parts: PortalParts): void {
-  const page = `${path}/email`;
-  mountForm(sensitiveRoutes(app, parts), {
-    path: page,
-    show: (c, session, { input, ...rejected }) => {
-      const frame = portalFrame(parts, session);
-      return sendPage(
-        c,
-        changeEmailPage({ frame, value: input?.["email"] ?? "", rejected }),
-        rejected.status,
-      );
-    },
+function sensitiveAccountRoutes(app: App, parts: PortalParts): void {
+  const routes = sensitiveRoutes(app, parts);
+  const { config, services } = parts;
+  const emailPath = `${path}/email`;
+  mountForm(routes, {
+    path: emailPath,
+    show: (c, session, form) =>
+      sendPage(c, changeEmailPage({ frame: portalFrame(parts, session), form }), form.status),
     async submit(c, session, { email = "" }) {
-      await requestEmailChange(parts.services, session, email);
+      await requestEmailChange(services, session, email);
       return redirect(c, `${path}?done=asked`);
     },
-    reauthenticateFor: () => page,
+    reauthenticateFor: () => emailPath,
   });
-}
 
-function deleteRoutes(app: App, parts: PortalParts): void {
-  const { config, services } = parts;
-  const page = `${path}/delete`;
-  mountForm(sensitiveRoutes(app, parts), {
-    path: page,
-    async show(c, session, { input, ...rejected }) {
+  const deletePath = `${path}/delete`;
+  mountForm(routes, {
+    path: deletePath,
+    async show(c, session, form) {
       const affected = await previewAccountDeletion(services, session);
-      const form = { value: input?.["email"] ?? "", rejected };
-      const view = deleteAccountPage({ frame: portalFrame(parts, session), ...affected, ...form });
-      return await sendPage(c, view, rejected.status);
+      const view = deleteAccountPage({ frame: portalFrame(parts, session), ...affected, form });
+      return await sendPage(c, view, form.status);
     },
     async submit(c, session, { email = "" }) {
       if (canonicalEmail(email) !== session.user.email) {
@@ -153,6 +135,6 @@ function deleteRoutes(app: App, parts: PortalParts): void {
       clearSessionCookies(c, config);
       return redirect(c, "/sign-in?deleted=1", { frameChanges: true });
     },
-    reauthenticateFor: () => page,
+    reauthenticateFor: () => deletePath,
   });
 }

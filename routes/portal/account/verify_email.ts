@@ -9,7 +9,6 @@ import { gateFrame, type PortalParts, redirect } from "../page.ts";
 
 const path = "/verify-email";
 
-/** Mounts `/verify-email`. */
 export function portalVerifyEmailRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   const frame = gateFrame(parts);

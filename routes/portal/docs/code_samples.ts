@@ -4,7 +4,6 @@ import { exampleOf, type JsonSchemas } from "../../api/openapi/examples.ts";
 import type { Operation } from "../../api/openapi/openapi.ts";
 import { sessionCookieName } from "../../cookies.ts";
 
-/** Where an operation is, and what its schemas refer to. */
 export interface OperationContext {
   readonly method: string;
   readonly path: string;
@@ -16,10 +15,8 @@ interface ExampleRequest {
   /** In upper case. */
   readonly method: string;
   readonly url: string;
-  /** The secret that authenticates the request, from an environment variable. */
   readonly secret: { readonly header: string; readonly before: string; readonly variable: string } | null;
   readonly isJson: boolean;
-  /** Undefined without a body. */
   readonly body: unknown;
 }
 
@@ -31,7 +28,7 @@ const secrets: Readonly<Record<string, NonNullable<ExampleRequest["secret"]>>> =
   session: { header: "Cookie", before: `${sessionCookieName}=`, variable: "ACCESS_TOKEN" },
 };
 
-/** @returns The same request in each language, with environment variables for secrets. */
+/** Returns an example request in each language, with environment variables for secrets. */
 export function codeSamples(operation: Operation, context: OperationContext): CodeSample[] {
   const request = exampleRequest(operation, context);
   return [
@@ -68,7 +65,6 @@ function curlOf({ method, url, secret, isJson, body }: ExampleRequest): string {
   return lines.join(" \\\n  ");
 }
 
-/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return /^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -85,10 +81,10 @@ function typeScriptOf({ method, url, secret, isJson, body }: ExampleRequest): st
     ...headers.length === 0 ? [] : ["  headers: {", ...headers, "  },"],
     ...body === undefined ? [] : [`  body: JSON.stringify(${indented(typeScriptLiteral(body))}),`],
   ];
-  const call = options.length === 0
+  const expression = options.length === 0
     ? `fetch(${JSON.stringify(url)});`
     : [`fetch(${JSON.stringify(url)}, {`, ...options, "});"].join("\n");
-  return `const response = await ${call}\nconsole.log(response.status, await response.text());`;
+  return `const response = await ${expression}\nconsole.log(response.status, await response.text());`;
 }
 
 /** JSON whose names need no quotes where they are identifiers. */
@@ -118,7 +114,7 @@ function pythonOf({ method, url, secret, isJson, body }: ExampleRequest): string
   ].join("\n");
 }
 
-/** @returns A value as Python writes it. The strings of JSON are strings of Python too. */
+/** Writes a value as Python does. The strings of JSON are strings of Python too. */
 function pythonLiteral(value: unknown, indent: string): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";

@@ -11,17 +11,13 @@ import type { OpenApiDocument } from "../../api/openapi/openapi.ts";
 import { sessionTokens } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { findSession } from "../../session.ts";
-import { type PortalParts, redirect, sendPage } from "../page.ts";
+import { type PortalParts, sendPage } from "../page.ts";
 import { Documentation } from "./documentation.ts";
 import { exampleFiles, examplesPath } from "./guides.ts";
 
 const publicHeaders: [string, string][] = [["cache-control", "public, max-age=60"], ["vary", "Cookie"]];
 
-/**
- * Mounts `/docs`. Pages of people without a session can be cached.
- *
- * @param options `document`: builds the OpenAPI document. `version`: of the program.
- */
+/** Mounts `/docs`. Responses to people without a session can be cached. */
 export function docsRoutes(
   app: App,
   parts: PortalParts,
@@ -53,9 +49,6 @@ export function docsRoutes(
     const [results, reader] = await Promise.all([docs().search(query), readerOf(c, parts)]);
     return sendPage(c, docsSearchPage({ frame: frame(reader), query, results }));
   });
-  // The reference was one page. static/portal.js asks where its anchors are now.
-  app.get("/docs/find", (c) => redirect(c, docs().formerAnchor(c.req.query("id") ?? "") ?? "/docs"));
-
   app.get("/docs", show);
   app.get("/docs/:page", show);
   app.get("/docs/reference/:group", show);

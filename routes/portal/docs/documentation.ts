@@ -12,7 +12,6 @@ export class Documentation {
   readonly navigation: readonly DocsNavigation[];
   readonly #articles: ReadonlyMap<string, DocsArticle>;
   /** The paths of groups, operations and errors by the anchors they had when the reference was one page. */
-  readonly #formerAnchors: ReadonlyMap<string, string>;
   readonly #texts = new Map<string, DocsText>();
   #sections: Promise<readonly DocsSection[]> | undefined;
 
@@ -41,18 +40,8 @@ export class Documentation {
       ...groups.flatMap(groupArticles),
     ];
     this.#articles = new Map(articles.map((article) => [article.path, article]));
-    this.#formerAnchors = new Map([
-      ...groups.flatMap(({ path, operations }) => [
-        [path.replace(/.*\//, "group-"), path] as const,
-        ...operations.map(({ id }) => [id, `${path}/${id}`] as const),
-      ]),
-      ...errors.codes.map(({ code }) => [`error-${code}`, `${errorsPath}#error-${code}`] as const),
-      ["errors", errorsPath],
-      ["authentication", "/docs/api#authenticate"],
-    ]);
   }
 
-  /** @returns A page by its path; null without one. */
   find(path: string): { readonly article: DocsArticle; readonly text: DocsText } | null {
     const article = this.#articles.get(path);
     if (article === undefined) return null;
@@ -61,12 +50,6 @@ export class Documentation {
     return { article, text };
   }
 
-  /** @returns Where an anchor of the former single page leads to; null for unknown ones. */
-  formerAnchor(anchor: string): string | null {
-    return this.#formerAnchors.get(anchor) ?? null;
-  }
-
-  /** @returns The best results of a search. */
   async search(query: string): Promise<DocsResult[]> {
     this.#sections ??= this.#readSections();
     return searchDocs(await this.#sections, query);

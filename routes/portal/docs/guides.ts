@@ -25,7 +25,6 @@ import { type MarkdownPart, renderMarkdown, splitMarkdown } from "../../../views
 /** The metering clients are served below this path. */
 export const examplesPath = "/docs/examples";
 
-/** The clients and the applications of `examples/metering/`, by name. */
 export const exampleFiles: ReadonlyMap<string, string> = new Map([
   ["gatehouse.py", gatehousePy],
   ["meter.go", meterGo],
@@ -55,124 +54,69 @@ const files: Readonly<Record<string, string>> = {
 /** The list of all errors follows what this page says about them. */
 export const errorsPath = "/docs/errors";
 
-interface GuidePage {
-  readonly path: string;
-  readonly title: string;
-  readonly file: string;
-  /** The anchor of the heading where the page begins, if not at the start of the file. It ends where another page begins. */
-  readonly from?: string;
-  /** The same, for a heading that the page's title replaces. */
-  readonly insteadOf?: string;
-}
+type GuideRow = readonly [title: string, start: string, options?: { readonly keepsHeading: true }];
 
-/** The groups of the navigation. Integrators need the first two, the people who run the service the last one. */
-const groups: readonly { readonly name: string; readonly pages: readonly GuidePage[] }[] = [
-  {
-    name: "Start",
-    pages: [
-      { path: "/docs", title: "Quick start", file: "quick-start.md" },
-      { path: "/docs/concepts", title: "How it fits together", file: "concepts.md" },
-      { path: "/docs/api", title: "API basics", file: "api.md" },
-      { path: errorsPath, title: "Errors", file: "api.md", insteadOf: "handle-errors" },
-    ],
+/**
+ * The groups of the navigation, with pages by path. Integrators need the first two, the people who run the service the last one. A
+ * page starts in its file at the anchor of a heading, which the title replaces by default, and ends where another page starts.
+ */
+const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
+  "Start": {
+    "/docs": ["Quick start", "quick-start.md"],
+    "/docs/concepts": ["How it fits together", "concepts.md"],
+    "/docs/api": ["API basics", "api.md"],
+    [errorsPath]: ["Errors", "api.md#handle-errors"],
   },
-  {
-    name: "Guides",
-    pages: [
-      { path: "/docs/record-usage", title: "Record usage", file: "metering.md", insteadOf: "record-usage" },
-      { path: "/docs/read-usage", title: "Read usage", file: "metering.md", insteadOf: "read-usage" },
-      {
-        path: "/docs/limits",
-        title: "Limits and budgets",
-        file: "metering.md",
-        insteadOf: "stay-within-limits",
-      },
-      {
-        path: "/docs/clients",
-        title: "Metering clients",
-        file: "metering.md",
-        insteadOf: "add-a-meter-to-your-application",
-      },
-      { path: "/docs/client", title: "Check sessions and keys", file: "client.md" },
-      {
-        path: "/docs/meter",
-        title: "Meter usage from your server",
-        file: "client.md",
-        insteadOf: "meter-usage",
-      },
-      { path: "/docs/cloudevents", title: "CloudEvents", file: "cloudevents.md" },
-      { path: "/docs/api-keys", title: "Manage API keys", file: "api-keys.md" },
-      {
-        path: "/docs/leaked-keys",
-        title: "Respond to a leaked key",
-        file: "api-keys.md",
-        insteadOf: "respond-to-a-leaked-key",
-      },
-      {
-        path: "/docs/find-keys",
-        title: "Find leaked keys",
-        file: "api-keys.md",
-        insteadOf: "find-leaked-keys",
-      },
-      { path: "/docs/verify-keys", title: "Verify a key", file: "operators.md", insteadOf: "verify-keys" },
-      {
-        path: "/docs/sign-in",
-        title: "Sign in to your product",
-        file: "single-sign-on.md",
-        insteadOf: "use-the-browser-client",
-      },
-      { path: "/docs/single-sign-on", title: "Try single sign-on", file: "single-sign-on.md" },
-      { path: "/docs/forward-auth", title: "Protect a proxy", file: "forward-auth.md" },
-      {
-        path: "/docs/proxy-configuration",
-        title: "Proxy configuration",
-        file: "forward-auth.md",
-        from: "nginx",
-      },
-    ],
+  "Guides": {
+    "/docs/record-usage": ["Record usage", "metering.md#record-usage"],
+    "/docs/read-usage": ["Read usage", "metering.md#read-usage"],
+    "/docs/limits": ["Limits and budgets", "metering.md#stay-within-limits"],
+    "/docs/clients": ["Metering clients", "metering.md#add-a-meter-to-your-application"],
+    "/docs/client": ["Check sessions and keys", "client.md"],
+    "/docs/meter": ["Meter usage from your server", "client.md#meter-usage"],
+    "/docs/cloudevents": ["CloudEvents", "cloudevents.md"],
+    "/docs/api-keys": ["Manage API keys", "api-keys.md"],
+    "/docs/leaked-keys": ["Respond to a leaked key", "api-keys.md#respond-to-a-leaked-key"],
+    "/docs/find-keys": ["Find leaked keys", "api-keys.md#find-leaked-keys"],
+    "/docs/verify-keys": ["Verify a key", "operators.md#verify-keys"],
+    "/docs/sign-in": ["Sign in to your product", "single-sign-on.md#use-the-browser-client"],
+    "/docs/single-sign-on": ["Try single sign-on", "single-sign-on.md"],
+    "/docs/forward-auth": ["Protect a proxy", "forward-auth.md"],
+    "/docs/proxy-configuration": ["Proxy configuration", "forward-auth.md#nginx", { keepsHeading: true }],
   },
-  {
-    name: "Run it",
-    pages: [
-      { path: "/docs/install", title: "Install", file: "operations.md" },
-      { path: "/docs/reverse-proxy", title: "Reverse proxy", file: "reverse-proxy.md" },
-      { path: "/docs/settings", title: "Settings", file: "settings.md" },
-      { path: "/docs/backup", title: "Back up and restore", file: "operations.md", from: "back-up" },
-      { path: "/docs/monitor", title: "Monitor", file: "operations.md", insteadOf: "monitor" },
-      { path: "/docs/runbook", title: "Runbook", file: "operations.md", insteadOf: "runbook" },
-      { path: "/docs/operators", title: "Operators", file: "operators.md" },
-      {
-        path: "/docs/customers",
-        title: "Manage customers",
-        file: "operators.md",
-        from: "create-and-find-organizations",
-      },
-      { path: "/docs/billing", title: "Bill by statements", file: "billing.md" },
-      { path: "/docs/guarantees", title: "Guarantees and limits", file: "guarantees.md" },
-    ],
+  "Run it": {
+    "/docs/install": ["Install", "operations.md"],
+    "/docs/reverse-proxy": ["Reverse proxy", "reverse-proxy.md"],
+    "/docs/settings": ["Settings", "settings.md"],
+    "/docs/backup": ["Back up and restore", "operations.md#back-up", { keepsHeading: true }],
+    "/docs/monitor": ["Monitor", "operations.md#monitor"],
+    "/docs/runbook": ["Runbook", "operations.md#runbook"],
+    "/docs/operators": ["Operators", "operators.md"],
+    "/docs/customers": ["Manage customers", "operators.md#create-and-find-organizations", {
+      keepsHeading: true,
+    }],
+    "/docs/billing": ["Bill by statements", "billing.md"],
+    "/docs/guarantees": ["Guarantees and limits", "guarantees.md"],
   },
-];
+};
 
-/** A group of the navigation. */
-export interface DocsGuideGroup {
-  readonly name: string;
-  readonly articles: readonly DocsArticle[];
-}
+const allPages = Object.entries(groups).flatMap(([group, pages]) =>
+  Object.entries(pages).map(([path, [title, start, options]]) => {
+    const [file = "", anchor = ""] = start.split("#");
+    return { group, path, title, file, anchor, isTitle: anchor !== "" && !options?.keepsHeading };
+  })
+);
+type GuidePage = typeof allPages[number];
 
 /** The address of the service in the guides. Settings and files of proxies keep it, as they have other names of that domain too. */
 const exampleOrigin = /https:\/\/auth\.example\.com(?![\w.:])/g;
 
-/**
- * Reads the guides.
- *
- * @param origin The address of this service.
- * @returns Their pages by group.
- */
-export function readGuides(origin: string): DocsGuideGroup[] {
+/** Reads the guides by group. `origin`: of this service. */
+export function readGuides(origin: string): { name: string; articles: DocsArticle[] }[] {
   const parts = new Map(Object.entries(files).map(([file, markdown]) => [file, partsOf(file, markdown)]));
-  const partOf = (page: GuidePage) => parts.get(page.file)?.get(startOf(page)) ?? { tokens: [], anchors: [] };
+  const partOf = ({ file, anchor }: GuidePage) => parts.get(file)?.get(anchor) ?? { tokens: [], anchors: [] };
   const placed = allPages.map((page) => ({ page, anchors: partOf(page).anchors }));
-  return groups.map(({ name, pages }) => {
+  return [...Map.groupBy(allPages, ({ group }) => group)].map(([name, pages]) => {
     const own = (text: string) => name === "Run it" ? text : text.replaceAll(exampleOrigin, origin);
     return {
       name,
@@ -186,18 +130,11 @@ export function readGuides(origin: string): DocsGuideGroup[] {
   });
 }
 
-const allPages = groups.flatMap(({ pages }) => pages);
-const startOf = (page: GuidePage): string => page.insteadOf ?? page.from ?? "";
-
 function partsOf(file: string, markdown: string): ReadonlyMap<string, MarkdownPart> {
-  const starts = allPages.filter((page) => page.file === file && startOf(page) !== "");
-  return splitMarkdown(
-    markdown,
-    starts.map((page) => ({ anchor: startOf(page), isTitle: page.insteadOf !== undefined })),
-  );
+  return splitMarkdown(markdown, allPages.filter((page) => page.file === file && page.anchor !== ""));
 }
 
-/** @returns The address of what a link of a guide leads to; null for what isn't served, such as the decisions. */
+/** Returns the served address of a guide's link; null for files that aren't served, such as the decisions. */
 function addressOf(
   href: string,
   from: GuidePage,
@@ -211,10 +148,10 @@ function addressOf(
   const file = name === "" ? from.file : name;
   const pages = placed.filter(({ page }) => page.file === file);
   const to = anchor === ""
-    ? pages.find(({ page }) => startOf(page) === "") ?? pages[0]
+    ? pages.find(({ page }) => page.anchor === "") ?? pages[0]
     : pages.find(({ anchors }) => anchors.includes(anchor));
   if (to === undefined) return null;
-  const { path, insteadOf } = to.page;
-  if (anchor === "" || anchor === insteadOf) return path;
+  const { path, isTitle } = to.page;
+  if (anchor === "" || (isTitle && anchor === to.page.anchor)) return path;
   return `${to.page === from ? "" : path}#${anchor}`;
 }

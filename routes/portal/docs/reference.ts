@@ -9,12 +9,11 @@ import type {
 } from "../../../views/docs/reference.tsx";
 import { securitySchemeNames } from "../../api/openapi/components.ts";
 import { errorMeanings } from "../../api/openapi/error_meanings.ts";
-import { errorCodesOf, errorExample } from "../../api/openapi/error_responses.ts";
+import { errorCodesOf } from "../../api/openapi/error_responses.ts";
 import { type JsonSchema, type JsonSchemas, resolved } from "../../api/openapi/examples.ts";
 import type { Content, OpenApiDocument, Operation } from "../../api/openapi/openapi.ts";
 import { codeSamples, type OperationContext } from "./code_samples.ts";
 
-/** @returns The groups of operations, without empty ones. */
 export function referenceGroups(document: OpenApiDocument): DocsGroup[] {
   const { schemas } = document.components;
   const origin = document.servers[0]?.url ?? "";
@@ -37,14 +36,9 @@ export function referenceGroups(document: OpenApiDocument): DocsGroup[] {
   })).filter(({ operations }) => operations.length > 0);
 }
 
-/** @returns Every error, and the body that all of them have. */
-export function referenceErrors(document: OpenApiDocument): DocsErrors {
-  const error = {
-    schema: { $ref: "#/components/schemas/Error" },
-    example: errorExample("validation_failed"),
-  };
+export function referenceErrors({ components: { schemas } }: OpenApiDocument): DocsErrors {
   return {
-    body: bodyDocs(["application/json", error], document.components.schemas),
+    fields: fieldsOf({ $ref: "#/components/schemas/Error" }, { schemas, path: "" }),
     codes: Object.entries(errorMeanings).map(([code, meaning]) => ({
       code,
       status: errorStatuses[code as ErrorCode],
@@ -116,7 +110,6 @@ function bodyDocs([type, { schema, example }]: [string, Content], schemas: JsonS
   };
 }
 
-/** @returns All fields, including those of nested objects. */
 function fieldsOf(given: JsonSchema, { schemas, path }: { schemas: JsonSchemas; path: string }): DocsField[] {
   const schema = resolved(given, schemas);
   if (schema.items !== undefined) return fieldsOf(schema.items, { schemas, path: `${path}[]` });
@@ -135,7 +128,7 @@ function fieldsOf(given: JsonSchema, { schemas, path }: { schemas: JsonSchemas; 
   });
 }
 
-/** @returns Such as “string, 1 to 100 characters, or null”. */
+/** Describes a type: “string, 1 to 100 characters, or null”. */
 function typeWords(given: JsonSchema, schemas: JsonSchemas): string {
   const schema = resolved(given, schemas);
   const choices = schema.anyOf ?? schema.oneOf;

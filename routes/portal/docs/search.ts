@@ -4,10 +4,8 @@ import { docsQueryCharactersMax, type DocsResult } from "../../../views/docs/doc
 /** A part of a page, as plain text. */
 export interface DocsSection {
   readonly href: string;
-  /** The group of its page in the navigation. */
   readonly group: string;
   readonly title: string;
-  /** Empty before the first heading of a page. */
   readonly heading: string;
   readonly text: string;
   /** The words of the title, the heading and the text: see {@linkcode wordsOf}. */
@@ -15,12 +13,12 @@ export interface DocsSection {
 }
 
 const wordsMax = 8;
-/** How often a word counts in one text. */
+/** A word counts at most this often in one text. */
 const countMax = 5;
 const resultsMax = 20;
 const excerptCharacters = 180;
 
-/** @returns The sections of a page: one before its first heading, and one for each heading. */
+/** Divides a page into sections: one before its first heading, and one for each heading. */
 export function sectionsOf(
   { path, html, ...page }: { path: string; group: string; title: string; html: string },
 ): DocsSection[] {
@@ -49,12 +47,12 @@ function plainText(html: string): string {
     .replaceAll(/\s+/g, " ").trim();
 }
 
-/** @returns The words of a text in lower case, each after a space: anyone can search, so that must be quick for any query. */
+/** Returns the words of a text in lower case, each after a space: anyone can search, so that must be quick for any query. */
 function wordsOf(text: string): string {
   return ` ${text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim()}`;
 }
 
-/** @returns The best sections with all words of a query, each of which may be the beginning of a word. */
+/** Returns the best sections with all words of a query, each of which may be the beginning of a word. */
 export function searchDocs(sections: readonly DocsSection[], query: string): DocsResult[] {
   const words = query.slice(0, docsQueryCharactersMax).toLowerCase().match(/[\p{L}\p{N}_]+/gu)
     ?.slice(0, wordsMax) ?? [];

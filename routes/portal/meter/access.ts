@@ -10,6 +10,7 @@ import {
   judgeSession,
 } from "../../../domain/meter/forward_auth.ts";
 import { isRoleAtLeast } from "../../../domain/permissions.ts";
+import { accessTo } from "../../../services/access.ts";
 import { listOwners } from "../../../services/organization/members.ts";
 import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
 import type { SessionActor } from "../../../domain/actor.ts";
@@ -93,7 +94,7 @@ export function portalAccessRoutes(app: App, parts: PortalParts): void {
   );
 }
 
-/** @returns The conditions, and where to return to. */
+/** Returns the conditions, and where to return to. */
 function accessRequest(c: AppContext, { config }: PortalParts) {
   const { organization, role, email, return_to } = c.req.query();
   const conditions: ForwardConditions = check(conditionsSchema, { organization, role, email }, "query");
@@ -114,7 +115,9 @@ async function stateOf(
     kind: "role",
     role,
     membership,
-    owners: membership === null ? [] : await listOwners(services, session, membership.organizationId),
+    owners: membership === null
+      ? []
+      : await listOwners(services, accessTo(session, membership.organizationId)),
     // If the application requires a certain organization, switching to another one doesn't help.
     others: conditions.organization === undefined
       ? session.memberships.filter((one) => isRoleAtLeast(one.role, role))

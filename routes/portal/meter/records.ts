@@ -5,29 +5,44 @@ import { catalogueOf } from "../../../domain/meter/catalogue.ts";
 import { idempotencyKeyForm, slugForm } from "../../../domain/meter/usage_record.ts";
 import { timezoneName } from "../../../domain/time.ts";
 import { readUsagePreferences } from "../../../services/meter/usage_preferences.ts";
-import { readNamedUsageRecord, viewUsageRecords } from "../../../services/meter/usage_records.ts";
-import { membersOf } from "../../../services/reports/report_reader.ts";
+import type { Access } from "../../../services/access.ts";
+import { readCatalogue } from "../../../services/meter/usage.ts";
+import { readUsageRecord, viewUsageRecords } from "../../../services/meter/usage_records.ts";
+import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
+import { recordHref } from "../../../views/meter/record_table.tsx";
 import { recordPage, type RecordsAddress, recordsPage } from "../../../views/meter/records.tsx";
+import { voidRecordPage } from "../../../views/meter/void_record.tsx";
+import { organizationsHref } from "../../../views/operator/links.ts";
 import type { App, AppContext } from "../../env.ts";
+import { check } from "../../schemas/check.ts";
+import { voidUsageSchema } from "../../schemas/usage.ts";
 import { dayRange } from "../day_range.ts";
 import { inTime } from "../in_time.ts";
-import { type MemberActor, memberRoutes, portalFrame, type PortalParts, sendPage } from "../page.ts";
+import { flashOf, mountForm } from "../form.ts";
+import { operatorForms } from "../operator/page.ts";
+import { type PortalParts, redirect, sendPage } from "../page.ts";
+import { operatorViewer, organizationPages } from "../viewer.ts";
 
-const path = "/portal/usage/records";
+const path = "/usage/records";
 
-/** Mounts `/portal/usage/records`. */
-export function portalRecordRoutes(app: App, parts: PortalParts): void {
-  const { get } = memberRoutes(app, parts);
+/** Mounts `/portal/usage/records`, the same for operators, and the page where operators void a record. */
+export function recordPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  const ownTimezone = async (session: MemberActor) =>
-    (await readUsagePreferences(services, session)).timezone ?? "UTC";
+  const { get } = organizationPages(app, parts);
+  const ownTimezone = async (access: Access) =>
+    (await readUsagePreferences(services, access)).timezone ?? "UTC";
+  const catalogueOr = async (access: Access) =>
+    await inTime((signal) => readCatalogue(services, access, signal)) ??
+      catalogueOf({ products: [], used: [] });
+  const recordOf = (c: AppContext, access: Access) =>
+    readUsageRecord(services, access, c.req.param("recordId") ?? "");
 
-  get(path, async (c, session) => {
+  get(path, async (c, { access, frame }) => {
     const address = addressOf(c);
-    const timezone = address.timezone ?? await ownTimezone(session);
+    const timezone = address.timezone ?? await ownTimezone(access);
     const { errors, ...days } = dayRange(address, timezone);
     const hasErrors = Object.keys(errors).length > 0;
-    const { choices, catalogue, usageRecords, ...pages } = await viewUsageRecords(services, session, {
+    const { choices, catalogue, usageRecords, ...pages } = await viewUsageRecords(services, access, {
       query: {
         productSlug: onlyOf(address.productSlug),
         metric: onlyOf(address.metric),
@@ -44,7 +59,7 @@ export function portalRecordRoutes(app: App, parts: PortalParts): void {
     return await sendPage(
       c,
       recordsPage({
-        frame: portalFrame(parts, session),
+        frame,
         address,
         timezone,
         choices,
@@ -56,22 +71,37 @@ export function portalRecordRoutes(app: App, parts: PortalParts): void {
     );
   });
 
-  get(`${path}/:id`, async (c, session) => {
-    const record = await readNamedUsageRecord(services, session, c.req.param("id") ?? "");
-    const { organizationId } = session.organization;
+  get(`${path}/:recordId`, async (c, { access, frame }) => {
     const page = recordPage({
-      frame: portalFrame(parts, session),
-      record,
-      catalogue: await inTime((signal) =>
-        services.reports.read("readCatalogue", { organizationId }, {
-          reader: membersOf(organizationId),
-          signal,
-        })
-      ) ??
-        catalogueOf({ products: [], used: [] }),
-      timezone: await ownTimezone(session),
+      frame,
+      record: await recordOf(c, access),
+      catalogue: await catalogueOr(access),
+      timezone: await ownTimezone(access),
+      flash: flashOf(c, { voided: "Record voided." }),
     });
     return await sendPage(c, page);
+  });
+
+  mountForm(operatorForms(app, parts), {
+    path: `${organizationsHref}/:id${path}/:recordId/void`,
+    async show(c, actor, { input = {}, ...state }) {
+      const { access, frame } = await operatorViewer(c, parts, actor);
+      const page = voidRecordPage({
+        frame,
+        record: await recordOf(c, access),
+        catalogue: await catalogueOr(access),
+        reason: input["reason"] ?? "",
+        ...state,
+      });
+      return await sendPage(c, page, state.status);
+    },
+    async submit(c, actor, { reason = "" }) {
+      const { access, frame } = await operatorViewer(c, parts, actor);
+      const { id } = await recordOf(c, access);
+      const input = check(voidUsageSchema, { reason }, "body");
+      await voidUsageRecord(services, access, { id, ...input, signal: c.req.raw.signal });
+      return redirect(c, `${recordHref(frame.base, id)}?done=voided`);
+    },
   });
 }
 
@@ -79,7 +109,7 @@ function onlyOf(value: string | null): [string] | undefined {
   return value === null ? undefined : [value];
 }
 
-/** @returns The choices of the address; null for those without a valid form. */
+/** Returns the choices of the address; null for those without a valid form. */
 function addressOf(c: AppContext): RecordsAddress {
   const given = (name: string) => c.req.query(name)?.trim() || null;
   const valid = (name: string, isValid: (text: string) => boolean) => {

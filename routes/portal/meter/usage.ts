@@ -5,109 +5,155 @@ import { productOf } from "../../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
-import type { WindowUnit } from "../../../domain/meter/usage_window.ts";
-import { readOwnLimitMailReach } from "../../../services/mail/limit_mails.ts";
-import { readExampleUsage } from "../../../services/reports/jobs/catalogue.ts";
-import { readOwnLimits } from "../../../services/meter/limits.ts";
-import { readUsageOverview } from "../../../services/meter/usage.ts";
-import type { OverviewFilters, UsageOverview } from "../../../services/reports/jobs/usage_overview.ts";
+import type { Access } from "../../../services/access.ts";
+import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
+import { readLimits } from "../../../services/meter/limits.ts";
+import { readExampleUsage, readUsagePage } from "../../../services/meter/usage.ts";
+import type { OperatorUsagePage } from "../../../services/reports/jobs/operator_usage_page.ts";
+import type { UsagePageFilters, UsagePageNumbers } from "../../../services/reports/jobs/usage_page.ts";
 import { readUsagePreferences, rememberUsagePreferences } from "../../../services/meter/usage_preferences.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
 import { apiKeyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
+import type { PortalFrame } from "../../../views/layout.tsx";
 import { usagePage } from "../../../views/meter/usage.tsx";
-import { filteredHref, type UsageAddress, type UsageFaults } from "../../../views/meter/usage_filters.tsx";
+import {
+  filteredHref,
+  type UsageAddress,
+  type UsageFilterProps,
+} from "../../../views/meter/usage_filters.tsx";
 import { monthWords } from "../../../views/text/time.ts";
 import { daysWords, onClock, shortDaysWords, timezoneNames, zoneWords } from "../../../views/text/zone.ts";
 import type { App, AppContext } from "../../env.ts";
 import { inTime } from "../in_time.ts";
-import { type MemberActor, memberRoutes, portalFrame, type PortalParts, sendPage } from "../page.ts";
-import { otherMetrics, reportOf } from "./usage_report.ts";
+import { type PortalParts, sendPage } from "../page.ts";
+import { organizationPages } from "../viewer.ts";
+import { otherMetrics, shownReport } from "./usage_report.ts";
 
-const path = "/portal/usage";
 const pagesMax = 1_000;
 type Choice = ReturnType<typeof parsePeriodQuery>;
 
-/** Mounts `/portal/usage`. */
-export function portalUsageRoutes(app: App, parts: PortalParts): void {
-  const { get } = memberRoutes(app, parts);
+/** Mounts `/portal/usage`, and the same for operators. */
+export function usagePages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const timezones = timezoneNames();
-  const recordUrl = `${parts.config.baseUrl.origin}/api/v1/usage`;
-
-  get(path, async (c, session) => {
-    const now = services.clock();
-    const known = await readUsagePreferences(services, session);
-    const query = c.req.query();
-    const choice = parsePeriodQuery(
-      { ...query, timezone: query["timezone"] || known.timezone || "UTC" },
-      now,
-    );
-    const { period, timezone } = choice;
-    const requested = requestedFilters(c);
-    const stack = query["stack"] === "key" ? "key" : null;
-    const pages = { products: pageOf(c, "productPage"), keys: pageOf(c, "keyPage") };
-    const requests = {
-      period,
-      unit: choice.unit,
-      timezone,
-      filters: requested,
+  organizationPages(app, parts).get("/usage", async (c, { access, frame }) => {
+    const known = await readUsagePreferences(services, access);
+    const requested = usageRequest(c, frame.now, known.timezone);
+    const { stack } = requested;
+    const query = {
+      ...requested.query,
       usualMetric: known.metric,
       stack: stack === "key" ? "apiKey" : "productSlug",
-      pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
     } as const;
     const [numbers, limits] = await Promise.all([
-      readUsageOverview(services, session, { query: requests, signal: c.req.raw.signal }),
-      readPageLimits(parts, session),
+      readUsagePage(services, access, { query, signal: c.req.raw.signal }),
+      readPageLimits(parts, access),
     ]);
-    const { filters, unit } = numbers;
-    const chosen = {
-      timezone: query["timezone"] && choice.faults.timezone === undefined ? timezone : null,
-      metric: requested.metric === filters.metric ? requested.metric : null,
-    };
-    if (isChoice(c)) rememberUsagePreferences(services, session, { known, chosen });
-    const address = {
-      path,
-      range: choice.range,
-      days: choice.days,
-      window: unit === period?.defaultUnit ? null : unit,
-      timezone: chosen.timezone,
-      filters: { ...filters, metric: chosen.metric },
-      stack,
-      pages,
-    } as const;
+    const shown = usageFilters(c, requested, { numbers, timezones, path: `${frame.base}/usage` });
+    const { timezone, filters: { metric } } = shown.address;
+    if (isChoice(c)) rememberUsagePreferences(services, access, { known, chosen: { timezone, metric } });
     const page = usagePage({
-      frame: portalFrame(parts, session),
-      address,
-      ...periodWords(choice, now),
-      unit,
-      timezone,
-      metric: filters.metric,
-      choices: { ...choicesOf(numbers), timezones: isUpdate(c) ? [] : timezones },
-      faults: {
-        ...choice.faults,
-        ...faultsOf(numbers, { unit: choice.unit, metric: requested.metric, apiKey: query["apiKey"] }),
-      },
-      report: shownReport(numbers, { session, choice, address, now }),
+      frame,
+      ...shown,
+      ...shownReport(numbers, {
+        ...shown,
+        period: requested.choice.period,
+        now: frame.now,
+        trends: numbers.trends,
+        groups: keyGroups(numbers, shown.address, frame),
+        csv: csvOf(shown.address, frame),
+      }),
       problem: numbers.problem,
       catalogue: numbers.catalogue,
       ...limits,
       records: numbers.records,
-      example: numbers.hasUsage ? null : { curl: exampleCurl(recordUrl, await readExampleUsage(services)) },
+      empty: numbers.hasUsage ? null : { curl: frame.viewed === null ? await readExampleCurl(parts) : null },
     });
     return await sendPage(c, page);
   });
 }
 
-/** @returns Where limits stand, and who gets emails about them. */
-async function readPageLimits({ services }: PortalParts, session: MemberActor) {
+/** Returns what the address of a usage page requests. @param usualTimezone Null for UTC. */
+export function usageRequest(c: AppContext, now: number, usualTimezone: string | null = null) {
+  const query = c.req.query();
+  const choice = parsePeriodQuery({ ...query, timezone: query["timezone"] || usualTimezone || "UTC" }, now);
+  const { period, unit, timezone } = choice;
+  const pages = { products: pageOf(c, "productPage"), keys: pageOf(c, "keyPage") };
+  return {
+    choice,
+    now,
+    pages,
+    stack: (query["stack"] === "key" ? "key" : null) as UsageAddress["stack"],
+    query: {
+      period,
+      unit,
+      timezone,
+      filters: requestedFilters(c),
+      pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
+    },
+  };
+}
+
+/** Returns the filters above the numbers that were read, with the address that the page has with them. */
+export function usageFilters(
+  c: AppContext,
+  { choice, now, pages, stack, query }: ReturnType<typeof usageRequest>,
+  { numbers, path, timezones }: {
+    numbers: UsagePageNumbers | OperatorUsagePage;
+    path: string;
+    timezones: readonly string[];
+  },
+): UsageFilterProps & { readonly label: string | null } {
+  const { filters, unit, choices, catalogue } = numbers;
+  const { period, timezone } = choice;
+  const { metric } = query.filters;
+  return {
+    address: {
+      path,
+      range: choice.range,
+      days: choice.days,
+      window: unit === period?.defaultUnit ? null : unit,
+      timezone: c.req.query("timezone") && choice.faults.timezone === undefined ? timezone : null,
+      filters: { ...filters, metric: metric === filters.metric ? metric : null },
+      stack,
+      pages,
+    },
+    ...periodWords(choice, now),
+    unit,
+    timezone,
+    metric: filters.metric,
+    choices: {
+      products: choices.products.map((slug) => ({ value: slug, label: productOf(catalogue, slug).name })),
+      metrics: otherMetrics(numbers),
+      apiKeys: choices.apiKeys?.map(({ id, name }) => ({ value: id, label: name })) ?? null,
+      timezones: isUpdate(c) ? [] : timezones,
+    },
+    faults: {
+      ...choice.faults,
+      ...(choices.apiKeys !== null && filters.apiKey === null && c.req.query("apiKey")
+        ? { apiKey: "Key not found. Showing all keys." }
+        : {}),
+      ...(metric === null || metric === filters.metric ? {} : { metric: `No data for “${metric}”.` }),
+      ...(unit === choice.unit ? {} : { window: `Too many ${choice.unit}s for one page. Showing ${unit}s.` }),
+    },
+  };
+}
+
+/** Reads where limits stand, and who gets emails about them. */
+async function readPageLimits({ services }: PortalParts, access: Access) {
   const [limits, mailReach] = await Promise.all([
-    inTime((signal) => readOwnLimits(services, session, signal)),
-    readOwnLimitMailReach(services, session),
+    inTime((signal) => readLimits(services, access, { signal })),
+    readLimitMailReach(services, access),
   ]);
   return { limits: limits && nearestFirst(limits), mailReach };
 }
 
-/** @returns Those with the largest part used first. */
+/** Returns a command that records usage. */
+export async function readExampleCurl({ config, services }: PortalParts): Promise<string> {
+  return exampleCurl(`${config.baseUrl.origin}/api/v1/usage`, await readExampleUsage(services));
+}
+
+/** Returns those with the largest part used first. */
 export function nearestFirst(limits: readonly LimitStanding[]): LimitStanding[] {
   return limits.toSorted((a, b) => usedPart(b) - usedPart(a));
 }
@@ -116,24 +162,8 @@ function usedPart({ used, quantity }: LimitStanding): number {
   return quantity === 0 ? Infinity : used / quantity;
 }
 
-/** @returns What is wrong with the requested values, by field. */
-export function faultsOf(
-  { filters, unit }: Pick<UsageOverview, "filters" | "unit">,
-  requested: { unit: WindowUnit; metric: string | null; apiKey?: string | undefined },
-): UsageFaults {
-  return {
-    ...(filters.apiKey === null && requested.apiKey ? { apiKey: "Key not found. Showing all keys." } : {}),
-    ...(requested.metric === null || requested.metric === filters.metric
-      ? {}
-      : { metric: `No data for “${requested.metric}”.` }),
-    ...(unit === requested.unit
-      ? {}
-      : { window: `Too many ${requested.unit}s for one page. Showing ${unit}s.` }),
-  };
-}
-
-/** @returns The range in words, with the time zone and without. */
-export function periodWords({ period, timezone, range }: Choice, now: number) {
+/** Returns the range in words, with the time zone and without. */
+function periodWords({ period, timezone, range }: Choice, now: number) {
   if (period === null) return { label: null, rangeWords: null };
   const month = monthWords(onClock(period.start, timezone));
   const words = range === "24h"
@@ -150,42 +180,29 @@ export function periodWords({ period, timezone, range }: Choice, now: number) {
   };
 }
 
-function shownReport(
-  numbers: UsageOverview,
-  { session, choice: { period, timezone }, address, now }: {
-    session: MemberActor;
-    choice: Choice;
-    address: UsageAddress;
-    now: number;
-  },
-) {
-  const { report, choices, trends } = numbers;
-  if (period === null || report === null) return null;
+function keyGroups({ choices }: UsagePageNumbers, address: UsageAddress, frame: PortalFrame) {
   const keys = new Map(choices.apiKeys.map((key) => [key.id, key]));
-  return reportOf({ ...numbers, report }, {
-    period,
-    address,
-    timezone,
-    now,
-    groups: {
-      title: "API keys",
-      column: "Key",
-      nameOf: (id) => keys.get(id)?.name,
-      hrefOf: (id) =>
-        mayOpenKey(session, keys.get(id)?.createdBy ?? null)
-          ? apiKeyHref(id)
-          : filteredHref(address, { apiKey: id }),
-      stateOf: (id) => stateOf(keys.get(id), now),
+  return {
+    title: "API keys",
+    column: "Key",
+    nameOf: (id: string) => keys.get(id)?.name,
+    hrefOf: (id: string) =>
+      mayOpenKey(frame, keys.get(id)?.createdBy ?? null)
+        ? apiKeyHref(frame.base, id)
+        : filteredHref(address, { apiKey: id }),
+    stateOf: (id: string) => stateOf(keys.get(id), frame.now),
+  };
+}
+
+function csvOf({ stack }: UsageAddress, { viewed }: PortalFrame) {
+  return {
+    path: viewed === null ? "/api/portal/usage.csv" : "/api/operator/usage.csv",
+    query: {
+      ...(viewed && { organizationId: viewed.id }),
+      groupBy: stack === "key" ? "apiKey,metric" : "productSlug,metric",
+      mergeRotations: "true",
     },
-    trends,
-    csv: {
-      path: "/api/portal/usage.csv",
-      query: {
-        groupBy: address.stack === "key" ? "apiKey,metric" : "productSlug,metric",
-        mergeRotations: "true",
-      },
-    },
-  });
+  };
 }
 
 function stateOf(
@@ -197,29 +214,20 @@ function stateOf(
   return key.expiresAt !== null && key.expiresAt <= now ? "Expired" : null;
 }
 
-function choicesOf(numbers: UsageOverview) {
-  const { choices, catalogue } = numbers;
-  return {
-    products: choices.products.map((slug) => ({ value: slug, label: productOf(catalogue, slug).name })),
-    metrics: otherMetrics(numbers),
-    apiKeys: choices.apiKeys.map(({ id, name }) => ({ value: id, label: name })),
-  };
-}
-
-/** Whether a person opened this address from a page here. The page's own updates and links of other sites choose nothing. */
+/** True if a person opened this address from a page here. The page's own updates and links of other sites choose nothing. */
 export function isChoice(c: AppContext): boolean {
   const isScripted = c.req.header("HX-Request") === "true";
   const site = c.req.header("Sec-Fetch-Site") ?? (isScripted ? "same-origin" : "unknown");
   return !isUpdate(c) && site === "same-origin";
 }
 
-/** Whether the page updates itself, which replaces the numbers only. */
-export function isUpdate(c: AppContext): boolean {
+/** True if the page updates itself, which replaces the numbers only. */
+function isUpdate(c: AppContext): boolean {
   return c.req.header("HX-Request") === "true" && c.req.header("HX-Boosted") !== "true";
 }
 
-/** @returns The filters of the address; null for those without a valid form. */
-function requestedFilters(c: AppContext): OverviewFilters {
+/** Returns the filters of the address; null for those without a valid form. */
+function requestedFilters(c: AppContext): UsagePageFilters {
   const { productSlug = "", metric = "", apiKey = "" } = c.req.query();
   const slug = (text: string) => slugForm.test(text) ? text : null;
   return {
@@ -229,8 +237,8 @@ function requestedFilters(c: AppContext): OverviewFilters {
   };
 }
 
-/** @returns A page of a table; null for the first. */
-export function pageOf(c: AppContext, name: string): number | null {
+/** Returns a page of a table; null for the first. */
+function pageOf(c: AppContext, name: string): number | null {
   const page = Number(c.req.query(name));
   return Number.isInteger(page) && page > 1 && page <= pagesMax ? page : null;
 }

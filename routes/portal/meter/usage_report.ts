@@ -1,9 +1,8 @@
 // The report of the usage pages, from the services' numbers.
 import { type Catalogue, metricOf, metricsInOrder, productOf } from "../../../domain/meter/catalogue.ts";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
-import { noPart } from "../../../domain/meter/report_lines.ts";
 import type { ReportPeriod } from "../../../domain/meter/usage_period.ts";
-import { percentChange } from "../../../domain/meter/usage_report.ts";
+import { noPart, percentChange } from "../../../domain/meter/usage_report.ts";
 import type { UsageWindow, WindowUnit } from "../../../domain/meter/usage_window.ts";
 import { isoTime, isoTimeIn } from "../../../domain/time.ts";
 import type { ReportNumbers } from "../../../services/reports/jobs/usage_report.ts";
@@ -11,19 +10,23 @@ import { chartOf } from "../../../views/components/chart_props.ts";
 import type { MetricTotal } from "../../../views/components/metric_strip.tsx";
 import { operatorRecordsName } from "../../../views/meter/record_table.tsx";
 import type { UsageReport } from "../../../views/meter/usage.tsx";
-import { filteredHref, type UsageAddress, usageHref } from "../../../views/meter/usage_filters.tsx";
+import {
+  filteredHref,
+  firstPages,
+  type UsageAddress,
+  usageHref,
+} from "../../../views/meter/usage_filters.tsx";
 import type { BreakdownProps } from "../../../views/meter/usage_tables.tsx";
 import { daysWords, shortDaysWords, zoneWords } from "../../../views/text/zone.ts";
 
-/** How the page shows a report. */
-export interface ReportOptions {
+interface ReportOptions {
   readonly period: ReportPeriod;
   readonly address: UsageAddress;
   /** An IANA name. */
   readonly timezone: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** What the second table is about. `hrefOf`: the page of a line; null if there is none. */
+  /** The subject of the second table. `hrefOf`: the page of a line; null if there is none. */
   readonly groups: {
     readonly title: string;
     readonly column: string;
@@ -35,8 +38,6 @@ export interface ReportOptions {
   };
   /** The last 30 days of keys, by id. */
   readonly trends?: ReadonlyMap<string, readonly number[]>;
-  /** The file with the numbers; null for a page without filters, whose bars and products lead nowhere. */
-  readonly csv: { readonly path: string; readonly query: Readonly<Record<string, string>> } | null;
 }
 
 /** Metrics with a place above the chart. */
@@ -44,10 +45,9 @@ const stripMax = 8;
 
 type Numbers = ReportNumbers & { readonly report: NonNullable<ReportNumbers["report"]> };
 
-/** @returns What the page shows. */
-export function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
+function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
   const { catalogue, metric, report } = numbers;
-  const { period, timezone, now, address, csv } = options;
+  const { period, timezone, now, address } = options;
   const compared = comparedWords(options);
   const measure = metricOf(catalogue, metric ?? "");
   const isByKey = address.stack === "key";
@@ -57,7 +57,7 @@ export function reportOf(numbers: Numbers, options: ReportOptions): UsageReport 
     const known = report.names.get(part) ?? part;
     if (isByKey) return { name: nameOf?.(part) ?? known, href: hrefOf(part) ?? undefined };
     const { name, color } = productOf(catalogue, part);
-    return { name, color, href: csv === null ? undefined : filteredHref(address, { productSlug: part }) };
+    return { name, color, href: filteredHref(address, { productSlug: part }) };
   };
   return {
     strip: { metrics: stripOf(numbers, address), period: compared },
@@ -69,32 +69,26 @@ export function reportOf(numbers: Numbers, options: ReportOptions): UsageReport 
       timezone,
       now,
       series,
-      hrefOf: (window) =>
-        csv === null ? undefined : windowHref(window, { unit: report.unit, address, timezone }),
+      hrefOf: (window) => windowHref(window, { unit: report.unit, address, timezone }),
     }),
-    products: {
-      ...productsOf(report, { catalogue, address, isLinked: csv !== null }),
-      measure,
-      period: compared,
-    },
+    products: { ...productsOf(report, { catalogue, address }), measure, period: compared },
     keys: { ...groupsOf(report, options), measure, period: compared },
-    csvHref: csv === null ? "" : csvHref(numbers, { ...options, csv }),
   };
 }
 
-/** @returns Metrics that have no place above the chart. */
+/** Returns metrics that have no place above the chart. */
 export function otherMetrics({ metrics, catalogue }: Pick<ReportNumbers, "metrics" | "catalogue">) {
   if (metrics.length <= stripMax) return [];
   return metrics.map(({ metric }) => ({ value: metric, label: metricOf(catalogue, metric).name }));
 }
 
-/** @returns The time that changes are compared with, such as `Oct 1–21`. */
+/** Returns the time that changes are compared with, such as `Oct 1–21`. */
 function comparedWords({ address, period, timezone, now }: ReportOptions): string {
   if (address.range === "24h") return "the 24 hours before";
   return shortDaysWords(period.compared, timezone, now);
 }
 
-/** @returns Some of the metrics, with the chosen one. */
+/** Returns some of the metrics, with the chosen one. */
 function stripOf({ metrics, metric, report, catalogue }: Numbers, address: UsageAddress): MetricTotal[] {
   const shown = metrics.slice(0, stripMax);
   const hasChosen = shown.some((one) => one.metric === metric);
@@ -108,7 +102,7 @@ function stripOf({ metrics, metric, report, catalogue }: Numbers, address: Usage
   }));
 }
 
-/** @returns The page of a bar: the hours of a day, the days of a week or month. */
+/** Returns the page of a bar: the hours of a day, the days of a week or month. */
 function windowHref(
   { start, end }: UsageWindow,
   { unit, address, timezone }: { unit: WindowUnit; address: UsageAddress; timezone: string },
@@ -122,7 +116,7 @@ type Table = Omit<BreakdownProps, "measure" | "period">;
 
 function productsOf(
   { products }: Numbers["report"],
-  { catalogue, address, isLinked }: { catalogue: Catalogue; address: UsageAddress; isLinked: boolean },
+  { catalogue, address }: { catalogue: Catalogue; address: UsageAddress },
 ): Table {
   const pageHref = (products: number) =>
     usageHref({ ...address, pages: { ...address.pages, products: products === 1 ? null : products } });
@@ -131,7 +125,7 @@ function productsOf(
     column: "Product",
     lines: products.lines.map(({ id, ...line }) => {
       const { name, color } = productOf(catalogue, id ?? "");
-      return { ...line, name, color, href: isLinked ? filteredHref(address, { productSlug: id }) : null };
+      return { ...line, name, color, href: filteredHref(address, { productSlug: id }) };
     }),
     ...pagesOf(products, pageHref),
   };
@@ -165,19 +159,58 @@ function pagesOf(
   };
 }
 
-/** The numbers of the chart as a file. */
-function csvHref({ metric, report }: Numbers, { period, address, timezone, csv }: ReportOptions & {
-  csv: NonNullable<ReportOptions["csv"]>;
-}): string {
-  const { start, end } = period;
+/** Returns the report of a usage page, and the address of its chart's numbers as a file; null if it can't be shown. */
+export function shownReport(
+  numbers: ReportNumbers,
+  { period, csv, ...options }: Omit<ReportOptions, "period"> & {
+    readonly period: ReportPeriod | null;
+    readonly csv: { readonly path: string; readonly query: Readonly<Record<string, string>> };
+  },
+): { report: UsageReport | null; csvHref: string | null } {
+  const { metric, report } = numbers;
+  if (period === null || report === null) return { report: null, csvHref: null };
+  const { address, timezone } = options;
   const query = new URLSearchParams({
-    from: isoTime(start),
-    to: isoTime(end),
+    from: isoTime(period.start),
+    to: isoTime(period.end),
     window: report.unit,
     timezone,
   });
-  const filters = { ...address.filters, metric };
+  const filters = { ...address.filters, metric, ...csv.query };
   for (const [name, value] of Object.entries(filters)) if (value !== null) query.set(name, value);
-  for (const [name, value] of Object.entries(csv.query)) query.set(name, value);
-  return `${csv.path}?${query}`;
+  return {
+    report: reportOf({ ...numbers, report }, { ...options, period }),
+    csvHref: `${csv.path}?${query}`,
+  };
+}
+
+/** Returns this month's report for an overview: its metrics lead to their charts there, everything else to the usage page. */
+export function monthReport(
+  numbers: Numbers,
+  { base, days, metricHref, ...options }:
+    & Pick<ReportOptions, "period" | "timezone" | "now" | "trends">
+    & Pick<UsageAddress, "days">
+    & {
+      /** As in `PortalFrame`. */
+      readonly base: string;
+      readonly metricHref: (metric: string) => string;
+      readonly groups: Omit<ReportOptions["groups"], "hrefOf">;
+      /** The page of a key; null for the usage page. */
+      readonly keyHref: (id: string) => string | null;
+    },
+): UsageReport {
+  const address: UsageAddress = {
+    path: `${base}/usage`,
+    range: "month",
+    days,
+    window: null,
+    timezone: null,
+    filters: { productSlug: null, metric: numbers.metric, apiKey: null },
+    stack: null,
+    pages: firstPages,
+  };
+  const hrefOf = (id: string) => options.keyHref(id) ?? filteredHref(address, { apiKey: id });
+  const report = reportOf(numbers, { ...options, address, groups: { ...options.groups, hrefOf } });
+  const metrics = report.strip.metrics.map((one) => ({ ...one, href: metricHref(one.metric.slug) }));
+  return { ...report, strip: { ...report.strip, metrics } };
 }

@@ -1,7 +1,8 @@
 // The console's page of the audit log: what operators did, or everything in one organization.
 import { AppError } from "../../../domain/errors.ts";
 import { consolePageItemsMax } from "../../../domain/limits.ts";
-import { listOperatorAudit } from "../../../services/operator/audit.ts";
+import { operatorAccess } from "../../../services/access.ts";
+import { listAuditEvents } from "../../../services/audit.ts";
 import { auditPage } from "../../../views/audit/audit.tsx";
 import type { App } from "../../env.ts";
 import { auditChoice, auditCsvHref, withDevices } from "../audit.ts";
@@ -13,17 +14,20 @@ const nothing = { events: [], nextCursor: null };
 
 /** Mounts `/operator/audit`. */
 export function operatorAuditPages(app: App, parts: PortalParts): void {
+  const { services } = parts;
   const { get } = operatorPages(app, parts);
   get(path, async (c, actor) => {
     const { filter, errors, ...choice } = auditChoice(c);
     const organizationId = c.req.query("organizationId")?.trim() || null;
     const address = { ...choice.address, organizationId };
-    const found = filter === null ? nothing : await listOperatorAudit(parts.services, {
+    const log = organizationId === null
+      ? actor
+      : await operatorAccess(services, actor, organizationId).catch(notFound);
+    const found = filter === null ? nothing : log && await listAuditEvents(services, log, {
       ...filter,
-      organization: organizationId ?? undefined,
       limit: consolePageItemsMax,
       cursor: address.cursor ?? undefined,
-    }).catch(notFound);
+    });
     const page = auditPage({
       frame: operatorFrame(parts, actor),
       path,
@@ -40,7 +44,7 @@ export function operatorAuditPages(app: App, parts: PortalParts): void {
   });
 }
 
-/** @returns Null for an unknown organization. @throws Any other error. */
+/** Returns null for an unknown organization. @throws Any other error. */
 function notFound(error: unknown): null {
   if (error instanceof AppError && error.code === "not_found") return null;
   throw error;

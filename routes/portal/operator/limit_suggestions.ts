@@ -3,7 +3,7 @@ import { productsMax } from "../../../domain/limits.ts";
 import { listProducts } from "../../../services/operator/products.ts";
 import type { PortalParts } from "../page.ts";
 
-/** @returns The names of products and metrics in the catalogue. */
+/** Returns the slugs of the products and metrics in the catalogue. */
 export async function catalogueSlugs({ services }: PortalParts) {
   const { products } = await listProducts(services, { limit: productsMax });
   const metrics = products.flatMap((product) => product.metrics.map(({ slug }) => slug));

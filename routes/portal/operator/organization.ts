@@ -1,25 +1,25 @@
 // The console's page of one organization: its usage, members, notes and metadata.
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
-import { listApiKeys } from "../../../services/operator/api_keys.ts";
+import type { OperatorAccess } from "../../../services/access.ts";
+import { listAuditEvents } from "../../../services/audit.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
-import { listOperatorAudit } from "../../../services/operator/audit.ts";
-import { listMembers } from "../../../services/operator/organization_members.ts";
+import { readUsagePage } from "../../../services/meter/usage.ts";
+import { listMembers } from "../../../services/organization/members.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { getOrganization } from "../../../services/operator/organizations.ts";
 import { getPlan } from "../../../services/operator/plans.ts";
 import { listOrganizationStatements, listStatements } from "../../../services/operator/statements.ts";
-import { operatorReader } from "../../../services/reports/report_reader.ts";
-import type { ReportOptions } from "../../../services/reports/reports.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
 import { organizationPage } from "../../../views/operator/organization.tsx";
 import type { App, AppContext } from "../../env.ts";
+import { newestKeyRows } from "../api_keys.ts";
 import { flashOf } from "../form.ts";
-import { pageOf } from "../meter/usage.ts";
-import { reportOf } from "../meter/usage_report.ts";
+import { monthReport } from "../meter/usage_report.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { inTime } from "../in_time.ts";
-import { type ConsoleActor, operatorFrame, operatorPages } from "./page.ts";
+import { operatorViewer } from "../viewer.ts";
+import { type ConsoleActor, operatorPages } from "./page.ts";
 
 const membersShownMax = 5;
 const keysShownMax = 5;
@@ -31,7 +31,6 @@ const flashes = {
   saved: "Changes saved.",
   suspended: "Organization suspended. Requests with its keys fail.",
   resumed: "Organization resumed. Its keys work again.",
-  invited: "Invitation sent.",
   noted: "Note added.",
   "note-deleted": "Note deleted.",
 };
@@ -42,28 +41,29 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   const { get } = operatorPages(app, parts);
   get(`${organizationsHref}/:id`, async (c, actor) => {
     const organization = await getOrganization(services, idOf(c));
+    const { access, frame } = await operatorViewer(c, parts, actor);
     const idText = organization.id;
     const [
       plan,
       mailReach,
       numbers,
       { next },
-      { apiKeys },
+      apiKeys,
       { members },
       { notes, nextCursor },
       { events },
     ] = await Promise.all([
       getPlan(services, organization.planId),
-      readLimitMailReach(services, idText),
-      inTime((signal) => numbersOf(c, parts, { actor, id: idText, signal })),
+      readLimitMailReach(services, access),
+      inTime((signal) => numbersOf(parts, { actor, access, metric: c.req.query("metric") || null, signal })),
       listStatements(services, { limit: 1 }),
-      listApiKeys(services, { idText, limit: keysShownMax }),
-      listMembers(services, actor, { idText, limit: membersShownMax }),
+      newestKeyRows(parts, access, keysShownMax),
+      listMembers(services, access, { limit: membersShownMax }),
       listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
-      listOperatorAudit(services, { organization: idText, limit: eventsShownMax }),
+      listAuditEvents(services, access, { limit: eventsShownMax }),
     ]);
     const page = organizationPage({
-      frame: operatorFrame(parts, actor),
+      frame,
       organization,
       plan,
       mailReach,
@@ -81,19 +81,23 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   });
 }
 
+interface Wanted {
+  readonly access: OperatorAccess;
+  /** The metric in the address; null for the one with the most records. */
+  readonly metric: string | null;
+  readonly signal: AbortSignal;
+}
+
 /** Reads what the reports thread adds up. The page must work without it. */
-async function numbersOf(
-  c: AppContext,
-  parts: PortalParts,
-  { actor, id, signal }: { actor: ConsoleActor; id: string; signal: AbortSignal },
-) {
-  const options = { reader: operatorReader(actor), signal };
+async function numbersOf(parts: PortalParts, { actor, ...wanted }: Wanted & { actor: ConsoleActor }) {
+  const { services } = parts;
+  const { access, signal } = wanted;
   const [limits, usage] = await Promise.all([
-    readLimits(parts.services, { organizationId: id }, options),
-    usageOf(c, parts, { id, options }),
+    readLimits(services, access, { signal }),
+    usageOf(parts, wanted),
   ]);
-  const statements = await listOrganizationStatements(parts.services, actor, {
-    organizationId: id,
+  const statements = await listOrganizationStatements(services, actor, {
+    organizationId: access.organizationId,
     metric: usage.metric,
     limit: statementsShownMax,
     signal,
@@ -101,47 +105,40 @@ async function numbersOf(
   return { limits, ...usage, statements };
 }
 
-/** @returns The usage of the current month, of the metric in the address or the one with the most records. */
-async function usageOf(
-  c: AppContext,
-  { services }: PortalParts,
-  { id, options: reportOptions }: { id: string; options: ReportOptions },
-) {
+/** Reads the usage of the current month. */
+async function usageOf({ services }: PortalParts, { access, metric: wanted, signal }: Wanted) {
   const now = services.clock();
-  const { period, unit, timezone, range, days } = parsePeriodQuery({}, now);
-  const wanted = c.req.query("metric") || null;
-  const pages = { products: pageOf(c, "productPage"), keys: pageOf(c, "keyPage") };
-  const numbers = await services.reports.read("readUsageOverview", {
-    period,
-    unit,
-    timezone,
-    filters: { productSlug: null, metric: wanted, apiKey: null },
-    usualMetric: null,
-    stack: "productSlug",
-    pages: { products: pages.products ?? 1, groups: pages.keys ?? 1 },
-    organizationId: id,
-    now,
-  }, reportOptions);
-  const { metric } = numbers.filters;
-  const { report } = numbers;
+  const { period, unit, timezone, days } = parsePeriodQuery({}, now);
+  const numbers = await readUsagePage(services, access, {
+    query: {
+      period,
+      unit,
+      timezone,
+      filters: { productSlug: null, metric: wanted, apiKey: null },
+      usualMetric: null,
+      stack: "productSlug",
+      pages: { products: 1, groups: 1 },
+    },
+    signal,
+  });
+  const { report, trends, filters: { metric } } = numbers;
   if (period === null || report === null) return { metric, usage: null };
-  const address = {
-    path: organizationHref(id),
-    range,
+  const base = organizationHref(access.organizationId);
+  const usage = monthReport({ ...numbers, report }, {
+    base,
+    now,
+    period,
     days,
-    window: null,
-    timezone: null,
-    filters: { productSlug: null, metric, apiKey: null },
-    stack: null,
-    pages,
-  };
-  const groups = { title: "API keys", column: "Key", hrefOf: () => null };
-  const { trends } = numbers;
-  const options = { period, address, timezone, now, groups, trends, csv: null };
-  return { metric, usage: reportOf({ ...numbers, report }, options) };
+    timezone,
+    trends,
+    metricHref: (slug) => `${base}?${new URLSearchParams({ metric: slug })}`,
+    groups: { title: "API keys", column: "Key" },
+    keyHref: () => null,
+  });
+  return { metric, usage };
 }
 
-/** @returns The organization that the path names: its id, or `external:` and its external id. */
+/** Returns the text that names the organization in the path: its id, or `external:` and its external id. */
 export function idOf(c: AppContext): string {
   return c.req.param("id") ?? "";
 }

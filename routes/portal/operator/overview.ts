@@ -4,7 +4,7 @@ import { percentChange } from "../../../domain/meter/usage_report.ts";
 import { countOf, groupDigits } from "../../../domain/number_text.ts";
 import type { OperatorOverview } from "../../../services/reports/jobs/operator_overview.ts";
 import { listStatements } from "../../../services/operator/statements.ts";
-import { operatorReader } from "../../../services/reports/report_reader.ts";
+import { readOperatorOverview } from "../../../services/operator/usage.ts";
 import { Change } from "../../../views/components/change.tsx";
 import { chartOf } from "../../../views/components/chart_props.ts";
 import { type Health, healthOf } from "../../../views/operator/health.ts";
@@ -30,8 +30,8 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
     const frame = operatorFrame(parts, actor);
     const { now } = frame;
     const [overview, state, billing] = await Promise.all([
-      services.reports.read("readOverview", { now, metric: c.req.query("metric") ?? null }, {
-        reader: operatorReader(actor),
+      readOperatorOverview(services, actor, {
+        metric: c.req.query("metric") ?? null,
         signal: c.req.raw.signal,
       }),
       readSystemState(parts),
@@ -101,7 +101,7 @@ function figuresOf({ metrics, metric, organizations, updatedAt }: OperatorOvervi
   ];
 }
 
-/** @returns The days of the month before that the days of this month so far are compared with. */
+/** Returns the days of the month before that the days of this month so far are compared with. */
 function sameDaysBefore(now: number) {
   const today = new Date(now);
   const start = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - 1, 1);
@@ -174,7 +174,7 @@ function suspendedSenders({ suspendedSenders: names }: OperatorOverview): Attent
   }];
 }
 
-/** @returns That a month has ended without a statement, once there is a first one. */
+/** Says that a month has ended without a statement, once there is a first one. */
 function openMonth(
   { statements, next }: Awaited<ReturnType<typeof listStatements>>,
   now: number,

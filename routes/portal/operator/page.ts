@@ -5,18 +5,18 @@ import { searchCharactersMax } from "../../../domain/limits.ts";
 import { hasOperatorSignIn, requireOperatorAccount } from "../../../services/operator/operator_access.ts";
 import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
-import type { Page, PortalFrame } from "../../../views/layout.tsx";
+import type { PortalFrame } from "../../../views/layout.tsx";
+import { type OperatorPlace, operatorPlaceLink } from "../../../views/operator/side.tsx";
 import { secondFactorPage } from "../../../views/operator/second_factor.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { findSession, sessionActor } from "../../session.ts";
-import { mountForm } from "../form.ts";
+import type { Pages } from "../noun_pages.ts";
 import {
   askToReauthenticate,
   portalFrame,
   type PortalParts,
   type PortalRoutes,
   reauthenticationIfNeeded,
-  redirect,
   sendPage,
 } from "../page.ts";
 
@@ -29,7 +29,7 @@ export type ConsoleActor = OperatorActor & {
 };
 
 /** Handles a request of an operator. */
-export type ConsoleHandler = (c: AppContext, actor: ConsoleActor) => Response | Promise<Response>;
+type ConsoleHandler = (c: AppContext, actor: ConsoleActor) => Response | Promise<Response>;
 
 /**
  * Mounts pages of the console. For everyone else, signed out or not, they don't exist. Operators without a recent second factor
@@ -43,48 +43,33 @@ export function operatorPages(app: App, parts: PortalParts): PortalRoutes<Consol
   };
 }
 
-/** The same for pages whose only purpose is a form: they ask for a recent authentication before it is filled in. */
+/** Mounts pages whose only purpose is a form: they ask for a recent authentication before it is filled in. */
 export function operatorForms(app: App, parts: PortalParts): PortalRoutes<ConsoleActor> {
   const { get, post } = operatorPages(app, parts);
   return { get: (path, handler) => get(path, withRecentAuthentication(parts, handler)), post };
 }
 
-/** @returns The frame of the console. */
 export function operatorFrame(parts: PortalParts, { credential }: ConsoleActor): PortalFrame {
   return { ...portalFrame(parts, credential.session), isConsole: true };
 }
 
-/**
- * Mounts a page that asks before something is done.
- *
- * @param options `show` returns the page. `act` returns the address to continue at.
- */
-export function mountConfirmation(
-  app: App,
-  parts: PortalParts,
-  { path, show, act }: {
-    readonly path: string;
-    readonly show: (
-      c: AppContext,
-      asked: { readonly frame: PortalFrame; readonly message: string | null },
-    ) => Promise<Page>;
-    readonly act: (c: AppContext, actor: ConsoleActor) => Promise<string>;
-  },
-): void {
-  mountForm(operatorForms(app, parts), {
-    path,
-    show: async (c, actor, { message, status }) =>
-      await sendPage(c, await show(c, { frame: operatorFrame(parts, actor), message }), status),
-    submit: async (c, actor) => redirect(c, await act(c, actor)),
-  });
+/** Mounts the pages about a noun in the console. @param place Its entry in the sidebar. */
+export function consolePages(app: App, parts: PortalParts, place: OperatorPlace): Pages<ConsoleActor> {
+  return {
+    ...operatorPages(app, parts),
+    forms: operatorForms(app, parts),
+    frameOf: (actor) => operatorFrame(parts, actor),
+    place,
+    backOf: () => operatorPlaceLink(place),
+  };
 }
 
-/** @returns What is searched for in a list; "" for everything. */
+/** Returns the search in the address of a list; "" for none. */
 export function searchOf(c: AppContext): string {
   return (c.req.query("search") ?? "").trim().slice(0, searchCharactersMax);
 }
 
-/** @returns The choice in the address, if it is one of these. */
+/** Returns the choice in the address, if it is one of these. */
 export function choiceOf<T extends string>(
   c: AppContext,
   name: string,

@@ -1,39 +1,35 @@
 // The operator console: every page that operators open.
 import type { App } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
-import { operatorOrganizationForms } from "./organization_forms.ts";
-import { operatorOrganizationKeyPages } from "./organization_keys.ts";
-import { operatorOrganizationLimitForms } from "./organization_limits.ts";
-import { operatorOrganizationMemberPages } from "./organization_members.ts";
+import { operatorOrganizationForms } from "../../nouns/organization_forms.tsx";
+import { operatorOrganizationLimitForms } from "../../nouns/organization_limit_forms.tsx";
 import { operatorOrganizationPage } from "./organization.ts";
-import { operatorOrganizationRecordPages } from "./organization_records.ts";
+import { organizationNotePages } from "../../nouns/organization_notes.tsx";
 import { operatorAuditPages } from "./audit.ts";
-import { operatorOrganizationListPages } from "./organizations.ts";
+import { operatorOrganizationPages } from "../../nouns/organizations.tsx";
 import { operatorOverviewRoutes } from "./overview.ts";
-import { operatorPlanPages } from "./plans.ts";
-import { operatorProductPages } from "./products.ts";
-import { operatorStatementPages } from "./statements.ts";
-import { operatorSystemPages } from "./system.ts";
-import { operatorTokenPages } from "./tokens.ts";
+import { planPages } from "../../nouns/plans.tsx";
+import { productPages } from "../../nouns/products.tsx";
+import { statementPages } from "../../nouns/statements.tsx";
+import { operatorSystemPages } from "./system.tsx";
+import { operatorTokenPages } from "../../nouns/operator_tokens.tsx";
 import { operatorUsagePages } from "./usage.ts";
-import { operatorUserPages } from "./users.ts";
+import { userPages } from "../../nouns/users.tsx";
 
 /** Mounts the console. */
 export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOverviewRoutes(app, parts);
   operatorAuditPages(app, parts);
-  operatorOrganizationListPages(app, parts);
+  operatorOrganizationPages(app, parts);
   operatorOrganizationPage(app, parts);
   operatorOrganizationForms(app, parts);
-  operatorOrganizationKeyPages(app, parts);
+  organizationNotePages(app, parts);
   operatorOrganizationLimitForms(app, parts);
-  operatorOrganizationMemberPages(app, parts);
-  operatorOrganizationRecordPages(app, parts);
-  operatorPlanPages(app, parts);
-  operatorProductPages(app, parts);
-  operatorStatementPages(app, parts);
+  planPages(app, parts);
+  productPages(app, parts);
+  statementPages(app, parts);
   operatorSystemPages(app, parts);
   operatorTokenPages(app, parts);
   operatorUsagePages(app, parts);
-  operatorUserPages(app, parts);
+  userPages(app, parts);
 }

@@ -99,7 +99,7 @@ function inviteeOf(
   return parts.config.signUp === "closed" ? { kind: "closed" } : { kind: "signUp", name: "", fields: {} };
 }
 
-/** @returns The address of the page, as in the email. */
+/** Returns the address of the page, as in the email. */
 function addressOf(token: string): string {
   return `${path}?token=${encodeURIComponent(token)}`;
 }

@@ -1,9 +1,9 @@
-// The page of members and invitations, and the pages about one invitation.
+// The page of members and invitations with the form that invites, and the pages about one invitation.
 import { notFoundError } from "../../../domain/errors.ts";
 import { pageItemsDefault } from "../../../domain/limits.ts";
 import type { Invitation } from "../../../domain/organization.ts";
-import { hasPermission } from "../../../domain/permissions.ts";
-import { type Role, roles } from "../../../domain/sign_in/session.ts";
+import { roles } from "../../../domain/sign_in/session.ts";
+import { type Access, may } from "../../../services/access.ts";
 import { listAuditEvents } from "../../../services/audit.ts";
 import {
   createInvitation,
@@ -13,153 +13,142 @@ import {
   revokeInvitation,
 } from "../../../services/organization/invitations.ts";
 import { countMembers, getMember, listMembers } from "../../../services/organization/members.ts";
-import {
-  invitationActions,
-  inviterName,
-  revokeInvitationPage,
-} from "../../../views/organization/invitation_table.tsx";
-import { membersPage } from "../../../views/organization/members.tsx";
+import { hasRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
+import { revokeInvitationPage } from "../../../views/organization/invitation_table.tsx";
+import { type Inviting, membersPage } from "../../../views/organization/members.tsx";
 import { asRole } from "../../../views/text/role.ts";
+import type { FormErrors } from "../../../views/components/form.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
+import { inviteSchema } from "../../schemas/operator_organizations.ts";
 import { createInvitationSchema } from "../../schemas/people.ts";
-import { flashAbout, type FormState, mountForm, newForm, queryOf, submitForm } from "../form.ts";
-import {
-  type MemberActor,
-  memberRoutes,
-  portalFrame,
-  type PortalParts,
-  redirect,
-  sendPage,
-} from "../page.ts";
+import { flashAbout, type FormState, mountForm, newForm, queryOf, submitForm, type Viewer } from "../form.ts";
+import { home, type PortalParts, redirect, sendPage } from "../page.ts";
+import { memberPages, organizationForms, organizationPages } from "../viewer.ts";
 import { memberActions } from "./members.ts";
 
-const path = "/portal/members";
+const path = "/members";
 
 /** Where the page has the form and the list of invitations. */
 const invitationsPart = "#invitations";
 
-/** Mounts `/portal/members` and `/portal/invitations/…`. */
-export function portalInvitationRoutes(app: App, parts: PortalParts): void {
-  const { get, post } = memberRoutes(app, parts);
+/** Mounts the page of members and invitations, and the pages about one invitation. */
+export function invitationPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  const show = showMembers(parts);
-  mountForm(memberRoutes(app, parts), {
+  mountForm(organizationPages(app, parts), {
     path,
-    show: (c, session, state) => show(c, session, aboutEmail(state)),
-    async submit(c, session, { email = "", role = "" }) {
-      const { organizationId } = session.organization;
-      const input = check(createInvitationSchema, { email, role }, "body");
-      const { id } = await createInvitation(services, session, { organizationId, ...input });
-      return redirect(c, doneAddress("invited", id));
+    show: (c, viewer, state) => showMembers(c, parts, { ...viewer, state: aboutEmail(state) }),
+    async submit(c, { access, frame }, { email = "", role = "", name = "" }) {
+      const input = access.role === null
+        ? check(inviteSchema, { email, role, ...(name.trim() === "" ? {} : { name }) }, "body")
+        : check(createInvitationSchema, { email, role }, "body");
+      const { invitation } = await createInvitation(services, access, input);
+      return redirect(c, doneAddress(frame, { done: "invited", id: invitation.id }));
     },
-    reauthenticateFor: (_c, { email = "", role = "" }) => `${path}?${new URLSearchParams({ email, role })}`,
+    reauthenticateFor: (_c, { email = "", role = "" }) =>
+      `${home}${path}?${new URLSearchParams({ email, role })}`,
   });
 
-  post("/portal/invitations/:id/resend", async (c, session) => {
+  const members = memberPages(app, parts);
+  members.post("/invitations/:invitationId/resend", async (c, viewer) => {
     const cursor = c.req.query("open");
     return await submitForm(c, {
       async submit() {
-        const { id } = await resendInvitation(services, session, keyOf(c, session));
-        return redirect(c, doneAddress("resent", id, cursor));
+        const { id } = await resendInvitation(services, viewer.access, idOf(c));
+        return redirect(
+          c,
+          doneAddress(viewer.frame, { ...(cursor && { open: cursor }), done: "resent", id }),
+        );
       },
-      showAgain: (state) => show(c, session, state),
-      reauthenticateFor: path,
+      showAgain: (state) => showMembers(c, parts, { ...viewer, state }),
+      reauthenticateFor: home + path,
     });
   });
   // For people who reload the address of the form.
-  app.get("/portal/invitations/:id/resend", (c) => redirect(c, path));
+  app.get(`${home}/invitations/:invitationId/resend`, (c) => redirect(c, home + path));
 
-  get("/portal/invitations/:id/revoke", async (c, session) => {
-    const invitation = await getInvitation(services, session, keyOf(c, session));
-    if (!canRevoke(session.organization.role, invitation)) throw notFoundError();
-    return sendPage(c, revokeInvitationPage({ frame: portalFrame(parts, session), invitation }));
-  });
-  post("/portal/invitations/:id/revoke", async (c, session) => {
-    const key = keyOf(c, session);
-    await revokeInvitation(services, session, key);
-    return redirect(c, doneAddress("revoked", key.id));
+  mountForm(organizationForms(app, parts), {
+    path: "/invitations/:invitationId/revoke",
+    async show(c, { access, frame }, { message, status }) {
+      const invitation = await getInvitation(services, access, idOf(c));
+      if (!canRevoke(access, invitation)) throw notFoundError();
+      return await sendPage(c, revokeInvitationPage({ frame, invitation, message }), status);
+    },
+    async submit(c, { access, frame }) {
+      await revokeInvitation(services, access, idOf(c));
+      return redirect(c, doneAddress(frame, { done: "revoked", id: idOf(c) }));
+    },
   });
 }
 
-/** @returns The page after an action on an invitation. @param cursor Of the page of the list that it was on. */
-function doneAddress(done: string, id: string, cursor?: string): string {
-  return `${path}?${new URLSearchParams({ ...(cursor && { open: cursor }), done, id })}${invitationsPart}`;
+/** Returns the address of the page after an action on an invitation. */
+function doneAddress({ base }: Viewer["frame"], query: Record<string, string>): string {
+  return `${base}${path}?${new URLSearchParams(query)}${invitationsPart}`;
 }
 
-function showMembers(parts: PortalParts) {
+async function showMembers(
+  c: AppContext,
+  parts: PortalParts,
+  { access, frame, state: { input, ...state } }: Viewer & { state: FormState },
+): Promise<Response> {
   const { services } = parts;
-  return async (c: AppContext, session: MemberActor, { input, ...state }: FormState): Promise<Response> => {
-    const { organizationId, role } = session.organization;
-    const cursor = queryOf(c, "cursor");
-    const [{ members, nextCursor }, counts, invitations] = await Promise.all([
-      listMembers(services, session, { organizationId, limit: pageItemsDefault, cursor }),
-      countMembers(services, session, organizationId),
-      hasPermission(role, "members.manage") ? invitationPage(c, parts, session) : null,
-    ]);
-    const viewer = { userId: session.user.id, role };
-    // Without input, the error is about another form.
-    const form = input === undefined ? newForm : state;
-    const page = membersPage({
-      frame: portalFrame(parts, session),
-      members: members.map((member) => ({
-        ...member,
-        isYou: member.user.id === session.user.id,
-        actions: memberActions(viewer, { userId: member.user.id, role: member.role }, {
-          owners: counts.OWNER,
-        }),
-      })),
-      counts,
-      nextHref: nextCursor === null ? null : `${path}?cursor=${encodeURIComponent(nextCursor)}`,
-      inviting: invitations && {
-        ...invitations,
-        roles: roles.filter((one) => one !== "OWNER" || hasPermission(role, "owners.manage")),
-        // The input is in the address after the password had to be entered.
-        form: {
-          ...form,
-          values: {
-            email: input?.["email"] ?? queryOf(c, "email") ?? "",
-            role: input === undefined ? queryOf(c, "role") ?? "MEMBER" : input["role"] ?? "",
-          },
-        },
-      },
-      flash: await flashAboutMember(c, services, session),
-      error: input === undefined ? state.message : null,
-    });
-    return sendPage(c, page, state.status);
-  };
+  const cursor = queryOf(c, "cursor");
+  const [{ members, nextCursor }, counts, inviting] = await Promise.all([
+    listMembers(services, access, { limit: pageItemsDefault, cursor }),
+    countMembers(services, access),
+    may(access, "members.manage") ? invitingOf(c, parts, { access, frame }) : null,
+  ]);
+  const address = frame.base + path;
+  const page = membersPage({
+    frame,
+    members: members.map((member) => ({ ...member, actions: memberActions(access, member, counts.OWNER) })),
+    counts,
+    nextHref: nextCursor && `${address}?cursor=${encodeURIComponent(nextCursor)}`,
+    inviting: inviting && {
+      ...inviting,
+      // Without input, the error is about another form.
+      ...(input === undefined ? newForm : state),
+      values: { ...inviting.values, ...input },
+    },
+    flash: await flashAboutMember(c, services, access),
+    error: input === undefined ? state.message : null,
+  });
+  return sendPage(c, page, state.status);
 }
 
-/** A page of the open invitations. */
-async function invitationPage(c: AppContext, { services }: PortalParts, session: MemberActor) {
-  const { organization: { organizationId, role }, user } = session;
+async function invitingOf(
+  c: AppContext,
+  { services }: PortalParts,
+  { access, frame }: Viewer,
+): Promise<Omit<Inviting, keyof FormErrors>> {
   const cursor = queryOf(c, "open");
-  const { invitations, nextCursor } = await listInvitations(services, session, {
-    organizationId,
+  const { invitations, nextCursor } = await listInvitations(services, access, {
     limit: pageItemsDefault,
     cursor,
     isOpen: true,
   });
-  const options = {
-    canResend: services.mail.mode !== "none",
-    query: cursor === undefined ? "" : `?open=${cursor}`,
-  };
+  const address = frame.base + path;
   return {
+    roles: roles.filter((role) => role !== "OWNER" || may(access, "owners.manage")),
+    // The input is in the address after a member's password had to be entered.
+    values: {
+      email: queryOf(c, "email") ?? "",
+      name: "",
+      role: queryOf(c, "role") ?? (access.role === null ? "OWNER" : "MEMBER"),
+    },
+    needsAuthentication: access.role === null && !hasRecentAuthentication(frame.session, frame.now),
     invitations: invitations.map((invitation) => ({
       ...invitation,
-      inviter: invitation.invitedBy?.id === user.id ? "you" : inviterName(invitation),
-      actions: canRevoke(role, invitation) ? invitationActions(invitation.id, options) : [],
+      canChange: canRevoke(access, invitation),
     })),
-    nextHref: nextCursor && `${path}?open=${nextCursor}${invitationsPart}`,
-    isContinued: cursor !== undefined,
-    flash: await flashAboutInvitation(c, services, session),
+    cursor,
+    nextHref: nextCursor && `${address}?open=${nextCursor}${invitationsPart}`,
+    flash: await flashAboutInvitation(c, services, access),
   };
 }
 
-function flashAboutInvitation(c: AppContext, services: PortalParts["services"], session: MemberActor) {
-  const { organizationId } = session.organization;
-  const emailOf = async (id: string) =>
-    (await getInvitation(services, session, { organizationId, id })).email;
+function flashAboutInvitation(c: AppContext, services: PortalParts["services"], access: Access) {
+  const emailOf = async (id: string) => (await getInvitation(services, access, id)).email;
   return flashAbout(c, {
     invited: async (id) => `Invitation sent to ${await emailOf(id)}.`,
     resent: async (id) => `Sent again to ${await emailOf(id)}. Earlier links no longer work.`,
@@ -167,19 +156,20 @@ function flashAboutInvitation(c: AppContext, services: PortalParts["services"], 
   });
 }
 
-/** @returns What was just done with a member or the organization. */
-function flashAboutMember(c: AppContext, services: PortalParts["services"], session: MemberActor) {
-  const { organizationId, name } = session.organization;
-  return flashAbout(c, {
+/** Says what a member just did with a member or the organization. */
+async function flashAboutMember(c: AppContext, services: PortalParts["services"], access: Access) {
+  if (access.role === null) return null;
+  const { actor, organizationName: name } = access;
+  return await flashAbout(c, {
     role: async (userId) => {
-      const { user, role } = await getMember(services, session, { organizationId, userId });
-      return user.id === session.user.id
+      const { user, role } = await getMember(services, access, userId);
+      return user.id === actor.user.id
         ? `You are now ${asRole(role)}.`
         : `${user.name} is now ${asRole(role)}.`;
     },
     removed: async (id) => {
       const removals = { actions: ["member.removed"], limit: pageItemsDefault, cursor: undefined } as const;
-      const { events } = await listAuditEvents(services, session, removals);
+      const { events } = await listAuditEvents(services, access, removals);
       const removed = events.find(({ target }) => target?.id === id)?.target?.name;
       return removed ? `${removed} has been removed from ${name}.` : null;
     },
@@ -188,9 +178,9 @@ function flashAboutMember(c: AppContext, services: PortalParts["services"], sess
   });
 }
 
-function canRevoke(role: Role, invitation: Invitation): boolean {
-  return (invitation.status === "pending" || invitation.status === "expired") &&
-    (invitation.role !== "OWNER" || hasPermission(role, "owners.manage"));
+function canRevoke(access: Access, { role, status }: Invitation): boolean {
+  return (status === "pending" || status === "expired") &&
+    may(access, role === "OWNER" ? "owners.manage" : "members.manage");
 }
 
 /** Some errors are about the email address alone. */
@@ -200,6 +190,6 @@ function aboutEmail(state: FormState): FormState {
   return isAbout && message !== null ? { ...state, message: null, fields: { email: message } } : state;
 }
 
-function keyOf(c: AppContext, { organization }: MemberActor) {
-  return { organizationId: organization.organizationId, id: c.req.param("id") ?? "" };
+function idOf(c: AppContext): string {
+  return c.req.param("invitationId") ?? "";
 }

@@ -1,8 +1,15 @@
-// The pages about one member: change their role, remove them, or leave. They only show what the
-// verbs allow; the verbs decide.
-import { forbiddenError, validationError } from "../../../domain/errors.ts";
-import { hasPermission, type Permission } from "../../../domain/permissions.ts";
+// The pages about one member: change their role, remove them, or leave. They only show what the verbs allow; the verbs decide.
+import { validationError } from "../../../domain/errors.ts";
+import type { Member } from "../../../domain/organization.ts";
+import type { Permission } from "../../../domain/permissions.ts";
 import type { Role } from "../../../domain/sign_in/session.ts";
+import {
+  type Access,
+  accessTo,
+  may,
+  type MemberAccess,
+  requirePermission,
+} from "../../../services/access.ts";
 import {
   changeMemberRole,
   countMembers,
@@ -20,145 +27,123 @@ import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { changeRoleSchema } from "../../schemas/people.ts";
 import { type FormState, mountForm, newForm, submitForm } from "../form.ts";
-import {
-  type MemberActor,
-  memberRoutes,
-  portalFrame,
-  type PortalParts,
-  redirect,
-  sendPage,
-} from "../page.ts";
+import { home, type PortalParts, redirect, sendPage } from "../page.ts";
+import { memberPages, type MemberViewer } from "../viewer.ts";
 
-const path = "/portal/members";
+const path = "/members";
+const membersHref = home + path;
 
-/** @returns What the viewer can do with a member, in the order of the buttons. */
-export function memberActions(
-  viewer: { readonly userId: string; readonly role: Role },
-  member: { readonly userId: string; readonly role: Role },
-  { owners }: { owners: number },
-): MemberAction[] {
-  const isOwn = viewer.userId === member.userId;
-  const isLastOwner = member.role === "OWNER" && owners === 1;
-  const managesOwners = hasPermission(viewer.role, "owners.manage");
+/** Returns what the viewer can do with a member, in the order of the buttons. @param owners The number of owners. */
+export function memberActions(access: Access, { user, role }: Member, owners: number): MemberAction[] {
+  // Operators have no pages about one member.
+  if (access.role === null) return [];
+  const isOwn = access.actor.user.id === user.id;
+  const isLastOwner = role === "OWNER" && owners === 1;
   const actions: MemberAction[] = [];
-  if (managesOwners && !isLastOwner) actions.push("role");
+  if (may(access, "owners.manage") && !isLastOwner) actions.push("role");
   if (isOwn && !isLastOwner) actions.push("leave");
-  if (!isOwn && hasPermission(viewer.role, removalPermission(member.role))) actions.push("remove");
+  if (!isOwn && may(access, removalPermission(role))) actions.push("remove");
   return actions;
 }
 
 /** Mounts the pages about one member. The list is mounted with the invitations. */
-export function portalMemberRoutes(app: App, parts: PortalParts): void {
-  // “leave” must match before `:id`.
-  leaveRoutes(app, parts);
-  roleRoutes(app, parts);
-  removeRoutes(app, parts);
+export function memberChangePages(app: App, parts: PortalParts): void {
+  // “leave” must match before `:userId`.
+  leavePages(app, parts);
+  rolePages(app, parts);
+  removalPages(app, parts);
 }
 
-function roleRoutes(app: App, parts: PortalParts): void {
+function rolePages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(memberRoutes(app, parts), {
-    path: `${path}/:id/role`,
-    async show(c, session, { input, ...state }) {
+  mountForm(memberPages(app, parts), {
+    path: `${path}/:userId/role`,
+    async show(c, { access, frame }, { input, ...state }) {
       const [member, { OWNER: owners }] = await Promise.all([
-        getMember(services, session, keyOf(c, session)),
-        countMembers(services, session, session.organization.organizationId),
+        getMember(services, access, userIdOf(c)),
+        countMembers(services, access),
       ]);
-      requirePermission(session, "owners.manage");
-      const frame = portalFrame(parts, session);
-      const isYou = member.user.id === session.user.id;
+      requirePermission(access, "owners.manage");
       // The choice is in the address after the password had to be entered.
       const value = input?.["role"] ?? c.req.query("role") ?? member.role;
-      return await sendPage(
-        c,
-        memberRolePage({ frame, member, owners, isYou, value, ...state }),
-        state.status,
-      );
+      return await sendPage(c, memberRolePage({ frame, member, owners, value, ...state }), state.status);
     },
-    async submit(c, session, input) {
-      const key = keyOf(c, session);
-      const { user, role: formerRole } = await getMember(services, session, key);
+    async submit(c, { access }, input) {
+      const { user, role: formerRole } = await getMember(services, access, userIdOf(c));
       const { role } = check(changeRoleSchema, { role: input["role"] ?? "" }, "body");
-      await changeMemberRole(services, session, { ...key, role });
-      if (role === formerRole) return redirect(c, path);
-      return redirect(c, `${path}?done=role&id=${user.id}`, { frameChanges: user.id === session.user.id });
+      await changeMemberRole(services, access, { userId: user.id, role });
+      if (role === formerRole) return redirect(c, membersHref);
+      return redirect(c, `${membersHref}?done=role&id=${user.id}`, { frameChanges: isOwn(access, user) });
     },
-    reauthenticateFor: (c, { role }) => `${path}/${c.req.param("id")}/role?role=${role}`,
+    reauthenticateFor: (c, { role }) => `${membersHref}/${userIdOf(c)}/role?role=${role}`,
   });
 }
 
-function removeRoutes(app: App, parts: PortalParts): void {
+function removalPages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(memberRoutes(app, parts), {
-    path: `${path}/:id/remove`,
-    async show(c, session, { input, ...state }) {
-      const member = await getMember(services, session, keyOf(c, session));
-      if (member.user.id === session.user.id) return redirect(c, `${path}/leave`);
-      requirePermission(session, removalPermission(member.role));
-      const frame = portalFrame(parts, session);
+  mountForm(memberPages(app, parts), {
+    path: `${path}/:userId/remove`,
+    async show(c, { access, frame }, { input, ...state }) {
+      const member = await getMember(services, access, userIdOf(c));
+      if (isOwn(access, member.user)) return redirect(c, `${membersHref}/leave`);
+      requirePermission(access, removalPermission(member.role));
       const value = input === undefined ? "revoke" : input["keys"] ?? "";
       return await sendPage(c, removeMemberPage({ frame, member, value, ...state }), state.status);
     },
-    async submit(c, session, { keys }) {
-      const key = keyOf(c, session);
-      const { user } = await getMember(services, session, key);
-      if (user.id === session.user.id) return redirect(c, `${path}/leave`);
+    async submit(c, { access }, { keys }) {
+      const { user } = await getMember(services, access, userIdOf(c));
+      if (isOwn(access, user)) return redirect(c, `${membersHref}/leave`);
       if (keys !== "revoke" && keys !== "keep") {
         throw validationError([{ path: "keys", message: "Choose what should happen to the keys." }]);
       }
-      await removeMember(services, session, { ...key, keepKeys: keys === "keep" });
-      return redirect(c, `${path}?done=removed&id=${user.id}`);
+      await removeMember(services, access, { userId: user.id, keepKeys: keys === "keep" });
+      return redirect(c, `${membersHref}?done=removed&id=${user.id}`);
     },
   });
 }
 
-function leaveRoutes(app: App, parts: PortalParts): void {
-  const { get, post } = memberRoutes(app, parts);
+function leavePages(app: App, parts: PortalParts): void {
+  const { get, post } = memberPages(app, parts);
   const { services } = parts;
 
-  async function show(
-    c: AppContext,
-    session: MemberActor,
-    { organizationId, ...state }: FormState & { organizationId: string },
-  ) {
+  async function show(c: AppContext, { access, frame }: MemberViewer, state: FormState) {
     const [member, counts] = await Promise.all([
-      getMember(services, session, { organizationId, userId: session.user.id }),
-      countMembers(services, session, organizationId),
+      getMember(services, access, access.actor.user.id),
+      countMembers(services, access),
     ]);
     const message = state.message ??
       (member.role === "OWNER" && counts.OWNER === 1
         ? "You are the only owner. Make another member an owner first, or delete the organization."
         : null);
-    const frame = portalFrame(parts, session);
     return await sendPage(c, leaveOrganizationPage({ frame, member, message }), state.status);
   }
 
-  get(`${path}/leave`, (c, session) => show(c, session, { ...newForm, ...session.organization }));
-  post(`${path}/leave`, async (c, session) => {
-    const { organizationId = session.organization.organizationId } = await readFormBody(c);
+  get(`${path}/leave`, (c, viewer) => show(c, viewer, newForm));
+  post(`${path}/leave`, async (c, { access: active, frame }) => {
+    const { actor } = active;
+    const { organizationId = active.organizationId } = await readFormBody(c);
     const left = () => redirect(c, "/portal/organizations?done=left", { frameChanges: true });
     // The form was sent twice: another organization is active now, and must not be left.
-    if (!session.memberships.some((one) => one.organizationId === organizationId)) return left();
-    const key = { organizationId, userId: session.user.id };
+    if (!actor.memberships.some((one) => one.organizationId === organizationId)) return left();
+    const access = accessTo(actor, organizationId);
     return await submitForm(c, {
       async submit() {
-        await removeMember(services, session, { ...key, keepKeys: false });
+        await removeMember(services, access, { userId: actor.user.id, keepKeys: false });
         return left();
       },
-      showAgain: (state) => show(c, session, { ...state, organizationId }),
+      showAgain: (state) => show(c, { access, frame }, state),
     });
   });
 }
 
-function keyOf(c: AppContext, { organization }: MemberActor) {
-  return { organizationId: organization.organizationId, userId: c.req.param("id") ?? "" };
+function userIdOf(c: AppContext): string {
+  return c.req.param("userId") ?? "";
+}
+
+function isOwn({ actor }: MemberAccess, { id }: Member["user"]): boolean {
+  return actor.user.id === id;
 }
 
 function removalPermission(role: Role): Permission {
   return role === "OWNER" ? "owners.manage" : "members.manage";
-}
-
-/** @throws {AppError} `forbidden`. */
-function requirePermission({ organization }: MemberActor, permission: Permission): void {
-  if (!hasPermission(organization.role, permission)) throw forbiddenError();
 }

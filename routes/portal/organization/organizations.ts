@@ -1,7 +1,8 @@
 // The pages of organizations: list, create, switch, rename, transfer, delete.
-import { forbiddenError, validationError } from "../../../domain/errors.ts";
+import { validationError } from "../../../domain/errors.ts";
 import { pageItemsMax } from "../../../domain/limits.ts";
 import { hasPermission, type Permission } from "../../../domain/permissions.ts";
+import { requirePermission } from "../../../services/access.ts";
 import { countActiveApiKeys } from "../../../services/api_keys.ts";
 import { countMembers, getMember, listMembers } from "../../../services/organization/members.ts";
 import {
@@ -26,18 +27,19 @@ import { organizationNameSchema } from "../../schemas/people.ts";
 import { flashAbout, flashOf, mountForm, queryOf } from "../form.ts";
 import {
   home,
-  type MemberActor,
-  memberRoutes,
   organizationsHome,
   portalFrame,
+  type PortalHandler,
   type PortalParts,
+  type PortalRoutes,
   reauthenticationIfNeeded,
   redirect,
   sendPage,
   signedInRoutes,
 } from "../page.ts";
+import { memberPages, type MemberViewer } from "../viewer.ts";
 
-const path = "/portal/organization";
+const path = "/organization";
 /** The pages that switching can return to, with the permission that each requires. */
 const switchTargets: ReadonlyMap<string, Permission | null> = new Map([
   [home, null],
@@ -45,16 +47,16 @@ const switchTargets: ReadonlyMap<string, Permission | null> = new Map([
   ["/portal/usage", "usage.read"],
   ["/portal/members", "members.read"],
   ["/portal/audit", "audit.read"],
-  [path, null],
+  [home + path, null],
 ]);
 
 /** Mounts `/portal/organizations`, `/portal/switch` and `/portal/organization`. */
 export function portalOrganizationRoutes(app: App, parts: PortalParts): void {
   listRoutes(app, parts);
   switchRoutes(app, parts);
-  activeRoutes(app, parts);
-  transferRoutes(app, parts);
-  deleteRoutes(app, parts);
+  activePage(app, parts);
+  transferPage(app, parts);
+  deletePage(app, parts);
 }
 
 function listRoutes(app: App, parts: PortalParts): void {
@@ -97,100 +99,93 @@ function switchRoutes(app: App, parts: PortalParts): void {
   app.get("/portal/switch", (c) => redirect(c, home));
 }
 
-function activeRoutes(app: App, parts: PortalParts): void {
+function activePage(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(memberRoutes(app, parts), {
+  mountForm(memberPages(app, parts), {
     path,
-    async show(c, session, { input, ...state }) {
-      const { organizationId } = session.organization;
+    async show(c, { access, frame }, { input, ...state }) {
       const [organization, counts] = await Promise.all([
-        getOrganization(services, session, organizationId),
-        countMembers(services, session, organizationId),
+        getOrganization(services, access),
+        countMembers(services, access),
       ]);
       const page = organizationPage({
-        frame: portalFrame(parts, session),
+        frame,
         organization,
         isOnlyOwner: organization.role === "OWNER" && counts.OWNER === 1,
         form: { ...state, value: input === undefined ? organization.name : input["name"] ?? "" },
         flash: await flashAbout(c, {
           renamed: () => `Renamed to “${organization.name}”.`,
           transferred: async (userId) => {
-            const { user } = await getMember(services, session, { organizationId, userId });
+            const { user } = await getMember(services, access, userId);
             return `${user.name} is now an owner, and you are an admin.`;
           },
         }),
       });
       return sendPage(c, page, state.status);
     },
-    async submit(c, session, input) {
+    async submit(c, { access }, input) {
       const { name } = check(organizationNameSchema, { name: input["name"] ?? "" }, "body");
-      await renameOrganization(services, session, { id: session.organization.organizationId, name });
-      return redirect(c, `${path}?done=renamed`, { frameChanges: true });
+      await renameOrganization(services, access, name);
+      return redirect(c, `${home}${path}?done=renamed`, { frameChanges: true });
     },
   });
 }
 
-function transferRoutes(app: App, parts: PortalParts): void {
+function transferPage(app: App, parts: PortalParts): void {
   const { services } = parts;
   const transferPath = `${path}/transfer`;
-  mountForm(memberRoutes(app, parts), {
+  mountForm(ownerPages(app, parts), {
     path: transferPath,
-    async show(c, session, { input, ...state }) {
-      requireOwner(session);
-      const reauthentication = reauthenticationIfNeeded(c, parts, session);
-      if (reauthentication !== null) return reauthentication;
-      const { members, nextCursor } = await listMembers(services, session, {
-        organizationId: session.organization.organizationId,
+    async show(c, { access, frame }, { input, ...state }) {
+      const { members, nextCursor } = await listMembers(services, access, {
         limit: pageItemsMax,
         cursor: queryOf(c, "cursor"),
       });
       const page = transferOrganizationPage({
-        frame: portalFrame(parts, session),
-        members: members.filter(({ user }) => user.id !== session.user.id),
-        nextHref: nextCursor && `${transferPath}?cursor=${nextCursor}`,
+        frame,
+        members: members.filter(({ user }) => user.id !== access.actor.user.id),
+        nextHref: nextCursor && `${home}${transferPath}?cursor=${nextCursor}`,
         value: input?.["userId"] ?? "",
         ...state,
       });
       return sendPage(c, page, state.status);
     },
-    async submit(c, session, { userId = "" }) {
-      requireOwner(session);
-      const reauthentication = reauthenticationIfNeeded(c, parts, session);
-      if (reauthentication !== null) return reauthentication;
+    async submit(c, { access }, { userId = "" }) {
       if (userId === "") throw validationError([{ path: "userId", message: "Choose the new owner." }]);
-      await transferOrganization(services, session, { id: session.organization.organizationId, userId });
-      return redirect(c, `${path}?done=transferred&id=${userId}`, { frameChanges: true });
+      await transferOrganization(services, access, userId);
+      return redirect(c, `${home}${path}?done=transferred&id=${userId}`, { frameChanges: true });
     },
   });
 }
 
-function deleteRoutes(app: App, parts: PortalParts): void {
+function deletePage(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(memberRoutes(app, parts), {
+  mountForm(ownerPages(app, parts), {
     path: `${path}/delete`,
-    async show(c, session, { input, ...state }) {
-      requireOwner(session);
-      const reauthentication = reauthenticationIfNeeded(c, parts, session);
-      if (reauthentication !== null) return reauthentication;
+    async show(c, { access, frame }, { input, ...state }) {
       const [organization, activeApiKeys] = await Promise.all([
-        getOrganization(services, session, session.organization.organizationId),
-        countActiveApiKeys(services, session),
+        getOrganization(services, access),
+        countActiveApiKeys(services, access),
       ]);
-      const frame = portalFrame(parts, session);
       const typed = { activeApiKeys, value: input?.["name"] ?? "" };
       return sendPage(c, deleteOrganizationPage({ frame, organization, ...typed, ...state }), state.status);
     },
-    async submit(c, session, { name = "" }) {
-      const reauthentication = reauthenticationIfNeeded(c, parts, session);
-      if (reauthentication !== null) return reauthentication;
-      const { organizationId: id } = session.organization;
-      await deleteOrganization(services, session, { id, confirmedName: name });
+    async submit(c, { access }, { name = "" }) {
+      await deleteOrganization(services, access, name);
       return redirect(c, `${organizationsHome}?done=deleted`, { frameChanges: true });
     },
   });
 }
 
-/** @throws {AppError} `forbidden`. */
-function requireOwner({ organization }: MemberActor): void {
-  if (!hasPermission(organization.role, "organization.manage")) throw forbiddenError();
+/** Mounts pages for owners who authenticated recently. */
+function ownerPages(app: App, parts: PortalParts): PortalRoutes<MemberViewer> {
+  const { get, post } = memberPages(app, parts);
+  const guarded = (handler: PortalHandler<MemberViewer>): PortalHandler<MemberViewer> => (c, viewer) => {
+    requirePermission(viewer.access, "organization.manage");
+    return reauthenticationIfNeeded(c, parts, viewer.access.actor) ?? handler(c, viewer);
+  };
+  return {
+    get: (path, handler) => get(path, guarded(handler)),
+    post: (path, handler) => post(path, guarded(handler)),
+  };
 }

@@ -9,17 +9,15 @@ import {
   reauthenticateWithPasskey,
 } from "../../../services/sign_in/recent_authentication.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
-import type { FormErrors } from "../../../views/components/form.tsx";
 import { confirmPasswordPage } from "../../../views/sign_in/confirm_password.tsx";
 import type { App, AppContext } from "../../env.ts";
-import { type FormState, mountForm, newForm, submitForm } from "../form.ts";
-import { portalFrame, type PortalParts, readForm, redirect, sendPage, signedInRoutes } from "../page.ts";
-import { passkeyAnswer } from "./second_step.ts";
+import { atField, type FormState, mountForm, mountTarget } from "../form.ts";
+import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
+import { parsePasskeyResponse } from "./second_step.ts";
 
 const path = "/portal/confirm-password";
 const home = "/portal/account";
 
-/** Mounts `/portal/confirm-password` and `/portal/confirm-password/passkey`. */
 export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
   const returnTo = (text: string | undefined) => {
@@ -27,10 +25,11 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
     return target === null || target.startsWith(path) ? home : target;
   };
 
+  const targetOf = (c: AppContext, { input = c.req.query() }: FormState) => returnTo(input["return_to"]);
   const routes = signedInRoutes(app, parts);
 
-  /** @param target The next page. */
-  async function show(c: AppContext, session: SessionActor, { target, ...state }: Shown): Promise<Response> {
+  async function show(c: AppContext, session: SessionActor, form: FormState): Promise<Response> {
+    const target = targetOf(c, form);
     const [{ totp }, passkeys] = await Promise.all([
       getTwoStepStatus(services, session),
       listPasskeys(services, session),
@@ -46,20 +45,20 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
       asksForPassword: !needsPasskey,
       asksForCode: totp.enabled,
       hasPasskeys: passkeys.length > 0,
-      rejected: aboutPassword(state),
+      form,
     });
-    return await sendPage(c, view, state.status);
+    return await sendPage(c, view, form.status);
   }
 
   mountForm(routes, {
     path,
-    show(c, session, { input, ...state }) {
-      const target = returnTo(input === undefined ? c.req.query("return_to") : input["return_to"]);
+    show(c, session, form) {
+      const target = targetOf(c, form);
       const now = services.clock();
       const isConfirmed = hasRecentAuthentication(session, now) &&
         (!isConsolePath(target) || hasOperatorSignIn(session, now));
-      if (input === undefined && isConfirmed && c.req.query("again") !== "1") return redirect(c, target);
-      return show(c, session, { ...state, target });
+      if (form.input === undefined && isConfirmed && c.req.query("again") !== "1") return redirect(c, target);
+      return show(c, session, atField(form, "invalid_credentials", "password"));
     },
     async submit(c, session, { password = "", code, return_to }) {
       await reauthenticate(services, session, { password, code: code?.slice(0, 100) });
@@ -67,32 +66,19 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
     },
   });
 
-  routes.post(`${path}/passkey`, async (c, session) => {
-    const { response, return_to } = await readForm(c, session);
-    const target = returnTo(return_to);
-    return await submitForm(c, {
-      async submit() {
-        await reauthenticateWithPasskey(services, session, passkeyAnswer(response));
-        return redirect(c, target);
-      },
-      // Not beside the field of the password.
-      showAgain: ({ message, status }) => show(c, session, { ...newForm, message, status, target }),
-    });
+  mountTarget(routes, {
+    path: `${path}/passkey`,
+    show,
+    async submit(c, session, { response, return_to }) {
+      await reauthenticateWithPasskey(services, session, parsePasskeyResponse(response));
+      return redirect(c, returnTo(return_to));
+    },
   });
   // Reloading the page of a rejected passkey shows the form again.
   routes.get(`${path}/passkey`, (c) => redirect(c, path));
 }
 
-type Shown = FormState & { readonly target: string };
-
-/** @returns The errors of a form with the field `password`. */
-export function aboutPassword({ code, message, fields }: FormState): FormErrors {
-  return code === "invalid_credentials" && message !== null
-    ? { message: null, fields: { password: message } }
-    : { message, fields };
-}
-
-/** @returns The page in the sidebar that a path belongs to. It never asks for the password. */
+/** Returns the sidebar's page that a path belongs to, which never asks for the password. */
 function sectionOf(path: string, mayOpenConsole: boolean): string {
   if (isConsolePath(path) && !mayOpenConsole) return home;
   return /^\/(portal|operator)\/[^/?#]+/.exec(path)?.[0] ?? home;

@@ -3,8 +3,8 @@
 const charactersMax = 60;
 
 /**
- * @param userAgents `User-Agent` headers; they may contain anything.
- * @returns The name of each device. Of an unknown one it is the start of the header, which must be escaped.
+ * Names devices by their `User-Agent` headers, which may contain anything. The name of an unknown device is the start of its
+ * header, which must be escaped.
  */
 export async function deviceNames(userAgents: readonly string[]): Promise<string[]> {
   const { default: { parse } } = await import("bowser");

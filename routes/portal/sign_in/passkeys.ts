@@ -35,7 +35,6 @@ const flashes = {
   removed: "Passkey removed. It can no longer be used to sign in.",
 };
 
-/** Mounts `/portal/account/passkeys`. */
 export function portalPasskeyRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   signedInRoutes(app, parts).get(path, async (c, session) => {
@@ -47,32 +46,29 @@ export function portalPasskeyRoutes(app: App, parts: PortalParts): void {
   const routes = sensitiveRoutes(app, parts);
   mountForm(routes, {
     path: `${path}/new`,
-    show(c, session, { input, ...state }) {
-      const rejected = { ...state, message: state.fields["response"] ?? state.message };
-      const form = { value: input?.["name"] ?? "", rejected };
-      return sendPage(c, addPasskeyPage({ frame: portalFrame(parts, session), ...form }), state.status);
+    show(c, session, state) {
+      const form = { ...state, message: state.fields["response"] ?? state.message };
+      return sendPage(c, addPasskeyPage({ frame: portalFrame(parts, session), form }), form.status);
     },
     async submit(c, session, { name: value = "", response }) {
       const { name } = check(passkeyNameSchema, { name: value }, "body");
-      await addPasskey(services, session, { name, answer: registrationAnswer(response) });
+      await addPasskey(services, session, { name, answer: parseRegistration(response) });
       return redirect(c, `${path}?done=added`);
     },
   });
   onePasskeyRoutes(routes, parts);
 }
 
-/** The pages that rename and remove one passkey. */
 function onePasskeyRoutes(routes: PortalRoutes, parts: PortalParts): void {
   const { services } = parts;
   const id = (c: AppContext) => c.req.param("id") ?? "";
 
   mountForm(routes, {
     path: `${path}/:id/rename`,
-    async show(c, session, { input, ...rejected }) {
+    async show(c, session, form) {
       const passkey = await getPasskey(services, session, id(c));
-      const form = { value: input === undefined ? passkey.name : input["name"] ?? "", rejected };
-      const view = renamePasskeyPage({ frame: portalFrame(parts, session), passkey, ...form });
-      return await sendPage(c, view, rejected.status);
+      const view = renamePasskeyPage({ frame: portalFrame(parts, session), passkey, form });
+      return await sendPage(c, view, form.status);
     },
     async submit(c, session, input) {
       const passkey = await getPasskey(services, session, id(c));
@@ -93,7 +89,7 @@ function onePasskeyRoutes(routes: PortalRoutes, parts: PortalParts): void {
 }
 
 /** @throws {AppError} `validation_failed` if a browser can't have sent this. */
-function registrationAnswer(text: string | undefined): RegistrationAnswer {
+function parseRegistration(text: string | undefined): RegistrationAnswer {
   try {
     return check(passkeyRegistrationSchema, JSON.parse(text ?? ""), "body");
   } catch {

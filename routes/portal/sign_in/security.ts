@@ -5,12 +5,10 @@ import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
 import { endOtherSessions, endSession, listSessions } from "../../../services/sign_in/sessions.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
 import { securityPage } from "../../../views/sign_in/security.tsx";
-import { readFormBody } from "../../body.ts";
 import { setSessionCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { deviceNames } from "./device_name.ts";
-import { type FormError, formError } from "../errors.ts";
-import { flashOf } from "../form.ts";
+import { flashOf, type FormState, mountTarget } from "../form.ts";
 import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
 
 const path = "/portal/account/security";
@@ -20,12 +18,11 @@ const flashes = {
   "others-ended": "You're signed out everywhere else.",
 };
 
-/** Mounts `/portal/account/security`. */
 export function portalSecurityRoutes(app: App, parts: PortalParts): void {
-  const { get, post } = signedInRoutes(app, parts);
+  const routes = signedInRoutes(app, parts);
   const { config, services } = parts;
 
-  async function show(c: AppContext, session: SessionActor, rejected?: FormError): Promise<Response> {
+  async function show(c: AppContext, session: SessionActor, form?: FormState): Promise<Response> {
     const [all, { totp, recoveryCodesLeft }, { length: passkeyCount }] = await Promise.all([
       listSessions(services, session),
       getTwoStepStatus(services, session),
@@ -38,33 +35,32 @@ export function portalSecurityRoutes(app: App, parts: PortalParts): void {
       sessions: sessions.map((one, index) => ({ ...one, device: devices[index] ?? "" })),
       twoStep: { isOn: totp.enabled, recoveryCodesLeft },
       passkeyCount,
-      rejected,
+      form,
       flash: flashOf(c, flashes),
     });
-    return sendPage(c, view, rejected?.status);
+    return sendPage(c, view, form?.status);
   }
 
-  get(path, (c, session) => show(c, session));
+  routes.get(path, (c, session) => show(c, session));
   // Reloading the page of a rejected form shows the form.
   app.get(`${path}/password`, (c) => redirect(c, path));
 
-  post(`${path}/password`, async (c, session) => {
-    const { currentPassword = "", newPassword = "" } = await readFormBody(c);
-    try {
+  mountTarget(routes, {
+    path: `${path}/password`,
+    show,
+    async submit(c, session, { currentPassword = "", newPassword = "" }) {
       const { token } = await changePassword(services, session, { currentPassword, newPassword });
       setSessionCookie(c, config, { token });
       return redirect(c, `${path}?done=password`);
-    } catch (error) {
-      return await show(c, session, formError(c, error));
-    }
+    },
   });
 
-  post(`${path}/sessions/:id/end`, async (c, session) => {
+  routes.post(`${path}/sessions/:id/end`, async (c, session) => {
     await endSession(services, session, c.req.param("id") ?? "");
     return redirect(c, `${path}?done=ended`);
   });
 
-  post(`${path}/sessions/end-others`, async (c, session) => {
+  routes.post(`${path}/sessions/end-others`, async (c, session) => {
     await endOtherSessions(services, session);
     return redirect(c, `${path}?done=others-ended`);
   });

@@ -1,6 +1,5 @@
 // The pages for signing up, in and out.
 import type { Config } from "../../../config.ts";
-import { AppError } from "../../../domain/errors.ts";
 import { safeReturnTo, withReturnTo } from "../../../domain/sign_in/return_to.ts";
 import { signUp } from "../../../services/account/sign_up.ts";
 import { signIn } from "../../../services/sign_in/sign_in.ts";
@@ -9,14 +8,13 @@ import { continuePage, signInPage } from "../../../views/sign_in/sign_in.tsx";
 import { signUpPage } from "../../../views/account/sign_up.tsx";
 import { signInSchema, signUpSchema } from "../../schemas/sign_in.ts";
 import { check } from "../../schemas/check.ts";
-import { readFormBody } from "../../body.ts";
 import { setSecondStepCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { beginSession, findSession, signOutOfPortal } from "../../session.ts";
-import { formError } from "../errors.ts";
-import { gateFrame, home, type PortalParts, redirect, sendPage } from "../page.ts";
+import { atField, mountForm } from "../form.ts";
+import { gateFrame, home, openRoutes, type PortalParts, redirect, sendPage } from "../page.ts";
 
-/** What just happened, by query parameter. */
+/** By query parameter. */
 const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = [
   ["signed_out", { tone: "done", text: "You're signed out." }],
   ["expired", { tone: "refused", text: "Your session has expired. Sign in to continue." }],
@@ -25,11 +23,14 @@ const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = 
   ["conflict", { tone: "refused", text: "You were signed in to two accounts. Sign in again." }],
 ];
 
-/** Mounts `/`, `/sign-in`, `/sign-in/continue`, `/sign-up` and `/sign-out`. */
 export function portalSignInRoutes(app: App, parts: PortalParts): void {
-  homeRoutes(app, parts);
   signInRoutes(app, parts);
   signUpRoutes(app, parts);
+
+  app.get("/", async (c) => {
+    const session = await findSession(c, parts);
+    return redirect(c, session === null ? "/sign-in" : home, { status: 302 });
+  });
 
   app.post("/sign-out", async (c) => {
     await signOutOfPortal(c, parts);
@@ -37,43 +38,31 @@ export function portalSignInRoutes(app: App, parts: PortalParts): void {
   });
 }
 
-function homeRoutes(app: App, parts: PortalParts): void {
-  app.get("/", async (c) => {
-    const session = await findSession(c, parts);
-    return redirect(c, session === null ? "/sign-in" : home, { status: 302 });
-  });
-}
-
 function signInRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
   const frame = gateFrame(parts);
-  const returnTo = (text: string | undefined) => returnToOf(text, config);
 
-  app.get("/sign-in", async (c) => {
-    const values = { email: "", returnTo: returnTo(c.req.query("return_to")) };
-    const notice = notices.find(([name]) => c.req.query(name) === "1")?.[1];
-    return await redirectIfSignedIn(c, parts) ??
-      await sendPage(c, signInPage({ frame, values, notice }));
-  });
-
-  app.post("/sign-in", async (c) => {
-    const form = await readFormBody(c);
-    const target = returnTo(form["return_to"]);
-    try {
+  mountForm(openRoutes(app), {
+    path: "/sign-in",
+    async show(c, _actor, form) {
+      const query = form.input === undefined ? c.req.query() : {};
+      const returnTo = returnToOf((form.input ?? query)["return_to"], config);
+      const notice = notices.find(([name]) => query[name] === "1")?.[1];
+      return await redirectIfSignedIn(c, parts) ??
+        await sendPage(c, signInPage({ frame, returnTo, notice, form }), form.status);
+    },
+    async submit(c, _actor, form) {
+      const target = returnToOf(form["return_to"], config);
       const input = check(signInSchema, pick(form, ["email", "password"]), "body");
       const result = await beginSession(c, parts, (client) => signIn(services, client, input));
       if (!("secondStep" in result)) return continueTo(c, target);
       setSecondStepCookie(c, config, result.secondStep.token);
       return redirect(c, withReturnTo("/sign-in/second-step", target));
-    } catch (error) {
-      const rejected = formError(c, error);
-      const values = { email: form["email"] ?? "", returnTo: target };
-      return await sendPage(c, signInPage({ frame, values, rejected }), rejected.status);
-    }
+    },
   });
 
   app.get("/sign-in/continue", async (c) => {
-    const target = returnTo(c.req.query("return_to"));
+    const target = returnToOf(c.req.query("return_to"), config);
     // A browser that rejected the cookie signs in again, instead of being redirected forever.
     if (await findSession(c, parts) === null) return redirect(c, withReturnTo("/sign-in", target));
     return target === null || isOwn(target)
@@ -87,43 +76,34 @@ function signUpRoutes(app: App, parts: PortalParts): void {
   const frame = gateFrame(parts);
   const byInvitation = config.signUp === "invite";
 
-  app.get("/sign-up", async (c) => {
-    const returnTo = returnToOf(c.req.query("return_to"), config);
-    const values = { name: "", email: "", organizationName: "", returnTo };
-    return await redirectIfSignedIn(c, parts) ??
-      await sendPage(c, signUpPage({ frame, byInvitation, values }));
-  });
-
-  app.post("/sign-up", async (c) => {
-    const form = await readFormBody(c);
-    const returnTo = returnToOf(form["return_to"], config);
-    try {
+  mountForm(openRoutes(app), {
+    path: "/sign-up",
+    async show(c, _actor, state) {
+      const returnTo = returnToOf((state.input ?? c.req.query())["return_to"], config);
+      const form = atField(state, "email_taken", "email");
+      return await redirectIfSignedIn(c, parts) ??
+        await sendPage(c, signUpPage({ frame, byInvitation, returnTo, form }), form.status);
+    },
+    async submit(c, _actor, form) {
       const given = pick(form, ["name", "email", "password", "organizationName"]);
       if (given["organizationName"]?.trim() === "") delete given["organizationName"];
       const input = check(signUpSchema, given, "body");
       await beginSession(c, parts, (client) => signUp(services, client, input));
-      return continueTo(c, returnTo);
-    } catch (error) {
-      const { message, fields, status } = formError(c, error);
-      const { name = "", email = "", organizationName = "" } = form;
-      // An address that is taken is shown at its field.
-      const isTaken = error instanceof AppError && error.code === "email_taken";
-      const rejected = isTaken ? { message: null, fields: { email: error.message } } : { message, fields };
-      const values = { name, email, organizationName, returnTo };
-      return await sendPage(c, signUpPage({ frame, byInvitation, values, rejected }), status);
-    }
+      return continueTo(c, returnToOf(form["return_to"], config));
+    },
   });
 }
 
-/** @returns A redirect for people who are signed in already, or null. */
+/** Redirects people who are signed in already when they open a page; otherwise returns null. */
 async function redirectIfSignedIn(c: AppContext, parts: PortalParts): Promise<Response | null> {
+  if (c.req.method === "POST") return null;
   const session = await findSession(c, parts);
   // After a conflict, another host may have a cookie that isn't sent here: a redirect back to it could repeat forever.
   if (session === null || c.req.query("conflict") === "1") return null;
   return redirect(c, returnToOf(c.req.query("return_to"), parts.config) ?? home, { status: 302 });
 }
 
-/** @returns Where a query parameter or a form may redirect to: a path of ours, a URL of an allowed origin, or null. */
+/** Returns the given redirect target if it is a path of ours or a URL of an allowed origin; otherwise null. */
 export function returnToOf(text: string | undefined, { baseUrl, allowedOrigins }: Config): string | null {
   return safeReturnTo(text, {
     base: baseUrl,
@@ -132,8 +112,8 @@ export function returnToOf(text: string | undefined, { baseUrl, allowedOrigins }
 }
 
 /**
- * @returns The response to a form that signed a person in. Chromium applies `form-action` to every redirect after a form, and a
- *   product may redirect further, so other origins are reached from a page of ours.
+ * Responds to a form that signed a person in. Chromium applies `form-action` to every redirect after a form, and a product may
+ * redirect further, so other origins are reached from a page of ours.
  */
 export function continueTo(c: AppContext, target: string | null): Response {
   if (target === null || isOwn(target)) return redirect(c, target ?? home);

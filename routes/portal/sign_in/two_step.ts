@@ -36,24 +36,23 @@ import { mountLinkPage } from "../link_page.ts";
 import {
   askToReauthenticate,
   gateFrame,
+  needsReauthentication,
   portalFrame,
-  type PortalHandler,
   type PortalParts,
-  reauthenticationIfNeeded,
+  type PortalRoutes,
   redirect,
   sendPage,
-  signedIn,
+  sensitiveRoutes,
   signedInRoutes,
 } from "../page.ts";
-import { flashOf, mountForm } from "../form.ts";
-import { aboutPassword } from "./confirm_password.ts";
+import { atField, flashOf, type FormState, mountForm, newForm } from "../form.ts";
 
+const beginPath = `${path}/begin`;
 const flashes = {
   "link-sent": "Check your email: the link in it turns off two-step sign-in. Earlier links no longer work.",
   "off": "Two-step sign-in is off. Your password alone signs you in.",
 };
 
-/** What the page shows besides the settings. */
 interface PageState {
   readonly recoveryCodes?: readonly string[];
   readonly flash?: string;
@@ -61,22 +60,19 @@ interface PageState {
   readonly status?: ContentfulStatusCode;
 }
 
-/** Mounts `/portal/account/two-step` and `/turn-off-two-step`. */
 export function portalTwoStepRoutes(app: App, parts: PortalParts): void {
-  const { get } = signedInRoutes(app, parts);
-  const pages = twoStepPages(parts);
-  get(path, (c, session) => pages.show(c, session));
-  setUpRoutes(app, parts, pages);
-  recoveryCodeRoutes(app, parts, pages);
-  turnOffRoutes(app, parts, pages);
+  const pages = twoStepPages(app, parts);
+  signedInRoutes(app, parts).get(path, (c, session) => pages.show(c, session));
+  app.get(beginPath, (c) => redirect(c, path));
+  setUpRoutes(parts, pages);
+  changeRoutes(parts, pages);
   turnOffLinkRoutes(app, parts);
 }
 
 type Pages = ReturnType<typeof twoStepPages>;
 
-function twoStepPages(parts: PortalParts) {
+function twoStepPages(app: App, parts: PortalParts) {
   const { services } = parts;
-  const frameOf = (session: SessionActor) => portalFrame(parts, session);
 
   async function show(c: AppContext, session: SessionActor, state: PageState = {}): Promise<Response> {
     const { recoveryCodes = null } = state;
@@ -87,7 +83,7 @@ function twoStepPages(parts: PortalParts) {
       return { totp: { confirmedAt, lockedAt: null }, recoveryCodesLeft: recoveryCodes.length };
     });
     const view = twoStepPage({
-      frame: frameOf(session),
+      frame: portalFrame(parts, session),
       confirmedAt: totp.confirmedAt,
       lockedAt: totp.lockedAt,
       recoveryCodesLeft,
@@ -100,7 +96,6 @@ function twoStepPages(parts: PortalParts) {
 
   return {
     show,
-    frameOf,
 
     /** Shows new codes. The address stays that of the page, so that reloading it doesn't create more. */
     async showCodes(c: AppContext, session: SessionActor, state: PageState): Promise<Response> {
@@ -108,125 +103,93 @@ function twoStepPages(parts: PortalParts) {
       return await show(c, session, { ...state, status: 201 });
     },
 
-    /** The facts on a page that asks for confirmation. */
-    async confirmation(session: SessionActor) {
-      const { recoveryCodesLeft } = await getTwoStepStatus(services, session);
-      return { frame: frameOf(session), recoveryCodesLeft };
-    },
-
-    /** @returns A form's handler. It asks for the password if the authentication isn't recent enough, and shows state errors. */
-    form(page: string, handler: PortalHandler) {
-      return signedIn(parts, async (c, session) => {
-        try {
-          return await handler(c, session);
-        } catch (error) {
-          if (!(error instanceof AppError)) throw error;
-          if (error.code === "proof_required") {
-            // A recent authentication can be rejected here: see turnOffTwoStep().
-            return askToReauthenticate(c, page, {
-              again: hasRecentAuthentication(session, services.clock()),
-            });
-          }
-          if (error.code !== "two_step_state") throw error;
-          return await show(c, session, { error: error.message, status: 409 });
-        }
-      });
-    },
-
-    /** @returns The handler of a page that requires a recent authentication, and that two-step sign-in is on or off. */
-    page({ isOn }: { isOn: boolean }, handler: PortalHandler) {
-      return signedIn(parts, async (c, session) => {
-        const reauthentication = reauthenticationIfNeeded(c, parts, session);
-        if (reauthentication !== null) return reauthentication;
-        const { totp } = await getTwoStepStatus(services, session);
-        return totp.enabled === isOn ? await handler(c, session) : redirect(c, path);
-      });
+    /** Mounts pages that require two-step sign-in to be on or off, and a recent authentication. Forms show state errors. */
+    routes({ isOn }: { isOn: boolean }): PortalRoutes {
+      const { post } = signedInRoutes(app, parts);
+      const { get } = sensitiveRoutes(app, parts);
+      return {
+        get: (page, handler) =>
+          get(page, async (c, session) => {
+            const { totp } = await getTwoStepStatus(services, session);
+            return totp.enabled === isOn ? await handler(c, session) : redirect(c, path);
+          }),
+        post: (page, handler) =>
+          post(page, async (c, session) => {
+            try {
+              return await handler(c, session);
+            } catch (error) {
+              if (needsReauthentication(error)) {
+                // A recent authentication can be rejected here: see turnOffTwoStep().
+                const again = hasRecentAuthentication(session, services.clock());
+                return askToReauthenticate(c, page === beginPath ? path : page, { again });
+              }
+              if (!(error instanceof AppError && error.code === "two_step_state")) throw error;
+              return await show(c, session, { error: error.message, status: 409 });
+            }
+          }),
+      };
     },
   };
 }
 
-function setUpRoutes(app: App, { services }: PortalParts, { form, frameOf, page, showCodes }: Pages): void {
+function setUpRoutes(parts: PortalParts, { routes, showCodes }: Pages): void {
+  const { services } = parts;
+  const { get, post } = routes({ isOn: false });
   const setUpPath = `${path}/set-up`;
 
-  async function showSetUp(
-    c: AppContext,
-    session: SessionActor,
-    typed: { value: string; error?: unknown } = { value: "" },
-  ): Promise<Response> {
-    const { value, error } = typed;
-    const rejected = error === undefined ? undefined : formError(c, error);
+  async function showSetUp(c: AppContext, session: SessionActor, form: FormState): Promise<Response> {
     const found = await findTotpSetup(services, session);
     if (found === null) return redirect(c, path);
-    const view = twoStepSetUpPage({ frame: frameOf(session), ...found, value, rejected });
-    return await sendPage(c, view, rejected?.status);
+    const view = twoStepSetUpPage({ frame: portalFrame(parts, session), ...found, form });
+    return await sendPage(c, view, form.status);
   }
 
-  app.post(
-    `${path}/begin`,
-    form(path, async (c, session) => {
-      await beginTotp(services, session);
-      return redirect(c, setUpPath);
-    }),
-  );
-  app.get(`${path}/begin`, (c) => redirect(c, path));
+  post(beginPath, async (c, session) => {
+    await beginTotp(services, session);
+    return redirect(c, setUpPath);
+  });
 
-  app.get(setUpPath, page({ isOn: false }, (c, session) => showSetUp(c, session)));
-  app.post(
-    setUpPath,
-    form(setUpPath, async (c, session) => {
-      const { code: value = "" } = await readFormBody(c);
-      try {
-        const recoveryCodes = await confirmTotp(services, session, value);
-        const flash = "Two-step sign-in is on. Your next sign-in will ask for a code.";
-        return await showCodes(c, session, { recoveryCodes, flash });
-      } catch (error) {
-        if (!(error instanceof AppError && error.code === "invalid_code")) throw error;
-        return await showSetUp(c, session, { value, error });
-      }
-    }),
-  );
+  get(setUpPath, (c, session) => showSetUp(c, session, newForm));
+  post(setUpPath, async (c, session) => {
+    const input = await readFormBody(c);
+    try {
+      const recoveryCodes = await confirmTotp(services, session, input["code"] ?? "");
+      const flash = "Two-step sign-in is on. Your next sign-in will ask for a code.";
+      return await showCodes(c, session, { recoveryCodes, flash });
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === "invalid_code")) throw error;
+      return await showSetUp(c, session, { ...formError(c, error), input });
+    }
+  });
 }
 
-function recoveryCodeRoutes(app: App, { services }: PortalParts, pages: Pages): void {
+function changeRoutes(parts: PortalParts, { routes, showCodes }: Pages): void {
+  const { services } = parts;
+  const { get, post } = routes({ isOn: true });
+  const confirmation = async (session: SessionActor) => {
+    const { recoveryCodesLeft } = await getTwoStepStatus(services, session);
+    return { frame: portalFrame(parts, session), recoveryCodesLeft };
+  };
+
   const codesPath = `${path}/recovery-codes`;
-  app.get(
-    codesPath,
-    pages.page(
-      { isOn: true },
-      async (c, session) => await sendPage(c, newRecoveryCodesPage(await pages.confirmation(session))),
-    ),
-  );
-  app.post(
-    codesPath,
-    pages.form(codesPath, async (c, session) => {
-      const recoveryCodes = await replaceRecoveryCodes(services, session);
-      return await pages.showCodes(c, session, {
-        recoveryCodes,
-        flash: "Your old recovery codes no longer work.",
-      });
-    }),
-  );
-}
+  get(codesPath, async (c, session) => await sendPage(c, newRecoveryCodesPage(await confirmation(session))));
+  post(codesPath, async (c, session) => {
+    const recoveryCodes = await replaceRecoveryCodes(services, session);
+    return await showCodes(c, session, { recoveryCodes, flash: "Your old recovery codes no longer work." });
+  });
 
-function turnOffRoutes(app: App, { services }: PortalParts, pages: Pages): void {
   const turnOffPath = `${path}/turn-off`;
-  app.get(
+  get(
     turnOffPath,
-    pages.page(
-      { isOn: true },
-      async (c, session) =>
-        await canTurnOffTwoStep(services, session)
-          ? await sendPage(c, turnOffTwoStepPage(await pages.confirmation(session)))
-          : askToReauthenticate(c, turnOffPath, { again: true }),
-    ),
+    async (c, session) =>
+      await canTurnOffTwoStep(services, session)
+        ? await sendPage(c, turnOffTwoStepPage(await confirmation(session)))
+        : askToReauthenticate(c, turnOffPath, { again: true }),
   );
-  app.post(
-    turnOffPath,
-    pages.form(turnOffPath, async (c, session) => {
-      await turnOffTwoStep(services, session);
-      return redirect(c, `${path}?done=off`);
-    }),
-  );
+  post(turnOffPath, async (c, session) => {
+    await turnOffTwoStep(services, session);
+    return redirect(c, `${path}?done=off`);
+  });
 }
 
 /** The link that turns off two-step sign-in, for people who lost their device and their recovery codes. */
@@ -239,8 +202,8 @@ function turnOffLinkRoutes(app: App, parts: PortalParts): void {
     async show(c, session, state) {
       const { totp } = await getTwoStepStatus(services, session);
       if (!totp.enabled && state.input === undefined) return redirect(c, path);
-      const props = { frame: portalFrame(parts, session), rejected: aboutPassword(state) };
-      return await sendPage(c, turnOffLinkPage(props), state.status);
+      const form = atField(state, "invalid_credentials", "password");
+      return await sendPage(c, turnOffLinkPage({ frame: portalFrame(parts, session), form }), form.status);
     },
     async submit(c, session, { password = "" }) {
       await requestTurnOffLink(services, session, password);

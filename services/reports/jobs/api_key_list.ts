@@ -5,6 +5,7 @@ import { findEffectiveNumber } from "../../../db/organization/plan_numbers.ts";
 import {
   isInState,
   isUnused,
+  type KeyListPage,
   keyListPageItems,
   type KeyOrder,
   keySearchOf,
@@ -20,9 +21,8 @@ import {
 } from "../../../domain/key_list.ts";
 import type { KeyUsage } from "../../../domain/meter/key_usage.ts";
 import { readKeyUsage } from "./key_usage.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 
-/** Which keys. */
 export interface KeyListQuery {
   readonly state: KeyState;
   /** In the name or the prefix; "" for all. */
@@ -35,31 +35,16 @@ export interface KeyListQuery {
   readonly timezone?: string | undefined;
 }
 
-/** A line, and its current key as stored. */
+/** A line with its current key as stored. */
 export type StoredLine = ListedLine & { readonly row: ApiKeyRow };
 
-/** A page of the list. */
-export interface KeyList {
+export interface KeyList extends KeyListPage {
   readonly lines: readonly StoredLine[];
-  /** What was searched for, without what could not be found. */
-  readonly search: string;
-  readonly order: KeyOrder;
-  /** How many lines match the search in each state. `isCut`: there may be more inactive ones. */
-  readonly counts: Readonly<Record<KeyState, number>> & { readonly isCut: boolean };
-  /** How many active lines were not used for 90 days. Like `isEmpty`, this doesn't depend on the search. */
-  readonly unused: number;
-  readonly isEmpty: boolean;
-  /** How many keys of the organization work and may work at the same time, for those who see all. */
-  readonly limit: { readonly active: number; readonly max: number } | null;
-  /** The number of this page, and of the last one. */
-  readonly page: number;
-  readonly pages: number;
 }
 
-type Scope = ReportScope & Pick<ApiKeyScope, "createdBy">;
+type Scope = JobScope & Pick<ApiKeyScope, "createdBy">;
 
-/** Reads a page of the list. */
-export async function readKeyList(context: ReportContext, input: Scope & KeyListQuery): Promise<KeyList> {
+export async function readKeyList(context: JobContext, input: Scope & KeyListQuery): Promise<KeyList> {
   const { now, state } = input;
   const search = keySearchOf(input.search);
   const { lines: all, isCut, activeKeys } = await readLines(context, input);
@@ -92,8 +77,8 @@ export async function readKeyList(context: ReportContext, input: Scope & KeyList
   };
 }
 
-/** @returns Active keys that were not used for 90 days, those that were not used for the longest time first, and how many there are. */
-export async function readUnusedKeys(context: ReportContext, input: Scope) {
+/** Reads active keys that were not used for 90 days, the longest unused first, and counts all of them. */
+export async function readUnusedKeys(context: JobContext, input: Scope) {
   const { lines } = await readLines(context, input);
   const unused = lines.filter((line) => isUnused(line, input.now));
   const since = ({ current, lastUsedAt }: ListedLine) => lastUsedAt ?? current.createdAt;
@@ -101,7 +86,7 @@ export async function readUnusedKeys(context: ReportContext, input: Scope) {
   return { lines: await withRows(context, input, shown), count: unused.length };
 }
 
-async function readLines({ database, pause }: ReportContext, input: Scope) {
+async function readLines({ database, pause }: JobContext, input: Scope) {
   const { now } = input;
   const active = await findListedKeys(database, input, { isActive: true, now, limit: listedKeysMax });
   await pause();
@@ -110,14 +95,14 @@ async function readLines({ database, pause }: ReportContext, input: Scope) {
   return { lines: toLines(active.keys, ended.keys), isCut: ended.isCut, activeKeys: active.keys.length };
 }
 
-async function readLimit({ database }: ReportContext, { organizationId, createdBy }: Scope, active: number) {
+async function readLimit({ database }: JobContext, { organizationId, createdBy }: Scope, active: number) {
   if (createdBy !== undefined) return null;
   const max = await findEffectiveNumber(database, organizationId, "apiKeysMax");
   return max === undefined ? null : { active, max };
 }
 
-/** @returns What lines used in the last 30 days, by the id of their current key. */
-function readTotals(context: ReportContext, input: Scope & KeyListQuery, lines: readonly ListedLine[]) {
+/** Reads the usage of lines in the last 30 days, by the id of their current key. */
+function readTotals(context: JobContext, input: Scope & KeyListQuery, lines: readonly ListedLine[]) {
   const apiKeyIds = lines.length > linesByUsageMax ? undefined : lines.map(({ current: { id } }) => id);
   return readKeyUsage(context, { ...input, apiKeyIds, window: "total" });
 }
@@ -128,7 +113,7 @@ function usualOrder(state: KeyState, lines: number): KeyOrder {
 }
 
 async function withRows(
-  { database }: ReportContext,
+  { database }: JobContext,
   { organizationId }: Scope,
   lines: readonly ListedLine[],
 ): Promise<StoredLine[]> {

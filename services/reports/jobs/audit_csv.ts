@@ -4,12 +4,7 @@ import type { AuditEvent } from "../../../domain/audit.ts";
 import { csvLine } from "../../../domain/csv.ts";
 import { auditStepEventsMax } from "../../../domain/limits.ts";
 import { isoTime } from "../../../domain/time.ts";
-import {
-  type OperatorReportScope,
-  type ReportContext,
-  type ReportScope,
-  ReportText,
-} from "../report_context.ts";
+import { type JobContext, JobText, type JobTime } from "../job_context.ts";
 
 const columns = [
   "at",
@@ -24,33 +19,18 @@ const columns = [
   "requestId",
 ];
 
-/** Which entries to write. */
-type AuditCsvQuery = Omit<AuditQuery, "limit" | "isForOperators">;
-
 /** Writes a header line, then one line for each entry, newest first. @returns CSV. */
-export function auditCsv(context: ReportContext, query: ReportScope & AuditCsvQuery) {
-  return writeCsv(context, { ...query, isForOperators: false });
-}
-
-/** The same for operators, who also see what operators did, and for which organization. */
-export function operatorAuditCsv(
-  context: ReportContext,
-  { query }: OperatorReportScope & { readonly query: AuditCsvQuery },
-) {
-  return writeCsv(context, { ...query, isForOperators: true });
-}
-
-async function writeCsv(
-  context: ReportContext,
-  { before: newest, isForOperators, ...query }: AuditCsvQuery & { isForOperators: boolean },
+export async function auditCsv(
+  context: JobContext,
+  { before: newest, ...query }: JobTime & Omit<AuditQuery, "limit">,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const text = new ReportText(context);
+  const { isForOperators } = query;
+  const text = new JobText(context);
   text.add(csvLine(isForOperators ? [...columns, "organizationId"] : columns));
   for (let before = newest;;) {
-    const page = { ...query, isForOperators, before, limit: auditStepEventsMax };
-    const rows = await findAuditEvents(context.database, page);
+    const rows = await findAuditEvents(context.database, { ...query, before, limit: auditStepEventsMax });
     for (const row of rows) {
-      const cells = cellsOf(isForOperators ? toOperatorAuditEvent(row) : toAuditEvent(row));
+      const cells = cellsOf(toAuditEvent(row, query));
       text.add(csvLine(isForOperators ? [...cells, row.organizationId ?? ""] : cells));
     }
     const last = rows.at(-1);
@@ -76,27 +56,17 @@ function cellsOf({ actor, target, details, ...event }: AuditEvent): string[] {
   ];
 }
 
-/** @returns An entry as customers see it: not which operator did something, nor from where. */
-export function toAuditEvent(row: AuditEventRow): AuditEvent {
-  const { organizationId: _organizationId, ...event } = toOperatorAuditEvent(row);
-  if (event.actor.type !== "operator") return event;
-  return { ...event, actor: { type: "operator", id: null, name: null }, address: "", userAgent: "" };
-}
-
-/** An entry as operators see it. */
-export interface OperatorAuditEvent extends AuditEvent {
-  /** The organization whose log it is in, or null. */
-  readonly organizationId: string | null;
-}
-
-/** @returns An entry as operators see it. */
-export function toOperatorAuditEvent(row: AuditEventRow): OperatorAuditEvent {
+/** Returns an entry as operators see it, or as customers do: not which operator did something, nor from where. */
+export function toAuditEvent(
+  row: AuditEventRow,
+  { isForOperators }: Pick<AuditQuery, "isForOperators">,
+): AuditEvent {
   const { targetId, targetName } = row;
-  return {
+  const event = {
     id: row.id,
     at: isoTime(row.at),
     action: row.action,
-    organizationId: row.organizationId,
+    ...(isForOperators && { organizationId: row.organizationId }),
     actor: { type: row.actorType, id: row.actorId, name: row.actorName },
     target: targetId === null && targetName === null ? null : { id: targetId, name: targetName },
     details: JSON.parse(row.details),
@@ -104,4 +74,6 @@ export function toOperatorAuditEvent(row: AuditEventRow): OperatorAuditEvent {
     userAgent: row.userAgent,
     requestId: row.requestId,
   };
+  if (isForOperators || row.actorType !== "operator") return event;
+  return { ...event, actor: { type: "operator", id: null, name: null }, address: "", userAgent: "" };
 }

@@ -1,17 +1,16 @@
-// The usage of one key with its rotations, as its page shows it, read by the reports thread.
+// The usage of one key with its rotations, as its page shows it.
 import { type Catalogue, coloredProducts, metricOf, productOf } from "../../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../../domain/meter/key_report.ts";
 import { keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import { percentChange, percentOf, reportStack } from "../../../domain/meter/usage_report.ts";
 import { isoTime } from "../../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { readMetricTotals } from "./metric_totals.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageSums } from "./usage_sums.ts";
 
-/** Whose usage to read. */
 export interface KeyReportQuery {
   /** The id of a key, which stands for its lineage. */
   readonly apiKeyId: string;
@@ -21,14 +20,14 @@ export interface KeyReportQuery {
 
 /** Reads the last 30 days with today, compared with the 30 days before them. */
 export async function readKeyReport(
-  context: ReportContext,
-  { organizationId, now, apiKeyId, metric: wanted }: ReportScope & KeyReportQuery,
+  context: JobContext,
+  { organizationId, now, apiKeyId, metric: wanted }: JobScope & KeyReportQuery,
 ): Promise<KeyReport> {
   const scope = { organizationId, now };
   const { start, end } = keyUsagePeriod(now, "UTC");
   const compared = { start: start - (end - start), end: start - (end - now) };
   const period = { start, end, compared };
-  const totals = await readMetricTotals(context, { ...scope, period, apiKey: apiKeyId });
+  const totals = await readMetricTotals(context, { ...scope, period, apiKeyId });
   const { data: sums } = await readUsageSums(context, {
     ...scope,
     from: isoTime(start),
@@ -66,8 +65,8 @@ export async function readKeyReport(
 }
 
 async function readChart(
-  context: ReportContext,
-  { apiKeyId, metric, start, end, ...scope }: ReportScope & {
+  context: JobContext,
+  { apiKeyId, metric, start, end, ...scope }: JobScope & {
     apiKeyId: string;
     metric: string;
     start: number;

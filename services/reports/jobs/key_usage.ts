@@ -1,12 +1,11 @@
-// The usage of keys in the last 30 days, read by the reports thread: each by its main metric.
+// The usage of keys in the last 30 days: each by its main metric.
 import { type KeyUsage, keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
 import { metricOf } from "../../../domain/meter/catalogue.ts";
 import { isoTime } from "../../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { streamUsageSums } from "./usage_sums.ts";
 
-/** Whose usage to read. */
 export interface KeyUsageQuery {
   /** Ids of keys; undefined for all keys of the organization. */
   readonly apiKeyIds?: readonly string[] | undefined;
@@ -16,10 +15,10 @@ export interface KeyUsageQuery {
   readonly window?: "day" | "total";
 }
 
-/** @returns The usage of keys, with those that they replaced, by the id of the current one; without keys that have none. */
+/** Reads the usage of keys, with those that they replaced, by the id of the current one; without keys that have none. */
 export async function readKeyUsage(
-  context: ReportContext,
-  { organizationId, now, apiKeyIds, timezone = "UTC", window = "day" }: ReportScope & KeyUsageQuery,
+  context: JobContext,
+  { organizationId, now, apiKeyIds, timezone = "UTC", window = "day" }: JobScope & KeyUsageQuery,
 ): Promise<Map<string, KeyUsage>> {
   const { start, end } = keyUsagePeriod(now, timezone);
   const { range, batches } = await streamUsageSums(context, {
@@ -55,7 +54,6 @@ export async function readKeyUsage(
   return new Map([...usage].flatMap(([id, metrics]) => main(metrics).map((ofKey) => [id, ofKey])));
 }
 
-/** The sums of a key and metric. */
 interface Sums {
   micros: bigint;
   records: number;

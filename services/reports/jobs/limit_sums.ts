@@ -4,7 +4,7 @@ import type { LimitCell } from "../../../db/meter/recorder_limits.ts";
 import type { LimitScopeRow } from "../../../db/meter/usage_limits.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import type { SumParts } from "../../../domain/meter/quantity.ts";
-import { pauseAfterSlices, type ReportContext, type ReportScope } from "../report_context.ts";
+import { type JobContext, type JobScope, pauseAfterSlices } from "../job_context.ts";
 
 /** Unknown counters of one organization. */
 export interface LimitCells {
@@ -12,7 +12,7 @@ export interface LimitCells {
 }
 
 /** Adds up earlier usage for counters. @throws {DatabaseError} */
-export async function sumLimitCells(context: ReportContext, { cells }: LimitCells): Promise<MissingSums[]> {
+export async function sumLimitCells(context: JobContext, { cells }: LimitCells): Promise<MissingSums[]> {
   const missing = await inSlices(
     context,
     cells,
@@ -22,12 +22,12 @@ export async function sumLimitCells(context: ReportContext, { cells }: LimitCell
 }
 
 /** Limits of an organization whose current windows have no counter. */
-export interface LimitsToSum extends ReportScope {
+export interface LimitsToSum extends JobScope {
   readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
 }
 
 /** Adds up the usage of each limit. @throws {DatabaseError} */
-export function sumLimits(context: ReportContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
+export function sumLimits(context: JobContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
   return inSlices(
     context,
     limits,
@@ -37,7 +37,7 @@ export function sumLimits(context: ReportContext, { limits, now }: LimitsToSum):
 
 /** Reads one item after the other, and lets other reports run in between. */
 async function inSlices<Item, Sum>(
-  context: ReportContext,
+  context: JobContext,
   items: readonly Item[],
   read: (item: Item) => Promise<Sum>,
 ): Promise<Sum[]> {

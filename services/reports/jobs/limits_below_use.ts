@@ -22,17 +22,17 @@ import type {
   LimitsBelowUse,
   LoweredLimits,
 } from "../../../domain/operator/lowered_limits.ts";
-import { type OperatorReportScope, pauseAfterSlices, type ReportContext } from "../report_context.ts";
+import { type JobContext, type JobTime, pauseAfterSlices } from "../job_context.ts";
 
 /** Organizations, and what they would be limited to. Overrides of organizations of a plan are respected. */
-export interface LimitUseQuery extends OperatorReportScope {
+interface LimitUseQuery extends JobTime {
   readonly which: LimitedOrganizations;
   readonly lowered: LoweredLimits;
 }
 
-/** @returns Which organizations use more in the current windows, as far as time allows. @throws {DatabaseError} */
+/** Finds organizations that use more in the current windows, as far as time allows. @throws {DatabaseError} */
 export async function searchLimitsBelowUse(
-  context: ReportContext,
+  context: JobContext,
   { which, lowered, now }: LimitUseQuery,
 ): Promise<LimitsBelowUse> {
   const counted = Object.keys(lowered.numbers) as CountedNumber[];
@@ -62,7 +62,7 @@ export async function searchLimitsBelowUse(
 interface Step {
   readonly rows: readonly LimitedOrganizationRow[];
   readonly lowered: LoweredLimits;
-  /** Whether the limits are those of a plan. */
+  /** True for limits of a plan. */
   readonly isPlan: boolean;
   readonly now: number;
 }

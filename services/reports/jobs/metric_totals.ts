@@ -1,22 +1,11 @@
-// The totals of every metric of an organization, with those of the period before, read by the reports thread.
+// The totals of metrics, with those of the period before, read by the reports thread.
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 import { readUsageSums } from "./usage_sums.ts";
 
 const metricsMax = 100;
 
-/** Which usage to add up. */
-export interface MetricTotalsQuery {
-  /** A period, and what to compare it with: see `parsePeriodQuery`. */
-  readonly period: UsageWindow & { readonly compared: UsageWindow };
-  /** Null for all products. */
-  readonly productSlug?: string | null | undefined;
-  /** A key's id, which stands for its lineage; null for all keys. */
-  readonly apiKey?: string | null | undefined;
-}
-
-/** The total of a metric. */
 export interface MetricTotal {
   readonly metric: string;
   /** The sum, and that of the compared period: in millionths. */
@@ -27,41 +16,41 @@ export interface MetricTotal {
 }
 
 /**
- * Adds up each metric that was recorded in the period or in the compared one.
+ * Adds up each metric of a key that was recorded in the period or in the compared one.
  *
+ * @param input `apiKeyId`: stands for the key's lineage.
  * @returns Those with the most records in both periods first, at most 100.
  * @throws {AppError} `range_too_long` for more than 100,000 metrics.
  */
 export async function readMetricTotals(
-  context: ReportContext,
-  { organizationId, now, period, productSlug, apiKey }: ReportScope & MetricTotalsQuery,
+  context: JobContext,
+  { organizationId, now, period, apiKeyId }: JobScope & {
+    readonly period: UsageWindow & { readonly compared: UsageWindow };
+    readonly apiKeyId: string;
+  },
 ): Promise<MetricTotal[]> {
-  const only = (value: string | null | undefined) => value ? [value] : undefined;
-  const read = ({ start, end }: UsageWindow) =>
-    readUsageSums(context, {
+  const read = async ({ start, end }: UsageWindow) =>
+    (await readUsageSums(context, {
       organizationId,
       now,
       from: isoTime(start),
       to: isoTime(end),
       window: "total",
       groupBy: ["metric"],
-      productSlug: only(productSlug),
-      apiKey: only(apiKey),
+      apiKey: [apiKeyId],
       mergeRotations: true,
-    });
-  const { data: sums } = await read(period);
-  const { data: before } = await read(period.compared);
-  return metricTotals(sums, before);
+    })).data;
+  return metricTotals(await read(period), await read(period.compared));
 }
 
 /** A sum that belongs to a metric. */
-export interface TotalSum {
+interface TotalSum {
   readonly metric?: string | undefined;
   readonly micros: bigint;
   readonly count: number;
 }
 
-/** @returns The totals of each metric, those with the most records in both periods first, at most 100. */
+/** Returns the totals of each metric, those with the most records in both periods first, at most 100. */
 export function metricTotals(sums: Iterable<TotalSum>, before: Iterable<TotalSum>): MetricTotal[] {
   const totals = new Map<string, MetricTotal & { allRecords: number }>();
   const totalOf = (metric: string) =>

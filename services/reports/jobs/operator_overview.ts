@@ -30,7 +30,7 @@ import {
 } from "../../../domain/meter/usage_report.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { readCatalogue } from "./catalogue.ts";
-import type { OperatorReportScope, ReportContext } from "../report_context.ts";
+import type { JobContext, JobTime } from "../job_context.ts";
 
 const dayMs = 86_400_000;
 const topCustomersMax = 10;
@@ -38,8 +38,8 @@ const customerSeriesMax = 100;
 const suspendedSendersMax = 100;
 const reachedLimitsMax = 100;
 
-/** How much was recorded, and how much more that is than before. */
-export interface OverviewFigure {
+/** An amount, and how much more it is than before. */
+interface OverviewFigure {
   /** An exact decimal text. */
   readonly sum: string;
   readonly records: number;
@@ -47,7 +47,7 @@ export interface OverviewFigure {
   readonly change: number | null;
 }
 
-/** What the overview shows. Times in milliseconds since 1970. */
+/** Times in milliseconds since 1970. */
 export interface OperatorOverview {
   readonly updatedAt: number;
   /** By records of the two months, most first. Today is compared with the same day a week before until this time of day, the
@@ -69,7 +69,7 @@ export interface OperatorOverview {
   readonly days: readonly UsageWindow[];
   readonly chart: UsageStack;
   readonly catalogue: Catalogue;
-  /** Whether there are more products and metrics than these sums include. */
+  /** True if there are more products and metrics than these sums include. */
   readonly isPartial: boolean;
   readonly organizations: ActiveOrganizations;
   readonly customers: readonly TopCustomer[];
@@ -80,7 +80,7 @@ export interface OperatorOverview {
 }
 
 /** An organization that used much of the metric this month. */
-export interface TopCustomer extends OverviewFigure {
+interface TopCustomer extends OverviewFigure {
   readonly id: string;
   readonly name: string;
   readonly externalId: string | null;
@@ -93,8 +93,8 @@ const kept = new WeakMap<DatabaseReader, Map<string, OperatorOverview>>();
 
 /** Reads the overview, at most every 30 seconds for each metric. */
 export async function readOverview(
-  context: ReportContext,
-  { now, metric: wanted }: OperatorReportScope & { readonly metric: string | null },
+  context: JobContext,
+  { now, metric: wanted }: JobTime & { readonly metric: string | null },
 ): Promise<OperatorOverview> {
   const overviews = kept.get(context.database) ?? new Map<string, OperatorOverview>();
   kept.set(context.database, overviews);
@@ -112,7 +112,7 @@ export async function readOverview(
 const positions = { today: 0, todayBefore: 1, month: 2, monthBefore: 3 } as const;
 
 async function readAnew(
-  context: ReportContext,
+  context: JobContext,
   { now, metric: wanted }: { now: number; metric: string | null },
 ): Promise<OperatorOverview> {
   const { database } = context;
@@ -264,7 +264,7 @@ function figuresOf(totals: readonly OverviewSeries[], rows: readonly SeriesSumRo
 }
 
 async function readCustomers(
-  context: ReportContext,
+  context: JobContext,
   { metric, times, total }: { metric: string; times: Times; total: bigint },
 ): Promise<TopCustomer[]> {
   const { database } = context;

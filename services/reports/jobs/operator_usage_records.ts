@@ -12,16 +12,15 @@ import {
 } from "../../../db/meter/usage_records.ts";
 import { usageRecordScanMax } from "../../../domain/limits.ts";
 import { toUsageRecord, type UsageRecord } from "../../../domain/meter/usage_record.ts";
-import { createUsageRecordIds, type UsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
+import { createUsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
 import { findUsageRecordRows, newestPosition, startOf, type UsageRecordQuery } from "./usage_record_list.ts";
-import type { OperatorReportScope, ReportContext } from "../report_context.ts";
+import type { JobContext, JobTime } from "../job_context.ts";
 
 /** A record as operators see it. */
 export interface OperatorUsageRecord extends UsageRecord {
   readonly organizationId: string;
 }
 
-/** Which records to list. */
 export interface OperatorRecordQuery extends UsageRecordQuery {
   /** All by default. Exactly one with an idempotency key. */
   readonly organizationIds?: readonly string[] | undefined;
@@ -29,17 +28,8 @@ export interface OperatorRecordQuery extends UsageRecordQuery {
 
 type Row = ListedUsageRecordRow & OrganizationUsageRecord;
 
-/** How far the clocks of instances may differ. */
+/** The clocks of instances may differ by this much. */
 const clocksMs = 24 * 3_600_000;
-
-/** @returns A stored record as operators see it. */
-export function toOperatorUsageRecord(
-  row: OrganizationUsageRecord,
-  ids: UsageRecordIds,
-): OperatorUsageRecord {
-  const { organizationId, voidedBy } = row;
-  return { ...toUsageRecord(row, ids), organizationId, voidedBy };
-}
 
 /**
  * Reads a page of records: those of named organizations, or of the organizations of named keys, by timestamp; those of all
@@ -49,8 +39,8 @@ export function toOperatorUsageRecord(
  * @throws {AppError} `validation_failed` for a cursor whose record doesn't exist.
  */
 export async function readOperatorRecordPage(
-  context: ReportContext,
-  query: OperatorReportScope & OperatorRecordQuery,
+  context: JobContext,
+  query: JobTime & OperatorRecordQuery,
 ): Promise<{ usageRecords: OperatorUsageRecord[]; nextCursor: string | null }> {
   const { database } = context;
   const ids = createUsageRecordIds(await findRecordIdKey(database));
@@ -65,14 +55,17 @@ export async function readOperatorRecordPage(
     organizationIds: await findOrganizationsWith(database, by),
     before,
   });
-  const usageRecords = rows.slice(0, query.limit).map((row) => toOperatorUsageRecord(row, ids));
+  const usageRecords = rows.slice(0, query.limit).map((row) => ({
+    ...toUsageRecord(row, ids, { isForOperators: true }),
+    organizationId: row.organizationId,
+  }));
   const nextCursor = rows.length > query.limit ? usageRecords.at(-1)?.id ?? null : null;
   return { usageRecords, nextCursor };
 }
 
 /** Reads a page of each organization, and merges them. */
 async function rowsOfSome(
-  context: ReportContext,
+  context: JobContext,
   query: OperatorRecordQuery,
   { organizationIds, before }: { organizationIds: readonly string[]; before: UsageRecordPosition },
 ): Promise<Row[]> {
@@ -87,7 +80,7 @@ async function rowsOfSome(
 
 /** Scans the records of all organizations in bounded steps. */
 async function rowsOfAll(
-  context: ReportContext,
+  context: JobContext,
   query: OperatorRecordQuery,
   position: UsageRecordPosition,
 ): Promise<Row[]> {

@@ -11,15 +11,14 @@ import type { OperatedOrganization } from "../../../domain/operator/organization
 import { eachNumber } from "../../../domain/operator/plan.ts";
 import { isoTime } from "../../../domain/time.ts";
 import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
-import type { OperatorReportScope, ReportContext } from "../report_context.ts";
+import type { JobContext, JobTime } from "../job_context.ts";
 
-/** Which organizations, and in which order. */
 export type OrganizationFilter = Omit<OrganizationQuery, "limit" | "after">;
 
-/** @returns A page of organizations. @throws {AppError} `validation_failed` for an invalid cursor. */
+/** Returns a page of organizations. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function readOrganizationPage(
-  { database }: ReportContext,
-  { limit, cursor, now, ...filter }: OrganizationFilter & PageInput & OperatorReportScope,
+  { database }: JobContext,
+  { limit, cursor, now, ...filter }: OrganizationFilter & PageInput & JobTime,
 ): Promise<{ organizations: OperatedOrganization[]; nextCursor: string | null }> {
   const after = cursor === undefined ? undefined : positionOf(cursor);
   const { rows, nextCursor } = await readPage(
@@ -40,7 +39,7 @@ function positionOf(cursor: string): OrganizationPosition {
   return { number: Number(number), name };
 }
 
-/** @returns The public form of an organization. */
+/** Returns the public form of an organization. */
 export function toOrganization(row: OperatedOrganizationRow): OperatedOrganization {
   return {
     id: row.id,

@@ -3,25 +3,23 @@ import { findMembersWithoutTwoStep } from "../../../db/overview.ts";
 import type { ApiKeyScope } from "../../../db/api_keys.ts";
 import { readKeyList } from "./api_key_list.ts";
 import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 
 const namedMax = 3;
 
-/** What the overview shows. */
 export interface OverviewQuery extends Pick<UsageReportQuery, "period" | "unit" | "timezone"> {
   /** The metric of the chart, if it was used; null for the one with the most records. */
   readonly metric: string | null;
 }
 
-/** What the overview shows. */
 export type PortalOverview = Awaited<ReturnType<typeof readPortalOverview>>;
 
 /** @param input `createdBy`: only keys of this user expire. `seesMembers`: whether to look for members without two-step sign-in. */
 export async function readPortalOverview(
-  context: ReportContext,
-  input: ReportScope & OverviewQuery & Pick<ApiKeyScope, "createdBy"> & { readonly seesMembers: boolean },
+  context: JobContext,
+  input: JobScope & OverviewQuery & Pick<ApiKeyScope, "createdBy"> & { readonly seesMembers: boolean },
 ) {
-  const { metric, seesMembers, createdBy, organizationId, now, ...query } = input;
+  const { seesMembers, createdBy, organizationId, now, ...query } = input;
   const scope = { organizationId, now };
   const usage = await readUsageReport(context, {
     ...scope,
@@ -30,8 +28,6 @@ export async function readPortalOverview(
     group: "apiKey",
     stack: "productSlug",
     pages: { products: 1, groups: 1 },
-    pickMetric: (used) =>
-      Promise.resolve(metric !== null && used.includes(metric) ? metric : used[0] ?? null),
   });
   await context.pause();
   const { lines, counts } = await readKeyList(context, {

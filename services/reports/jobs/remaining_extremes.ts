@@ -13,17 +13,17 @@ import {
   unknownMinimum,
 } from "../../../db/meter/usage_voids.ts";
 import { rollupQuarterMs, usageRecordScanMax } from "../../../domain/limits.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 
 /** The record to be voided. */
-export type VoidedRecord = ReportScope & { readonly seq: number };
+export type VoidedRecord = JobScope & { readonly seq: number };
 
 /**
  * Scans the other records of a record's series and 15 minutes.
  *
  * @returns Their extremes, or null when the record no longer exists.
  */
-export async function findRemainingExtremes(context: ReportContext, record: VoidedRecord) {
+export async function findRemainingExtremes(context: JobContext, record: VoidedRecord) {
   for (;;) {
     const rollup = await findRecordInRollup(context.database, record);
     if (rollup === undefined) return null;
@@ -40,7 +40,7 @@ export async function findRemainingExtremes(context: ReportContext, record: Void
  * @returns The result, if an equal record is found early; otherwise the extremes of all.
  */
 async function scanRollup(
-  context: ReportContext,
+  context: JobContext,
   { organizationId, seq }: VoidedRecord,
   { series, start, cursor, value, isSmallest, isLargest }: RecordInRollup,
 ): Promise<RemainingExtremes | CountedExtremes> {
@@ -76,7 +76,7 @@ async function scanRollup(
  * @returns Null if the scan must be repeated, because other records were voided meanwhile or this one was deleted.
  */
 async function addRecent(
-  context: ReportContext,
+  context: JobContext,
   record: VoidedRecord,
   { rollup, scanned }: { rollup: RecordInRollup; scanned: CountedExtremes },
 ): Promise<RemainingExtremes | null> {

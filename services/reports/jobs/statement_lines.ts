@@ -1,4 +1,4 @@
-// What the reports thread does for statements: finding out what to charge, and writing lines as CSV.
+// The reports thread's work for statements: finding out what to charge, and writing lines as CSV.
 import { sumWindow } from "../../../db/meter/window_totals.ts";
 import {
   type BilledRow,
@@ -28,10 +28,10 @@ import {
 } from "../../../domain/limits.ts";
 import { microsToDecimal, sumMicros, sumParts } from "../../../domain/meter/quantity.ts";
 import { invalidCursorError, readPage } from "../../pages.ts";
-import { type OperatorReportScope, type ReportContext, ReportText } from "../report_context.ts";
+import { type JobContext, JobText, type JobTime } from "../job_context.ts";
 
 /** The next lines of a statement. */
-export interface StatementStep {
+interface StatementStep {
   /** The number of the last organization that they are about. */
   readonly through: number;
   /** Encoded lines, a limited number in each. */
@@ -45,8 +45,8 @@ export interface StatementStep {
  * @returns Null after the last organization.
  */
 export async function readStatementStep(
-  context: ReportContext,
-  { number, progress: after }: OperatorReportScope & StatementProgress,
+  context: JobContext,
+  { number, progress: after }: JobTime & StatementProgress,
 ): Promise<StatementStep | null> {
   const { database } = context;
   const found = await findBilledOrganizations(database, { after, limit: statementStepSeriesMax });
@@ -93,7 +93,7 @@ class Charges {
     this.#rows.set(name, charge);
   }
 
-  /** @returns A line for each sum that is not 0. @param number Of the statement. */
+  /** Returns a line for each sum that is not 0. @param number Of the statement. */
   lines(number: number): NewStatementLine[] {
     return [...this.#rows.values()].filter(({ count, micros }) => count !== 0 || micros !== 0n)
       .map(({ row, count, micros }) => ({
@@ -117,8 +117,8 @@ function encodeInParts(lines: readonly NewStatementLine[]): string[] {
 
 /** Reads a page of lines, and with the first page the totals. */
 export async function readStatementLines(
-  context: ReportContext,
-  { query }: OperatorReportScope & { query: StatementLineQuery },
+  context: JobContext,
+  { query }: JobTime & { query: StatementLineQuery },
 ) {
   const { rows, nextCursor } = await readPage(
     (limit) => findStatementLines(context.database, { ...query, limit }),
@@ -127,9 +127,9 @@ export async function readStatementLines(
   return { rows, nextCursor, totals: query.after === undefined ? await readTotals(context, query) : null };
 }
 
-/** @returns The sums of all lines by product and metric, the ones with most lines first. */
+/** Returns the sums of all lines by product and metric, the ones with most lines first. */
 async function readTotals(
-  context: ReportContext,
+  context: JobContext,
   { statement, organizationId }: StatementLineQuery,
 ): Promise<StatementTotalRow[]> {
   const { database } = context;
@@ -166,7 +166,7 @@ function lineCursor({ organizationId, monthsBack, productSlug, metric }: Stateme
   return [organizationId, monthsBack, productSlug, metric].join("~");
 }
 
-/** @returns The position that a cursor names. @throws {AppError} `validation_failed` for an invalid cursor. */
+/** Returns the position that a cursor names. @throws {AppError} `validation_failed` for an invalid cursor. */
 export function parseLineCursor(cursor: string): StatementLinePosition {
   const [, organizationId, monthsBack, productSlug, metric] =
     /^(org_[0-9a-f]{32})~(\d{1,4})~([^~]+)~([^~]+)$/.exec(cursor) ?? [];
@@ -193,13 +193,13 @@ const columns = [
 
 /** Writes a header line, then the lines of a statement. @param input `period`: of the statement. @returns CSV. */
 export async function statementCsv(
-  context: ReportContext,
-  { period, query }: OperatorReportScope & {
+  context: JobContext,
+  { period, query }: JobTime & {
     period: string;
     query: Omit<StatementLineQuery, "after" | "limit">;
   },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const text = new ReportText(context);
+  const text = new JobText(context);
   text.add(csvLine(columns));
   let after: StatementLineRow | undefined;
   for (;;) {

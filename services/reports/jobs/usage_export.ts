@@ -4,7 +4,7 @@ import { csvLine } from "../../../domain/csv.ts";
 import { usageSumRowsMax } from "../../../domain/limits.ts";
 import { microsToDecimal, microsToNumber } from "../../../domain/meter/quantity.ts";
 import { isoTimeIn } from "../../../domain/time.ts";
-import { type ReportContext, ReportText } from "../report_context.ts";
+import { type JobContext, JobText } from "../job_context.ts";
 import {
   streamUsageSums,
   tooManySumsError,
@@ -18,11 +18,11 @@ import {
  *
  * @returns JSON. @throws {AppError} As `usageRange`; `range_too_long` for more than 100,000 sums.
  */
-export async function usageJson(context: ReportContext, input: UsageScope & UsageQuery) {
+export async function usageJson(context: JobContext, input: UsageScope & UsageQuery) {
   const { range, sumsMax, batches } = await streamUsageSums(context, input);
   // The status is sent with the first bytes, so the sums are counted before any of them is written.
   if (sumsMax > usageSumRowsMax && !await areAtMost(usageSumRowsMax, batches())) throw tooManySumsError();
-  const text = new ReportText(context);
+  const text = new JobText(context);
   const [from, to] = [range.from, range.to].map((ms) => isoTimeIn(ms, range.timezone));
   const head = JSON.stringify({ from, to, window: range.unit });
   text.add(`${head.slice(0, -1)},"data":[`);
@@ -47,7 +47,7 @@ async function areAtMost(max: number, batches: AsyncGenerator<Iterable<unknown>>
   return true;
 }
 
-/** @returns A sum with the nearest numbers: exact for integers up to 2^53−1. */
+/** Returns a sum with the nearest numbers: exact for integers up to 2^53−1. */
 function toJson({ start, end, productSlug, metric, apiKey, count, ...sum }: UsageSum): string {
   const { organizationId, organizationName, externalId } = sum;
   return JSON.stringify({
@@ -74,16 +74,14 @@ const groupColumns = {
 } as const satisfies Record<UsageGroup, readonly (keyof UsageSum)[]>;
 
 /**
- * Writes a header line, then one line per window and group. The head is the range, such as `2026-11-01-2026-12-01`.
+ * Writes a header line, then one line per window and group.
  *
  * @returns CSV. @throws {AppError} As `usageRange`.
  */
-export async function usageCsv(context: ReportContext, input: UsageScope & UsageQuery) {
-  const { range, batches } = await streamUsageSums(context, input);
-  const day = (ms: number) => isoTimeIn(ms, range.timezone).slice(0, 10);
-  context.head(`${day(range.from)}-${day(range.to)}`);
+export async function usageCsv(context: JobContext, input: UsageScope & UsageQuery) {
+  const { batches } = await streamUsageSums(context, input);
   const columns = (input.groupBy ?? []).flatMap((group) => groupColumns[group]);
-  const text = new ReportText(context);
+  const text = new JobText(context);
   text.add(csvLine(["start", "end", ...columns, "sum", "count", "min", "max"]));
   for await (const batch of batches()) {
     for (const sum of batch) {

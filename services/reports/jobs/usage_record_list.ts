@@ -1,5 +1,9 @@
 // A page of usage records, read by the reports thread: of very many records few may match a filter.
-import { idempotencyKeyHash, toUsageRecord } from "../../../domain/meter/usage_record.ts";
+import {
+  idempotencyKeyHash,
+  type NamedUsageRecord,
+  toUsageRecord,
+} from "../../../domain/meter/usage_record.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
 import {
@@ -18,9 +22,9 @@ import {
 import { validationError } from "../../../domain/errors.ts";
 import { usageRecordScanMax } from "../../../domain/limits.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 
-/** Which records to list. Times in milliseconds since 1970: `from` is included, `to` is not. */
+/** Times in milliseconds since 1970: `from` is included, `to` is not. */
 export interface UsageRecordQuery extends UsageFilter {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
@@ -36,26 +40,33 @@ export interface UsageRecordQuery extends UsageFilter {
 /** After every position that a record can have. */
 export const newestPosition: UsageRecordPosition = { timestamp: Number.MAX_SAFE_INTEGER, series: 0, seq: 0 };
 
-/** A record with the names of its keys. */
-export type NamedUsageRecord = ReturnType<typeof toNamedUsageRecord>;
+/** Returns a stored record as the organization's members see it, or as operators do, with the names of its keys. */
+export function toNamedUsageRecord(
+  row: ListedUsageRecordRow,
+  ids: UsageRecordIds,
+  { isForOperators = false } = {},
+): NamedUsageRecord {
+  const { apiKeyName, apiKeyCreatedBy } = row;
+  const record = toUsageRecord(row, ids, { isForOperators });
+  const voidedByName = row.voidedByName ?? (isForOperators ? row.voidedBy : null);
+  return { ...record, apiKeyName, apiKeyCreatedBy, voidedByName };
+}
 
-/** @returns A stored record as its organization sees it, with the names of its keys. */
-export function toNamedUsageRecord(row: ListedUsageRecordRow, ids: UsageRecordIds) {
-  const { apiKeyName, apiKeyCreatedBy, voidedByName } = row;
-  return { ...toUsageRecord(row, ids), apiKeyName, apiKeyCreatedBy, voidedByName };
+export interface UsageRecordPageQuery extends UsageRecordQuery {
+  /** The id of the first record of the page after the one to read. Without as many records, the newest page is read. */
+  readonly newerThan?: string | undefined;
+  readonly isForOperators?: boolean;
 }
 
 /**
  * Reads a page of records with the names of their keys, newest first.
  *
- * @param query `newerThan`: the id of the first record of the page after the one to read; without as many records, the newest
- *   page is read.
  * @returns The page, the cursor of the next one and the `newerThan` of the previous one; null at the ends.
  * @throws {AppError} `validation_failed` for a cursor whose record doesn't exist.
  */
 export async function readUsageRecordPage(
-  context: ReportContext,
-  { newerThan, ...query }: ReportScope & UsageRecordQuery & { readonly newerThan?: string | undefined },
+  context: JobContext,
+  { newerThan, isForOperators, ...query }: JobScope & UsageRecordPageQuery,
 ) {
   const ids = createUsageRecordIds(await findRecordIdKey(context.database));
   const { organizationId, cursor, limit } = query;
@@ -66,7 +77,7 @@ export async function readUsageRecordPage(
   const rows = start === undefined
     ? newer.slice(0, limit).reverse()
     : await findUsageRecordRows(context, { ...query, before: start });
-  const usageRecords = rows.slice(0, limit).map((row) => toNamedUsageRecord(row, ids));
+  const usageRecords = rows.slice(0, limit).map((row) => toNamedUsageRecord(row, ids, { isForOperators }));
   return {
     usageRecords,
     nextCursor: isUpward || rows.length > limit ? usageRecords.at(-1)?.id ?? null : null,
@@ -80,9 +91,9 @@ export async function readUsageRecordPage(
  * @returns The rows of the page, and one more if there is a page after it.
  */
 export async function findUsageRecordRows(
-  context: ReportContext,
+  context: JobContext,
   query:
-    & Omit<ReportScope & UsageRecordQuery, "cursor" | "now">
+    & Omit<JobScope & UsageRecordQuery, "cursor" | "now">
     & ({ readonly before: UsageRecordPosition } | { readonly after: UsageRecordPosition }),
 ): Promise<ListedUsageRecordRow[]> {
   const { database } = context;
@@ -119,7 +130,7 @@ type FilteredScan = UsageRecordScan & { readonly filter: UsageFilter; readonly l
 
 /** Skips time without matching records, and scans the rest in bounded steps. */
 async function findInSteps(
-  context: ReportContext,
+  context: JobContext,
   { limit, ...scan }: FilteredScan,
 ): Promise<ListedUsageRecordRow[]> {
   const { database } = context;
@@ -147,7 +158,7 @@ async function findInSteps(
   return found;
 }
 
-/** @returns A scan that begins at the first 15 minutes with matching usage, or null without any. */
+/** Returns a scan that begins at the first 15 minutes with matching usage, or null without any. */
 async function withoutEmptyTime(
   database: DatabaseReader,
   { filter, ...scan }: UsageRecordScan & { readonly filter: UsageFilter },
@@ -163,10 +174,10 @@ async function withoutEmptyTime(
   return end <= before.timestamp ? { ...scan, before: startOfTime(end) } : scan;
 }
 
-/** @returns The position before all records of a timestamp. */
+/** Returns the position before all records of a timestamp. */
 const startOfTime = (timestamp: number): UsageRecordPosition => ({ timestamp, series: 0, seq: 0 });
 
-/** @returns The position directly after a record, in the order from the oldest to the newest. */
+/** Returns the position directly after a record, in the order from the oldest to the newest. */
 const following = (position: UsageRecordPosition): UsageRecordPosition => ({
   ...position,
   seq: position.seq + 1,
@@ -178,7 +189,7 @@ const following = (position: UsageRecordPosition): UsageRecordPosition => ({
  * @throws {AppError} `validation_failed` when there is no such record.
  */
 export async function startOf(
-  { database }: ReportContext,
+  { database }: JobContext,
   { organizationId, cursor }: { readonly organizationId?: string; readonly cursor?: string | undefined },
   ids: UsageRecordIds,
 ): Promise<UsageRecordPosition> {

@@ -1,31 +1,25 @@
 // The portal's list of records with the choices of its filters, read by the reports thread.
-import { listUsageKeys, listUsageNames } from "../../../db/meter/usage_sums.ts";
+import { listUsageKeys } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
-import type { ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
-import { withDistinctNames } from "./usage_overview.ts";
-import { readUsageRecordPage, type UsageRecordQuery } from "./usage_record_list.ts";
+import { readUsageNames, withDistinctNames } from "./usage_page.ts";
+import { readUsageRecordPage, type UsageRecordPageQuery } from "./usage_record_list.ts";
 
-/** Which records the page shows; see {@linkcode readUsageRecordPage}. */
-export type UsageRecordViewQuery = UsageRecordQuery & { readonly newerThan?: string | undefined };
-
-/** What the page shows. */
 export type UsageRecordView = Awaited<ReturnType<typeof readUsageRecordView>>;
 
 /** Reads a page of records and what they can be filtered by. With an unknown cursor, it reads the newest page. */
-export async function readUsageRecordView(context: ReportContext, input: ReportScope & UsageRecordViewQuery) {
+export async function readUsageRecordView(context: JobContext, input: JobScope & UsageRecordPageQuery) {
   const { database } = context;
   const query = { ...input, mergeRotations: true };
   const { organizationId, now } = query;
-  const limit = usagePageChoicesMax;
-  const names = (column: "productSlug" | "metric") =>
-    listUsageNames(database, { organizationId, column, filter: {}, limit });
   const alsoId = query.apiKey?.[0] ?? null;
-  const keys = await listUsageKeys(database, { organizationId, alsoId, limit, now });
+  const keys = await listUsageKeys(database, { organizationId, alsoId, limit: usagePageChoicesMax, now });
+  const { productSlugs, metrics } = await readUsageNames(context, { organizationId, now });
   const choices = {
-    products: await names("productSlug"),
-    metrics: await names("metric"),
+    products: productSlugs,
+    metrics,
     apiKeys: withDistinctNames(keys),
   };
   const catalogue = await readCatalogue(context, { organizationId });

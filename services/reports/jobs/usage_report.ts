@@ -3,36 +3,35 @@
 import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { type Catalogue, coloredProducts } from "../../../domain/meter/catalogue.ts";
-import { reportLines, stackOf } from "../../../domain/meter/report_lines.ts";
+import { reportLines, stackOf } from "../../../domain/meter/usage_report.ts";
 import { type UsageWindow, type WindowUnit, windowUnits } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
-import type { ReportContext } from "../report_context.ts";
+import type { JobContext } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
-import { metricTotals } from "./metric_totals.ts";
+import { type MetricTotal, metricTotals } from "./metric_totals.ts";
 import { readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "./usage_sums.ts";
 
 /** Keys with a series of their own. */
 const keySeriesMax = 5;
 /** Lines of a table on one page. */
-export const reportLinesMax = 50;
+const reportLinesMax = 50;
 
-/** What a chart stacks. */
-export type ReportStack = "productSlug" | "apiKey";
-/** What a report's tables tell apart. */
+type ReportStack = "productSlug" | "apiKey";
 type ReportGroup = "productSlug" | "apiKey" | "organization";
 
-/** Which usage a report is about. */
 export interface UsageReportQuery {
-  readonly period: UsageWindow & { readonly compared: UsageWindow };
+  /** Null: no numbers. */
+  readonly period: (UsageWindow & { readonly compared: UsageWindow }) | null;
   /** The length of the chart's windows, unless there are too many. */
   readonly unit: WindowUnit;
   readonly timezone: string;
   readonly filter: UsageFilter;
-  /** Picks the metric; undefined: the one with the most records. */
-  readonly pickMetric?: ((metrics: readonly string[]) => Promise<string | null>) | undefined;
-  /** What the second table is about. */
+  /** The metric, if it was used in the period; otherwise, the one with the most records. */
+  readonly metric?: string | null;
+  /** Picks another metric of those that were used, the one with the most records first. */
+  readonly pickMetric?: (metrics: readonly string[]) => Promise<string | null>;
+  /** The subject of the second table. */
   readonly group: "apiKey" | "organization";
-  /** What the chart stacks. */
   readonly stack: ReportStack;
   /** The pages of the tables, from 1 on. */
   readonly pages: { readonly products: number; readonly groups: number };
@@ -44,62 +43,74 @@ export type ReportNumbers = Pick<
   "catalogue" | "metrics" | "metric" | "report"
 >;
 
+type Input = UsageScope & UsageReportQuery;
+type Period = NonNullable<UsageReportQuery["period"]>;
+
 /**
  * Reads the report.
  *
- * @returns `report` null if nothing was ever recorded, or if `problem` says why it can't be shown.
+ * @returns `report` null without a period, if nothing was ever recorded, or if `problem` says why it can't be shown.
  */
-export async function readUsageReport(context: ReportContext, input: UsageScope & UsageReportQuery) {
-  const { period, filter, group, stack, pages } = input;
+export async function readUsageReport(context: JobContext, input: Input) {
+  const { unit, filter, group, stack, pages } = input;
   const catalogue = await readCatalogue(context, input);
-  const failed = (metrics: ReturnType<typeof metricTotals>, { message }: AppError) => ({
-    catalogue,
-    metrics,
-    metric: null,
-    unit: input.unit,
-    report: null,
-    problem: message,
-  });
-  const byProduct = await bothPeriods(context, input, { groupBy: ["metric", "productSlug"], ...filter });
-  if (byProduct instanceof AppError) return failed([], byProduct);
-  const metrics = metricTotals(byProduct.now, byProduct.before);
-  const names = metrics.map(({ metric }) => metric);
-  const metric = input.pickMetric === undefined ? names[0] ?? null : await input.pickMetric(names);
-  if (metric === null) return { catalogue, metrics, metric, unit: input.unit, report: null, problem: null };
-  const ofMetric = { metric: [metric] };
-  const byGroup = await bothPeriods(context, input, { groupBy: [group], ...filter, ...ofMetric });
-  if (byGroup instanceof AppError) return failed(metrics, byGroup);
-  const isChosen = (sum: UsageSum) => sum.metric === metric;
-  const products = linesOf("productSlug", {
-    now: byProduct.now.filter(isChosen),
-    before: byProduct.before.filter(isChosen),
-  });
-  const groups = linesOf(group, byGroup);
-  const chart = await readChart(context, input, {
-    filter: { ...filter, ...ofMetric },
-    lines: stack === "productSlug" ? products : groups,
-    catalogue,
-  });
-  if (chart instanceof AppError) return failed(metrics, chart);
-  const total = metrics.find((one) => one.metric === metric);
-  return {
-    catalogue,
-    metrics,
-    metric,
-    unit: chart.unit,
-    problem: null,
-    report: {
-      total: total ?? { metric, micros: 0n, before: 0n, records: 0 },
-      period,
-      ...chart,
-      products: pageOf(products, pages.products),
-      groups: pageOf(groups, pages.groups),
-    },
-  };
+  let metrics: MetricTotal[] = [];
+  const none = { catalogue, metrics, metric: null, unit, report: null, problem: null };
+  const { period } = input;
+  if (period === null) return { ...none, metric: await pickFrom([], input) };
+  const inPeriod = { ...input, period };
+  try {
+    const byProduct = await bothPeriods(context, inPeriod, { groupBy: ["metric", "productSlug"], ...filter });
+    metrics = metricTotals(byProduct.now, byProduct.before);
+    const metric = await pickFrom(metrics.map(({ metric }) => metric), input);
+    if (metric === null) return { ...none, metrics };
+    const ofMetric = { metric: [metric] };
+    const byGroup = await bothPeriods(context, inPeriod, { groupBy: [group], ...filter, ...ofMetric });
+    const isChosen = (sum: UsageSum) => sum.metric === metric;
+    const products = linesOf("productSlug", {
+      now: byProduct.now.filter(isChosen),
+      before: byProduct.before.filter(isChosen),
+    });
+    const groups = linesOf(group, byGroup);
+    const chart = await readChart(context, inPeriod, {
+      filter: { ...filter, ...ofMetric },
+      lines: stack === "productSlug" ? products : groups,
+      catalogue,
+    });
+    const total = metrics.find((one) => one.metric === metric);
+    return {
+      ...none,
+      metrics,
+      metric,
+      unit: chart.unit,
+      report: {
+        total: total ?? { metric, micros: 0n, before: 0n, records: 0 },
+        period,
+        ...chart,
+        products: pageOf(products, pages.products),
+        groups: pageOf(groups, pages.groups),
+      },
+    };
+  } catch (error) {
+    if (!isTooLong(error)) throw error;
+    return { ...none, metrics, problem: error.message };
+  }
+}
+
+async function pickFrom(
+  used: readonly string[],
+  { metric = null, pickMetric }: Input,
+): Promise<string | null> {
+  if (pickMetric !== undefined) return await pickMetric(used);
+  return metric !== null && used.includes(metric) ? metric : used[0] ?? null;
+}
+
+function isTooLong(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === "range_too_long";
 }
 
 /** A line of a table with the name of what it is about. */
-export type NamedLine = ReturnType<typeof linesOf>[number];
+type NamedLine = ReturnType<typeof linesOf>[number];
 
 function linesOf(
   group: ReportGroup,
@@ -124,7 +135,7 @@ function nameOf(group: ReportGroup, sum: UsageSum): string | null {
   return (group === "apiKey" ? sum.apiKeyName : sum.organizationName) ?? null;
 }
 
-/** @returns Some of the lines; the last page for a number beyond it. */
+/** Returns some of the lines; the last page for a number beyond it. */
 function pageOf(lines: readonly NamedLine[], wanted: number) {
   const pages = Math.max(1, Math.ceil(lines.length / reportLinesMax));
   const page = Math.min(wanted, pages);
@@ -136,42 +147,49 @@ function pageOf(lines: readonly NamedLine[], wanted: number) {
   };
 }
 
+interface ChartInput {
+  readonly filter: UsageFilter;
+  readonly lines: readonly NamedLine[];
+  readonly catalogue: Catalogue;
+}
+
 /** Reads the windows of the largest lines and of everything: those that were requested, or longer ones if there are too many. */
-async function readChart(
-  context: ReportContext,
-  input: UsageScope & UsageReportQuery,
-  { filter, lines, catalogue }: {
-    filter: UsageFilter;
-    lines: readonly NamedLine[];
-    catalogue: Catalogue;
-  },
+async function readChart(context: JobContext, input: Input & { period: Period }, chart: ChartInput) {
+  let problem: unknown;
+  for (const unit of windowUnits.slice(windowUnits.indexOf(input.unit))) {
+    try {
+      return await readWindows(context, { ...input, unit }, chart);
+    } catch (error) {
+      if (!isTooLong(error)) throw error;
+      problem = error;
+    }
+  }
+  throw problem;
+}
+
+async function readWindows(
+  context: JobContext,
+  input: Input & { period: Period },
+  { filter, lines, catalogue }: ChartInput,
 ) {
-  const { stack, period } = input;
+  const { stack, period, unit } = input;
   const used = lines.filter(({ records }) => records > 0);
   const named = namedOf(stack, used, catalogue);
   const others = used.filter(({ id }) => id === null || !named.includes(id));
-  const read = (window: WindowUnit, query: UsageFilter & Pick<UsageQuery, "groupBy">) =>
-    sumsOrProblem(context, input, { ...period, window, ...filter, ...query });
-  let problem: AppError | null = null;
-  for (const unit of windowUnits.slice(windowUnits.indexOf(input.unit))) {
-    const sums = await read(unit, { [stack]: named, groupBy: [stack] });
-    const all = sums instanceof AppError ? sums : await read(unit, { groupBy: [] });
-    if (sums instanceof AppError) problem = sums;
-    else if (all instanceof AppError) problem = all;
-    else {
-      const totals = all.range.windows.map(() => 0n);
-      for (const { position, micros } of all.data) totals[position] = micros;
-      const ofNamed = sums.data.map((sum) => ({ ...sum, id: idOf(stack, sum) }));
-      const result = stackOf(ofNamed, { named, others, totals });
-      const parts = new Set([...result.series, ...(result.others?.largest ?? []).map(({ part }) => part)]);
-      const names = used.flatMap(({ id, name }) => id !== null && parts.has(id) ? [[id, name] as const] : []);
-      return { unit, windows: all.range.windows, stack: result, /** By part. */ names: new Map(names) };
-    }
-  }
-  return problem ?? new AppError("range_too_long", "Choose a shorter range.");
+  const read = (query: UsageFilter & Pick<UsageQuery, "groupBy">) =>
+    readSums(context, input, { ...period, window: unit, ...filter, ...query });
+  const sums = await read({ [stack]: named, groupBy: [stack] });
+  const { range: { windows }, data: all } = await read({ groupBy: [] });
+  const totals = windows.map(() => 0n);
+  for (const { position, micros } of all) totals[position] = micros;
+  const ofNamed = sums.data.map((sum) => ({ ...sum, id: idOf(stack, sum) }));
+  const result = stackOf(ofNamed, { named, others, totals });
+  const parts = new Set([...result.series, ...(result.others?.largest ?? []).map(({ part }) => part)]);
+  const names = used.flatMap(({ id, name }) => id !== null && parts.has(id) ? [[id, name] as const] : []);
+  return { unit, windows, stack: result, /** By part. */ names: new Map(names) };
 }
 
-/** @returns What has a series of its own: products with a color in their order, or the largest keys. */
+/** Returns the ids that have a series of their own: products with a color in their order, or the largest keys. */
 function namedOf(stack: ReportStack, used: readonly NamedLine[], catalogue: Catalogue): string[] {
   const ids = used.map(({ id }) => id).filter((id) => id !== null);
   return stack === "apiKey"
@@ -180,38 +198,31 @@ function namedOf(stack: ReportStack, used: readonly NamedLine[], catalogue: Cata
 }
 
 async function bothPeriods(
-  context: ReportContext,
-  input: UsageScope & UsageReportQuery,
+  context: JobContext,
+  input: Input & { period: Period },
   query: UsageFilter & Pick<UsageQuery, "groupBy">,
 ) {
   const { period } = input;
-  const now = await sumsOrProblem(context, input, { ...period, window: "total", ...query });
-  if (now instanceof AppError) return now;
-  const before = await sumsOrProblem(context, input, { ...period.compared, window: "total", ...query });
-  return before instanceof AppError ? before : { now: now.data, before: before.data };
+  const read = async (window: UsageWindow) =>
+    (await readSums(context, input, { ...window, window: "total", ...query })).data;
+  return { now: await read(period), before: await read(period.compared) };
 }
 
-/** @returns The sums of a period, or the error that there are too many. */
-async function sumsOrProblem(
-  context: ReportContext,
-  input: UsageScope & UsageReportQuery,
+function readSums(
+  context: JobContext,
+  input: Input,
   { start, end, ...query }: UsageWindow & UsageFilter & Pick<UsageQuery, "window" | "groupBy">,
 ) {
   const scope = "organizationId" in input
     ? { organizationId: input.organizationId }
     : { organizationIds: input.organizationIds };
-  try {
-    return await readUsageSums(context, {
-      ...scope,
-      now: input.now,
-      timezone: input.timezone,
-      from: isoTime(start),
-      to: isoTime(end),
-      ...query,
-      mergeRotations: true,
-    });
-  } catch (error) {
-    if (error instanceof AppError && error.code === "range_too_long") return error;
-    throw error;
-  }
+  return readUsageSums(context, {
+    ...scope,
+    now: input.now,
+    timezone: input.timezone,
+    from: isoTime(start),
+    to: isoTime(end),
+    ...query,
+    mergeRotations: true,
+  });
 }

@@ -1,21 +1,20 @@
-// Divides a usage report into steps of some milliseconds, between which other reports run.
+// Divides adding up usage into steps of some milliseconds, between which other jobs run.
 import type { MeteredOrganization, PositionedPiece, UsageGroup } from "../../../db/meter/usage_sums.ts";
 import { usageStepRollupsMax, usageStepRowsMax, usageStepSeriesMax } from "../../../domain/limits.ts";
 import { rollupNumber, rollupPieces, rollupStart } from "../../../domain/meter/rollup_unit.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 
-/** What one step adds up. */
 export interface UsageStep {
   /** Numbers of organizations. */
   readonly organizations: readonly number[];
   readonly pieces: readonly PositionedPiece[];
-  /** Whether all windows so far are complete, of these organizations if the sums tell organizations apart, else of all. */
+  /** True if all windows so far are complete, of these organizations if the sums tell organizations apart, else of all. */
   readonly isComplete: boolean;
 }
 
 type PositionedWindow = UsageWindow & { readonly position: number };
 
-/** @returns The steps, by window. If there are many organizations, each window takes some of them at a time. */
+/** Returns the steps, by window. If there are many organizations, each window takes some of them at a time. */
 export function* usageSteps(
   windows: readonly PositionedWindow[],
   { organizations, groupBy }: {
@@ -50,7 +49,7 @@ function seriesOf(organizations: readonly MeteredOrganization[]): number {
   return organizations.reduce((sum, { series }) => sum + series, 0);
 }
 
-/** @returns The organizations in groups, each of which one step can read. */
+/** Returns the organizations in groups, each of which one step can read. */
 function groupsOf(
   organizations: readonly MeteredOrganization[],
   pieces: readonly PositionedPiece[],

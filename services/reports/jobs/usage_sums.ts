@@ -19,7 +19,7 @@ import { usageOrganizationsPerReadMax, usageSumRowsMax } from "../../../domain/l
 import { rollupUnits } from "../../../domain/meter/rollup_unit.ts";
 import { type UsageRange, usageRange, type UsageRangeInput } from "../../../domain/meter/usage_window.ts";
 import { isoTimeIn } from "../../../domain/time.ts";
-import type { OperatorReportScope, ReportContext, ReportScope } from "../report_context.ts";
+import type { JobContext, JobScope, JobTime } from "../job_context.ts";
 import { type UsageStep, usageSteps } from "./usage_steps.ts";
 
 /** Lineages of keys whose current key one step looks up. */
@@ -27,10 +27,9 @@ const lineagesPerReadMax = 500;
 
 /** Whose usage to add up: that of one organization or, for operators, of several. */
 export type UsageScope =
-  | ReportScope
-  | OperatorReportScope & { readonly organizationIds: readonly string[] | undefined };
+  | JobScope
+  | JobTime & { readonly organizationIds: readonly string[] | undefined };
 
-/** Which usage to add up. */
 export interface UsageQuery extends UsageRangeInput, UsageFilter {
   readonly groupBy?: readonly UsageGroup[] | undefined;
 }
@@ -59,7 +58,7 @@ export interface UsageSum {
 }
 
 /** Starts adding up usage. @returns Sums that are produced while they are read. @throws {AppError} As {@linkcode usageRange}. */
-export async function streamUsageSums(context: ReportContext, input: UsageScope & UsageQuery) {
+export async function streamUsageSums(context: JobContext, input: UsageScope & UsageQuery) {
   const range = usageRange(input, input.now);
   const { productSlug, metric, apiKey, mergeRotations, groupBy = [] } = input;
   const filter = { productSlug, metric, apiKey, mergeRotations };
@@ -74,9 +73,9 @@ export async function streamUsageSums(context: ReportContext, input: UsageScope 
   };
 }
 
-/** @returns Whose series to read, by number. Sums of all organizations that don't tell them apart come from the totals. */
+/** Finds the organizations whose series to read. Sums of all organizations that don't tell them apart come from the totals. */
 async function findOrganizations(
-  context: ReportContext,
+  context: JobContext,
   input: UsageScope & UsageQuery,
 ): Promise<MeteredOrganization[]> {
   const { database } = context;
@@ -106,7 +105,7 @@ async function findOrganizations(
  * @throws {AppError} As {@linkcode usageRange}; `range_too_long` for more than 100,000 sums.
  */
 export async function readUsageSums(
-  context: ReportContext,
+  context: JobContext,
   input: UsageScope & UsageQuery,
 ): Promise<{ range: UsageRange; data: UsageSum[] }> {
   const { range, batches } = await streamUsageSums(context, input);
@@ -118,7 +117,7 @@ export async function readUsageSums(
   return { range, data };
 }
 
-/** @returns The error for more sums than one response may have. */
+/** Returns the error for more sums than one response may have. */
 export function tooManySumsError(): AppError {
   return new AppError(
     "range_too_long",
@@ -126,7 +125,6 @@ export function tooManySumsError(): AppError {
   );
 }
 
-/** What to add up. */
 interface Adding {
   readonly organizations: readonly MeteredOrganization[];
   readonly filter: UsageFilter;
@@ -141,7 +139,7 @@ interface Adding {
  * @returns Sums by window, then by organization if they are grouped by it, then by the other groups. Each is built when it is
  *   read, so that not all are in memory together.
  */
-async function* addUp(context: ReportContext, adding: Adding): AsyncGenerator<Iterable<UsageSum>> {
+async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Iterable<UsageSum>> {
   const { organizations, groupBy, range } = adding;
   const extent = await findUsageExtent(context.database, organizations.map(({ number }) => number));
   const windows = range.windows.map(({ start, end }, position) => ({
@@ -167,8 +165,8 @@ async function* addUp(context: ReportContext, adding: Adding): AsyncGenerator<It
   }
 }
 
-/** @returns A function that names the current keys of sums by lineage. */
-function mergedKeys(context: ReportContext, { now }: Adding) {
+/** Returns a function that names the current keys of sums by lineage. */
+function mergedKeys(context: JobContext, { now }: Adding) {
   const known = new Map<string, { id: string; name: string }>();
   return async (sums: readonly RollupSumRow[]): Promise<RollupSumRow[]> => {
     const lineages = new Set(sums.map(({ apiKey }) => apiKey).filter((lineage) => lineage !== null));
@@ -188,7 +186,7 @@ function mergedKeys(context: ReportContext, { now }: Adding) {
 }
 
 async function addStep(
-  { database }: ReportContext,
+  { database }: JobContext,
   { adding: { filter, groupBy }, step, merged }: {
     adding: Adding;
     step: UsageStep;

@@ -8,15 +8,14 @@ import {
 import type { OperatorUser } from "../../../domain/operator/user.ts";
 import { isoTime } from "../../../domain/time.ts";
 import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
-import type { OperatorReportScope, ReportContext } from "../report_context.ts";
+import type { JobContext, JobTime } from "../job_context.ts";
 
-/** Which users to list. */
 export type UserFilter = Pick<UserQuery, "search" | "status">;
 
-/** @returns Users, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
+/** Returns users, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function readUserPage(
-  { database }: ReportContext,
-  { search, status, limit, cursor }: OperatorReportScope & UserFilter & PageInput,
+  { database }: JobContext,
+  { search, status, limit, cursor }: JobTime & UserFilter & PageInput,
 ): Promise<{ users: OperatorUser[]; nextCursor: string | null }> {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalidCursorError();
   const below = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
@@ -27,7 +26,7 @@ export async function readUserPage(
   return { users: rows.map(toOperatorUser), nextCursor };
 }
 
-/** @returns The public form of a user. */
+/** Returns the public form of a user. */
 export function toOperatorUser(row: ListedUserRow): OperatorUser {
   const { id, email, name, createdAt, emailVerifiedAt, disabledAt, hasTotp, lastSignInAt } = row;
   const time = (ms: number | null) => ms === null ? null : isoTime(ms);

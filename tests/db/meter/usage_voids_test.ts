@@ -8,7 +8,7 @@ import { findRemainingExtremes } from "../../../services/reports/jobs/remaining_
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { createTestKey, type TestApp, testApp } from "../../support/app/app.ts";
 import { grantVoids } from "../../support/operators/operators.ts";
-import { noReportContext } from "../../support/app/reports.ts";
+import { noJobContext } from "../../support/app/reports.ts";
 import {
   listAll,
   onEveryDatabase,
@@ -38,7 +38,7 @@ async function recordsOf(test: TestApp, quantities: readonly number[]) {
     apiKey,
     ids,
     scan: (index: number) =>
-      findRemainingExtremes({ ...noReportContext, database: test.opened.database }, {
+      findRemainingExtremes({ ...noJobContext, database: test.opened.database }, {
         organizationId: person.organizationId,
         now: test.now(),
         seq: referenceTo(index).seq,

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import {
   type Catalogue,
+  type CatalogueInput,
   catalogueOf,
-  type CatalogueSource,
   coloredProducts,
   metricOf,
   metricsInOrder,
   productOf,
 } from "../../../domain/meter/catalogue.ts";
 
-const product = (slug: string, metrics: CatalogueSource["products"][number]["metrics"] = []) => ({
+const product = (slug: string, metrics: CatalogueInput["products"][number]["metrics"] = []) => ({
   slug,
   name: `The ${slug}`,
   metrics,

@@ -1,8 +1,89 @@
-// Stacks of charts: nothing is lost, and the largest comes first.
+// Tables and stacks of the usage page: nothing is lost, and the largest comes first.
 import assert from "node:assert/strict";
-import { percentChange, reportStack } from "../../../domain/meter/usage_report.ts";
+import { microsToDecimal } from "../../../domain/meter/quantity.ts";
+import {
+  noPart,
+  percentChange,
+  reportLines,
+  reportStack,
+  stackOf,
+} from "../../../domain/meter/usage_report.ts";
+import fc from "../../support/runner/fast_check.ts";
+import { holds } from "../properties.ts";
 
 const million = 1_000_000n;
+const sum = (id: string | null, whole: bigint, count = 1) => ({ id, micros: whole * million, count });
+
+Deno.test("reportLines() adds up and compares each, largest first, also those that were used only before", () => {
+  const now = [sum("a", 1n), sum("b", 2n, 7), sum("a", 5n, 2)];
+  assert.deepEqual(reportLines(now, [sum("b", 4n), sum("c", 1n)]), [
+    { id: "a", sum: "6", share: 75, change: null, records: 3 },
+    { id: "b", sum: "2", share: 25, change: -50, records: 7 },
+    { id: "c", sum: "0", share: 0, change: -100, records: 0 },
+  ]);
+});
+
+Deno.test("reportLines() rounds shares to one decimal, and has none of a total of zero", () => {
+  const shares = reportLines([sum("a", 1n), sum("b", 2n)], []).map(({ share }) => share);
+  assert.deepEqual(shares, [66.7, 33.3]);
+  assert.equal(reportLines([sum("a", 0n, 3)], [])[0]?.share, null);
+});
+
+Deno.test("stackOf() has a series for each named part, one for all others, and for a single other one its own", () => {
+  const sums = [{ ...sum("a", 3n), position: 0 }, { ...sum("b", 1n), position: 1 }];
+  const totals = [5n * million, 4n * million];
+  const lines = reportLines([sum("c", 3n), sum(null, 2n)], []);
+  const { series, others, windows } = stackOf(sums, { named: ["a", "b"], others: lines, totals });
+  assert.deepEqual(series, ["a", "b"]);
+  assert.deepEqual(others, { count: 2, largest: [{ part: "c", sum: "3" }, { part: noPart, sum: "2" }] });
+  assert.deepEqual(windows, [
+    { values: [3, 0, 2], sums: ["3", "0", "2"], total: "5" },
+    { values: [0, 1, 3], sums: ["0", "1", "3"], total: "4" },
+  ]);
+  const one = stackOf(sums, { named: ["a", "b"], others: lines.slice(0, 1), totals });
+  assert.deepEqual([one.series, one.others], [["a", "b", "c"], null]);
+  const none = stackOf(sums, { named: ["a", "b"], others: [], totals: [3n * million, million] });
+  assert.deepEqual(none.windows.map(({ sums }) => sums), [["3", "0"], ["0", "1"]]);
+});
+
+Deno.test("stackOf() shows no others below zero, if records arrived between two reads", () => {
+  const others = reportLines([sum("b", 1n)], []);
+  const { windows } = stackOf([{ ...sum("a", 3n), position: 0 }], {
+    named: ["a"],
+    others,
+    totals: [2n * million],
+  });
+  assert.deepEqual(windows[0]?.sums, ["3", "0"]);
+});
+
+Deno.test("the lines and the stack have the same sum", () => {
+  const one = fc.record({
+    position: fc.nat(4),
+    id: fc.constantFrom("a", "b", "c", "d", "e", null),
+    micros: fc.bigInt({ min: 0n, max: 2n ** 90n }),
+    count: fc.nat(1000),
+  });
+  holds(fc.array(one, { maxLength: 40 }), (sums) => {
+    const micros = (text: string) => {
+      const [whole = "", fraction = ""] = text.split(".");
+      return BigInt(whole) * million + BigInt(fraction.padEnd(6, "0"));
+    };
+    const all = (texts: readonly string[]) =>
+      microsToDecimal(texts.reduce((sum, text) => sum + micros(text), 0n));
+    const totals = Array.from({ length: 5 }, () => 0n);
+    for (const { position, micros } of sums) totals[position] = (totals[position] ?? 0n) + micros;
+    const lines = reportLines(sums, []);
+    const others = lines.filter(({ id }) => id !== "a" && id !== "b");
+    const { windows } = stackOf(sums, { named: ["a", "b"], others, totals });
+    const total = all(lines.map(({ sum }) => sum));
+    assert.equal(all(windows.map(({ total }) => total)), total);
+    assert.equal(all(windows.flatMap((window) => window.sums)), total);
+    assert.equal(
+      lines.reduce((count, { records }) => count + records, 0),
+      sums.reduce((a, { count }) => a + count, 0),
+    );
+  });
+});
 
 const part = (position: number, part: string, whole: bigint) => ({ position, part, micros: whole * million });
 

@@ -3,6 +3,7 @@ import { newOperatorToken } from "../../support/operators/operators.ts";
 import { newId } from "../../../domain/id.ts";
 import type { World } from "../../support/people/world.ts";
 import { type Attempt, type Entry, onlyOperators, recordOf } from "./entry.ts";
+import { budgetForm, withUnusedKey } from "./portal_meter.ts";
 import {
   ofOrganization,
   onUser,
@@ -38,6 +39,14 @@ const form = (
   },
 });
 
+const withRecord = async (world: World) => ({
+  params: { id: world.organizationId, recordId: await recordOf(world) },
+});
+
+const withCustomerKey = async ({ organizationId, newApiKey }: World) => ({
+  params: { id: organizationId, keyId: (await newApiKey()).id },
+});
+
 const planFields = {
   name: "Growth",
   apiKeysMax: "1",
@@ -54,10 +63,6 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/organizations/new", { fields: { name: "Northwind Maps" } }),
   "GET /operator/organizations/:id": page(ofOrganization()),
   ...form("/operator/organizations/:id/edit", { attempt: ofOrganization(), fields: { name: "Renamed" } }),
-  ...form("/operator/organizations/:id/invite", {
-    attempt: ofOrganization(),
-    fields: { email: "guest@example.com", role: "OWNER" },
-  }),
   ...form("/operator/organizations/:id/plan", {
     attempt: async (world) => {
       const { params } = await withPlan()(world);
@@ -75,22 +80,39 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/organizations/:id/notes/new", { attempt: ofOrganization(), fields: { text: "Note" } }),
   ...form("/operator/organizations/:id/notes/:noteId/delete", { attempt: withNote }),
   "GET /operator/organizations/:id/members": page(ofOrganization()),
+  "POST /operator/organizations/:id/members": {
+    ...page(ofOrganization({ form: { email: "guest@example.com", role: "OWNER" } })),
+    writes: [],
+  },
   ...form("/operator/organizations/:id/invitations/:invitationId/revoke", { attempt: withInvitation }),
   "GET /operator/organizations/:id/api-keys": page(ofOrganization()),
   ...form("/operator/organizations/:id/api-keys/new", {
     attempt: ofOrganization(),
     fields: { "name": "Key", "usage:write": "on" },
   }),
-  ...form("/operator/organizations/:id/api-keys/:keyId/revoke", {
-    attempt: async ({ organizationId, newApiKey }) => ({
-      params: { id: organizationId, keyId: (await newApiKey()).id },
-    }),
+  ...form("/operator/organizations/:id/api-keys/revoke-unused", {
+    attempt: async (world) => ({ ...await withUnusedKey(world), ...ofOrganization()(world) }),
   }),
-  "GET /operator/organizations/:id/records": page(ofOrganization()),
-  ...form("/operator/organizations/:id/records/:recordId/void", {
-    attempt: async (world) => ({
-      params: { id: world.organizationId, recordId: await recordOf(world) },
-    }),
+  "GET /operator/organizations/:id/api-keys/:keyId": page(withCustomerKey),
+  "GET /operator/organizations/:id/api-keys/:keyId/first-request": page(withCustomerKey),
+  ...form("/operator/organizations/:id/api-keys/:keyId/budget", {
+    attempt: withCustomerKey,
+    fields: budgetForm,
+  }),
+  ...form("/operator/organizations/:id/api-keys/:keyId/edit", {
+    attempt: withCustomerKey,
+    fields: { name: "Renamed" },
+  }),
+  ...form("/operator/organizations/:id/api-keys/:keyId/revoke", { attempt: withCustomerKey }),
+  ...form("/operator/organizations/:id/api-keys/:keyId/rotate", {
+    attempt: withCustomerKey,
+    fields: { expireOld: "now" },
+  }),
+  "GET /operator/organizations/:id/usage": page(ofOrganization()),
+  "GET /operator/organizations/:id/usage/records": page(ofOrganization()),
+  "GET /operator/organizations/:id/usage/records/:recordId": page(withRecord),
+  ...form("/operator/organizations/:id/usage/records/:recordId/void", {
+    attempt: withRecord,
     fields: { reason: "wrong" },
   }),
   "GET /operator/plans": page(),

@@ -113,8 +113,11 @@ export const byKey = { ...everybody("key"), apiKey: "in" } as const;
 /** @returns An attempt on a key that the person who tries created. */
 export const withKey = (more: Attempt = {}) => async (world: World) => ({
   ...more,
-  params: { id: (await world.newApiKey()).id },
+  params: keyParams(await world.newApiKey()),
 });
+
+/** @returns The parameters of paths with a key, which call its id `id` in the API and `keyId` on pages. */
+export const keyParams = ({ id }: { id: string }) => ({ id, keyId: id });
 
 /** @returns The id of a person's session. */
 export async function sessionOf({ test }: World, { userId }: { userId: string }): Promise<string> {

@@ -20,7 +20,6 @@ import type { World } from "../../support/people/world.ts";
 import {
   belowOwner,
   joining,
-  nothing,
   onOtherSession,
   onOwner,
   onOwnerInvitation,
@@ -38,11 +37,11 @@ import {
 
 const withMember = (more: Attempt) => async (world: World) => ({
   ...more,
-  params: { id: (await world.newMember("MEMBER")).userId },
+  params: { userId: (await world.newMember("MEMBER")).userId },
 });
 const withInvitation = (more: Attempt) => async (world: World) => ({
   ...more,
-  params: { id: (await world.newInvitation()).id },
+  params: { invitationId: (await world.newInvitation()).id },
 });
 const withOffer = (attempt: (token: string) => Attempt) => async (world: World) =>
   attempt((await world.newInvitation()).token);
@@ -57,14 +56,13 @@ const withPasskey = (more: Attempt) => ({
 
 const onInvitations = [
   ...write(withInvitation({ form: {} }), ["member", "removed"]),
-  ...onOwnerInvitation((_world, id) => ({ params: { id }, form: {} })),
+  ...onOwnerInvitation((_world, invitationId) => ({ params: { invitationId }, form: {} })),
 ];
 
 /** Every page and form by method and path. */
 export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /docs": { who: open },
   "GET /docs/search": { who: open },
-  "GET /docs/find": { who: open },
   "GET /docs/:page": { who: open, attempt: () => ({ params: { page: "concepts" } }) },
   "GET /docs/examples/:file": { who: open, attempt: () => ({ params: { file: "gatehouse.py" } }) },
   "GET /docs/reference/:group": { who: open, attempt: () => ({ params: { group: "usage" } }) },
@@ -268,38 +266,46 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /portal/members/leave": { who: inActive },
   // A stranger is the last owner of their own organization.
   "POST /portal/members/leave": { who: inActive, attempt: () => ({ form: {} }), also: [409] },
-  "GET /portal/members/:id/role": { who: objectForOwner, attempt: withMember({}), object: ["id", "usr"] },
-  "POST /portal/members/:id/role": {
+  "GET /portal/members/:userId/role": {
+    who: objectForOwner,
+    attempt: withMember({}),
+    object: ["userId", "usr"],
+  },
+  "POST /portal/members/:userId/role": {
     who: objectForOwner,
     attempt: withMember({ form: { role: "ADMIN" } }),
-    object: ["id", "usr"],
+    object: ["userId", "usr"],
   },
-  "GET /portal/members/:id/remove": { who: objectFromAdmin, attempt: withMember({}), object: ["id", "usr"] },
-  "POST /portal/members/:id/remove": {
+  "GET /portal/members/:userId/remove": {
+    who: objectFromAdmin,
+    attempt: withMember({}),
+    object: ["userId", "usr"],
+  },
+  "POST /portal/members/:userId/remove": {
     who: objectFromAdmin,
     attempt: withMember({ form: { keys: "revoke" } }),
-    object: ["id", "usr"],
+    object: ["userId", "usr"],
     writes: [
       ...write(withMember({ form: { keys: "revoke" } }), ["member", "removed"]),
-      ...onOwner((_world, id) => ({ params: { id }, form: { keys: "revoke" } })),
+      ...onOwner((_world, userId) => ({ params: { userId }, form: { keys: "revoke" } })),
     ],
   },
-  "GET /portal/invitations/:id/resend": { who: open, attempt: withInvitation({}) },
-  "POST /portal/invitations/:id/resend": {
+  "GET /portal/invitations/:invitationId/resend": { who: open, attempt: withInvitation({}) },
+  "POST /portal/invitations/:invitationId/resend": {
     who: objectFromAdmin,
     attempt: withInvitation({ form: {} }),
-    object: ["id", "inv"],
+    object: ["invitationId", "inv"],
     writes: onInvitations,
   },
-  "GET /portal/invitations/:id/revoke": {
+  "GET /portal/invitations/:invitationId/revoke": {
     who: objectFromAdmin,
     attempt: withInvitation({}),
-    object: ["id", "inv"],
+    object: ["invitationId", "inv"],
   },
-  "POST /portal/invitations/:id/revoke": {
+  "POST /portal/invitations/:invitationId/revoke": {
     who: objectFromAdmin,
     attempt: withInvitation({ form: {} }),
-    object: ["id", "inv"],
+    object: ["invitationId", "inv"],
     writes: onInvitations,
   },
   "GET /invitations/accept": { who: open, attempt: withOffer((token) => ({ query: `?token=${token}` })) },
@@ -334,8 +340,6 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     // A stranger's own organization has no such member.
     also: [422],
   },
-  "GET /portal/check": { who: inActiveForOwner },
-  "POST /portal/check": { who: inActiveForOwner, attempt: () => ({ form: {} }), writes: nothing },
   "GET /portal/organization/delete": { who: inActiveForOwner },
   "POST /portal/organization/delete": {
     who: inActiveForOwner,

@@ -11,9 +11,9 @@ import {
 } from "./entry.ts";
 import { onKeys } from "./writes.ts";
 
-const budgetForm = { "limits[0].per": "day", "limits[0].quantity": "1", "limits[0].mode": "hard" };
+export const budgetForm = { "limits[0].per": "day", "limits[0].quantity": "1", "limits[0].mode": "hard" };
 
-async function withUnusedKey({ test, newApiKey }: World): Promise<Attempt> {
+export async function withUnusedKey({ test, newApiKey }: World): Promise<Attempt> {
   const { id } = await newApiKey();
   await run(test, "UPDATE api_keys SET created_at = 0 WHERE id = ?", id);
   return { form: { [id]: "on" } };
@@ -29,44 +29,49 @@ export const portalMeterEntries: Readonly<Record<string, Entry>> = {
     who: inActive,
     attempt: () => ({ form: { name: "Key", expires: "never" } }),
   },
-  "GET /portal/api-keys/:id": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
-  "GET /portal/api-keys/:id/budget": { who: objectFromAdmin, attempt: withKey(), object: ["id", "key"] },
-  "POST /portal/api-keys/:id/budget": {
+  "GET /portal/api-keys/:keyId": { who: objectInActive, attempt: withKey(), object: ["keyId", "key"] },
+  "GET /portal/api-keys/:keyId/budget": {
+    who: objectFromAdmin,
+    attempt: withKey(),
+    object: ["keyId", "key"],
+  },
+  "POST /portal/api-keys/:keyId/budget": {
     who: objectFromAdmin,
     attempt: withKey({ form: budgetForm }),
-    object: ["id", "key"],
+    object: ["keyId", "key"],
     writes: onKeys({ form: budgetForm }),
   },
-  "GET /portal/api-keys/:id/edit": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
-  "POST /portal/api-keys/:id/edit": {
+  "GET /portal/api-keys/:keyId/edit": { who: objectInActive, attempt: withKey(), object: ["keyId", "key"] },
+  "POST /portal/api-keys/:keyId/edit": {
     who: objectInActive,
     attempt: withKey({ form: { name: "Renamed" } }),
-    object: ["id", "key"],
+    object: ["keyId", "key"],
     writes: onKeys({ form: { name: "Renamed" } }),
   },
-  "GET /portal/api-keys/:id/first-request": {
+  "GET /portal/api-keys/:keyId/first-request": {
     who: objectInActive,
     attempt: withKey(),
-    object: ["id", "key"],
+    object: ["keyId", "key"],
   },
-  "GET /portal/api-keys/:id/revoke": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
-  "POST /portal/api-keys/:id/revoke": {
+  "GET /portal/api-keys/:keyId/revoke": { who: objectInActive, attempt: withKey(), object: ["keyId", "key"] },
+  "POST /portal/api-keys/:keyId/revoke": {
     who: objectInActive,
     attempt: withKey({ form: {} }),
-    object: ["id", "key"],
+    object: ["keyId", "key"],
     writes: onKeys({ form: {} }),
   },
-  "GET /portal/api-keys/:id/rotate": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
-  "POST /portal/api-keys/:id/rotate": {
+  "GET /portal/api-keys/:keyId/rotate": { who: objectInActive, attempt: withKey(), object: ["keyId", "key"] },
+  "POST /portal/api-keys/:keyId/rotate": {
     who: objectInActive,
     attempt: withKey({ form: { expireOld: "now" } }),
-    object: ["id", "key"],
+    object: ["keyId", "key"],
     writes: onKeys({ form: { expireOld: "now" } }),
   },
   "GET /portal/usage": { who: inActive },
   "GET /portal/usage/records": { who: inActive },
-  "GET /portal/usage/records/:id": {
+  "GET /portal/usage/records/:recordId": {
     who: objectInActive,
-    attempt: async (world) => ({ params: { id: await recordOf(world) } }),
+    attempt: async (world) => ({ params: { recordId: await recordOf(world) } }),
+    object: ["recordId", "use"],
   },
 };

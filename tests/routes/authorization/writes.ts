@@ -9,7 +9,7 @@ import {
   TestPasskey,
 } from "../../support/people/second_step.ts";
 import { newOrganization, run, type World } from "../../support/people/world.ts";
-import { type Attempt, type Lost, passkeyOf, type Write } from "./entry.ts";
+import { type Attempt, keyParams, type Lost, passkeyOf, type Write } from "./entry.ts";
 
 /** The route writes nothing for a session. */
 export const nothing: readonly Write[] = [];
@@ -118,10 +118,10 @@ export const onOwnPasskey = (more: Attempt) =>
 
 /** @returns Writes about the person's own key, and about another owner's. */
 export const onKeys = (more: Attempt = {}): Write[] => [
-  ...write(async (world) => ({ ...more, params: { id: (await world.newApiKey()).id } }), ["removed"]),
+  ...write(async (world) => ({ ...more, params: keyParams(await world.newApiKey()) }), ["removed"]),
   ...write(async (world) => {
     const { userId } = await world.newMember("OWNER");
-    return { ...more, params: { id: (await world.newApiKey(userId)).id } };
+    return { ...more, params: keyParams(await world.newApiKey(userId)) };
   }, belowAdmin),
 ];
 

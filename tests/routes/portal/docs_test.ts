@@ -152,14 +152,6 @@ testApp("the search finds words by their beginning, each once, and at most 20 pa
   assert.ok((await docs.search("keep")).some(({ href }) => href === "/docs/settings"), "of BACKUP_KEEP");
 });
 
-testApp("anchors of the former single page lead to where their text is now", async (test) => {
-  const find = async (id: string) => (await test.send(`/docs/find?id=${id}`)).headers.get("location");
-  assert.equal(await find("recordUsage"), "/docs/reference/usage/recordUsage");
-  assert.equal(await find("group-api-keys"), "/docs/reference/api-keys");
-  assert.equal(await find("error-validation_failed"), "/docs/errors#error-validation_failed");
-  assert.equal(await find("nothing"), "/docs");
-});
-
 testApp("recording usage is documented in JSON first, and as CloudEvents below", async (test) => {
   const { html } = await openPage(test, "/docs/reference/usage/recordUsage");
   const [json = "", others = ""] = html.split('<h2 id="other-formats">');

@@ -15,13 +15,15 @@ import { newId } from "../../../domain/id.ts";
 import { splitQuantity, sumMicros, type SumParts } from "../../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { zonedTime } from "../../../domain/time.ts";
+import { operatorAccess } from "../../../services/access.ts";
 import {
   deleteCountersOfRemovedLimits,
   deleteOldCounters,
   refreshTimezones,
 } from "../../../services/meter/limit_upkeep.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
-import { voidUsageRecord } from "../../../services/meter/usage_records.ts";
+import { keyAccess } from "../../../services/meter/usage_access.ts";
+import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
 import { runHistories } from "../../support/meter/histories.ts";
@@ -35,7 +37,7 @@ import {
 } from "../../support/meter/limit_model.ts";
 import { unlimited } from "../../support/meter/usage.ts";
 import { newKeys, newOrganization } from "../../support/people/world.ts";
-import { testReader } from "../../support/app/reports.ts";
+import { commandLineActor } from "../../support/operators/operators.ts";
 
 const standingsOf = (limits: readonly LimitStanding[]) =>
   limits.map(({ limitId, used }) => `${limitId} ${microsOf(used)}`).sort();
@@ -126,8 +128,8 @@ const steps: { [T in Step["type"]]: (scene: Scene, step: Step & { type: T }) => 
     const { test: { services }, keys: [key] } = scene;
     const client = { address: "127.0.0.1", userAgent: "", requestId: null };
     const { signal } = new AbortController();
-    const input = { id: record.id, reason: "Wrong.", signal, client };
-    await voidUsageRecord(services, hashApiKey(key?.fullKey ?? ""), input);
+    const access = await keyAccess(services, hashApiKey(key?.fullKey ?? ""), client);
+    await voidUsageRecord(services, access, { id: record.id, reason: "Wrong.", signal });
     record.isVoided = true;
   },
   advance: (scene, { hours }) => Promise.resolve(scene.test.advance(hours * hourMs)),
@@ -207,8 +209,11 @@ async function take(scene: Scene, step: Step): Promise<void> {
   const { organizationId, test: { services } } = scene;
   if (!readsAfter.has(step.type)) return;
   const key = scene.records.length % 2 === 0 ? 2 : 1;
-  const which = { organizationId, apiKeyId: scene.keys[key]?.id };
-  const found = await readLimits(services, which, { reader: testReader });
+  const access = await operatorAccess(services, commandLineActor, organizationId);
+  const found = await readLimits(services, access, {
+    apiKeyId: scene.keys[key]?.id,
+    signal: new AbortController().signal,
+  });
   assert.deepEqual(standingsOf(found), scene.standingsOfKey(key));
 }
 

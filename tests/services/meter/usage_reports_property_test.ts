@@ -129,7 +129,7 @@ async function checkView(
   const { period, unit } = parsePeriodQuery({ ...view.query, timezone }, now);
   assert(period !== null);
   const apiKey = view.lineage === null ? null : current[view.lineage] ?? null;
-  const { metric, metrics: totals, report } = await test.services.reports.read("readUsageOverview", {
+  const { metric, metrics: totals, report } = await test.services.reports.read("readUsagePage", {
     organizationId: person.organizationId,
     now,
     period,

@@ -1,4 +1,4 @@
-// The reports thread as callers see it: it closes cleanly, and a failure ends only the open reports.
+// The reports thread as callers see it: it closes cleanly, and a failure ends only the open jobs.
 import assert from "node:assert/strict";
 import { MessageChannel } from "node:worker_threads";
 import { AppError, unavailableError } from "../../../domain/errors.ts";
@@ -18,7 +18,7 @@ function newSilentWorker(): Worker {
   return new Worker(`data:text/javascript,${encodeURIComponent(source)}`, { type: "module" });
 }
 
-Deno.test("a failure of the thread ends open reports in all threads, and later ones run in one new thread", async () => {
+Deno.test("a failure of the thread ends open jobs in all threads, and later ones run in one new thread", async () => {
   const { database, dispose } = await embeddedTestDatabase();
   const silent = newSilentWorker();
   const workers = [newReportsWorker(), silent];
@@ -81,7 +81,7 @@ Deno.test("passes on errors of the thread unchanged", async () => {
   });
 });
 
-Deno.test("a report fails if its thread could not start, and the next one tries again", async () => {
+Deno.test("a job fails if its thread could not start, and the next one tries again", async () => {
   const { database, dispose } = await embeddedTestDatabase();
   let isFull = true;
   const thread = new ReportsThread(database.source, {
@@ -107,7 +107,7 @@ Deno.test("a report fails if its thread could not start, and the next one tries 
   }
 });
 
-Deno.test("reports fail until the database can be opened", async () => {
+Deno.test("jobs fail until the database can be opened", async () => {
   const { place, dispose } = await embeddedTestDatabase();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-reports-" });
   const path = `${folder}/later/gatehouse.db`;

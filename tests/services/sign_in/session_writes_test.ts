@@ -5,7 +5,7 @@ import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { sessionWritesWaitingMax } from "../../../domain/limits.ts";
 import type { Permission } from "../../../domain/permissions.ts";
-import { requireMembership } from "../../../services/organization/membership.ts";
+import { accessTo, requirePermission } from "../../../services/access.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
 
@@ -32,7 +32,7 @@ async function rename(
   permission: Permission | null,
 ): Promise<string | null> {
   const { opened: { database }, services: { writeAs } } = test;
-  const by = permission === null ? actor : requireMembership(actor, { organizationId, permission });
+  const by = permission === null ? actor : requirePermission(accessTo(actor, organizationId), permission);
   const before = await nameOf(database, actor);
   const to = `${before}+`;
   const batch = [sql`UPDATE users SET name = ${to} WHERE id = ${actor.user.id}`, sql`SELECT 1 AS one`];

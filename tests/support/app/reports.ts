@@ -1,13 +1,12 @@
-// A report context for tests that run reports on their own thread.
-import { membersOf, type ReportReader } from "../../../services/reports/report_reader.ts";
-import type { ReportContext } from "../../../services/reports/report_context.ts";
+// A job context for tests that run jobs on their own thread.
+import { type JobReader, membersOf } from "../../../services/reports/job_reader.ts";
+import type { JobContext } from "../../../services/reports/job_context.ts";
 
 /** A context without a database. Pauses end immediately, and nothing is sent. */
-export const noReportContext: Omit<ReportContext, "database"> = {
+export const noJobContext: Omit<JobContext, "database"> = {
   pause: () => Promise.resolve(),
-  head: () => {},
   send: () => Promise.resolve(),
 };
 
-/** Someone who reads reports in tests. */
-export const testReader: ReportReader = membersOf("org_test");
+/** Someone who reads in tests. */
+export const testReader: JobReader = membersOf("org_test");

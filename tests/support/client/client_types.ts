@@ -65,7 +65,9 @@ function interfaces(nodes: readonly ts.Node[]): string {
     declarations.join("\n\n")
   }\n`
     .replace(/components\["schemas"\]\["(\w+)"\]/g, "$1")
-    .replaceAll("@description ", "").replaceAll("*     - ", "* - ");
+    .replaceAll("@description ", "").replaceAll("*     - ", "* - ")
+    .replaceAll(/\n +\* (@example|@enum|Format:)(?:(?!\n +\* [@A-Z]|\n +\*\/)[^])*/g, "")
+    .replaceAll(/\/\*\*\n +\* (.*)\n +\*\//g, "/** $1 */");
 }
 
 async function formatted(text: string): Promise<string> {

@@ -5,6 +5,7 @@ import { createdKeyPage } from "../../../views/api_keys/new_api_key.tsx";
 import { apiKeyWords } from "../../support/portal/words/api_keys.ts";
 import { inPage } from "../../support/portal/words/sign_in.ts";
 import { apiKeysProps, createdKeyProps } from "../api_keys_sample.ts";
+import { asMember } from "../key_list_sample.ts";
 import { portalFrame } from "../sample.ts";
 
 const props = apiKeysProps("Production", portalFrame("Production"));
@@ -47,7 +48,7 @@ Deno.test("apiKeysPage() says when keys were used, expire and ended, in the tabl
 });
 
 Deno.test("apiKeysPage() has one menu of actions for each line, and escapes their ids", async () => {
-  const html = String(await apiKeysPage({ ...props, seesAll: false }));
+  const html = String(await apiKeysPage({ ...props, frame: asMember(props.frame) }));
   assert.equal(html.match(/<details class="menu row-menu end" name="menu">/g)?.length, props.lines.length);
   const ids = [...html.matchAll(/href="\/portal\/api-keys\/(key_[^"]+)"/g)].map(([, path]) => path);
   assert.deepEqual(ids.slice(0, 5), ["key_1", "key_1", "key_1/edit", "key_1/rotate", "key_1/revoke"]);

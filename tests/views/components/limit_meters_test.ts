@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Catalogue, catalogueOf } from "../../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
-import { LimitMeters, Meters } from "../../../views/components/limit_meters.tsx";
+import { LimitMeters } from "../../../views/components/limit_meters.tsx";
 
 const now = Date.parse("2026-11-22T15:12:00Z");
 
@@ -75,12 +75,4 @@ Deno.test("a meter says that a limit is reached or exceeded, and what that means
     /2,500\.5 of 1,000 \[100\.0%\] Over the limit by 1,500\.5\. Usage is still recorded\./,
   );
   assert.match(await shown({ quantity: 0 }), /0 of 0 \[100\.0%\] Limit reached\./);
-});
-
-Deno.test("a meter counts other things than usage", async () => {
-  const meters = [{ name: "API keys", used: 50, max: 50, atMax: "Revoke one to create another." }];
-  assert.equal(
-    textOf(String(await Meters({ meters }))),
-    "API keys 50 of 50 [100.0%] Limit reached. Revoke one to create another.",
-  );
 });

@@ -50,7 +50,8 @@ Deno.test("secondStepPage() offers a passkey only to people who have one, hidden
     email: "a@b.c",
     hasPasskeys: false,
     isRecovery: false,
-    values: { code: "", returnTo: null },
+    returnTo: null,
+    form: { message: null, fields: {} },
   };
   assert.doesNotMatch(String(await secondStepPage(props)), /passkey/i);
 });

@@ -8,7 +8,7 @@ import process from "node:process";
 /** Records that Gatehouse rejected. Under another name that ends in .jsonl, they are sent again. */
 export const rejectedFile = "rejected.jsonl";
 
-/** How long an owner may leave a segment untouched. */
+/** An owner may leave a segment untouched for this long. */
 const abandonedMs = 10 * 60_000;
 const nameForm = /^(\w+)-(\d+)-(\d+)-\w+\.jsonl$/;
 const host = hostName() || "host";
@@ -16,19 +16,18 @@ const host = hostName() || "host";
 const ownNames = new Set<string>();
 const processStartMs = Date.now() - process.uptime() * 1_000;
 
-/** @returns The path of a new segment of this process. */
 export function ownedPath(folder: string): string {
   const name = `${host}-${process.pid}-${Date.now()}-${randomBytes(4).toString("hex")}.jsonl`;
   ownNames.add(name);
   return join(folder, name);
 }
 
-/** @returns The path of a segment that any process may adopt. */
+/** Names a segment that any process may adopt. */
 export function releasedPath(folder: string): string {
   return join(folder, `released-${randomBytes(8).toString("hex")}.jsonl`);
 }
 
-/** Renames the segments that nobody owns, so that this process owns them. @returns Their new paths. */
+/** Renames the segments that nobody owns, so that this process owns them, and returns their new paths. */
 export function* adoptAbandoned(folder: string): Generator<string> {
   for (const name of fs.readdirSync(folder).sort()) {
     const path = join(folder, name);

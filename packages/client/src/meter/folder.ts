@@ -1,4 +1,4 @@
-// The folder of a spool: only its user and root can change what is in it, and no link in it is followed.
+// The folder of a spool: only its user and root can change its content, and no link in it is followed.
 import * as fs from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
@@ -10,7 +10,7 @@ const writableByGroup = 0o020;
 const writableByOthers = 0o022;
 const sticky = 0o1000;
 
-/** Creates a spool's folder if it is missing. @throws {TypeError} If other users can change what is in it. */
+/** Creates a spool's folder if it is missing. @throws {TypeError} If other users can change its content. */
 export function makeFolder(folder: string): void {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   requireSafeFolder(folder);
@@ -19,7 +19,7 @@ export function makeFolder(folder: string): void {
 /**
  * Removes the group's write permission from a folder of this user.
  *
- * @throws {TypeError} If a folder exists, and other users than this one and root can change what is in it.
+ * @throws {TypeError} If a folder exists, and other users than this one and root can change its content.
  */
 export function requireSafeFolder(folder: string): void {
   // There, owners and modes have no meaning.
@@ -38,7 +38,7 @@ export function requireSafeFolder(folder: string): void {
   }
 }
 
-/** Kubernetes with `fsGroup` makes the folders of a volume writable for a group. Those of root may be the system's. */
+/** Makes a folder safe that Kubernetes with `fsGroup` made writable for a group. Those of root may be the system's. */
 function tighten(folder: string, stats: fs.Stats | undefined): void {
   if (stats === undefined || stats.uid === 0 || stats.uid !== userId()) return;
   if ((stats.mode & (writableByOthers | sticky)) !== writableByGroup) return;
@@ -49,7 +49,7 @@ function tighten(folder: string, stats: fs.Stats | undefined): void {
   }
 }
 
-/** Opens a file to read and change it. @returns Its descriptor. @throws {Error} If it is a link or another user's, or can't be opened. */
+/** Opens a file to read and change it. @throws {Error} If it is a link or another user's, or can't be opened. */
 export function openFile(path: string): number {
   const fd = fs.openSync(path, O_RDWR | noFollow);
   try {
@@ -74,7 +74,7 @@ export async function openToAppend(path: string): Promise<fs.promises.FileHandle
   }
 }
 
-/** Others may have put files into the folder while they could write to it. */
+/** Rejects files that others may have put into the folder while they could write to it. */
 function requireOwnFile(path: string, opened: fs.Stats): void {
   if (noFollow === 0) return;
   // Deno with limited permissions resolves links before it opens a file. Nothing was written yet.
@@ -84,7 +84,7 @@ function requireOwnFile(path: string, opened: fs.Stats): void {
   if (!isTrusted(opened.uid)) throw new Error(`${path} belongs to user ${opened.uid}`);
 }
 
-/** @returns The stats of the path and of the folder; empty if it is missing. */
+/** Returns the stats of the path and of the folder; none if it is missing. */
 function statsOf(folder: string): fs.Stats[] {
   // With a slash at the end, a link would not be seen.
   const path = resolve(folder);
@@ -96,13 +96,13 @@ function statsOf(folder: string): fs.Stats[] {
   }
 }
 
-/** @returns True for this user and root, and for everyone if this user is unknown. */
+/** True for this user and root, and for everyone if this user is unknown. */
 function isTrusted(uid: number): boolean {
   const user = userId();
   return user === undefined || uid === user || uid === 0;
 }
 
-/** @returns The user that owns the files of this process, or undefined if Deno denies access to it. */
+/** Returns the user that owns the files of this process, or undefined if Deno denies access to it. */
 function userId(): number | undefined {
   try {
     return process.geteuid?.();

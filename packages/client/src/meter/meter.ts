@@ -38,7 +38,7 @@ const waitMs = 10_000;
 /** The longest time of a timer. */
 const timerMsMax = 2 ** 31 - 1;
 const roundedNamesMax = 1_000;
-/** How long a signal may take that the process sends to itself. */
+/** A signal that the process sends to itself arrives within this time. */
 const signalMsMax = 5_000;
 
 /** Records usage. Create one for the life of a process, and close it at the end. */
@@ -74,7 +74,7 @@ export class Meter {
     if (options.handleSigterm) process.on("SIGTERM", this.#endProcess);
   }
 
-  /** Records usage. Returns immediately and never throws: `stats()` and `onProblem` tell what was rejected or dropped. */
+  /** Records usage. Returns immediately and never throws: `stats()` and `onProblem` report rejected and dropped usage. */
   record(usage: Usage): void {
     this.#recorded++;
     let line: string;
@@ -92,25 +92,19 @@ export class Meter {
     else this.#sender.wake();
   }
 
-  /**
-   * Sends what was recorded so far.
-   *
-   * @returns Whether Gatehouse has recorded or rejected all of it in time. Default time: 10 seconds.
-   */
+  /** Sends all usage recorded so far. Returns true if Gatehouse has recorded or rejected it in time. Default time: 10 seconds. */
   async flush({ timeoutMs = waitMs }: { timeoutMs?: number | undefined } = {}): Promise<boolean> {
     return await this.#sender.flush(this.#queue.newest, Math.min(timeoutMs, timerMsMax));
   }
 
-  /** @returns Whether everything recorded so far is on disk, or settled. Never without a spool. */
+  /** Returns true if everything recorded so far is on disk, or settled. Never without a spool. */
   async sync(): Promise<boolean> {
     return await this.#queue.sync();
   }
 
   /**
-   * Sends what it can, with what is recorded meanwhile. What is left waits in the spool for the next process, or is
-   * dropped without a spool.
-   *
-   * @returns Whether everything was sent or rejected in time. Default time: 10 seconds.
+   * Sends all usage, also of requests that are still served. The rest waits in the spool for the next process, or is dropped
+   * without a spool. Returns true if everything was sent or rejected in time. Default time: 10 seconds.
    */
   close({ timeoutMs = waitMs }: { timeoutMs?: number | undefined } = {}): Promise<boolean> {
     return this.#closing ??= this.#close(timeoutMs);

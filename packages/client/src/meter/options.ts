@@ -1,9 +1,8 @@
-// What a meter can be configured with, and where the rest comes from.
+// The options of a meter, with defaults from the environment.
 import { fromEnvironment, serviceUrl } from "../http.ts";
 import { requireSafeFolder } from "./folder.ts";
 import type { MeterProblem } from "./problems.ts";
 
-/** How to create a `Meter`. */
 export interface MeterOptions {
   /** The address of Gatehouse. Default: the environment variable `GATEHOUSE_URL`. */
   url?: string | URL | undefined;
@@ -13,7 +12,7 @@ export interface MeterOptions {
   operatorToken?: string | undefined;
   /**
    * A folder for records that wait to be sent, created if missing. Without it, they wait in memory. Use one folder for
-   * each API key: a process sends what others have left in the folder with its own key. Other users must not be able to
+   * each API key: a process sends records of others in the folder with its own key. Other users must not be able to
    * write to it.
    */
   spool?: string | undefined;
@@ -21,41 +20,26 @@ export interface MeterOptions {
   batchRecordsMax?: number | undefined;
   /** The most bytes of records in one request. Default: 512 KiB. */
   batchBytesMax?: number | undefined;
-  /** How long a record waits for others to be sent with. Default: 1,000 ms. */
+  /** A record waits this long for others to be sent with. Default: 1,000 ms. */
   flushIntervalMs?: number | undefined;
   /** The most records that wait in memory, up to 128 MiB. Default: 100,000. */
   waitingRecordsMax?: number | undefined;
   /** The most bytes that wait in the spool. Default: 1 GiB. */
   spoolBytesMax?: number | undefined;
-  /** How long to wait for a response. Default: 10,000 ms. */
+  /** The time limit of a request. Default: 10,000 ms. */
   timeoutMs?: number | undefined;
   /** Called when usage is delayed, and when sending resumes; when usage is rejected, dropped or rounded. Default: log to the console, at most every 10 seconds. */
   onProblem?: ((problem: MeterProblem) => void) | undefined;
-  /** Whether SIGTERM closes the meter before it ends the process. Default: false. */
+  /** Closes the meter on SIGTERM, before the signal ends the process. Default: false. */
   handleSigterm?: boolean | undefined;
   /** Replaces `globalThis.fetch`. */
   fetch?: typeof fetch | undefined;
 }
 
-/** Options with their defaults. */
-export interface MeterSettings {
-  readonly endpoint: string;
-  readonly credential: string;
-  readonly isOperator: boolean;
-  readonly spool: string | undefined;
-  readonly batchRecordsMax: number;
-  readonly batchBytesMax: number;
-  readonly flushIntervalMs: number;
-  readonly waitingRecordsMax: number;
-  readonly spoolBytesMax: number;
-  readonly timeoutMs: number;
-  readonly fetch: typeof fetch;
-}
-
 const batchRecordsMax = 1_000;
 
 /** @throws {TypeError} Without an address or exactly one of an API key and an operator token, or if others can change the spool. */
-export function meterSettings(options: MeterOptions): MeterSettings {
+export function meterSettings(options: MeterOptions) {
   const url = serviceUrl(options.url);
   const isGiven = options.apiKey !== undefined || options.operatorToken !== undefined;
   const { apiKey, operatorToken } = isGiven ? options : {
@@ -85,11 +69,13 @@ export function meterSettings(options: MeterOptions): MeterSettings {
     waitingRecordsMax: positive(options.waitingRecordsMax, 100_000),
     spoolBytesMax: positive(options.spoolBytesMax, 1024 ** 3),
     timeoutMs: positive(options.timeoutMs, 10_000),
-    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    fetch: options.fetch ?? ((...request: Parameters<typeof fetch>) => globalThis.fetch(...request)),
   };
 }
 
-/** @returns The value, or the default if it is none, such as `Number(undefined)`. */
+export type MeterSettings = Readonly<ReturnType<typeof meterSettings>>;
+
+/** Returns the default for a value that is none, such as `Number(undefined)`. */
 function positive(value: number | undefined, usual: number): number {
   return value !== undefined && value >= 1 ? value : usual;
 }

@@ -1,4 +1,4 @@
-// What a response means for the records of a request.
+// Decides about the records of a request by its response.
 import type { Line } from "./queue.ts";
 import { futureMaxMs, parseLine, type SentRecord } from "./record.ts";
 
@@ -6,7 +6,7 @@ import { futureMaxMs, parseLine, type SentRecord } from "./record.ts";
 export interface Reply {
   /** 0 without a response. */
   readonly status: number;
-  /** Parsed JSON, or undefined. */
+  /** The JSON object of the response, if any. */
   readonly body: unknown;
   readonly reason: string;
   readonly retryAfterMs: number;
@@ -14,7 +14,6 @@ export interface Reply {
   readonly serverTime: number;
 }
 
-/** What to do with the records. */
 export type Outcome =
   | { readonly kind: "recorded"; readonly duplicates: number }
   /** Some can't ever be recorded. The others are sent again, in parts. */
@@ -43,7 +42,7 @@ interface ErrorBody {
 /** Records further in the future don't hold up others. */
 const clockFaultMaxMs = 24 * 3_600_000;
 
-/** @returns What a response to a request means for its records. */
+/** Decides about the records of a request by its response. */
 export function outcomeOf(reply: Reply, lines: readonly Line[]): Outcome {
   const { status, body } = reply;
   const wait = {
@@ -78,7 +77,7 @@ export function outcomeOf(reply: Reply, lines: readonly Line[]): Outcome {
   return { kind: "split", rejected, parts: [lines.filter((line) => !rejected.includes(line))] };
 }
 
-/** @returns The index in a path such as `records[17].quantity`, or Infinity. */
+/** Returns the index in a path such as `records[17].quantity`, or Infinity. */
 function indexOf(path: unknown): number {
   const [, index = Infinity] = /^records\[(\d+)\]/.exec(String(path)) ?? [];
   return Number(index);
@@ -94,7 +93,7 @@ function errorOf(body: unknown): ErrorBody | null {
   };
 }
 
-/** @returns How far ahead of the server's clock a record is; 0 if it isn't. */
+/** Returns how far ahead of the server's clock a record is; 0 if it isn't. */
 function millisecondsAhead({ text }: Line, serverTime: number): number {
   return Math.max(Date.parse(parseLine(text)?.timestamp ?? "") - serverTime, 0) || 0;
 }
@@ -150,7 +149,7 @@ const windowMs: Readonly<Record<string, number>> = {
   month: 28 * 24 * hourMs - hourMs,
 };
 
-/** @returns Whether a record surely counts towards a limit's window. */
+/** True if a record surely counts towards a limit's window. */
 function counts({ productSlug, metric, per, resetsAt }: Detail, record: SentRecord): boolean {
   if ((productSlug ?? record.productSlug) !== record.productSlug) return false;
   if ((metric ?? record.metric) !== record.metric) return false;

@@ -1,10 +1,10 @@
-// Tells the application what happens to its usage, without ever disturbing it.
+// Reports problems with usage to the application, without ever disturbing it.
 import { clearTimeout, setTimeout } from "node:timers";
 import type { SentRecord } from "./record.ts";
 
 /**
- * What happened to usage: it is `delayed` until Gatehouse accepts it, sending `resumed`, it was `rejected` or `dropped`, was
- * `rounded`, or the `spool` has a fault.
+ * Usage is `delayed` until Gatehouse accepts it, sending `resumed`, usage was `rejected`, `dropped` or `rounded`, or the
+ * `spool` has a fault.
  */
 export type MeterProblemKind = "delayed" | "resumed" | "rejected" | "dropped" | "rounded" | "spool";
 
@@ -13,7 +13,7 @@ export interface MeterProblem {
   readonly kind: MeterProblemKind;
   /** One line for a log. */
   readonly message: string;
-  /** How many records are affected: for `delayed` and `resumed`, all that wait. */
+  /** The number of affected records: for `delayed` and `resumed`, all that wait. */
   readonly count: number;
   /** The rejected records, at most 100. */
   readonly records: readonly SentRecord[];
@@ -73,7 +73,7 @@ export class Problems {
     pending.records.push(...records.slice(0, recordsMax - pending.records.length));
   }
 
-  /** Reports now what still waits to be reported. */
+  /** Delivers pending problems now. */
   flush(): void {
     for (const kind of this.#pending.keys()) this.#deliver(kind);
   }

@@ -1,7 +1,6 @@
 // Where records wait, and the queue in memory.
 import { Buffer } from "node:buffer";
 
-/** A record that waits. */
 export interface Line {
   /** The record as JSON. */
   readonly text: string;
@@ -9,7 +8,6 @@ export interface Line {
   readonly sequence: number;
 }
 
-/** How much to take. */
 export interface BatchSize {
   readonly records: number;
   readonly bytes: number;
@@ -26,16 +24,16 @@ export interface Queue {
   readonly newest: number;
   /** Records of earlier processes, and lines of them that are no records. */
   readonly counts: { readonly adopted: number; readonly damaged: number };
-  /** @returns Whether there was room. */
+  /** Returns false without room. */
   push(text: string): boolean;
   take(size: BatchSize): Line[];
   /** Removes taken records. */
   settle(lines: readonly Line[]): void;
   /** Keeps records that Gatehouse rejected, where possible. */
   keepRejected(lines: readonly Line[]): Promise<void>;
-  /** @returns Whether all records are on disk. */
+  /** Returns true if all records are on disk. */
   sync(): Promise<boolean>;
-  /** @returns How many records are lost. */
+  /** Returns the number of lost records. */
   close(): Promise<number>;
 }
 
@@ -108,7 +106,6 @@ export class MemoryQueue implements Queue {
     return Promise.resolve(false);
   }
 
-  /** @returns All records. */
   lines(): Line[] {
     return [...this.#taken, ...this.#waiting];
   }

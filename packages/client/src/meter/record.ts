@@ -1,14 +1,13 @@
-// One record: what callers pass, and the line of JSON that waits and is sent.
+// One record: the input of callers, and the line of JSON that waits and is sent.
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 
-/** Usage to record. */
 export interface Usage {
   product: string;
   metric: string;
   /** From 0 to 2^53−1, rounded to 6 decimal places. Default: 1. */
   quantity?: number | undefined;
-  /** When the usage occurred. Default: now. */
+  /** Default: now. */
   timestamp?: Date | undefined;
   /** Usage with the same key and content counts once. Default: a random one. */
   idempotencyKey?: string | undefined;
@@ -20,7 +19,6 @@ export interface Usage {
   apiKeyId?: string | undefined;
 }
 
-/** A record as it is sent. */
 export interface SentRecord {
   readonly productSlug: string;
   readonly metric: string;
@@ -36,14 +34,14 @@ export interface SentRecord {
 /** The longest line, in bytes. A valid record is shorter, even if every character is escaped. */
 export const lineBytesMax = 64 * 1024;
 const decimalPlacesMax = 6;
-/** How far in the future Gatehouse accepts timestamps. */
+/** Gatehouse accepts timestamps up to this far in the future. */
 export const futureMaxMs = 5 * 60_000;
 
 /**
- * Checks what Gatehouse could not report as this record's fault, such as values that JSON can't represent.
+ * Checks values that Gatehouse could not report as this record's fault, such as those that JSON can't represent. Returns the
+ * record as JSON.
  *
- * @param isOperator Whether records are sent with an operator token.
- * @returns The record as JSON, and whether its quantity was rounded.
+ * @param isOperator Records are sent with an operator token.
  * @throws When usage is invalid, or a getter or `toJSON` method throws.
  */
 export function recordLine(usage: Usage, isOperator: boolean): { line: string; isRounded: boolean } {
@@ -95,7 +93,7 @@ export function recordLine(usage: Usage, isOperator: boolean): { line: string; i
   return { line, isRounded: rounded !== quantity };
 }
 
-/** @returns The record of a line, or null if it is none that can be sent twice without harm. */
+/** Returns null for a line that is no record that can be sent twice without harm. */
 export function parseLine(line: string): SentRecord | null {
   try {
     const record = JSON.parse(line);

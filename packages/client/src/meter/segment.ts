@@ -9,7 +9,6 @@ const newline = 0x0a;
 const blank = 0x20;
 const readBytes = 1024 * 1024;
 
-/** A record in a segment. */
 export interface SegmentLine extends Line {
   readonly segment: Segment;
   /** Its first byte, and that after its line break. */
@@ -33,7 +32,6 @@ export class Segment {
   #syncing: Promise<void> | undefined;
   #isClosed = false;
 
-  /** Opens a file. @param isNew Whether to create it. */
   constructor(path: string, { isNew }: { isNew: boolean }) {
     this.path = path;
     this.#fd = isNew ? fs.openSync(path, "wx+", 0o600) : openFile(path);
@@ -72,8 +70,8 @@ export class Segment {
   }
 
   /**
-   * Whether the file has its name. Another process that takes it over, because this one seems to be gone, renames it
-   * before it reads it: if this is true after a line was appended, the other one reads the line.
+   * True if the file has its name. Another process that takes it over, because this one seems to be gone, renames it before it
+   * reads it: if this is true after a line was appended, the other one reads the line.
    */
   get isInPlace(): boolean {
     return fs.existsSync(this.path);
@@ -85,7 +83,7 @@ export class Segment {
     this.#waiting--;
   }
 
-  /** Takes lines. @returns Them, none at the end of the file, and how many lines in between are damaged. */
+  /** Takes lines; none at the end of the file. Counts the damaged ones in between. */
   take({ records, bytes }: BatchSize): { lines: SegmentLine[]; damaged: number } {
     const lines: SegmentLine[] = [];
     let damaged = 0;
@@ -94,7 +92,7 @@ export class Segment {
       let start = 0;
       while (start < chunk.length && lines.length < records) {
         const found = chunk.indexOf(newline, start);
-        // What follows the last line break is read with the next chunk, unless it is no line at all.
+        // A line without its end is read with the next chunk, unless it is too long for a line.
         if (found === -1 && start > 0 && this.#position + chunk.length < this.#size) break;
         const end = found === -1 ? chunk.length : found + 1;
         const text = chunk.toString("utf8", start, end).trim();
@@ -129,7 +127,6 @@ export class Segment {
     this.#blankOut(run);
   }
 
-  /** Makes a file whose lines are settled empty. */
   clear(): void {
     fs.ftruncateSync(this.#fd, 0);
     this.#size = this.#position = 0;

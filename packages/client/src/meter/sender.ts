@@ -1,7 +1,7 @@
 // Sends the records of a queue in batches, one request at a time, until each is recorded or rejected.
 import { join } from "node:path";
 import { clearTimeout, setTimeout } from "node:timers";
-import { readText, retryAfterMs, untilAborted } from "../http.ts";
+import { parseObject, readText, retryAfterMs, untilAborted } from "../http.ts";
 import { rejectedFile } from "./adoption.ts";
 import { type Outcome, outcomeOf, type Reply } from "./outcome.ts";
 import type { MeterSettings } from "./options.ts";
@@ -13,16 +13,9 @@ const pauseMaxMs = 60_000;
 const closingPauseMaxMs = 1_000;
 const firstPauseMs = 200;
 
-/** What the sender has done since the start. */
-export interface SendCounts {
-  sent: number;
-  duplicates: number;
-  rejected: number;
-}
-
-/** Sends records in the background. */
 export class Sender {
-  readonly counts: SendCounts = { sent: 0, duplicates: 0, rejected: 0 };
+  /** Since the start. */
+  readonly counts = { sent: 0, duplicates: 0, rejected: 0 };
   readonly #settings: MeterSettings;
   readonly #queue: Queue;
   readonly #problems: Problems;
@@ -59,7 +52,7 @@ export class Sender {
     if (this.#isIdle && this.#isDue()) this.#endWait();
   }
 
-  /** @returns Whether all records up to a number were settled in time. */
+  /** Returns true if all records up to a number were settled in time. */
   async flush(sequence: number, timeoutMs: number): Promise<boolean> {
     this.#flushUntil = Math.max(this.#flushUntil, sequence);
     this.wake();
@@ -111,7 +104,7 @@ export class Sender {
     }
   }
 
-  /** Like {@linkcode #send}, but never rejects. */
+  /** Sends like {@linkcode #send}, but never rejects. */
   async #trySend(lines: Line[]): Promise<readonly Line[][]> {
     try {
       return await this.#send(lines);
@@ -121,7 +114,7 @@ export class Sender {
     }
   }
 
-  /** @returns The records to send next, in parts. */
+  /** Returns the records to send next, in parts. */
   async #send(lines: Line[]): Promise<readonly Line[][]> {
     if (lines.length > this.#recordsMax) {
       return [lines.slice(0, this.#recordsMax), lines.slice(this.#recordsMax)];
@@ -218,7 +211,7 @@ export class Sender {
   }
 }
 
-/** @returns A promise with its resolver. Node.js 20 has no `Promise.withResolvers`. */
+/** Returns a promise with its resolver. Node.js 20 has no `Promise.withResolvers`. */
 function newSignal(): { promise: Promise<void>; resolve: () => void } {
   let resolve = () => {};
   const promise = new Promise<void>((done) => resolve = done);
@@ -227,7 +220,7 @@ function newSignal(): { promise: Promise<void>; resolve: () => void } {
 
 function replyOf(response: Response, text: string): Reply {
   const { status, headers } = response;
-  const body = parsed(text);
+  const body = parseObject(text);
   return {
     status,
     body,
@@ -237,7 +230,7 @@ function replyOf(response: Response, text: string): Reply {
   };
 }
 
-/** @returns What to log about a response that isn't a success. */
+/** Describes a response that isn't a success, for a log. */
 function reasonOf({ status, headers }: Response, body: unknown): string {
   const { error, requestId } = (body ?? {}) as {
     error?: { code?: unknown; message?: unknown };
@@ -251,12 +244,4 @@ function reasonOf({ status, headers }: Response, body: unknown): string {
   return location === null
     ? `${status} without a response of Gatehouse${hint}`
     : `${status}, a redirect to ${location}${hint}`;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -15,8 +15,8 @@ const tickMs = 60_000;
 const retryMs = 1_000;
 const segmentsMax = 100;
 
-/** A spool's place and size, and what takes over when its disk fails. */
-export interface SpoolOptions {
+/** `memory` takes over when the disk fails. */
+interface SpoolOptions {
   readonly folder: string;
   readonly bytesMax: number;
   readonly memory: MemoryQueue;
@@ -27,7 +27,6 @@ export interface SpoolOptions {
 
 /** A queue on disk. Memory holds only the batch that is sent. */
 export class SpoolQueue implements Queue {
-  /** Records that were recorded by earlier processes, and lines that are no records. */
   readonly counts = { adopted: 0, damaged: 0 };
   readonly #options: SpoolOptions;
   /** In the order of sending. */
@@ -80,7 +79,7 @@ export class SpoolQueue implements Queue {
         isKept = true;
       } catch (error) {
         this.#failedAt = performance.now();
-        // What was written before stays to be sent.
+        // Earlier lines are still sent.
         this.#current = undefined;
         this.#finish();
         this.#report("can't write; records wait in memory", error);
@@ -161,21 +160,21 @@ export class SpoolQueue implements Queue {
       }
     });
     for (const segment of this.#segments) {
-      // Another sync may be under way, and what waited in memory was appended just now.
+      // Another sync may be under way, and the records in memory were appended just now.
       if (segment.count > 0) this.#try(() => segment.syncNow());
       segment.close();
       this.#try(() =>
         segment.count > 0 ? fs.renameSync(segment.path, releasedPath(folder)) : fs.unlinkSync(segment.path)
       );
     }
-    // What is recorded from now on goes to a new segment, which the next process adopts.
+    // Later records go to a new segment, which the next process adopts.
     this.#current = undefined;
     const lost = memory.close();
     if (this.#segments.length > 0) await syncFolder(folder);
     return lost;
   }
 
-  /** Shows others that this process is alive, and adopts what those that are not have left. */
+  /** Shows others that this process is alive, and adopts the segments of those that are not. */
   tick(): void {
     const now = new Date();
     for (const segment of this.#segments) {
@@ -226,7 +225,7 @@ export class SpoolQueue implements Queue {
     return this.#current;
   }
 
-  /** Syncs what was appended so far, and then what was appended meanwhile. @returns Whether the first succeeded. */
+  /** Syncs all appended records, and then those appended meanwhile. Returns true if the first sync succeeded. */
   #startSync(): Promise<boolean> {
     this.#syncing = this.#syncOnce().then((isSynced) => {
       this.#syncing = undefined;
@@ -277,7 +276,7 @@ export class SpoolQueue implements Queue {
     return this.#segments.reduce((sum, segment) => sum + of(segment), 0);
   }
 
-  /** Does what may fail without harm: at worst, records are sent twice. */
+  /** Acts where a failure does no harm: at worst, records are sent twice. */
   #try(act: () => void): void {
     try {
       act();

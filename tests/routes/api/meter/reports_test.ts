@@ -1,6 +1,6 @@
 // Reports of one organization don't block others, and a report ends when its client disconnects.
 import assert from "node:assert/strict";
-import { reportsOpenPerReaderMax } from "../../../../domain/limits.ts";
+import { jobsOpenPerReaderMax } from "../../../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
 import { manySums } from "../../../support/meter/many_sums.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
@@ -101,11 +101,11 @@ testApp(
     const { report, cookie } = await busyOrganization(test, 1_000);
     const { fullKey: neighbourKey } = await createTestKey(test, await test.signUp());
     // Their clients don't read, so none of them ends.
-    const open = await Promise.all(Array.from({ length: reportsOpenPerReaderMax }, () => report()));
+    const open = await Promise.all(Array.from({ length: jobsOpenPerReaderMax }, () => report()));
     assert.deepEqual(open.map(({ status }) => status), open.map(() => 200));
     assert.deepEqual(test.services.reports.counts, {
       running: 0,
-      waiting: reportsOpenPerReaderMax,
+      waiting: jobsOpenPerReaderMax,
     });
     const rejected = await report();
     assert.equal(rejected.headers.get("retry-after"), "1");
@@ -129,7 +129,7 @@ testApp(
   (test) =>
     withOtherThread(test, async (other) => {
       const { report } = await busyOrganization(test, 1_000);
-      const half = reportsOpenPerReaderMax / 2;
+      const half = jobsOpenPerReaderMax / 2;
       const unread = (thread: Pick<TestApp, "app">) =>
         Promise.all(Array.from({ length: half }, () => report(thread)));
       const open = [...await unread(test), ...await unread(other)];

@@ -6,7 +6,7 @@ import { generateApiKey } from "../../../../domain/api_key.ts";
 import { readUsageSums } from "../../../../services/reports/jobs/usage_sums.ts";
 import { assertError, createTestKey, startTestApp, testApp } from "../../../support/app/app.ts";
 import { remoteTestDatabase } from "../../../support/database/database.ts";
-import { noReportContext } from "../../../support/app/reports.ts";
+import { noJobContext } from "../../../support/app/reports.ts";
 import { sqldMissing } from "../../../support/database/sqld.ts";
 import { reservedName } from "../../../../routes/schemas/messages.ts";
 import { voidOne } from "../../../support/meter/usage.ts";
@@ -159,7 +159,7 @@ testApp("reads only the part of a long range that has records", async (test) => 
       return database.readFirst<T>(statement);
     },
   });
-  const { data } = await readUsageSums({ ...noReportContext, database: watched }, {
+  const { data } = await readUsageSums({ ...noJobContext, database: watched }, {
     organizationId,
     now: test.now(),
     window: "month",

@@ -7,7 +7,7 @@ import { generateApiKey, hashApiKey } from "../../../../domain/api_key.ts";
 import { usageRecordScanMax } from "../../../../domain/limits.ts";
 import { readUsageRecordPage } from "../../../../services/reports/jobs/usage_record_list.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
-import { noReportContext } from "../../../support/app/reports.ts";
+import { noJobContext } from "../../../support/app/reports.ts";
 import {
   listAll,
   type ListedRecord,
@@ -301,7 +301,7 @@ testApp("returns a complete page while records are added during its search", asy
     if (added++ > 0) await recordMany(test, { ...common, count: 1 });
   };
   const { usageRecords } = await readUsageRecordPage({
-    ...noReportContext,
+    ...noJobContext,
     database: {
       source: database.source,
       read: async <T>(statement: Statement) => {

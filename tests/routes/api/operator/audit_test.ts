@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { externalIdCharactersMax } from "../../../../domain/limits.ts";
 import type { AuditEvent } from "../../../../domain/audit.ts";
-import type { OperatorAuditEvent } from "../../../../services/reports/jobs/audit_csv.ts";
 import { type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
@@ -40,7 +39,7 @@ onEveryDatabase(
     const { mara, token } = await actedOn(test, ada);
     await actedOn(test, bob);
     const send = asOperator(test, (await newOperatorToken(test, ["audit:read"])).fullToken);
-    const list = async (query: string): Promise<OperatorAuditEvent[]> => {
+    const list = async (query: string): Promise<AuditEvent[]> => {
       const { status, body } = await send(`GET /audit${query}`);
       assert.equal(status, 200, JSON.stringify(body));
       return body.events;
@@ -49,7 +48,7 @@ onEveryDatabase(
 
     const own = await list("");
     assert.equal(actions(own), "account.enabled account.disabled account.enabled account.disabled");
-    const { id: _id, at: _at, requestId: _requestId, ...first } = own[3] as OperatorAuditEvent;
+    const { id: _id, at: _at, requestId: _requestId, ...first } = own[3] as AuditEvent;
     assert.deepEqual(first, {
       action: "account.disabled",
       organizationId: ada.organizationId,

@@ -1,6 +1,6 @@
 // Reading never blocks operating: with all reports of a token or of a customer's keys taken, operators still see and act.
 import assert from "node:assert/strict";
-import { reportsOpenPerReaderMax } from "../../../../domain/limits.ts";
+import { jobsOpenPerReaderMax } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
 import { manySums } from "../../../support/meter/many_sums.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
@@ -12,7 +12,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 /** Opens as many reports as a reader may, whose client reads none, and one more. @returns The last response, and what ends them. */
 async function fillShare(test: TestApp, path: string, headers: Record<string, string>) {
   const open = () => test.app.fetch(new Request(`${test.config.baseUrl.origin}${path}`, { headers }));
-  const responses = await Promise.all(Array.from({ length: reportsOpenPerReaderMax }, open));
+  const responses = await Promise.all(Array.from({ length: jobsOpenPerReaderMax }, open));
   assert.deepEqual(responses.map(({ status }) => status), responses.map(() => 200));
   return {
     rejected: await open(),

@@ -209,16 +209,9 @@ testApp("rejects a second open invitation to an address, and invitations to memb
   );
 });
 
-testApp("members see and send no invitations, admins can't invite owners", async (test) => {
+testApp("admins can't invite owners or change their invitations", async (test) => {
   const owner = await test.signUp();
   const admin = await joinedPerson(test, owner, "ADMIN");
-  const member = await joinedPerson(test, owner, "MEMBER");
-  const eve = await test.signUp("Eve");
-  const list = (person: TestPerson) => test.send(at(owner), { cookie: person.cookie });
-  await assertError(await list(member), 403, "forbidden");
-  await assertError(await invite(test, member, { owner, email: "a@example.com" }), 403, "forbidden");
-  await assertError(await list(eve), 404, "not_found");
-  await assertError(await invite(test, eve, { owner, email: "a@example.com" }), 404, "not_found");
   await assertError(
     await invite(test, admin, { owner, email: "a@example.com", role: "OWNER" }),
     403,
@@ -234,15 +227,6 @@ testApp("members see and send no invitations, admins can't invite owners", async
     403,
     "forbidden",
   );
-  for (const person of [eve]) {
-    await assertError(await test.send(one, { cookie: person.cookie, method: "DELETE" }), 404, "not_found");
-    const theirs = at(eve, `/${invitation.id}`);
-    await assertError(
-      await test.send(theirs, { cookie: person.cookie, method: "DELETE" }),
-      404,
-      "not_found",
-    );
-  }
 });
 
 testApp("inviting an owner or resending that invitation requires recent authentication", async (test) => {

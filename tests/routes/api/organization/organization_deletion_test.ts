@@ -4,6 +4,7 @@ import { type Database, sql } from "../../../../db/engine/database.ts";
 import type { SessionActor } from "../../../../domain/actor.ts";
 import { AppError } from "../../../../domain/errors.ts";
 import { deletedUsageKeptMs, organizationEndRecordsMax } from "../../../../domain/limits.ts";
+import { activeAccess } from "../../../../services/access.ts";
 import { createApiKey } from "../../../../services/new_api_keys.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
 import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app/app.ts";
@@ -311,7 +312,7 @@ onEveryDatabase("creates no key in an organization that is being deleted", async
   const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
   const actor: SessionActor = { ...session, type: "session", client };
   await deleteOrganization(test, ada);
-  const late = () => createApiKey(test.services, actor, { name: "Late", expiresAt: null });
+  const late = () => createApiKey(test.services, activeAccess(actor), { name: "Late", expiresAt: null });
   await assert.rejects(late, (error) => error instanceof AppError && error.code === "forbidden");
   await finish(test);
   await assert.rejects(late, (error) => error instanceof AppError && error.code === "forbidden");

@@ -1,6 +1,5 @@
 // Organizations: create, rename, transfer, switch and delete, and who can do it.
 import assert from "node:assert/strict";
-import { notFoundError } from "../../../../domain/errors.ts";
 import { assertError, createTestKey, testApp } from "../../../support/app/app.ts";
 import { joinedPerson, me, signInAgain } from "../../../support/people/people.ts";
 
@@ -95,36 +94,9 @@ testApp("switching applies to this session and the next sign-in", async (test) =
   assert.equal((await me(test, await signInAgain(test, ada.email))).organizationId, organization.id);
 });
 
-testApp("another person's organization can't be switched to, read or changed", async (test) => {
-  const [ada, eve] = [await test.signUp(), await test.signUp("Eve")];
-  const unknown = `org_${"0".repeat(32)}`;
-  for (const id of [ada.organizationId, unknown, "x"]) {
-    const { cookie } = eve;
-    const responses = [
-      await test.send("/api/auth/organization", { cookie, json: { organizationId: id } }),
-      await test.send(`${path}/${id}`, { cookie }),
-      await test.send(`${path}/${id}`, { cookie, method: "PATCH", json: { name: "Mine" } }),
-      await test.send(`${path}/${id}`, { cookie, method: "DELETE", json: { name: "Mine" } }),
-      await test.send(`${path}/${id}/transfer`, { cookie, json: { userId: eve.userId } }),
-    ];
-    for (const response of responses) {
-      const { error } = await assertError(response, 404, "not_found");
-      assert.equal(error.message, notFoundError().message);
-    }
-  }
-});
-
-testApp("only owners rename an organization", async (test) => {
+testApp("renames an organization", async (test) => {
   const ada = await test.signUp();
   const one = `${path}/${ada.organizationId}`;
-  for (const role of ["ADMIN", "MEMBER"] as const) {
-    const { cookie } = await joinedPerson(test, ada, role);
-    await assertError(
-      await test.send(one, { cookie, method: "PATCH", json: { name: "Mine" } }),
-      403,
-      "forbidden",
-    );
-  }
   const response = await test.send(one, { cookie: ada.cookie, method: "PATCH", json: { name: "Engines" } });
   assert.equal(response.status, 200);
   assert.equal((await response.json()).organization.name, "Engines");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { pageItemsDefault } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 import { joinedPerson, verifiedPerson } from "../../../support/people/people.ts";
 import { onEveryDatabase, recordAll, recordOne, voidOne } from "../../../support/meter/usage.ts";
@@ -132,3 +133,39 @@ testApp(
     assert.match((await open(owner)).html, /Voided on Nov 21, 2026, 14:03:11 UTC by[^]*Sent twice\./);
   },
 );
+
+testApp("operators see a customer's records as members do, and void one with a reason", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp("Ada");
+  const grace = await test.signUp("Grace");
+  const { fullKey, id } = await createTestKey(test, ada);
+  await recordOne(test, fullKey, { quantity: 4711, idempotencyKey: "order-1" });
+  await recordOne(test, fullKey, { quantity: 17 });
+  const base = `/operator/organizations/${ada.organizationId}`;
+  const open = (page: string, form?: Record<string, string>) =>
+    openPage(test, page, { person: mara, ...(form && { form }) });
+  const { html: all } = await open(`${base}/usage/records`);
+  assert.match(all, /You see this page of[^]*Ada’s organization[^]*17[^]*4,711/);
+  assert.ok(all.includes(`href="${base}/api-keys/${id}"`));
+  assert.doesNotMatch(all, /"\/portal\/usage/);
+  const { html } = await open(`${base}/usage/records?search=order-1`);
+  assert.doesNotMatch(html, />17</);
+  const [page = ""] = /\/operator\/[^"]+\/void/.exec(html) ?? [];
+  assert.match((await open(page)).html, /Ada’s organization[^]*4,711 requests[^]*order-1/);
+  const ofGrace = page.replace(ada.organizationId, grace.organizationId);
+  assert.equal((await open(ofGrace)).status, 404);
+  assert.equal((await open(ofGrace, { reason: "No" })).status, 404);
+  assert.equal((await open(page, { reason: " " })).status, 422);
+  const { location } = await open(page, { reason: "Sent <twice>" });
+  assert.match(location ?? "", /done=voided/);
+  for (const address of [location ?? "", `${base}/usage/records?search=order-1`]) {
+    const after = (await open(address)).html;
+    assert.match(after, /Voided[^]*Sent &lt;twice&gt;/);
+    assert.ok(after.includes(mara.userId));
+    assert.doesNotMatch(after, /\/void"/);
+  }
+  const own = (await openPage(test, location?.replace(base, "/portal") ?? "", { person: ada })).html;
+  assert.match(own, /by the operator[^]*Sent &lt;twice&gt;/);
+  assert.ok(!own.includes(mara.userId));
+  assert.doesNotMatch((await openList(test, ada)).html, /\/void"/);
+});

@@ -1,7 +1,10 @@
 // The usage page over HTTP: its address determines what it shows, links and the form keep the address, and no address causes
 // an error.
 import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
 import { createTestKey, testApp } from "../../../support/app/app.ts";
+import { newOperator } from "../../../support/operators/console.ts";
+import { openPage } from "../../../support/portal/pages.ts";
 import { usageWords } from "../../../support/portal/words/usage.ts";
 import { voidOne } from "../../../support/meter/usage.ts";
 import { hrefOf, recordUsage as record, usagePage } from "../../../support/portal/usage_page.ts";
@@ -272,4 +275,34 @@ testApp("the page has the list of time zones once, and its updates don't have it
   assert.equal(await zones({}), 1);
   assert.equal(await zones({ "HX-Request": "true", "HX-Boosted": "true" }), 1);
   assert.equal(await zones({ "HX-Request": "true" }), 0);
+});
+
+testApp("operators see a customer's usage page, and choose nothing for its members", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp("Ada");
+  const base = `/operator/organizations/${ada.organizationId}`;
+  const open = async (query = "") =>
+    (await openPage(test, `${base}/usage${query}`, {
+      person: mara,
+      headers: { "Sec-Fetch-Site": "same-origin" },
+    }))
+      .html;
+  assert.doesNotMatch(await open(), /curl|api-keys\/new/);
+  const { fullKey, id } = await createTestKey(test, ada);
+  await record(test, fullKey, { metric: "requests", quantity: 4711 });
+  await record(test, fullKey, { metric: "routes", quantity: 17 });
+  await record(test, fullKey, { metric: "routes", quantity: 4 });
+  const html = await open("?timezone=Europe/Berlin&metric=requests");
+  assert.match(html, /You see this page of[^]*Ada’s organization[^]*4,711/);
+  assert.ok(
+    html.includes(`href="${base}/api-keys/${id}"`) && html.includes(`href="${base}/usage/records/use_`),
+  );
+  assert.doesNotMatch(html, /"\/(api\/)?portal\/usage/);
+  const [csv = ""] = /\/api\/operator\/usage\.csv[^"]*/.exec(html) ?? [];
+  const lines = await (await test.send(csv.replaceAll("&amp;", "&"), { cookie: mara.cookie })).text();
+  assert.match(lines, /requests,4711,1/);
+  const chosen = await test.opened.database.readFirst<{ count: number }>(sql`SELECT
+    (SELECT count(*) FROM users WHERE usage_timezone IS NOT NULL) +
+    (SELECT count(*) FROM memberships WHERE usage_metric IS NOT NULL) AS count`);
+  assert.equal(chosen?.count, 0);
 });

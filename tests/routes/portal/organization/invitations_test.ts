@@ -63,7 +63,6 @@ testApp(
 testApp("an admin invites members and admins, and can't change an owner's invitation", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const admin = await joinBy(test, owner, { name: "Abel Admin", role: "ADMIN" });
-  const member = await joinBy(test, owner, { name: "Mia Member" });
   await invite(test, owner, { email: "boss@example.com", role: "OWNER" });
   const id = await idOf(test, owner);
   await invite(test, admin, { email: "help@example.com", role: "ADMIN" });
@@ -76,11 +75,8 @@ testApp("an admin invites members and admins, and can't change an owner's invita
   for (const action of ["resend", "revoke"]) {
     const address = `/portal/invitations/${id}/${action}`;
     assert.equal((await submit(test, address, { person: admin })).status, 403, action);
-    assert.equal((await submit(test, address, { person: member })).status, 403, action);
   }
   assert.equal((await page(test, `/portal/invitations/${id}/revoke`, admin)).status, 404);
-  const members = { email: "more@example.com", role: "MEMBER" };
-  assert.equal((await submit(test, path, { form: members, person: member })).status, 403);
 });
 
 testApp("inviting an owner requires recent authentication, and keeps the input meanwhile", async (test) => {
@@ -156,21 +152,6 @@ testApp(
     }
   },
 );
-
-testApp("another organization's invitations have no page and can't be changed", async (test) => {
-  const owner = await test.signUp("Olive Owner");
-  const link = await invite(test, owner, { email: "grace@example.com" });
-  const id = await idOf(test, owner);
-  const stranger = await test.signUp("Sam Stranger");
-  for (const one of [id, "inv_0", "x"]) {
-    for (const action of ["resend", "revoke"]) {
-      const address = `/portal/invitations/${one}/${action}`;
-      assert.equal((await submit(test, address, { person: stranger })).status, 404, address);
-    }
-    assert.equal((await page(test, `/portal/invitations/${one}/revoke`, stranger)).status, 404);
-  }
-  assert.equal((await page(test, link.path)).status, 200);
-});
 
 testApp("only open invitations are listed, over several pages", async (test) => {
   const owner = await test.signUp("Olive Owner");

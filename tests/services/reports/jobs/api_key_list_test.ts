@@ -9,7 +9,7 @@ import {
 } from "../../../../domain/key_list.ts";
 import type { KeyListQuery } from "../../../../services/reports/jobs/api_key_list.ts";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
-import { membersOf } from "../../../../services/reports/report_reader.ts";
+import { membersOf } from "../../../../services/reports/job_reader.ts";
 import { onEveryDatabase, recordOne } from "../../../support/meter/usage.ts";
 import { run } from "../../../support/people/world.ts";
 import { testReader } from "../../../support/app/reports.ts";

@@ -1,0 +1,37 @@
+// Responses with the bytes of a job, as JSON or CSV, which the reports thread has already encoded.
+import { usageRange, type UsageRangeInput } from "../../domain/meter/usage_window.ts";
+import { isoTimeIn } from "../../domain/time.ts";
+import type { JobBytes } from "../../services/reports/reports.ts";
+import type { AppContext } from "../env.ts";
+
+/** The response of {@linkcode sendCsv} in the OpenAPI document. */
+export const csvResponse = {
+  description: "CSV (RFC 4180) with a header line.",
+  contentType: "text/csv",
+  headers: {
+    "Content-Disposition": {
+      description: "The suggested file name.",
+      example: 'attachment; filename="usage-2026-11-01-2026-12-01.csv"',
+    },
+  },
+} as const;
+
+/** Responds with JSON. */
+export function sendJson(c: AppContext, body: JobBytes): Response {
+  return c.body(body, 200, { "Content-Type": "application/json" });
+}
+
+/** Responds with CSV, to be saved as `file`. */
+export function sendCsv(c: AppContext, body: JobBytes, file: string): Response {
+  return c.body(body, 200, {
+    "Content-Type": "text/csv; charset=utf-8; header=present",
+    "Content-Disposition": `attachment; filename="${file}"`,
+  });
+}
+
+/** Returns the name of a file with the sums of a valid query, such as `usage-2026-11-01-2026-12-01.csv`. */
+export function usageFile(query: UsageRangeInput, now: number): string {
+  const { from, to, timezone } = usageRange({ ...query, window: "total" }, now);
+  const [first, last] = [from, to].map((ms) => isoTimeIn(ms, timezone).slice(0, 10));
+  return `usage-${first}-${last}.csv`;
+}

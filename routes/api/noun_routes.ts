@@ -1,0 +1,88 @@
+// The API's routes of a noun: list, create, get, change, delete. A route that differs is mounted by hand next to them.
+import { z } from "@hono/zod-openapi";
+import type { AppContext } from "../env.ts";
+import type { Output, Schema } from "../schemas/check.ts";
+import { nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
+import type { Endpoint, MountRoute } from "./endpoint.ts";
+
+/** How a noun appears in the API. */
+interface Noun<Params extends z.ZodType, Parent extends Schema> {
+  /** The list's path in OpenAPI's form. */
+  readonly path: `/${string}`;
+  /** The name of one in responses, such as `product`. */
+  readonly one: string;
+  readonly many: string;
+  readonly schema: z.ZodType;
+  /** The parameter at the end of the path of one, such as `{id}`. */
+  readonly id: `{${string}}`;
+  /** The parameters in the path of one. */
+  readonly params: Params;
+  /** The parameters in the path of the list, if there are any. */
+  readonly parent?: Parent;
+}
+
+/** What the OpenAPI document says about a route. */
+type Words = Pick<Endpoint<Schema, Schema, Schema>, "operationId" | "summary" | "description" | "errors">;
+type Verb<Input, Actor, Result> = (input: Input, actor: Actor, c: AppContext) => Promise<Result>;
+
+/**
+ * Returns functions that mount the routes of a noun, each with its verb.
+ *
+ * @param mounts `read`: mounts routes that change nothing. `write`: mounts the others.
+ */
+export function nounRoutes<Actor, Params extends z.ZodType, Parent extends Schema = undefined>(
+  { read, write }: { readonly read: MountRoute<Actor>; readonly write: MountRoute<Actor> },
+  { path, one, many, schema, id, params, parent }: Noun<Params, Parent>,
+) {
+  type InOne = { readonly params: Output<Params> };
+  type InList = { readonly params: Output<Parent> };
+  const listed = parent === undefined ? {} : { params: parent };
+  const onePath = `${path}/${id}` as const;
+  const found = { description: `The ${one}.`, schema: z.object({ [one]: schema }) };
+  const page = z.object({ [many]: z.array(schema), nextCursor: nextCursorSchema });
+  return {
+    /** `query`: the parameters, if the list has others than those of a page. */
+    list<Query extends z.ZodType = typeof pageQuerySchema>(
+      { query, ...words }: Words & { readonly query?: Query },
+      verb: Verb<InList & { readonly query: Output<Query> }, Actor, object>,
+    ): void {
+      read({
+        ...words,
+        ...listed,
+        route: `GET ${path}`,
+        query: (query ?? pageQuerySchema) as Query,
+        responses: { 200: { description: `A page of ${many}.`, schema: page } },
+      }, (c, input, actor) => verb(input as Parameters<typeof verb>[0], actor, c));
+    },
+    create<Body extends z.ZodType>(
+      words: Words & { readonly body: Body },
+      verb: Verb<InList & { readonly body: Output<Body> }, Actor, object>,
+    ): void {
+      write(
+        { ...words, ...listed, route: `POST ${path}`, responses: { 201: found } },
+        async (c, input, actor) => ({ [one]: await verb(input as Parameters<typeof verb>[0], actor, c) }),
+      );
+    },
+    get(words: Words, verb: Verb<InOne, Actor, object>): void {
+      read(
+        { ...words, params, route: `GET ${onePath}`, responses: { 200: found } },
+        async (c, input, actor) => ({ [one]: await verb(input, actor, c) }),
+      );
+    },
+    change<Body extends z.ZodType>(
+      words: Words & { readonly body: Body },
+      verb: Verb<InOne & { readonly body: Output<Body> }, Actor, object>,
+    ): void {
+      write(
+        { ...words, params, route: `PATCH ${onePath}`, responses: { 200: found } },
+        async (c, input, actor) => ({ [one]: await verb(input, actor, c) }),
+      );
+    },
+    delete(words: Words, verb: Verb<InOne, Actor, void>): void {
+      write(
+        { ...words, params, route: `DELETE ${onePath}`, responses: { 204: { description: "Deleted." } } },
+        (c, input, actor) => verb(input, actor, c),
+      );
+    },
+  };
+}

@@ -1,0 +1,195 @@
+// The console's forms about one organization: edit, suspend, resume, delete.
+import { validationError } from "../../domain/errors.ts";
+import {
+  externalIdCharactersMax,
+  metadataKeyCharactersMax,
+  metadataKeysMax,
+  metadataValueCharactersMax,
+} from "../../domain/limits.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import type { OperatedOrganization } from "../../domain/operator/organization.ts";
+import { operatorAccess } from "../../services/access.ts";
+import {
+  changeOrganization,
+  deleteOrganization,
+  getOrganization,
+} from "../../services/operator/organizations.ts";
+import { resumeOrganization, suspendOrganization } from "../../services/organization/suspension.ts";
+import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
+import { NameField, TextField } from "../../views/components/field.tsx";
+import { FormPage } from "../../views/components/form_page.tsx";
+import { backTo, organizationHref, organizationsHref } from "../../views/operator/links.ts";
+import { resumeText, suspendText } from "../../views/operator/organization.tsx";
+import type { App } from "../env.ts";
+import {
+  type FormInput,
+  mountFormPage,
+  type Pages,
+  rowFields,
+  rowsOf,
+  type ShownForm,
+  withInput,
+} from "../portal/noun_pages.ts";
+import { idOf } from "../portal/operator/organization.ts";
+import { type ConsoleActor, consolePages } from "../portal/operator/page.ts";
+import type { PortalParts } from "../portal/page.ts";
+import { check } from "../schemas/check.ts";
+import { changeOrganizationSchema } from "../schemas/operator_organizations.ts";
+
+const path = `${organizationsHref}/:id`;
+
+/** Mounts the forms below `/operator/organizations/:id`. */
+export function operatorOrganizationForms(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  const pages = consolePages(app, parts, "operator/organizations");
+  editPage(pages, parts);
+  confirmation(pages, parts, {
+    action: "suspend",
+    title: "Suspend organization",
+    heading: "Suspend “{name}”?",
+    text: suspendText,
+    submit: "Suspend",
+    async act(actor, idText) {
+      await suspendOrganization(services, await operatorAccess(services, actor, idText));
+      return `${organizationHref(idText)}?done=suspended`;
+    },
+  });
+  confirmation(pages, parts, {
+    action: "resume",
+    title: "Resume organization",
+    heading: "Resume “{name}”?",
+    text: resumeText,
+    submit: "Resume",
+    tone: "primary",
+    async act(actor, idText) {
+      await resumeOrganization(services, await operatorAccess(services, actor, idText));
+      return `${organizationHref(idText)}?done=resumed`;
+    },
+  });
+  confirmation(pages, parts, {
+    action: "delete",
+    title: "Delete organization",
+    heading: "Delete “{name}”?",
+    text:
+      "Requests with its keys will fail immediately, and all members lose access. Its usage data is deleted in the background; closed statements are kept. This can't be undone.",
+    submit: "Delete organization",
+    async act(actor, idText) {
+      await deleteOrganization(services, actor, idText);
+      return `${organizationsHref}?done=deleted`;
+    },
+  });
+}
+
+/** @param options `act` returns the address to continue at. */
+function confirmation(
+  pages: Pages<ConsoleActor>,
+  { services }: PortalParts,
+  { action, act, ...words }: Pick<ConfirmPageProps, "title" | "heading" | "text" | "submit" | "tone"> & {
+    action: string;
+    act: (actor: ConsoleActor, idText: string) => Promise<string>;
+  },
+): void {
+  mountFormPage(pages, {
+    path: `${path}/${action}`,
+    async show(c, form) {
+      const organization = await getOrganization(services, idOf(c));
+      const { name, externalId, memberCount, activeApiKeyCount } = organization;
+      const facts = [
+        { label: "External ID", value: externalId ?? "Not set" },
+        { label: "Members", value: groupDigits(memberCount) },
+        { label: "Active keys", value: groupDigits(activeApiKeyCount) },
+      ];
+      return <ConfirmPage {...form} {...words} name={name} facts={facts} back={backTo(organization)} />;
+    },
+    submit: (c, actor) => act(actor, idOf(c)),
+  });
+}
+
+function editPage(pages: Pages<ConsoleActor>, { services }: PortalParts): void {
+  mountFormPage(pages, {
+    path: `${path}/edit`,
+    show: async (c, form) => editForm(form, await getOrganization(services, idOf(c))),
+    async submit(c, actor, input) {
+      const { name, externalId, metadata } = organizationInput(input);
+      const before = await getOrganization(services, idOf(c));
+      if (new Set(metadata.map(({ key }) => key)).size < metadata.length) {
+        throw validationError([{ path: "metadata", message: "Each metadata key can be used only once." }]);
+      }
+      const change = check(changeOrganizationSchema, {
+        name,
+        externalId: externalId.trim() || null,
+        metadata: {
+          ...Object.fromEntries(Object.keys(before.metadata).map((key) => [key, null])),
+          ...Object.fromEntries(metadata.map(({ key, value }) => [key, value])),
+        },
+      }, "body");
+      await changeOrganization(services, actor, { idText: before.id, ...change });
+      return `${organizationHref(before.id)}?done=saved`;
+    },
+  });
+}
+
+/** Returns an organization as typed, without metadata that has no key. */
+function organizationInput(input: FormInput) {
+  const rows = rowsOf(input, { name: "metadata", parts: ["key", "value"], rowsMax: metadataKeysMax });
+  const metadata = rows.map(({ key, value }) => ({ key: key.trim(), value })).filter(({ key }) => key !== "");
+  return { name: input["name"] ?? "", externalId: input["externalId"] ?? "", metadata };
+}
+
+function typed({ name, externalId, metadata }: OperatedOrganization) {
+  const rows = Object.entries(metadata).map(([key, value]) => ({ key, value }));
+  return { name, externalId: externalId ?? "", metadata: rows };
+}
+
+const emptyRows = 3;
+
+function editForm(form: ShownForm, organization: OperatedOrganization) {
+  const { input, fields } = form;
+  const { metadata, ...texts } = input === undefined ? typed(organization) : organizationInput(input);
+  const { field } = withInput(form, { ...texts, ...rowFields("metadata", metadata) });
+  const metadataError = Object.entries(fields).find(([path]) => path.startsWith("metadata"))?.[1];
+  return (
+    <FormPage
+      {...form}
+      title="Edit organization"
+      heading="Edit “{name}”"
+      name={organization.name}
+      error={form.error ?? metadataError}
+      submit="Save"
+      back={backTo(organization)}
+      more={[
+        <>
+          <h2>Metadata</h2>
+          <p class="muted small">Your own data. Customers don't see it. Rows without a key are removed.</p>
+          {Array.from(
+            { length: Math.min(metadata.length + emptyRows, metadataKeysMax) },
+            (_, index) => (
+              <div class="row half">
+                <TextField
+                  label="Key"
+                  {...field(`metadata[${index}].key`)}
+                  maxlength={metadataKeyCharactersMax}
+                />
+                <TextField
+                  label="Value"
+                  {...field(`metadata[${index}].value`)}
+                  maxlength={metadataValueCharactersMax}
+                />
+              </div>
+            ),
+          )}
+        </>,
+      ]}
+    >
+      <div class="row half">
+        <NameField label="Name" {...field("name")} autofocus />
+        <TextField
+          label="External ID"
+          {...field("externalId")}
+          hint="Your own ID for this customer."
+          maxlength={externalIdCharactersMax}
+        />
+      </div>
+    </FormPage>
+  );
+}

@@ -1,0 +1,159 @@
+// The form that creates or edits a plan.
+import { planLimitsMax, plansMax } from "../../domain/limits.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { notSearched } from "../../domain/operator/lowered_limits.ts";
+import { eachNumber, type Plan, planNumberNames } from "../../domain/operator/plan.ts";
+import { planLimitsBelowUse } from "../../services/operator/limits_below_use.ts";
+import { changePlan, createPlan, getPlan, listPlans } from "../../services/operator/plans.ts";
+import { NameField, TextField } from "../../views/components/field.tsx";
+import { FormPage } from "../../views/components/form_page.tsx";
+import { LimitFields } from "../../views/components/limit_fields.tsx";
+import { planHref, plansHref } from "../../views/operator/links.ts";
+import { ConfirmChange, valueChanges } from "../../views/operator/plan_change.tsx";
+import { numberHints, numberWords } from "../../views/operator/plan_text.ts";
+import { inTime } from "../portal/in_time.ts";
+import { limitInput, limitsOf, numberOf, typedLimits } from "../portal/limit_input.ts";
+import {
+  type FormInput,
+  mountFormPage,
+  type Pages,
+  paramOf,
+  rowFields,
+  type ShownForm,
+  withInput,
+} from "../portal/noun_pages.ts";
+import { catalogueSlugs } from "../portal/operator/limit_suggestions.ts";
+import type { ConsoleActor } from "../portal/operator/page.ts";
+import { type PortalParts, sendPage } from "../portal/page.ts";
+import { check } from "../schemas/check.ts";
+import { createPlanSchema } from "../schemas/plans.ts";
+
+/** In the form, every field is required. */
+const planFormSchema = createPlanSchema.omit({ isDefault: true }).required();
+
+/** Mounts `/operator/plans/new` and `/operator/plans/:id/edit`. */
+export function planFormPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
+  const { services } = parts;
+
+  mountFormPage(pages, {
+    path: `${plansHref}/new`,
+    async show(_c, form) {
+      // A new plan begins with the values of the default one.
+      const input = form.input ?? { ...typed(await defaultPlan(parts)), name: "" };
+      return planForm(withInput(form, input), null, await catalogueSlugs(parts));
+    },
+    async submit(_c, actor, input) {
+      const plan = check(createPlanSchema, valuesOf(input), "body");
+      const { id } = await createPlan(services, actor, { isDefault: false, ...plan });
+      return `${planHref(id)}?done=created`;
+    },
+  });
+
+  mountFormPage(pages, {
+    path: `${plansHref}/:id/edit`,
+    async show(c, form) {
+      const plan = await getPlan(services, paramOf(c, "id"));
+      return planForm(withInput(form, form.input ?? typed(plan)), plan, await catalogueSlugs(parts));
+    },
+    async submit(c, actor, input) {
+      const before = await getPlan(services, paramOf(c, "id"));
+      const { id, name, organizationCount } = before;
+      const values = check(planFormSchema, valuesOf(input), "body");
+      const changes = valueChanges(before, { ...before, ...values });
+      if (changes.length === 0 || organizationCount === 0 || input["confirmed"] !== undefined) {
+        await changePlan(services, actor, { id, ...values });
+        return `${planHref(id)}?done=saved`;
+      }
+      const below = await inTime((signal) => planLimitsBelowUse(services, actor, { id, ...values, signal }));
+      return await sendPage(
+        c,
+        <ConfirmChange
+          frame={pages.frameOf(actor)}
+          place={pages.place}
+          changes={changes}
+          below={below ?? notSearched}
+          input={input}
+          title="Change plan"
+          heading="Change “{name}”?"
+          name={name}
+          facts={[{ label: "Affects", value: countOf(organizationCount, "organization") }]}
+          action={planHref(id, "edit")}
+          back={{ href: planHref(id, "edit"), label: "Edit plan" }}
+        />,
+      );
+    },
+  });
+}
+
+async function defaultPlan({ services }: PortalParts): Promise<Plan> {
+  const { plans } = await listPlans(services, { limit: plansMax });
+  const plan = plans.find(({ isDefault }) => isDefault);
+  if (plan === undefined) throw new Error("there is no default plan");
+  return plan;
+}
+
+/** Returns a plan as it is typed. */
+function typed(plan: Plan): FormInput {
+  const limits = rowFields("limits", typedLimits(plan.limits));
+  return { name: plan.name, ...eachNumber((number) => groupDigits(plan[number])), ...limits };
+}
+
+/** Returns a typed plan as the API takes it. */
+function valuesOf(input: FormInput) {
+  const limits = limitsOf(limitInput(input, planLimitsMax));
+  return { name: input["name"] ?? "", ...eachNumber((number) => numberOf(input[number] ?? "")), limits };
+}
+
+/** A number of up to a million. */
+const numberCharactersMax = 9;
+
+/** @param plan The plan that is edited; null for a new one. */
+function planForm(
+  form: ShownForm,
+  plan: Plan | null,
+  suggestions: { productSlugs: readonly string[]; metrics: readonly string[] },
+) {
+  const { field, fields, input = {} } = form;
+  return (
+    <FormPage
+      {...form}
+      {...(plan === null ? { title: "Create plan", submit: "Create plan" } : {
+        title: "Edit plan",
+        heading: "Edit “{name}”",
+        name: plan.name,
+        text: "Changes take effect on the next request of every organization with this plan.",
+        back: { href: planHref(plan.id), label: plan.name },
+        submit: "Save",
+      })}
+      error={form.error ?? fields["limits"]}
+      more={[
+        <>
+          <h2>Usage limits</h2>
+          <p class="muted small">
+            {`Up to ${planLimitsMax}. Windows follow the calendar in the organization's time zone. Rows without a quantity are removed.`}
+          </p>
+          <LimitFields
+            {...suggestions}
+            fields={fields}
+            limits={limitInput(input, planLimitsMax)}
+            limitsMax={planLimitsMax}
+          />
+        </>,
+      ]}
+    >
+      <NameField label="Name" {...field("name")} autofocus />
+      <div class="row half">
+        {planNumberNames.map((name) => (
+          <TextField
+            label={numberWords[name]}
+            {...field(name)}
+            hint={numberHints[name]}
+            inputmode="numeric"
+            required
+            maxlength={numberCharactersMax}
+          />
+        ))}
+      </div>
+    </FormPage>
+  );
+}

@@ -1,0 +1,324 @@
+// The catalogue of products: its shapes, its API, and its pages in the console.
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { pageItemsDefault, productMetricsMax, productUnitCharactersMax } from "../../domain/limits.ts";
+import { nameFault } from "../../domain/name.ts";
+import { countOf } from "../../domain/number_text.ts";
+import type { Product, ProductMetric } from "../../domain/product.ts";
+import {
+  changeProduct,
+  createProduct,
+  deleteProduct,
+  getProduct,
+  listProducts,
+} from "../../services/operator/products.ts";
+import { ConfirmPage } from "../../views/components/confirm_page.tsx";
+import { NameField, TextField } from "../../views/components/field.tsx";
+import { FormPage } from "../../views/components/form_page.tsx";
+import { ItemTable } from "../../views/components/item_table.tsx";
+import { ListPage } from "../../views/components/list_page.tsx";
+import { DayTime } from "../../views/components/relative_time.tsx";
+import { Name } from "../../views/components/table.tsx";
+import { listHref } from "../../views/operator/list_filters.tsx";
+import { nounRoutes } from "../api/noun_routes.ts";
+import { operatorMounts } from "../api/operator/operator_routes.ts";
+import type { App, AppEnv, AppParts } from "../env.ts";
+import { flashOf } from "../portal/form.ts";
+import {
+  type FormInput,
+  mountFormPage,
+  mountPage,
+  paramOf,
+  rowFields,
+  rowsOf,
+  type ShownForm,
+  withInput,
+} from "../portal/noun_pages.ts";
+import { consolePages } from "../portal/operator/page.ts";
+import type { PortalParts } from "../portal/page.ts";
+import { check } from "../schemas/check.ts";
+import { nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
+import { atMost, characters } from "../schemas/messages.ts";
+import { slugSchema } from "../schemas/usage.ts";
+
+const unitFault = characters(productUnitCharactersMax, 1);
+const unit = z.string().trim().min(1, unitFault)
+  .refine((text) => [...text].length <= productUnitCharactersMax, unitFault)
+  .superRefine((text, context) => {
+    const message = nameFault(text);
+    if (message !== null) context.addIssue({ code: "custom", message });
+  })
+  .nullable().default(null).openapi({
+    type: ["string", "null"],
+    minLength: 1,
+    maxLength: productUnitCharactersMax,
+    description: `What its quantities count, 1 to ${productUnitCharactersMax} characters.`,
+    example: "GB",
+  });
+const metrics = z.array(
+  z.strictObject({
+    slug: slugSchema.openapi({
+      description: "The metric in usage records, 1 to 64 characters, unique within the product.",
+      example: "requests",
+    }),
+    name: nameSchema("The metric's name", { example: "Requests" }),
+    unit,
+  }).openapi("ProductMetricInput"),
+).max(productMetricsMax, atMost(productMetricsMax, "metrics")).superRefine(requireDistinct).openapi({
+  description: `Up to ${productMetricsMax} metrics, in the order in which they are shown.`,
+});
+const name = nameSchema("The product's name", { example: "Map tiles" });
+const createSchema = z.strictObject({
+  slug: slugSchema.openapi({
+    description: "The product in usage records, 1 to 64 characters.",
+    example: "tiles",
+  }),
+  name,
+  metrics: metrics.optional().transform((given) => given ?? []),
+}).openapi("CreateProduct");
+const changeSchema = z.strictObject({ name: name.optional(), metrics: metrics.optional() })
+  .openapi("ChangeProduct");
+
+const schema = z.object({
+  slug: stringSchema("The product in usage records.", "tiles"),
+  name: stringSchema("The product's name.", "Map tiles"),
+  metrics: z.array(
+    z.object({
+      slug: stringSchema("The metric in usage records.", "requests"),
+      name: stringSchema("The metric's name.", "Requests"),
+      unit: stringSchema("What its quantities count.", "GB").nullable(),
+    }).openapi("ProductMetric"),
+  ).openapi({ description: "In the order in which they are shown." }),
+  createdAt: timeOut("When the product was added."),
+}).openapi("Product");
+
+function requireDistinct(metrics: readonly ProductMetric[], context: z.RefinementCtx): void {
+  for (const [index, { slug }] of metrics.entries()) {
+    if (metrics.findIndex((metric) => metric.slug === slug) < index) {
+      context.addIssue({ code: "custom", path: [index, "slug"], message: "is already in the list." });
+    }
+  }
+}
+
+/** Mounts `/api/operator/products`. */
+export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const mounts = operatorMounts(app, parts, { read: "statements:read", write: "statements:write" });
+  const routes = nounRoutes(mounts, {
+    path: "/api/operator/products",
+    one: "product",
+    many: "products",
+    schema,
+    id: "{slug}",
+    params: z.object({
+      slug: z.string().max(100).openapi({ description: "The product's slug.", example: "tiles" }),
+    }),
+  });
+  routes.list({
+    operationId: "listProducts",
+    summary: "List products",
+    description: "The catalogue that gives pages and statements their names and units, by slug.",
+  }, ({ query }) => listProducts(services, query));
+  routes.create({
+    operationId: "createProduct",
+    summary: "Add a product",
+    description: "Usage can be recorded before its product is in the catalogue.",
+    body: createSchema,
+    errors: ["product_taken", "limit_reached"],
+  }, ({ body }, actor) => createProduct(services, actor, body));
+  routes.get(
+    { operationId: "getProduct", summary: "Get a product" },
+    ({ params: { slug } }) => getProduct(services, slug),
+  );
+  routes.change({
+    operationId: "changeProduct",
+    summary: "Change a product",
+    description:
+      "`metrics` replaces the whole list. Closed statements keep the names that they were closed with.",
+    body: changeSchema,
+  }, ({ params, body }, actor) => changeProduct(services, actor, { ...params, ...body }));
+  routes.delete({
+    operationId: "deleteProduct",
+    summary: "Delete a product",
+    description: "Removes its names and units. Recorded usage stays.",
+  }, ({ params: { slug } }, actor) => deleteProduct(services, actor, slug));
+}
+
+const path = "/operator/products";
+const noProducts = {
+  title: "No products yet",
+  text: "Until you add one, pages show the names in usage records.",
+};
+
+/** Mounts `/operator/products`. */
+export function productPages(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  const pages = consolePages(app, parts, "operator/products");
+
+  mountPage(pages, path, async (c, page) => {
+    const query = { limit: pageItemsDefault, cursor: c.req.query("cursor") };
+    const { products, nextCursor } = await listProducts(services, query);
+    return (
+      <ListPage
+        {...page}
+        title="Products"
+        text="Names and units for pages and statements. Usage of other products is recorded too."
+        flash={flashOf(c, { added: "Product added.", saved: "Product saved.", deleted: "Product deleted." })}
+        add={{ href: `${path}/new`, label: "Add product" }}
+        card="Catalogue"
+        empty={products.length === 0 ? noProducts : null}
+        links={[{ href: nextCursor && listHref(path, { cursor: nextCursor }), label: "More products" }]}
+      >
+        <ItemTable
+          label="Products"
+          items={products}
+          columns={[
+            { title: "Product", in: "title", cell: ({ name }) => <Name text={name} /> },
+            { title: "Slug", cell: ({ slug }) => <code>{slug}</code> },
+            { title: "Metrics", cell: ({ metrics }) => <span>{metricsText(metrics)}</span> },
+            { title: "Added", cell: ({ createdAt }) => <DayTime at={createdAt} now={page.frame.now} /> },
+          ]}
+          actions={({ slug, name }) => [
+            { label: "Edit", href: hrefOf(slug, "edit"), about: name },
+            { label: "Delete", href: hrefOf(slug, "delete"), about: name, tone: "quiet-destroy" },
+          ]}
+        />
+      </ListPage>
+    );
+  });
+
+  mountFormPage(pages, {
+    path: `${path}/new`,
+    show: (_c, form) => productForm(form, productInput(form.input ?? {}), { isNew: true }),
+    async submit(_c, actor, input) {
+      await createProduct(services, actor, check(createSchema, productInput(input), "body"));
+      return `${path}?done=added`;
+    },
+  });
+
+  mountFormPage(pages, {
+    path: `${path}/:slug/edit`,
+    async show(c, form) {
+      const product = await getProduct(services, paramOf(c, "slug"));
+      const { slug } = product;
+      const input = form.input === undefined ? product : { ...productInput(form.input), slug };
+      return productForm(form, input, { isNew: false, name: product.name });
+    },
+    async submit(c, actor, input) {
+      const { name, metrics } = productInput(input);
+      const change = check(changeSchema, { name, metrics }, "body");
+      await changeProduct(services, actor, { slug: paramOf(c, "slug"), ...change });
+      return `${path}?done=saved`;
+    },
+  });
+
+  mountFormPage(pages, {
+    path: `${path}/:slug/delete`,
+    async show(c, form) {
+      const { slug, name, metrics } = await getProduct(services, paramOf(c, "slug"));
+      return (
+        <ConfirmPage
+          {...form}
+          title="Delete product"
+          heading="Delete “{name}”?"
+          name={name}
+          text="Its names and units are removed from the catalogue. Recorded usage and closed statements stay as they are."
+          facts={[
+            { label: "Slug", value: <code>{slug}</code> },
+            { label: "Metrics", value: countOf(metrics.length, "metric") },
+          ]}
+          submit="Delete product"
+        />
+      );
+    },
+    async submit(c, actor) {
+      await deleteProduct(services, actor, paramOf(c, "slug"));
+      return `${path}?done=deleted`;
+    },
+  });
+}
+
+function hrefOf(slug: string, action: "edit" | "delete"): string {
+  return `${path}/${encodeURIComponent(slug)}/${action}`;
+}
+
+function metricsText(metrics: Product["metrics"]): string {
+  if (metrics.length === 0) return "None";
+  return metrics.map(({ name, unit }) => unit === null ? name : `${name} (${unit})`).join(", ");
+}
+
+/** Returns a product as the API takes it, without empty rows. */
+function productInput(input: FormInput) {
+  const parts = ["slug", "name", "unit"] as const;
+  const rows = rowsOf(input, { name: "metrics", parts, rowsMax: productMetricsMax });
+  const metrics = rows.map((metric) => ({ ...metric, unit: metric.unit.trim() || null }));
+  return { slug: input["slug"] ?? "", name: input["name"] ?? "", metrics };
+}
+
+/** As in usage records. */
+const slugCharactersMax = 64;
+const emptyRows = 2;
+
+/** @param options `name`: the name of the product before it is edited. */
+function productForm(
+  form: ShownForm,
+  { slug, name, metrics }: Omit<Product, "createdAt">,
+  options: { isNew: boolean; name?: string },
+) {
+  const { isNew } = options;
+  const { field } = withInput(form, { slug, name, ...rowFields("metrics", metrics) });
+  const rows = Math.min(metrics.length + emptyRows, productMetricsMax);
+  return (
+    <FormPage
+      {...form}
+      title={isNew ? "Add product" : "Edit product"}
+      heading={isNew ? undefined : "Edit “{name}”"}
+      name={options.name}
+      text="Closed statements keep the names that they were closed with."
+      error={form.error ?? form.fields["metrics"]}
+      submit={isNew ? "Add product" : "Save"}
+      more={[
+        <>
+          <h2>Metrics</h2>
+          <p class="muted small">In the order in which they are shown. Empty rows are left out.</p>
+          {Array.from({ length: rows }, (_, index) => (
+            <MetricRow
+              index={index}
+              field={(part) => field(`metrics[${index}].${part}`)}
+              hasExamples={metrics.length === 0 && index === 0}
+            />
+          ))}
+        </>,
+      ]}
+    >
+      <div class="row half">
+        <NameField label="Name" {...field("name")} autofocus />
+        <TextField
+          label="Slug"
+          {...field("slug")}
+          hint="As in usage records."
+          required
+          readonly={!isNew}
+          maxlength={slugCharactersMax}
+        />
+      </div>
+    </FormPage>
+  );
+}
+
+function MetricRow(
+  { index, field, hasExamples }: { index: number; field: ShownForm["field"]; hasExamples: boolean },
+) {
+  const example = (text: string) => ({ placeholder: hasExamples ? `For example: ${text}` : "" });
+  return (
+    <fieldset class="row three" aria-label={`Metric ${index + 1}`}>
+      <TextField label="Slug" {...field("slug")} {...example("bytes")} maxlength={slugCharactersMax} />
+      <TextField label="Name" {...field("name")} {...example("Data transfer")} maxlength={100} />
+      <TextField
+        label="Unit (optional)"
+        {...field("unit")}
+        {...example("GB")}
+        maxlength={productUnitCharactersMax}
+      />
+    </fieldset>
+  );
+}

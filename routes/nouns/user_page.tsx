@@ -1,0 +1,169 @@
+// The console's page of a user.
+import type { OperatorUser } from "../../domain/operator/user.ts";
+import type { PasswordLink } from "../../services/operator/passwords.ts";
+import { ActionsCard, type PageAction } from "../../views/components/actions_card.tsx";
+import { Badge } from "../../views/components/badge.tsx";
+import { Card } from "../../views/components/card.tsx";
+import { Secret } from "../../views/components/code.tsx";
+import { EmptyState } from "../../views/components/empty_state.tsx";
+import { Facts } from "../../views/components/facts.tsx";
+import { ItemTable } from "../../views/components/item_table.tsx";
+import { Notice } from "../../views/components/notice.tsx";
+import { PageHead } from "../../views/components/page_head.tsx";
+import { DayTime, RelativeTime } from "../../views/components/relative_time.tsx";
+import { LinkedName } from "../../views/components/table.tsx";
+import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx";
+import { organizationHref, userHref, usersHref } from "../../views/operator/links.ts";
+import { roleWords } from "../../views/text/role.ts";
+
+/** Something to do with a user, on a page of its own. */
+export type UserAction = "reset-password" | "sign-out" | "disable" | "enable";
+
+/** The page of a user. @param props `link`: to choose a new password, shown once. */
+export function userPage({ frame, place, user, sessions, flash, link }: {
+  frame: PortalFrame;
+  place: Place;
+  user: OperatorUser;
+  sessions: readonly { device: string; address: string; createdAt: string; lastSeenAt: string }[];
+  flash: string | null;
+  link: PasswordLink | null;
+}) {
+  const { now } = frame;
+  return (
+    <PortalPage title={user.name} frame={frame} place={place}>
+      <PageHead
+        back={{ href: usersHref, label: "Users" }}
+        title="{name}"
+        name={user.name}
+        text={user.email}
+      >
+        <UserBadges {...user} />
+      </PageHead>
+      <Notice tone="done" text={flash} />
+      {link && <LinkNotice {...link} user={user} now={now} />}
+      <div class="card">
+        <Facts facts={factsOf(user, now)} />
+      </div>
+      <Card title="Organizations" flush>
+        {user.organizations.length === 0
+          ? <EmptyState title="No organizations" text="This user isn't a member of any organization." />
+          : (
+            <ItemTable
+              label="Organizations"
+              items={user.organizations}
+              columns={[
+                {
+                  title: "Organization",
+                  in: "title",
+                  cell: ({ id, name }) => <LinkedName href={organizationHref(id)} name={name} />,
+                },
+                { title: "Role", cell: ({ role }) => <span>{roleWords[role]}</span> },
+              ]}
+            />
+          )}
+      </Card>
+      <Card title="Sessions" flush>
+        {sessions.length === 0
+          ? <EmptyState title="Not signed in" text="This user has no sessions." />
+          : (
+            <ItemTable
+              label="Sessions"
+              items={sessions}
+              columns={[
+                { title: "Device", in: "title", cell: ({ device }) => <Device name={device} /> },
+                { title: "IP address", cell: ({ address }) => <code>{address}</code> },
+                {
+                  title: "Last used",
+                  cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} now={now} />,
+                },
+                { title: "Signed in", cell: ({ createdAt }) => <DayTime at={createdAt} now={now} /> },
+              ]}
+            />
+          )}
+      </Card>
+      <ActionsCard title="Account access" actions={actionsOf(user)} />
+    </PortalPage>
+  );
+}
+
+function Device({ name }: { name: string }) {
+  return (
+    <span class="name">
+      <bdi>{name}</bdi>
+    </span>
+  );
+}
+
+function factsOf(user: OperatorUser, now: number) {
+  const time = (at: string | null) => at === null ? "–" : <RelativeTime at={at} now={now} />;
+  return [
+    { label: "ID", value: <code class="pick">{user.id}</code> },
+    { label: "Created", value: <DayTime at={user.createdAt} now={now} /> },
+    {
+      label: "Email confirmed",
+      value: user.emailVerifiedAt === null ? "No" : <DayTime at={user.emailVerifiedAt} now={now} />,
+    },
+    { label: "Two-step sign-in", value: user.twoStep ? "On" : "Off" },
+    { label: "Last sign-in", value: time(user.lastSignInAt) },
+    ...(user.disabledAt === null ? [] : [{ label: "Disabled", value: time(user.disabledAt) }]),
+  ];
+}
+
+function LinkNotice(
+  { address, expiresAt, user, now }: PasswordLink & { user: OperatorUser; now: number },
+) {
+  return (
+    <section class="notice" aria-labelledby="link-title" tabindex={-1} autofocus>
+      <div>
+        <h2 id="link-title">
+          Give this link to <bdi>{user.name}</bdi>
+        </h2>
+        <p class="small">
+          <strong>Copy it now. It won't be shown again.</strong>
+          {" It works once, and expires "}
+          <RelativeTime at={expiresAt} now={now} />. Anyone who has it can choose the password.
+        </p>
+      </div>
+      <Secret id="reset-link" value={address} copy="Copy link" />
+    </section>
+  );
+}
+
+function actionsOf({ id, disabledAt }: OperatorUser): readonly PageAction[] {
+  const hrefOf = (action: UserAction) => `${userHref(id)}/${action}`;
+  if (disabledAt !== null) {
+    const text = "The user can sign in again, with the same password.";
+    return [{ title: "Enable", text, href: hrefOf("enable"), label: "Enable user" }];
+  }
+  return [
+    {
+      title: "Reset password",
+      text: "Sends a link to choose a new password. Sessions end when it is changed.",
+      href: hrefOf("reset-password"),
+      label: "Reset password",
+    },
+    {
+      title: "Sign out everywhere",
+      text: "Ends all sessions, on every device and product.",
+      href: hrefOf("sign-out"),
+      label: "Sign out",
+    },
+    {
+      title: "Disable",
+      text: "The user is signed out and can't sign in until you enable the account again.",
+      href: hrefOf("disable"),
+      label: "Disable user",
+      tone: "plain-destroy",
+    },
+  ];
+}
+
+/** Shows if a user can sign in, and if they are an operator. */
+export function UserBadges({ disabledAt, isOperator }: Pick<OperatorUser, "disabledAt" | "isOperator">) {
+  return (
+    <span class="buttons">
+      {disabledAt === null ? <Badge tone="on">Active</Badge> : <Badge tone="soon">Disabled</Badge>}
+      {isOperator && <Badge tone="off">Operator</Badge>}
+    </span>
+  );
+}

@@ -1,0 +1,140 @@
+// Who acts in an organization: a member by their role, or an operator. Callers resolve an access, and verbs ask it for permission.
+import { findOrganizationReference, type OrganizationReference } from "../db/operator/organizations.ts";
+import type { OperatorActor, SessionActor } from "../domain/actor.ts";
+import { AppError, forbiddenError, notFoundError } from "../domain/errors.ts";
+import { isId } from "../domain/id.ts";
+import { externalIdPrefix } from "../domain/operator/organization.ts";
+import { hasPermission, type Permission } from "../domain/permissions.ts";
+import type { Membership, Role } from "../domain/sign_in/session.ts";
+import type { SessionContext } from "./context.ts";
+import { type JobReader, membersOf, operatorReader } from "./reports/job_reader.ts";
+import type { Writer } from "./sign_in/session_writes.ts";
+
+interface OrganizationAccess {
+  readonly organizationId: string;
+  readonly organizationName: string;
+  /** Stands for this access on the reports thread. */
+  readonly reader: JobReader;
+}
+
+export interface MemberAccess extends OrganizationAccess {
+  readonly actor: SessionActor;
+  readonly role: Role;
+  /** Returns the error for a user who is no longer a member when a batch is written. */
+  readonly notMemberError: () => AppError;
+}
+
+/** The access of an operator, to whom every customer's organization is open. */
+export interface OperatorAccess extends OrganizationAccess {
+  readonly actor: OperatorActor;
+  readonly role: null;
+}
+
+export type Access = MemberAccess | OperatorAccess;
+
+/** The permissions of operators in organizations. Roles, ownership and deletion have verbs of their own for operators. */
+const operatorPermissions: ReadonlySet<Permission> = new Set<Permission>([
+  "apiKeys.createOwn",
+  "apiKeys.manageAll",
+  "usage.read",
+  "members.read",
+  "members.manage",
+  "owners.manage",
+  "audit.read",
+]);
+
+/** Returns a member's access to the active organization. @throws {AppError} `forbidden` if there is none. */
+export function activeAccess(actor: SessionActor): MemberAccess {
+  if (actor.organization === null) throw noOrganizationError();
+  return memberAccess(actor, actor.organization, noOrganizationError);
+}
+
+/**
+ * Returns a member's access to the organization that a path names.
+ *
+ * @throws {AppError} `not_found` if the user is not a member, exactly as if the organization did not exist.
+ */
+export function accessTo(actor: SessionActor, organizationId: string): MemberAccess {
+  const membership = actor.memberships.find((one) => one.organizationId === organizationId);
+  if (membership === undefined) throw notFoundError();
+  return memberAccess(actor, membership, notFoundError);
+}
+
+/**
+ * Returns an operator's access to the organization that a path or a record names.
+ *
+ * @param idText Its id, or `external:` and its external id.
+ * @throws {AppError} `not_found`.
+ */
+export async function operatorAccess(
+  context: Pick<SessionContext, "database">,
+  actor: OperatorActor,
+  idText: string,
+): Promise<OperatorAccess> {
+  return operatorAccessTo(actor, await resolveOrganization(context, idText));
+}
+
+/** Returns an operator's access to an organization that exists or is being created. */
+export function operatorAccessTo(
+  actor: OperatorActor,
+  { id, name }: Pick<OrganizationReference, "id" | "name">,
+): OperatorAccess {
+  return {
+    actor,
+    role: null,
+    organizationId: id,
+    organizationName: name,
+    reader: operatorReader(actor),
+  };
+}
+
+/** Finds the organization with an id, or with `external:` and an external id. @throws {AppError} `not_found`. */
+export async function resolveOrganization(
+  { database }: Pick<SessionContext, "database">,
+  idText: string,
+): Promise<OrganizationReference> {
+  const organization = idText.startsWith(externalIdPrefix)
+    ? await findOrganizationReference(database, { externalId: idText.slice(externalIdPrefix.length) })
+    : isId("org", idText)
+    ? await findOrganizationReference(database, { id: idText })
+    : undefined;
+  if (organization === undefined) throw notFoundError();
+  return organization;
+}
+
+/** True if the access includes a permission. */
+export function may({ role }: Access, permission: Permission): boolean {
+  return role === null ? operatorPermissions.has(permission) : hasPermission(role, permission);
+}
+
+/**
+ * Requires a permission.
+ *
+ * @returns The writer, whose permission `writeAs` checks again in the transaction that uses it.
+ * @throws {AppError} `forbidden`.
+ */
+export function requirePermission(access: Access, permission: Permission): Writer {
+  if (!may(access, permission)) throw forbiddenError();
+  if (access.role === null) return access.actor;
+  const { actor, organizationId, notMemberError } = access;
+  return { actor, organizationId, permission, notMemberError };
+}
+
+function memberAccess(
+  actor: SessionActor,
+  { organizationId, name, role }: Membership,
+  notMemberError: () => AppError,
+): MemberAccess {
+  return {
+    actor,
+    role,
+    organizationId,
+    organizationName: name,
+    reader: membersOf(organizationId),
+    notMemberError,
+  };
+}
+
+function noOrganizationError(): AppError {
+  return new AppError("forbidden", "You don't belong to an organization.");
+}

@@ -1,0 +1,80 @@
+// The list of keys as people see it, and revoking those that are not used any more.
+import { revokeUnusedApiKeys } from "../db/api_key_list.ts";
+import { validationError } from "../domain/errors.ts";
+import { type KeyLine, keyListPageItems, keyUnusedMs, unusedKeysRevokedMax } from "../domain/key_list.ts";
+import { isoTime } from "../domain/time.ts";
+import type { Access } from "./access.ts";
+import { keysOpenTo, listApiKeys, toApiKey } from "./api_keys.ts";
+import type { SessionContext } from "./context.ts";
+import type { KeyList, KeyListQuery, StoredLine } from "./reports/jobs/api_key_list.ts";
+
+export type KeyLineList = Omit<KeyList, "lines"> & { readonly lines: readonly KeyLine[] };
+
+/** Reads a page of the list. @throws {AppError} `forbidden`, `unavailable`. */
+export async function listKeyLines(
+  context: SessionContext,
+  access: Access,
+  { query, signal }: { query: KeyListQuery; signal: AbortSignal },
+): Promise<KeyLineList> {
+  const now = context.clock();
+  const { scope } = keysOpenTo(access);
+  const { lines, ...list } = await context.reports.read("readKeyList", { ...query, ...scope, now }, {
+    reader: access.reader,
+    signal,
+  });
+  return { ...list, lines: lines.map((line) => toKeyLine(line, now)) };
+}
+
+/** Reads the newest keys, each by itself: the list may not be available. @throws {AppError} `forbidden`. */
+export async function listNewestKeys(
+  context: SessionContext,
+  access: Access,
+  limit = keyListPageItems,
+): Promise<KeyLine[]> {
+  const { apiKeys } = await listApiKeys(context, access, { limit });
+  return apiKeys.map((apiKey) => ({ ...apiKey, oldKeyEndsAt: null }));
+}
+
+/** Reads the first of the keys that were not used for 90 days, and counts all of them. @throws {AppError} `forbidden`, `unavailable`. */
+export async function listUnusedKeys(
+  context: SessionContext,
+  access: Access,
+  signal: AbortSignal,
+): Promise<{ lines: readonly KeyLine[]; count: number }> {
+  const now = context.clock();
+  const { scope } = keysOpenTo(access);
+  const { lines, count } = await context.reports.read("readUnusedKeys", { ...scope, now }, {
+    reader: access.reader,
+    signal,
+  });
+  return { lines: lines.map((line) => toKeyLine(line, now)), count };
+}
+
+/**
+ * Revokes keys that were not used for 90 days, effective immediately. Those that were used or replaced in the meantime stay.
+ *
+ * @returns The ids of the revoked keys.
+ * @throws {AppError} `forbidden`, `validation_failed` for too many keys.
+ */
+export async function revokeUnusedKeys(
+  context: SessionContext,
+  access: Access,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length > unusedKeysRevokedMax) {
+    throw validationError([{ path: "ids", message: `must be at most ${unusedKeysRevokedMax} keys.` }]);
+  }
+  const { scope, by } = keysOpenTo(access);
+  const now = context.clock();
+  const statements = revokeUnusedApiKeys(access.actor, scope, { ids, since: now - keyUnusedMs, now });
+  const [, revoked] = await context.writeAs(by, statements);
+  return (revoked?.rows ?? []).map(({ id }) => String(id));
+}
+
+function toKeyLine({ row, lastUsedAt, oldKeyEndsAt }: StoredLine, now: number): KeyLine {
+  return {
+    ...toApiKey(row, now),
+    lastUsedAt: lastUsedAt === null ? null : isoTime(lastUsedAt),
+    oldKeyEndsAt: oldKeyEndsAt === null ? null : isoTime(oldKeyEndsAt),
+  };
+}

@@ -1,0 +1,33 @@
+// Suspending and resuming an organization, which only operators can do. While it is suspended, requests with its keys are denied,
+// and its members can only read.
+import { updateStatus } from "../../db/operator/organizations.ts";
+import type { OrganizationStatus } from "../../domain/operator/organization.ts";
+import type { OperatorAccess } from "../access.ts";
+import { type Change, writeChange } from "../change.ts";
+import type { SessionContext } from "../context.ts";
+
+/** Suspends an organization, unless it is suspended. */
+export async function suspendOrganization(context: SessionContext, access: OperatorAccess): Promise<void> {
+  await writeChange(context, access.actor, statusChange(context, access, "suspended"));
+}
+
+/** Resumes a suspended organization. */
+export async function resumeOrganization(context: SessionContext, access: OperatorAccess): Promise<void> {
+  await writeChange(context, access.actor, statusChange(context, access, "active"));
+}
+
+/** Returns the change that suspends or resumes an organization, for a batch with other changes. */
+export function statusChange(
+  { clock }: Pick<SessionContext, "clock">,
+  { organizationId, organizationName }: Pick<OperatorAccess, "organizationId" | "organizationName">,
+  status: OrganizationStatus,
+): Change {
+  return {
+    statement: updateStatus(organizationId, { status, now: clock() }),
+    entry: {
+      action: status === "suspended" ? "organization.suspended" : "organization.resumed",
+      organizationId,
+      target: { id: organizationId, name: organizationName },
+    },
+  };
+}

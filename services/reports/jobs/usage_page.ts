@@ -1,0 +1,147 @@
+// The numbers of the usage page, read by the reports thread: the report, choices for the filters and the latest records.
+import { listUsageKeys, listUsageNames, type UsageFilter } from "../../../db/meter/usage_sums.ts";
+import { usagePageChoicesMax } from "../../../domain/limits.ts";
+import { keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
+import { microsToNumber } from "../../../domain/meter/quantity.ts";
+import { isoTime } from "../../../domain/time.ts";
+import type { JobContext, JobScope } from "../job_context.ts";
+import { readUsageRecordPage } from "./usage_record_list.ts";
+import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
+import { readUsageSums } from "./usage_sums.ts";
+
+const latestRecordsMax = 5;
+
+/** Slugs and ids to filter by; null for all. */
+export interface UsagePageFilters {
+  readonly productSlug: string | null;
+  readonly metric: string | null;
+  readonly apiKey: string | null;
+}
+
+export interface UsagePageQuery
+  extends Pick<UsageReportQuery, "period" | "unit" | "timezone" | "pages" | "stack"> {
+  readonly filters: UsagePageFilters;
+  /** The metric to show if the filters have none; null: the one with the most records. */
+  readonly usualMetric: string | null;
+}
+
+export type UsagePageNumbers = Awaited<ReturnType<typeof readUsagePage>>;
+
+/** Reads what the page shows. */
+export async function readUsagePage(context: JobContext, input: JobScope & UsagePageQuery) {
+  const { database } = context;
+  const { organizationId, now, filters: requested, timezone } = input;
+  const limit = usagePageChoicesMax;
+  const keys = await listUsageKeys(database, { organizationId, alsoId: requested.apiKey, limit, now });
+  const apiKey = keys.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
+  const selected = { productSlug: requested.productSlug, apiKey };
+  const products = await listUsageNames(database, {
+    organizationId,
+    column: "productSlug",
+    filter: {},
+    limit,
+  });
+  const { metric, ...read } = await readUsageReport(context, {
+    ...input,
+    group: "apiKey",
+    filter: toUsageFilter(selected),
+    pickMetric: (metrics) => pickMetric(context, { ...input, selected }, metrics),
+  });
+  const filters: UsagePageFilters = { ...selected, metric };
+  const { usageRecords: records } = await readUsageRecordPage(context, {
+    organizationId,
+    now,
+    ...toUsageFilter(filters),
+    limit: latestRecordsMax,
+  });
+  const ids = read.report?.groups.lines.map(({ id }) => id).filter((id) => id !== null) ?? [];
+  return {
+    metric,
+    /** True if anything was ever recorded. */
+    hasUsage: products.length > 0,
+    /** The filters in effect: without a key or metric that the organization doesn't have. */
+    filters,
+    choices: { products, apiKeys: withDistinctNames(keys) },
+    records,
+    ...read,
+    /** The last 30 days of the keys on the page, by id. */
+    trends: metric === null
+      ? new Map<string, number[]>()
+      : await readTrends(context, { organizationId, now, timezone, metric, ids }),
+  };
+}
+
+/** Returns the names of the products and metrics that an organization has recorded, some of each. */
+export async function readUsageNames({ database }: JobContext, { organizationId }: JobScope) {
+  const names = (column: "productSlug" | "metric") =>
+    listUsageNames(database, { organizationId, column, filter: {}, limit: usagePageChoicesMax });
+  return { productSlugs: await names("productSlug"), metrics: await names("metric") };
+}
+
+/** With the product and the key in effect. */
+type Picking = JobScope & UsagePageQuery & { readonly selected: Omit<UsagePageFilters, "metric"> };
+
+/** Different metrics can't be added up: without a valid choice, it is the person's usual one or the one with the most records. */
+async function pickMetric(
+  { database }: JobContext,
+  { organizationId, filters: { metric }, usualMetric, selected }: Picking,
+  metrics: readonly string[],
+): Promise<string | null> {
+  const [busiest] = metrics;
+  if (metric !== null && metrics.includes(metric)) return metric;
+  const ever = (filters: UsagePageFilters) =>
+    listUsageNames(database, { organizationId, column: "metric", filter: toUsageFilter(filters), limit: 1 });
+  if (metric !== null && (await ever({ ...selected, metric })).length > 0) return metric;
+  if (usualMetric !== null && metrics.includes(usualMetric)) return usualMetric;
+  const [any] = busiest === undefined ? await ever({ ...selected, metric: null }) : [busiest];
+  return any ?? metric ?? (await ever({ productSlug: null, apiKey: null, metric: null }))[0] ?? null;
+}
+
+/** Returns the quantities of the last 30 days of some keys, today last. */
+async function readTrends(
+  context: JobContext,
+  { timezone, metric, ids, ...scope }: JobScope & {
+    timezone: string;
+    metric: string;
+    ids: readonly string[];
+  },
+): Promise<Map<string, number[]>> {
+  const trends = new Map<string, number[]>();
+  if (ids.length === 0) return trends;
+  const { start, end } = keyUsagePeriod(scope.now, timezone);
+  const { data, range } = await readUsageSums(context, {
+    ...scope,
+    timezone,
+    from: isoTime(start),
+    to: isoTime(end),
+    window: "day",
+    groupBy: ["apiKey"],
+    metric: [metric],
+    apiKey: ids,
+    mergeRotations: true,
+  });
+  for (const { apiKey, position, micros } of data) {
+    if (!apiKey) continue;
+    const values = trends.get(apiKey) ?? range.windows.map(() => 0);
+    values[position] = microsToNumber(micros);
+    trends.set(apiKey, values);
+  }
+  return trends;
+}
+
+/** Returns keys by name; keys of the same name have their prefix added. */
+export function withDistinctNames<Key extends { name: string; keyPrefix: string }>(keys: readonly Key[]) {
+  const counts = new Map<string, number>();
+  for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return keys.map((key) => ({
+    ...key,
+    name: counts.get(key.name) === 1
+      ? key.name
+      : `${key.name} (${key.keyPrefix.replace("service_live_", "")})`,
+  })).sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+function toUsageFilter({ productSlug, metric = null, apiKey }: Partial<UsagePageFilters>): UsageFilter {
+  const only = (value: string | null = null) => value === null ? undefined : [value];
+  return { productSlug: only(productSlug), metric: only(metric), apiKey: only(apiKey), mergeRotations: true };
+}

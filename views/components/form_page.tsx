@@ -1,0 +1,56 @@
+// A page whose only purpose is a form.
+import type { Child } from "hono/jsx";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { ButtonLink, SubmitButton } from "./button.tsx";
+import { Form } from "./form.tsx";
+import { Notice } from "./notice.tsx";
+import { PageHead, type PageLink } from "./page_head.tsx";
+import type { Place } from "./side.tsx";
+
+interface FormPageProps {
+  readonly frame: PortalFrame;
+  readonly place: Place | null;
+  /** The name of the page in the browser. */
+  readonly title: string;
+  /** The heading, if it differs from the title. `{name}` stands for `name`. */
+  readonly heading?: string | undefined;
+  readonly name?: string | undefined;
+  readonly text?: Child;
+  /** The page to return to. */
+  readonly back: PageLink;
+  readonly action: string;
+  /** Why the form was rejected, if no field has the error. */
+  readonly error: string | null | undefined;
+  readonly submit: string;
+  /** The first fields. */
+  readonly children: Child;
+  /** Further fields, each below a line. */
+  readonly more?: readonly Child[];
+  /** For a few fields below each other. */
+  readonly isNarrow?: boolean;
+}
+
+export function FormPage(props: FormPageProps): Page {
+  const { frame, place, title, heading = title, name, text, back } = props;
+  const content = (
+    <>
+      <PageHead back={back} title={heading} name={name} text={text} />
+      <Form class="card" action={props.action}>
+        <div class="body">
+          <Notice tone="refused" text={props.error} />
+          {props.children}
+        </div>
+        {(props.more ?? []).map((fields) => <div class="body ruled">{fields}</div>)}
+        <footer>
+          <SubmitButton>{props.submit}</SubmitButton>
+          <ButtonLink href={back.href}>Cancel</ButtonLink>
+        </footer>
+      </Form>
+    </>
+  );
+  return (
+    <PortalPage title={title} frame={frame} place={place}>
+      {props.isNarrow ? <div class="ask">{content}</div> : content}
+    </PortalPage>
+  );
+}

@@ -1,0 +1,66 @@
+// A table of items, described by its columns. Tables whose rows differ are written with `Table` itself.
+import type { Child } from "hono/jsx";
+import { ButtonLink, type ButtonTone } from "./button.tsx";
+import { actionsColumn, Cell, type Column, Row, Table } from "./table.tsx";
+
+export interface ItemColumn<Item> extends Pick<Column, "isNumber" | "isOptional"> {
+  readonly title: string;
+  /** The cell's place in the card of a row on a phone; otherwise the column's title names it. A `line` is only there. */
+  readonly in?: "title" | "state" | "line";
+  readonly cell: (item: Item) => Child;
+}
+
+/** A link to a page that does something with an item. */
+interface ItemAction {
+  readonly href: string;
+  readonly label: string;
+  readonly tone?: ButtonTone;
+  /** The name of the item, for screen readers. */
+  readonly about: string;
+}
+
+interface ItemTableProps<Item> {
+  readonly label: string;
+  readonly items: readonly Item[];
+  readonly columns: readonly ItemColumn<Item>[];
+  readonly actions?: (item: Item) => readonly ItemAction[];
+  /** True for items that no longer count. */
+  readonly isOver?: (item: Item) => boolean;
+  /** Its rows fit on a phone. */
+  readonly isSmall?: boolean;
+}
+
+export function ItemTable<Item>({ label, items, columns, actions, isOver, isSmall }: ItemTableProps<Item>) {
+  const headings = [
+    ...columns.filter((column) => column.in !== "line"),
+    ...(actions === undefined ? [] : [actionsColumn]),
+  ];
+  return (
+    <Table label={label} columns={headings} isSmall={isSmall ?? false}>
+      {items.map((item) => (
+        <Row over={isOver?.(item) ?? false}>
+          {columns.map(({ title, in: place, isNumber = false, isOptional = false, cell }) => (
+            <Cell
+              {...(place === undefined ? { label: title } : { place })}
+              isNumber={isNumber}
+              isOptional={isOptional}
+              value={cell(item)}
+            />
+          ))}
+          {actions && <Cell place="actions" value={<Actions actions={actions(item)} />} />}
+        </Row>
+      ))}
+    </Table>
+  );
+}
+
+function Actions({ actions }: { actions: readonly ItemAction[] }) {
+  if (actions.length === 0) return null;
+  return (
+    <div class="actions-row">
+      {actions.map(({ href, label, tone = "quiet", about }) => (
+        <ButtonLink tone={tone} href={href} about={about}>{label}</ButtonLink>
+      ))}
+    </div>
+  );
+}
