@@ -3,9 +3,12 @@
 import { parseConfig } from "../config.ts";
 import { openDatabase } from "../db/engine/open.ts";
 import { hashApiKey } from "../domain/api_key.ts";
-import { recorderCommitRecordsMax, recorderShareRecordsMax, rollupQuarterMs } from "../domain/limits.ts";
+import {
+  recorderCommitRecordsMax,
+  recorderOrganizationRecordsMax,
+  rollupQuarterMs,
+} from "../domain/limits.ts";
 import type { UsageInput } from "../domain/meter/usage_record.ts";
-import { recordUsage } from "../services/meter/usage_records.ts";
 import { createProcessParts } from "../services/process_parts.ts";
 import { createServices } from "../services/services.ts";
 
@@ -30,7 +33,10 @@ export const seriesKeys = keys;
 const recordBytes = 150;
 /** Number of groups in progress or waiting, so that the next one is ready when one is on disk. */
 const groupsWaiting = 3;
-const groupRecords = Math.min(recorderCommitRecordsMax, Math.floor(recorderShareRecordsMax / groupsWaiting));
+const groupRecords = Math.min(
+  recorderCommitRecordsMax,
+  Math.floor(recorderOrganizationRecordsMax / groupsWaiting),
+);
 
 /** The records to create. Times in milliseconds since 1970. */
 export interface Filling {
@@ -70,9 +76,11 @@ export async function prefill(path: string, filling: Filling): Promise<number> {
     if (fatal !== undefined) throw fatal;
     now = group.at;
     const requests = group.byKey.map((inputs, key) =>
-      inputs.length === 0
-        ? undefined
-        : recordUsage(services, keyHashes[key] ?? "", { inputs, bytes: inputs.length * recordBytes })
+      inputs.length === 0 ? undefined : services.recorder.record({
+        keyHash: keyHashes[key] ?? "",
+        inputs,
+        bytes: inputs.length * recordBytes,
+      })
     );
     waiting.push(Promise.all(requests));
   }

@@ -3,7 +3,6 @@ import type { UsagePermission } from "../domain/key_permissions.ts";
 import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 import { type LimitOwner, limitsJson } from "./meter/limit_rows.ts";
-import { ratesVersion } from "./meter/key_rates.ts";
 import { isSuspended } from "./organization/organizations.ts";
 import { effectiveNumber } from "./organization/plan_numbers.ts";
 
@@ -201,14 +200,12 @@ export interface ActiveApiKeyRow {
   readonly suspended: 0 | 1;
   /** Null for those of the setting. */
   readonly requestsPerSecond: number | null;
-  /** See `ratesVersion` in `db/meter/key_rates.ts`. */
-  readonly ratesVersion: number;
 }
 
 export function findActiveApiKey(database: DatabaseReader, keyHash: string, now: number) {
   return database.readFirst<ActiveApiKeyRow>(sql`
     SELECT k.id, k.name, k.organization_id AS organizationId, k.permissions, ${isSuspended} AS suspended,
-      ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond, ${ratesVersion} AS ratesVersion
+      ${effectiveNumber("requestsPerSecond")} AS requestsPerSecond
     FROM api_keys k JOIN organizations o ON o.id = k.organization_id
     WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
 }

@@ -287,8 +287,8 @@ export const limitOrganizationsAtOnceMax = 8;
 export const recorderQueueRecordsMax = 100_000;
 export const recorderQueueBytesMax = 64 * 1024 * 1024;
 /** Of these, records and bytes of one organization. */
-export const recorderShareRecordsMax = 25_000;
-export const recorderShareBytesMax = 16 * 1024 * 1024;
+export const recorderOrganizationRecordsMax = 25_000;
+export const recorderOrganizationBytesMax = 16 * 1024 * 1024;
 /** Records and bytes that a commit takes from one organization before it moves to the next. */
 export const recorderQuantumRecordsMax = 1_000;
 export const recorderQuantumBytesMax = 1024 * 1024;

@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
 import type { AppError } from "../domain/errors.ts";
 import type { Deadlines } from "../services/deadlines.ts";
-import type { RecountedCall } from "../services/meter/key_calls.ts";
+import type { CountedRequest } from "../services/meter/known_keys.ts";
 import type { Services } from "../services/services.ts";
 import type { CollectMetrics, MetricValues } from "./metric_set.ts";
 
@@ -19,7 +19,7 @@ export interface AppEnv {
     /** The request's headers by lower-case name. Reading them one by one from the request takes five times as long. */
     headers: Readonly<Record<string, string | undefined>>;
     /** Counted against its API key's requests per second. */
-    keyCall: RecountedCall | undefined;
+    keyRequest: CountedRequest | undefined;
     deadlines: Deadlines;
     /** Rejects an unknown sender before much of a body without a declared size is read. */
     lookUpSender: (() => Promise<void>) | undefined;

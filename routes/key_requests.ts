@@ -3,11 +3,11 @@ import type { LastRequests } from "../services/meter/last_requests.ts";
 import type { AppContext } from "./env.ts";
 
 export function noteKeyRequest(c: AppContext, lastRequests: LastRequests): void {
-  const call = c.get("keyCall");
-  if (call === undefined) return;
+  const request = c.get("keyRequest");
+  if (request === undefined) return;
   const error = c.get("error");
   if (error?.code === "invalid_api_key") return;
-  lastRequests.note(call.keyHash, c.res.status, () => {
+  lastRequests.note(request.keyHash, c.res.status, () => {
     const { address, userAgent } = c.get("client");
     return { address, userAgent, error: error?.message ?? null };
   });

@@ -4,8 +4,7 @@ import { findOutboxState, type OutboxState } from "../db/mail/outbox.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { DevelopmentMail, MailAccess } from "./mail/mail.ts";
 import { MailWorker, type MailWorkerOptions } from "./mail/mail_worker.ts";
-import type { RateLimitState } from "./rate_limiter.ts";
-import { RateLimitMemory } from "./rate_limit_memory.ts";
+import { RateLimitMemory, type RateLimitState } from "./rate_limiter.ts";
 import { createRateLimits, type RateLimits } from "./rate_limits.ts";
 import { type ReportsConnector, ReportsThread } from "./reports/reports_thread.ts";
 import {

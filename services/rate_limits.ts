@@ -21,8 +21,7 @@ import {
 } from "../domain/limits.ts";
 import { AddressLimiter } from "./address_limiter.ts";
 import type { BaseContext } from "./base_context.ts";
-import type { RateLimitMemory } from "./rate_limit_memory.ts";
-import { RateLimiter } from "./rate_limiter.ts";
+import { RateLimiter, type RateLimitMemory } from "./rate_limiter.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -30,13 +29,12 @@ const hourMs = 60 * minuteMs;
 /** The rate limits, by what they limit. */
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-/** What {@linkcode createRateLimits} needs. */
 export interface RateLimitsContext extends Pick<BaseContext, "config" | "clock"> {
   /** That of the process. */
   readonly memory: RateLimitMemory;
 }
 
-/** @returns The rate limits of a server, for one of its threads. */
+/** Creates the rate limits of a server, for one of its threads. */
 export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
   // Every thread creates the same limiters in the same order.
   let limiters = 0;
@@ -47,7 +45,7 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     new AddressLimiter(limit(points, windowMs), limit(points * unknownProxyClientsMax, windowMs));
   return {
     /** By the hash of an API key. */
-    apiKeyCalls: limit(config.apiKeyRequestsPerSecond, 1_000, { hashedNames: true }),
+    apiKeyRequests: limit(config.apiKeyRequestsPerSecond, 1_000, { hashedNames: true }),
     /** Updates of when an operator token was last used. By token. */
     operatorTokenUses: limit(1, apiKeyUsedIntervalMs),
     /** API keys and operator tokens. By client address. */

@@ -61,7 +61,6 @@ export class Connection {
     }
   }
 
-  /** Whether a transaction is open. */
   get inTransaction(): boolean {
     return this.#sqlite.inTransaction;
   }
@@ -70,7 +69,7 @@ export class Connection {
    * Moves the write-ahead log into the data file and truncates it.
    *
    * @param options `busyTimeoutMs`: how long to wait for readers in other processes.
-   * @returns Whether the data file is now complete.
+   * @returns True if the data file is now complete.
    * @throws {DatabaseError}
    */
   checkpoint({ busyTimeoutMs }: { busyTimeoutMs: number }): boolean {
@@ -84,12 +83,12 @@ export class Connection {
     withDatabaseErrors(() => this.#sqlite.exec(text));
   }
 
-  /** Runs one statement. @returns Its rows, if any. @throws {DatabaseError} */
+  /** Runs one statement, and returns its rows. @throws {DatabaseError} */
   all(statement: Statement): unknown[] {
     return this.run(statement).rows;
   }
 
-  /** Runs one statement that reads. @returns The first row, or undefined. @throws {DatabaseError} */
+  /** Runs one statement that reads, and returns its first row. @throws {DatabaseError} */
   first(statement: Statement): unknown {
     checkArguments(statement);
     return withDatabaseErrors(() => {
@@ -99,24 +98,16 @@ export class Connection {
     });
   }
 
-  /**
-   * Runs one statement. If its only column is called `json`, it must return one row: the driver never frees about 60 bytes of
-   * each call for several rows, so statements that run with each commit return theirs as one array in JSON.
-   *
-   * @returns Its rows and the number of changed rows.
-   * @throws {DatabaseError}
-   */
+  /** Runs one statement. Returns its rows or, if it has none, how many rows it has changed. @throws {DatabaseError} */
   run(statement: Statement): { rows: unknown[]; changes: number } {
     checkArguments(statement);
     return withDatabaseErrors(() => {
       const { statement: prepared, columns } = this.#prepare(statement.sql);
       if (columns === null) return { rows: [], changes: prepared.run(statement.args).changes };
-      if (columns.length === 1 && columns[0] === "json") {
-        const values = prepared.get(statement.args) as unknown[];
-        return { rows: [toRow(columns, values)], changes: 1 };
-      }
-      const rows = (prepared.all(statement.args) as unknown[][]).map((values) => toRow(columns, values));
-      return { rows, changes: rows.length };
+      const rows = statement.hasOneRow
+        ? [prepared.get(statement.args) as unknown[]]
+        : prepared.all(statement.args) as unknown[][];
+      return { rows: rows.map((values) => toRow(columns, values)), changes: 0 };
     });
   }
 

@@ -6,7 +6,7 @@ import { shellWord } from "../../domain/shell_word.ts";
 import { initializeDataFile } from "./connection.ts";
 import { DatabaseError } from "./database.ts";
 
-/** What to create when the data file is missing. `folder` also creates the file. */
+/** The part to create when the data file is missing. `folder` also creates the file. */
 export type MissingFile = "nothing" | "file" | "folder";
 
 /**
@@ -105,7 +105,7 @@ export function lockDataFile(path: string): (() => void) | null {
   return () => file.close();
 }
 
-/** @returns The sizes in bytes of the data file and its log, 0 for a missing one; null for a libSQL server. */
+/** Returns the sizes in bytes of the data file and its log, 0 for a missing one; null for a libSQL server. */
 export async function dataFileSize(target: DatabaseTarget) {
   if (target.kind !== "file") return null;
   const [dataBytes = 0, logBytes = 0] = await Promise.all(["", "-wal"].map(async (end) => {

@@ -18,6 +18,7 @@ import {
   type BatchRequest,
   type PortResponse,
   send,
+  type StatementText,
   type WriteOutcome,
   type WriterSignal,
 } from "./writer.ts";
@@ -35,7 +36,6 @@ interface EmbeddedOptions {
   readonly newWorker?: () => Worker;
 }
 
-/** @returns The writer, not yet connected to a data file. */
 function newWriterWorker(): Worker {
   return new Worker(new URL("./writer_worker.ts", import.meta.url), { type: "module" });
 }
@@ -99,7 +99,7 @@ class WriterThread {
     if (response.type === "open-failed") throw new DatabaseError(response.kind, response.message);
   }
 
-  /** @returns A port for the batches of one thread. */
+  /** Returns a port for the batches of one thread. */
   connect(): MessagePort {
     const { port1, port2 } = new MessageChannel();
     this.#send({ type: "connect", port: port1 }, [port1]);
@@ -122,7 +122,7 @@ class WriterThread {
     send(request, { port: this.#channel.port2, signal: this.signal, transfer });
   }
 
-  /** @returns The next response. @throws {DatabaseError} When the thread has died. */
+  /** Resolves with the next response. @throws {DatabaseError} When the thread has died. */
   #response(): Promise<WriterResponse> {
     const response = new Promise<WriterResponse>((resolve) => {
       this.#worker.onmessage = ({ data }: MessageEvent<WriterResponse>) => resolve(data);
@@ -203,7 +203,7 @@ class EmbeddedDatabase implements SharedDatabase {
     await this.disconnect();
   }
 
-  /** @returns Whether the writer is alive. */
+  /** Writes accepted batches and closes. Returns true if the writer is alive. */
   protected async disconnect(): Promise<boolean> {
     // Accepted batches are written first, with those that follow from their results. A dead writer leaves none.
     while (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
@@ -223,13 +223,13 @@ class EmbeddedDatabase implements SharedDatabase {
 
   /** Sends texts that the writer already has as numbers: copying them costs more than all the rest. */
   #request(batch: readonly Statement[]): BatchRequest {
-    const texts: string[] = [];
-    const numbered = batch.map(({ sql, args }) => {
+    const texts: StatementText[] = [];
+    const numbered = batch.map(({ sql, args, hasOneRow = false }) => {
       let text = this.#texts.get(sql);
       if (text === undefined) {
         text = this.#texts.size;
         this.#texts.set(sql, text);
-        texts.push(sql);
+        texts.push({ sql, hasOneRow });
       }
       return [text, args] as const;
     });

@@ -16,6 +16,7 @@ import products from "./migrations/0011_products.sql" with { type: "text" };
 import plans from "./migrations/0013_plans.sql" with { type: "text" };
 import portal from "./migrations/0014_portal.sql" with { type: "text" };
 import lastUse from "./migrations/0015_last_use.sql" with { type: "text" };
+import rates from "./migrations/0016_rates.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -40,11 +41,12 @@ export const migrations: readonly Migration[] = [
   { number: 13, name: "plans", text: plans },
   { number: 14, name: "portal", text: portal },
   { number: 15, name: "last_use", text: lastUse },
+  { number: 16, name: "rates", text: rates },
 ];
 
 /** Thrown for a database with another schema than this program's. */
 export class MigrationError extends Error {
-  /** Whether the database only lacks migrations. */
+  /** True if the database only lacks migrations. */
   readonly isOlder: boolean;
 
   /** @param message One line for the operator. */
@@ -98,7 +100,7 @@ export async function migrate(
  * Checks that the schema is exactly this program's.
  *
  * @param options `list`: the migrations, by default all of this program's.
- * @returns Whether there is a schema at all.
+ * @returns True if there is a schema at all.
  * @throws {MigrationError} When the database is older or newer than this program, or an applied migration has changed.
  * @throws {DatabaseError}
  */
@@ -118,7 +120,7 @@ export async function checkSchema(
   );
 }
 
-/** @returns Whether a database with these migrations lacks some. @throws {MigrationError} As {@linkcode migrate} does. */
+/** Returns true if a database with these migrations lacks some. @throws {MigrationError} As {@linkcode migrate} does. */
 export function lacksMigrations(known: readonly AppliedMigration[]): boolean {
   check(known, migrations);
   return known.length < migrations.length;
@@ -127,7 +129,7 @@ export function lacksMigrations(known: readonly AppliedMigration[]): boolean {
 export const appliedMigrationsQuery: Statement =
   sql`SELECT number, name, checksum FROM schema_migrations ORDER BY number`;
 
-/** @returns The SHA-256 of a migration's text, to detect changes. */
+/** Returns the SHA-256 of a migration's text, to detect changes. */
 export function checksum(migration: Migration): string {
   return hash("sha256", migration.text.replaceAll("\r\n", "\n"), "hex");
 }

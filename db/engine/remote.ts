@@ -114,7 +114,7 @@ export function openRemote(options: RemoteOptions): MainDatabase & SharedDatabas
       if (results.some(({ rowsAffected }) => rowsAffected > 0)) writes.noteSuccess();
       return results.map((result) => ({
         rows: rowObjects(result) as WriteResult["rows"],
-        changes: result.rowsAffected,
+        changes: result.columns.length === 0 ? result.rowsAffected : 0,
       }));
     },
     // deno-lint-ignore require-await -- the interface is asynchronous

@@ -3,7 +3,7 @@
 /** Why writes fail. `write_failed`: for any other reason, such as a quota or an unreachable server. */
 export type WriteProblem = "disk_full" | "database_locked" | "write_failed";
 
-/** How the last write ended. */
+/** The outcome of the last write. */
 export interface LastWrite {
   /** Why it failed; null if it succeeded, if there was none, or if it was long ago. */
   readonly problem: WriteProblem | null;
@@ -15,7 +15,7 @@ const problems: readonly LastWrite["problem"][] = [null, "disk_full", "database_
 const problemCell = 0;
 const successCell = 1;
 const failureCell = 2;
-/** How long a failure counts if no other write follows. A health check tries one itself. */
+/** A failure counts for this long if no other write follows. A health check tries one itself. */
 const problemMs = 60_000;
 
 /** The state that all threads of a program share. */

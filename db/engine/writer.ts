@@ -20,15 +20,18 @@ export function send<T>(
   Atomics.notify(signal, 0);
 }
 
-/** Takes a message from a port without returning to the event loop. @returns Undefined if there is none. */
+/** Takes a message from a port, if there is one, without returning to the event loop. */
 export function receive<T>(port: MessagePort): T | undefined {
   return receiveMessageOnPort(port as unknown as NodePort)?.message as T | undefined;
 }
 
+/** A statement without its arguments. */
+export type StatementText = Omit<Statement, "args">;
+
 /** A batch that a port receives. */
 export interface BatchRequest {
-  /** New SQL texts. Statements refer to texts by their position among all that the port received. */
-  readonly texts: readonly string[];
+  /** New statements. Batches refer to them by their position among all that the port received. */
+  readonly texts: readonly StatementText[];
   readonly batch: readonly (readonly [text: number, args: Statement["args"]])[];
 }
 
@@ -38,7 +41,7 @@ export type WriteOutcome =
   | { readonly type: "failed"; readonly kind: DatabaseErrorKind; readonly message: string };
 
 /**
- * What a port sends: the outcomes of its oldest batches, in order. After `fatal` the outcome of the last transaction is unknown,
+ * A message of a port: the outcomes of its oldest batches, in order. After `fatal` the outcome of the last transaction is unknown,
  * and the program must stop.
  */
 export type PortResponse =
@@ -48,7 +51,7 @@ export type PortResponse =
 /** A thread that writes. */
 interface Client {
   readonly port: MessagePort;
-  readonly texts: string[];
+  readonly texts: StatementText[];
   /** The outcomes of its batches in the current transaction. */
   readonly outcomes: WriteOutcome[];
 }
@@ -77,7 +80,6 @@ export class Writer {
   readonly #fillMs: number;
   readonly #writes: WriteState;
   readonly #clients: Client[] = [];
-  /** How often a client had its turn. */
   #turns = 0;
   #hasStopped = false;
 
@@ -99,7 +101,7 @@ export class Writer {
     this.#clients.push({ port, texts: [], outcomes: [] });
   }
 
-  /** Writes waiting batches in one transaction. @returns Whether any were waiting. */
+  /** Writes waiting batches in one transaction. Returns true if any were waiting. */
   commit(): boolean {
     let next = this.#next();
     if (next === undefined) return false;
@@ -140,7 +142,7 @@ export class Writer {
     return (this.#connection.first(countChanges) as { changes: number }).changes;
   }
 
-  /** @returns The next batch: ports are taken in turn. */
+  /** Takes the next batch: ports have their turns. */
   #next(): Taken | undefined {
     if (this.#hasStopped) return undefined;
     for (let n = this.#clients.length; n > 0; n--) {
@@ -150,7 +152,7 @@ export class Writer {
       client.texts.push(...request.texts);
       return {
         client,
-        batch: request.batch.map(([text, args]) => ({ sql: client.texts[text] ?? "", args })),
+        batch: request.batch.map(([text, args]) => ({ ...client.texts[text] as StatementText, args })),
       };
     }
     return undefined;
@@ -173,7 +175,7 @@ export class Writer {
     }
   }
 
-  /** @returns Null when it is certain that nothing was written, or the reason why it isn't. */
+  /** Returns null when it is certain that nothing was written, or the reason why it isn't. */
   #rollBack({ kind, message }: WriteFailure, { isCommit }: { isCommit: boolean }): string | null {
     const { inTransaction } = this.#connection;
     const isKnown = isCommit ? outOfSpace.test(message) : inTransaction || kind === "unavailable";

@@ -3,12 +3,12 @@ import { type DatabaseReader, sql } from "../engine/database.ts";
 import { type ProductRow, selectProducts } from "../operator/products.ts";
 import { numberOf } from "./usage_sums.ts";
 
-/** @returns The operator's products, the oldest first. @throws {DatabaseError} */
+/** Finds the operator's products, the oldest first. @throws {DatabaseError} */
 export function findProductsByAge(database: DatabaseReader): Promise<ProductRow[]> {
   return database.read(sql`${selectProducts} ORDER BY p.created_at, p.slug`);
 }
 
-/** @returns The operator's oldest product, or undefined. @throws {DatabaseError} */
+/** Finds the operator's oldest product. @throws {DatabaseError} */
 export function findOldestProduct(database: DatabaseReader): Promise<ProductRow | undefined> {
   return database.readFirst(sql`${selectProducts} ORDER BY p.created_at, p.slug LIMIT 1`);
 }

@@ -9,7 +9,6 @@ import {
 import { isApplied } from "./usage_limits.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { effectiveNumber } from "../organization/plan_numbers.ts";
-import { type KeyRate, ratesVersion } from "./key_rates.ts";
 import { activeOperatorToken } from "../operator/operator_guard.ts";
 import type { ActiveOperatorToken } from "../operator/operator_tokens.ts";
 
@@ -21,7 +20,8 @@ export interface VerifiableKey {
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
   readonly lastUsedAt: number | null;
-  readonly rate: KeyRate;
+  /** Null for those of the setting; 0 for no limit. */
+  readonly requestsPerSecond: number | null;
   /** Null after its deletion, which revoked the key. */
   readonly organization: VerifiedOrganization & { readonly isSuspended: boolean } | null;
 }
@@ -29,11 +29,9 @@ export interface VerifiableKey {
 /** The usage that a verification asks about: of a key, given by its hash. */
 export type UsageQuestion = readonly [keyHash: string, productSlug: string, metric: string];
 
-/** What was found. */
 export interface FoundCredentials {
-  /** Tokens that work, by hash. */
+  /** Those that work, by hash. */
   readonly tokens: ReadonlyMap<string, ActiveOperatorToken>;
-  /** By hash. */
   readonly keys: ReadonlyMap<string, VerifiableKey>;
   /** For each question of usage: the limits that apply. */
   readonly limits: readonly (readonly LimitStandingRow[])[];
@@ -43,7 +41,7 @@ export interface FoundCredentials {
 
 /** The key `k` of the organization `o`, for {@linkcode toVerifiableKey}. */
 export const verifiableKey = sql`json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at,
-    k.last_used_at, json_array(${effectiveNumber("requestsPerSecond")}, ${ratesVersion}),
+    k.last_used_at, ${effectiveNumber("requestsPerSecond")},
     iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id,
       (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at), NULL))`;
 
@@ -55,7 +53,7 @@ export type VerifiableKeyRow = [
   expiresAt: number | null,
   revokedAt: number | null,
   lastUsedAt: number | null,
-  rate: [requestsPerSecond: number | null, version: number],
+  requestsPerSecond: number | null,
   organization:
     | [id: string, name: string, externalId: string | null, planId: string, suspendedAt: number | null]
     | null,
@@ -138,7 +136,7 @@ export async function findCredentials(
   };
 }
 
-/** @returns The key of a row. */
+/** Converts a row of {@linkcode verifiableKey}. */
 export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
   const [
     id,
@@ -147,7 +145,7 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     expiresAt,
     revokedAt,
     lastUsedAt,
-    [requestsPerSecond, version],
+    requestsPerSecond,
     organization,
   ] = row;
   return {
@@ -157,7 +155,7 @@ export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
     expiresAt,
     revokedAt,
     lastUsedAt,
-    rate: { requestsPerSecond, version },
+    requestsPerSecond,
     organization: organization && toOrganization(organization),
   };
 }

@@ -47,7 +47,7 @@ export async function hasRecorded(database: DatabaseReader, id: string): Promise
   return row !== undefined;
 }
 
-/** @returns The last request with one of the keys, or undefined. */
+/** Finds the last request with one of the keys, given by their ids. */
 export function findLastRequest(
   database: DatabaseReader,
   ids: readonly string[],

@@ -1,66 +1,88 @@
-// The SQL of limit counters outside of recording: what windows had before their counters were opened.
+// The SQL of limit counters outside of recording: the sums of their windows, and what they lack of them. Minutes are read from
+// records, longer windows from rollups.
 //
 // A counter is unknown while it lacks what was recorded before it was opened. Recording and voiding change a window's usage and its
 // counter by the same amount, so their difference is the same at any moment: one statement reads both, nothing is locked, and the
 // difference can be added later.
+import { limitMinuteRecordsMax } from "../../domain/limits.ts";
+import { lowBits, type SumParts } from "../../domain/meter/quantity.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
-import type { SumParts } from "../../domain/meter/quantity.ts";
-import { bind, type Database, type DatabaseReader, sql } from "../engine/database.ts";
-import { insertNotices } from "./limit_notices.ts";
-import { type LimitScopeRow, limitSums } from "./limit_sums.ts";
-import { ahead, windowNumber } from "./limit_windows.ts";
+import {
+  bind,
+  type Database,
+  type DatabaseReader,
+  integer,
+  joinSql,
+  sql,
+  type Statement,
+} from "../engine/database.ts";
+import { insertNotices, type LimitCell } from "./recorder_limits.ts";
+import type { LimitScopeRow } from "./usage_limits.ts";
+import { allMonths } from "./usage_sums.ts";
+import { windowSums } from "./window_totals.ts";
 
-/** A limit's counter for one window of an organization. */
-export interface LimitCell {
-  /** The limit's number. */
-  readonly usageLimit: number;
-  /** The organization's number. */
-  readonly organization: number;
-  readonly windowNumber: number;
-  /** A time in the window, in milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** A cell with what it counts. */
-export interface ScopedCell extends LimitCell, LimitScopeRow {
-  /** That of the organization: an IANA name. */
-  readonly timezone: string;
-  /** When the counter was opened. */
-  readonly openedSeq: number;
-}
-
-/** @returns Those of the cells whose counters are unknown, without windows of an earlier time zone. @throws {DatabaseError} */
-export function findUnknownCells(
+/** Adds up the usage of a limit in a window, which is null for `total`. @throws {DatabaseError} */
+export async function sumLimit(
   database: DatabaseReader,
-  cells: readonly LimitCell[],
-): Promise<ScopedCell[]> {
-  return database.read(sql`
-    SELECT l.number AS usageLimit, o.number AS organization, c.window_number AS windowNumber,
-      e.value ->> 'at' AS at, l.product_slug AS productSlug, l.metric, l.per, l.lineage, o.timezone,
-      c.opened_seq AS openedSeq
-    FROM json_each(${JSON.stringify(cells)}) e
-    JOIN usage_limit_counters c ON c.usage_limit = e.value ->> 'usageLimit'
-      AND c.organization = e.value ->> 'organization' AND c.window_number = e.value ->> 'windowNumber'
-    JOIN usage_limits l ON l.number = c.usage_limit
-    JOIN organizations o ON o.number = c.organization
-    WHERE c.is_known = 0 AND c.window_number = ${
-    windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time))
-  }`);
-}
-const time = sql`CAST(e.value ->> 'at' AS INTEGER)`;
-
-/** What an unknown counter lacks. */
-export interface MissingSums extends LimitCell, SumParts {
-  readonly openedSeq: number;
+  scope: LimitScopeRow,
+  window: UsageWindow | null,
+): Promise<SumParts> {
+  const part = (name: Statement) => sql`CAST(coalesce(w.${name}, 0) AS TEXT) AS ${name}`;
+  const row = await database.readFirst<SumParts>(sql`
+    SELECT ${part(sql`high`)}, ${part(sql`low`)}, ${part(sql`micro`)} FROM (${limitSums(scope, window)}) w`);
+  return row ?? { high: "0", low: "0", micro: "0" };
 }
 
 /**
+ * Selects one row of high, low and micro: the usage of a limit in a window. They are null for a minute with too many records to add
+ * up.
+ *
  * @param window Null for `total`.
- * @returns What a counter lacks of a window; undefined if it is known, or was deleted or opened again meanwhile. @throws {DatabaseError}
+ */
+export function limitSums(
+  { productSlug, metric, per, lineage, organization }: LimitScopeRow,
+  window: UsageWindow | null,
+): Statement {
+  const conditions = [sql`e.organization = ${organization}`];
+  if (productSlug !== "") conditions.push(sql`e.product_slug = ${productSlug}`);
+  if (metric !== "") conditions.push(sql`e.metric = ${metric}`);
+  if (lineage !== null) {
+    conditions.push(sql`e.api_key IN (SELECT k.number FROM api_keys k WHERE k.lineage = ${lineage})`);
+  }
+  const series = joinSql(conditions, " AND ");
+  const ofSeries = sql`r.organization = ${organization}${
+    conditions.length === 1 ? sql`` : sql` AND r.series IN (SELECT e.id FROM usage_series e WHERE ${series})`
+  }`;
+  const parts = window === null
+    ? sql`SELECT r.sum_high, r.sum_low, r.sum_micro FROM ${allMonths} m
+      CROSS JOIN usage_rollups_monthly r ON r.month = m.month AND ${ofSeries}`
+    : per === "minute"
+    ? sql`SELECT r.quantity_whole >> ${integer(lowBits)} AS sum_high,
+        r.quantity_whole & ${integer(2 ** lowBits - 1)} AS sum_low, r.quantity_micro AS sum_micro
+      FROM usage_records r WHERE ${ofSeries} AND r.timestamp >= ${window.start} AND r.timestamp < ${window.end}
+        AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq)
+      LIMIT ${integer(limitMinuteRecordsMax + 1)}`
+    : windowSums(window, { months: ofSeries, series });
+  const isShort = per === "minute" ? sql`count(*) <= ${integer(limitMinuteRecordsMax)}` : sql`true`;
+  const sum = (part: Statement) => sql`iif(${isShort}, coalesce(sum(p.${part}), 0), NULL)`;
+  return sql`SELECT ${sum(sql`sum_high`)} AS high, ${sum(sql`sum_low`)} AS low, ${
+    sum(sql`sum_micro`)
+  } AS micro
+    FROM (${parts}) p`;
+}
+
+/** The usage that an unknown counter lacks. */
+export interface MissingSums
+  extends SumParts, Pick<LimitCell, "usageLimit" | "organization" | "windowNumber" | "at" | "openedSeq"> {}
+
+/**
+ * Finds the usage that a counter lacks; none if it is known, or was deleted or opened again meanwhile.
+ *
+ * @param window Null for `total`. @throws {DatabaseError}
  */
 export function findMissingSums(
   database: DatabaseReader,
-  cell: ScopedCell,
+  cell: LimitCell,
   window: UsageWindow | null,
 ): Promise<MissingSums | undefined> {
   return database.readFirst(sql`

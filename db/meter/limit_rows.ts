@@ -13,7 +13,7 @@ export interface LimitOwner {
 
 const columns = { plan: sql`plan`, organization: sql`organization`, lineage: sql`lineage` };
 
-/** @returns An expression: the limits of an owner, for {@linkcode parseLimits}. */
+/** Selects the limits of an owner as one expression, for {@linkcode parseLimits}. */
 export const limitsJson = ({ column, number }: LimitOwner): Statement =>
   sql`(SELECT json_group_array(json_array(l.id, l.product_slug, l.metric, l.per, l.quantity_whole, l.quantity_micro, l.mode))
     FROM (SELECT * FROM usage_limits WHERE ${columns[column]} = ${number} ORDER BY number) l)`;
@@ -28,7 +28,7 @@ type LimitColumns = [
   mode: LimitMode,
 ];
 
-/** @returns The limits that {@linkcode limitsJson} read, in the order in which they were set. */
+/** Parses the limits that {@linkcode limitsJson} read, in the order in which they were set. */
 export function parseLimits(text: string): OverrideLimit[] {
   const rows: LimitColumns[] = JSON.parse(text);
   return rows.map(([id, productSlug, metric, per, whole, micro, mode]) => ({

@@ -2,9 +2,14 @@
 import type { SumParts } from "../../domain/meter/quantity.ts";
 import type { LimitMode } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import type { LimitScopeRow } from "./limit_sums.ts";
-import { ahead, windowNumber } from "./limit_windows.ts";
-import { countedSeq, isApplied, isComplete } from "./usage_limits.ts";
+import {
+  ahead,
+  countedSeq,
+  isApplied,
+  isComplete,
+  type LimitScopeRow,
+  windowNumber,
+} from "./usage_limits.ts";
 
 /** Which limits to read. */
 export interface LimitQuery {
@@ -24,7 +29,7 @@ export interface LimitStandingRow extends LimitScopeRow {
   readonly quantity: SumParts;
   /** That of the organization: an IANA name. */
   readonly timezone: string;
-  /** What is used; null if a counter lacks usage of the window, or is missing although there may be usage. */
+  /** Null if a counter lacks usage of the window, or is missing although there may be usage. */
   readonly used: SumParts | null;
 }
 
@@ -68,7 +73,7 @@ export const selectStandings = (
     ORDER BY l.lineage IS NOT NULL, l.product_slug, l.metric, instr('minute hour day month total', l.per)`;
 };
 
-/** @returns A limit and the counter of its current window. */
+/** Converts a row of {@linkcode selectStandings}. */
 export function toStandingRow(
   { quantityLow, quantityMicro, isKnown, high, low, micro, ...row }: StandingColumns,
 ): LimitStandingRow {
@@ -79,7 +84,7 @@ export function toStandingRow(
   };
 }
 
-/** @returns The limits that apply, those of the organization before those of the key. @throws {DatabaseError} */
+/** Finds the limits that apply, those of the organization before those of the key. @throws {DatabaseError} */
 export async function findLimitStandings(
   database: DatabaseReader,
   { organizationId, apiKeyId, series, now }: LimitQuery,

@@ -45,7 +45,7 @@ const deleteNotices = (condition: Statement, rows: number) =>
   sql`DELETE FROM usage_limit_notices WHERE (usage_limit, organization, window_number, level) IN
     (SELECT usage_limit, organization, window_number, level FROM usage_limit_notices WHERE ${condition} LIMIT ${rows})`;
 
-/** @returns Whether anything is old. @throws {DatabaseError} */
+/** Returns true if any counters or notices are old. @throws {DatabaseError} */
 export async function hasOldCounters(database: DatabaseReader, old: OldCounters): Promise<boolean> {
   return await database.readFirst(sql`SELECT 1 AS found FROM (
     ${joinSql(oldWindows(old), " UNION ALL ")}
@@ -68,7 +68,7 @@ export async function deleteOldest(
   ]);
 }
 
-/** @returns Whether there are removed limits whose counters and notices are not all deleted. @throws {DatabaseError} */
+/** Returns true if there are removed limits whose counters and notices are not all deleted. @throws {DatabaseError} */
 export async function hasRemovedLimits(database: DatabaseReader): Promise<boolean> {
   return await database.readFirst(sql`SELECT number FROM usage_limits_removed LIMIT 1`) !== undefined;
 }
@@ -89,7 +89,7 @@ export async function deleteRemoved(database: Pick<Database, "write">, rows: num
   ]);
 }
 
-/** @returns Statements that delete some counters and notices of an organization, given by its number. */
+/** Deletes some counters and notices of an organization, given by its number. */
 export function deleteCounts({ organization, rows }: { organization: Statement; rows: number }): Statement[] {
   return [
     deleteCounters(

@@ -1,7 +1,7 @@
 // The SQL that finds the organizations that an operator records for.
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 
-/** What names an organization: its own id, that of the operator's systems, or the id of a key of it. */
+/** An organization is named by its own id, by that of the operator's systems, or by the id of a key of it. */
 export const recordTargetKinds = ["organizationId", "externalId", "apiKeyId"] as const;
 
 /** An organization, or a key of it. */
@@ -32,7 +32,7 @@ export const backdatedRecords = (before: number): Statement =>
     FROM usage_records r JOIN organizations o ON o.number = r.organization
     WHERE r.seq > (SELECT seq FROM usage_cursor) AND r.timestamp < ${before} GROUP BY o.id`;
 
-/** @returns Those of the targets that exist; keys that don't work anymore included. @throws {DatabaseError} */
+/** Finds those of the targets that exist; keys that don't work anymore included. @throws {DatabaseError} */
 export function findRecordTargets(
   database: DatabaseReader,
   targets: readonly RecordTarget[],

@@ -1,15 +1,35 @@
 // The SQL of the recorder: one group of requests in one transaction, with a fixed number of statements. Authentication,
-// records, their keys and the rollups are one transaction, so a key that was revoked before it is rejected by it.
+// records, their idempotency keys and the rollups are one transaction: it rejects an API key that was revoked before it. The
+// assembled statements are in tests/db/meter/recorder_statements.sql.
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import { activeApiKey } from "../api_keys.ts";
-import { bind, type Database, joinSql, sql, type Statement, type WriteResult } from "../engine/database.ts";
+import {
+  bind,
+  type Database,
+  joinSql,
+  oneRow,
+  sql,
+  type Statement,
+  type WriteResult,
+} from "../engine/database.ts";
 import { effectiveNumber } from "../organization/plan_numbers.ts";
-import { hasRecorded, indexHash, lookUpKeys, movedPositions, moveKeys } from "./idempotency_keys.ts";
-import { type RateOfKey, ratesVersion, requireRates } from "./key_rates.ts";
+import {
+  hasRecorded,
+  indexHash,
+  lookUpIdempotencyKeys,
+  movedPositions,
+  moveIdempotencyKeys,
+} from "./idempotency_keys.ts";
 import { verifiableKey, type VerifiableKeyRow } from "./key_verification.ts";
-import { type SourceKind, sourcesBy } from "./record_sources.ts";
-import { field, keyOfRecord, propertiesOfRecord } from "./record_text.ts";
+import {
+  field,
+  idempotencyKeyOfRecord,
+  propertiesOfRecord,
+  type RecordGroup,
+  type TargetKind,
+  targetsBy,
+} from "./record_group.ts";
 import {
   countAgainstLimits,
   type LimitState,
@@ -17,30 +37,6 @@ import {
   type SelectSeries,
 } from "./recorder_limits.ts";
 import { addGroup, addUp } from "./rollups.ts";
-
-/** What is recorded together. No idempotency key of an organization may occur twice in it. */
-export interface RecordGroup {
-  readonly now: number;
-  /** Who records: keys, some of them verified by an operator, or an operator on behalf of organizations. */
-  readonly by: By;
-  /**
-   * Distinct: the hashes of the keys; for an operator, ids of organizations and of keys. See {@linkcode verifiedSource}, with which a
-   * key must not have another source in the group.
-   */
-  readonly sources: readonly string[];
-  /** Source, product and metric of each distinct series. */
-  readonly series: readonly (readonly [source: string, productSlug: string, metric: string])[];
-  /** See {@linkcode RecordEncoder}. */
-  readonly records: readonly string[];
-  /** How many of the records have an idempotency key. */
-  readonly keys: number;
-  /** The rates that the requests were counted by. */
-  readonly rates: readonly RateOfKey[];
-  /** Whether products and metrics must be in the catalogue. */
-  readonly isCatalogRequired: boolean;
-  /** Whether there are limits of usage. If the database has any and this is false, nothing is recorded. */
-  readonly hasLimits: boolean;
-}
 
 /** An earlier record with the idempotency key of one of the group. */
 export interface ExistingRecord extends StoredUsageRecord {
@@ -56,8 +52,8 @@ export interface LimitedSeries {
   readonly position: number;
   /** The organization's number. */
   readonly organization: number;
-  /** How many series it may have, and how many more than it has. */
   readonly seriesMax: number;
+  /** The number of series that it can still create. */
   readonly room: number;
 }
 
@@ -69,34 +65,34 @@ export interface UnlistedSeries {
   readonly isProduct: 0 | 1;
 }
 
-/** A source that exists. */
-export interface RecordSource {
-  /** Index in {@linkcode RecordGroup.sources}. */
+/** A target that exists. */
+export interface GroupTarget {
+  /** Index in {@linkcode RecordGroup.targets}. */
   readonly position: number;
-  /** The id of the key, if any. */
+  /** The id of the API key, if any. */
   readonly id: string | null;
-  /** Why nothing was recorded with it: its organization is suspended, or it may not record. */
+  /** Why nothing was recorded for it: its organization is suspended, or the API key or the operator token may not record. */
   readonly denial: "suspended" | "permission" | "token" | null;
-  /** Of groups with verified keys. */
+  /** Of its organization; see `KnownKey`. */
+  readonly requestsPerSecond: number | null;
+  /** Of groups with verified API keys. */
   readonly key?: VerifiableKeyRow;
-  /** Only with limits: the number of the organization, and the lineage of the key. */
+  /** Only with limits: the number of the organization, and the lineage of the API key. */
   readonly organization?: number;
   readonly lineage?: number | null;
 }
 
 /** The outcome of a group. */
 export interface RecordOutcome {
-  readonly sources: readonly RecordSource[];
+  readonly targets: readonly GroupTarget[];
   readonly existing: readonly ExistingRecord[];
   /** By position. A request that needs a series that was not created is not recorded. */
   readonly limited: readonly LimitedSeries[];
   /** Series that aren't in the catalogue, if they must be: a request with one is not recorded. */
   readonly unlisted: readonly UnlistedSeries[];
-  /** The version of all rates. */
-  readonly ratesVersion: number;
-  /** How many records were inserted and not deleted again. */
+  /** The number of records that were inserted and not deleted again. */
   readonly inserted: number;
-  /** Whether the database has any limits of usage; null if no source exists. */
+  /** True if the database has any limits of usage; null if no target exists. */
   readonly hasLimits: boolean | null;
   /** The windows of now of all limits of the group, and those that its requests don't fit into. */
   readonly limits: readonly LimitState[];
@@ -106,105 +102,105 @@ export interface RecordOutcome {
 
 // The statements' texts are built once. In all of them ?1 is the records, ?2 the series and ?3 the time.
 
-/** The sources of a group. */
-interface Source extends SourceKind {
-  /** Whether a series `e` may be recorded. */
+/** The targets of a group. */
+interface Target extends TargetKind {
+  /** True if a series `e` may be recorded. */
   readonly condition: Statement;
-  /** More fields of {@linkcode RecordSource}, in pairs of JSON. */
+  /** More fields of {@linkcode GroupTarget}, in pairs of JSON. */
   readonly fields: Statement;
 }
 
 const isListed = sql`EXISTS (
     SELECT 1 FROM product_metrics pm WHERE pm.product = e.value ->> 1 AND pm.slug = e.value ->> 2)`;
 /** The series `?2` that aren't in the catalogue. */
-const selectUnlisted = sql`
+const selectUnlisted = oneRow(sql`
   SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER),
-    'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS json
-  FROM json_each(?2) e WHERE NOT ${isListed}`;
+    'isProduct', NOT EXISTS (SELECT 1 FROM products p WHERE p.slug = e.value ->> 1))) AS list
+  FROM json_each(?2) e WHERE NOT ${isListed}`);
 
-const selectSeries = ({ join, denial, apiKey, condition }: Source): SelectSeries => (columns, more) =>
+const selectSeries = ({ join, denial, apiKey, condition }: Target): SelectSeries => (columns, more) =>
   sql`SELECT CAST(e.key AS INTEGER) AS position, ${columns}
     FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
     JOIN usage_series us ON us.organization = o.number AND us.product_slug = e.value ->> 1
       AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey} ${more.join}
     WHERE ${denial(sql`e.value ->> 0`)} IS NULL AND ${condition} AND ${more.condition}`;
-const seriesFrom = (source: Source) =>
+const seriesFrom = (target: Target) =>
   sql`series AS MATERIALIZED (${
-    selectSeries(source)(sql`us.id, us.organization, us.product_slug, us.metric`, {
+    selectSeries(target)(sql`us.id, us.organization, us.product_slug, us.metric`, {
       join: sql``,
       condition: sql`true`,
     })
   })`;
-/** Every source may record, and no limit was reached. */
+/** Every target may record, and no limit was reached. */
 const hasAllSeries = sql`(SELECT count(*) FROM series) = json_array_length(?2)`;
 /** Requests that need a series that doesn't exist: none of their records is inserted. */
 const blocked = sql`blocked AS MATERIALIZED (
     SELECT DISTINCT ${field.request} AS request FROM json_each(?1) e
     WHERE NOT ${hasAllSeries} AND ${field.series} NOT IN (SELECT position FROM series)
   )`;
-/** The hashes of the group's keys, in order: neighbors in the index are looked up one after the other. */
-const keyed = (condition: Statement) =>
-  sql`keyed AS MATERIALIZED (
-    SELECT ${indexHash(field.keyHash, sql`s.organization`)} AS hash, e.key AS position
+/** The hashes of the group's idempotency keys, in order: neighbors in the index are looked up one after the other. */
+const hashed = (condition: Statement) =>
+  sql`hashed AS MATERIALIZED (
+    SELECT ${indexHash(field.idempotencyHash, sql`s.organization`)} AS hash, e.key AS position
     FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field.series}
-    WHERE ${field.keyLength} > 0 AND ${condition} ORDER BY 1
+    WHERE ${field.idempotencyKeyLength} > 0 AND ${condition} ORDER BY 1
   )`;
 const differs = sql`(rs.product_slug <> s.product_slug OR rs.metric <> s.metric
     OR r.quantity_whole <> ${field.whole} OR r.quantity_micro <> ${field.micro}
     OR r.properties IS NOT ${propertiesOfRecord}
     OR r.timestamp <> iif(${field.isTimestampGiven}, ${field.timestamp}, r.recorded_at))`;
-/** Earlier records with the same key. The group is read again only for these few. */
-const existing = sql`matches AS MATERIALIZED (${lookUpKeys(sql`q.position, k.seq`, sql`keyed`)}),
+/** Earlier records with the same idempotency key. The group is read again only for these few. */
+const existing = sql`matches AS MATERIALIZED (${lookUpIdempotencyKeys(sql`q.position, k.seq`, sql`hashed`)}),
   existing AS MATERIALIZED (
     SELECT r.*, m.position, ${field.request} AS request, ${differs} AS differs,
       rs.product_slug AS first_product_slug, rs.metric AS first_metric, rs.api_key
     FROM json_each(?1) e CROSS JOIN matches m ON m.position = e.key
     CROSS JOIN series s ON s.position = ${field.series}
     CROSS JOIN usage_records r ON r.seq = m.seq AND r.organization = s.organization
-      AND r.idempotency_key = ${keyOfRecord}
+      AND r.idempotency_key = ${idempotencyKeyOfRecord}
     CROSS JOIN usage_series rs ON rs.id = r.series
     WHERE EXISTS (SELECT 1 FROM matches)
   )`;
-const insertRecords = (parts: { with: Statement; key: Statement; condition: Statement }) =>
+const insertRecords = (parts: { with: Statement; idempotencyKey: Statement; condition: Statement }) =>
   sql`WITH ${parts.with}
   INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro,
     idempotency_key, properties)
   SELECT c.seq + e.key + 1, s.organization, s.id, ${field.timestamp}, ?3, ${field.whole}, ${field.micro},
-    ${parts.key}, ${propertiesOfRecord}
+    ${parts.idempotencyKey}, ${propertiesOfRecord}
   FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field.series}
   CROSS JOIN usage_cursor c ON c.only_row = 1
   WHERE (${hasAllSeries} OR ${field.request} NOT IN (SELECT request FROM blocked)) ${parts.condition}`;
-const insertWithoutKeys = (series: Statement) =>
-  insertRecords({ with: sql`${series}, ${blocked}`, key: sql`NULL`, condition: sql`` });
-const insertWithKeys = (series: Statement) =>
+const insertAlways = (series: Statement) =>
+  insertRecords({ with: sql`${series}, ${blocked}`, idempotencyKey: sql`NULL`, condition: sql`` });
+const insertNew = (series: Statement) =>
   insertRecords({
-    with: sql`${series}, ${blocked}, ${keyed(sql`true`)}, ${existing}`,
-    key: sql`nullif(${keyOfRecord}, '')`,
+    with: sql`${series}, ${blocked}, ${hashed(sql`true`)}, ${existing}`,
+    idempotencyKey: sql`nullif(${idempotencyKeyOfRecord}, '')`,
     condition: sql`AND e.key NOT IN (SELECT position FROM existing)
     AND ${field.request} NOT IN (SELECT request FROM existing WHERE differs)`,
   });
-const insertKeys = (series: Statement) =>
+const insertIdempotencyKeys = (series: Statement) =>
   sql`WITH ${series}
   INSERT INTO usage_keys_recent (hash, seq)
-  SELECT ${indexHash(field.keyHash, sql`s.organization`)}, r.seq
+  SELECT ${indexHash(field.idempotencyHash, sql`s.organization`)}, r.seq
   FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field.series}
   CROSS JOIN usage_cursor c ON c.only_row = 1 CROSS JOIN usage_records r ON r.seq = c.seq + e.key + 1
-  WHERE ${field.keyLength} > 0 ORDER BY 1`;
-/** False when all (`?4`) records were inserted: then none of their keys existed, and all of their series have records. */
+  WHERE ${field.idempotencyKeyLength} > 0 ORDER BY 1`;
+/** False when all (`?4`) records were inserted: then none of their idempotency keys existed, and all of their series have records. */
 const isAnyMissing = sql`
   (SELECT count(*) FROM usage_records n WHERE n.seq > (SELECT seq FROM usage_cursor)) < ?4`;
 const selectExisting = (series: Statement) =>
-  sql`WITH ${series}, ${keyed(isAnyMissing)}, ${existing}
+  oneRow(sql`WITH ${series}, ${hashed(isAnyMissing)}, ${existing}
   SELECT json_group_array(json_object('position', h.position, 'differs', h.differs, 'seq', h.seq,
     'productSlug', h.first_product_slug, 'metric', h.first_metric, 'apiKeyId', k.id, 'timestamp', h.timestamp,
     'recordedAt', h.recorded_at, 'whole', h.quantity_whole, 'micro', h.quantity_micro,
     'idempotencyKey', h.idempotency_key, 'properties', h.properties, 'voidedAt', v.voided_at,
-    'voidedBy', v.voided_by, 'voidReason', v.reason)) AS json
-  FROM existing h LEFT JOIN api_keys k ON k.number = h.api_key LEFT JOIN usage_voids v ON v.seq = h.seq`;
+    'voidedBy', v.voided_by, 'voidReason', v.reason)) AS list
+  FROM existing h LEFT JOIN api_keys k ON k.number = h.api_key LEFT JOIN usage_voids v ON v.seq = h.seq`);
 
 const seriesMax = effectiveNumber("usageSeriesMax");
 /** Series that don't exist yet. */
-const newSeries = ({ join, denial, apiKey, condition: isAllowed }: Source, condition: Statement) =>
+const newSeries = ({ join, denial, apiKey, condition: isAllowed }: Target, condition: Statement) =>
   sql`SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug,
     e.value ->> 2 AS metric, ${apiKey} AS api_key,
     ${seriesMax} AS series_max, ${seriesMax} - o.series AS room
@@ -213,18 +209,18 @@ const newSeries = ({ join, denial, apiKey, condition: isAllowed }: Source, condi
     SELECT 1 FROM usage_series us WHERE us.organization = o.number
     AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey})`;
 /** Most organizations have room for more series than the whole group has: theirs are not looked up here. */
-const selectLimited = (source: Source) =>
-  sql`
+const selectLimited = (target: Target) =>
+  oneRow(sql`
   SELECT json_group_array(json_object('position', position, 'organization', organization,
-    'seriesMax', series_max, 'room', room)) AS json
+    'seriesMax', series_max, 'room', room)) AS list
   FROM (SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
-    FROM (${newSeries(source, sql`o.series + json_array_length(?2) > ${seriesMax}`)}) n)
-  WHERE requested > room`;
-const insertSeries = (source: Source) =>
+    FROM (${newSeries(target, sql`o.series + json_array_length(?2) > ${seriesMax}`)}) n)
+  WHERE requested > room`);
+const insertSeries = (target: Target) =>
   sql`INSERT INTO usage_series (organization, product_slug, metric, api_key)
   SELECT organization, product_slug, metric, api_key
   FROM (SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
-    FROM (${newSeries(source, sql`true`)}) n)
+    FROM (${newSeries(target, sql`true`)}) n)
   WHERE rank <= room ORDER BY position`;
 /** A rejected request leaves no series behind that never had a record. */
 const deleteUnusedSeries = (series: Statement) =>
@@ -235,41 +231,40 @@ const moveCursor = sql`UPDATE usage_cursor AS c SET seq = seq + ?1, ${movedPosit
   WHERE only_row = 1 AND ${hasRecorded}`;
 
 const hasLimits = sql`EXISTS (SELECT 1 FROM usage_limits)`;
-/** The sources `?1` that exist. */
-const selectSources = ({ join, denial, fields }: Source) =>
-  sql`
+/** The targets `?1` that exist. */
+const selectTargets = ({ join, denial, fields }: Target) =>
+  oneRow(sql`
   SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', ${denial(sql`e.value`)},
     'seq', (SELECT seq FROM usage_cursor), 'hasLimits', ${hasLimits},
-    'ratesVersion', ${ratesVersion}${fields})) AS json
-  FROM json_each(?1) e ${join(sql`e.value`)}`;
+    'requestsPerSecond', ${effectiveNumber("requestsPerSecond")}${fields})) AS list
+  FROM json_each(?1) e ${join(sql`e.value`)}`);
 
-function statementsOf(source: Source) {
-  const series = seriesFrom(source);
+function statementsOf(target: Target) {
+  const series = seriesFrom(target);
   return {
-    selectSources: selectSources(source),
-    selectLimited: selectLimited(source),
-    insertSeries: insertSeries(source),
-    insertWithKeys: insertWithKeys(series),
-    insertWithoutKeys: insertWithoutKeys(series),
+    selectTargets: selectTargets(target),
+    selectLimited: selectLimited(target),
+    insertSeries: insertSeries(target),
+    insertNew: insertNew(series),
+    insertAlways: insertAlways(series),
     selectExisting: selectExisting(series),
-    insertKeys: insertKeys(series),
+    insertIdempotencyKeys: insertIdempotencyKeys(series),
     deleteUnusedSeries: deleteUnusedSeries(series),
-    limits: limitStatements(selectSeries(source)),
-    updateKeysUsed: source.usedKeys && updateKeysUsed(source.usedKeys),
+    limits: limitStatements(selectSeries(target)),
+    updateKeysUsed: target.usedKeys && updateKeysUsed(target.usedKeys),
   };
 }
 
 const addRecords = addGroup(sql`true`);
-type By = keyof typeof sourcesBy;
 
-/** @returns The statements for groups with and without limits; they are built when they are needed first. */
-function statementsFor({ by, isCatalogRequired, hasLimits: isLimited }: RecordGroup) {
-  const name = `${by} ${isCatalogRequired} ${isLimited}`;
+/** Returns the statements for a kind of groups, which are built when they are needed first. */
+function statementsFor({ by, isCatalogueRequired, hasLimits: isLimited }: RecordGroup) {
+  const name = `${by} ${isCatalogueRequired} ${isLimited}`;
   let statements = statementsByName.get(name);
   if (statements === undefined) {
     statements = statementsOf({
-      ...sourcesBy[by],
-      condition: sql`${isCatalogRequired ? isListed : sql`true`} AND ${
+      ...targetsBy[by],
+      condition: sql`${isCatalogueRequired ? isListed : sql`true`} AND ${
         isLimited ? sql`true` : sql`NOT ${hasLimits}`
       }`,
       fields: joinSql([
@@ -282,7 +277,7 @@ function statementsFor({ by, isCatalogRequired, hasLimits: isLimited }: RecordGr
   return statements;
 }
 const statementsByName = new Map<string, ReturnType<typeof statementsOf>>();
-/** Notes at `?3` that the keys of the sources `?1` were used, unless they were before `?2`. */
+/** Notes at `?3` that the API keys of the targets `?1` were used, unless they were before `?2`. */
 const updateKeysUsed = (hashes: Statement) =>
   sql`UPDATE api_keys AS k SET last_used_at = ?3
   WHERE k.key_hash IN (${hashes}) AND ${activeApiKey(sql`?3`)}
@@ -293,62 +288,61 @@ const updateKeysUsed = (hashes: Statement) =>
  *
  * @param database Writes the batch.
  * @param note Written in the batch, while `usage_cursor` is still before the records of the group.
- * @returns The outcome of the group.
- * @throws {DatabaseError} Of the kind `constraint` if one of the rates is outdated.
+ * @throws {DatabaseError}
  */
 export async function insertUsageRecords(
   database: Pick<Database, "write">,
   group: RecordGroup,
   note?: Statement,
 ): Promise<RecordOutcome> {
-  const { now, keys } = group;
+  const { now, idempotencyKeys } = group;
   const statements = statementsFor(group);
-  const names = JSON.stringify(group.sources);
-  const batch: Statement[] = [bind(statements.selectSources, names, null, now)];
-  /** @returns The statement's position in the batch. */
+  const targets = JSON.stringify(group.targets);
+  const batch: Statement[] = [bind(statements.selectTargets, targets, null, now)];
+  /** Returns the statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
-  if (group.rates.length > 0) add(requireRates(group.rates));
   let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt, limitsAt] = [-1, -1, -1, -1, -1, -1];
   const count = group.records.length;
   if (count > 0) {
     const seriesAndTime = [JSON.stringify(group.series), now] as const;
     const values = [JSON.stringify(group.records), ...seriesAndTime] as const;
-    if (group.isCatalogRequired) unlistedAt = add(bind(selectUnlisted, null, seriesAndTime[0]));
+    if (group.isCatalogueRequired) unlistedAt = add(bind(selectUnlisted, null, seriesAndTime[0]));
     limitedAt = add(bind(statements.selectLimited, null, ...seriesAndTime));
     add(bind(statements.insertSeries, null, ...seriesAndTime));
-    const insert = keys > 0 ? statements.insertWithKeys : statements.insertWithoutKeys;
+    const insert = idempotencyKeys > 0 ? statements.insertNew : statements.insertAlways;
     insertedAt = add(bind(insert, ...values));
-    if (keys > 0) existingAt = add(bind(statements.selectExisting, ...values, count));
+    if (idempotencyKeys > 0) existingAt = add(bind(statements.selectExisting, ...values, count));
     add(addRecords);
     if (group.hasLimits) [deletedAt, limitsAt] = countAgainstLimits(add, statements.limits, values);
-    if (keys > 0) batch.push(bind(statements.insertKeys, ...values), ...moveKeys(keys));
+    if (idempotencyKeys > 0) {
+      batch.push(bind(statements.insertIdempotencyKeys, ...values), ...moveIdempotencyKeys(idempotencyKeys));
+    }
     batch.push(
       ...addUp,
       ...(note === undefined ? [] : [note]),
       bind(statements.deleteUnusedSeries, null, ...seriesAndTime, count),
-      bind(moveCursor, count, keys),
+      bind(moveCursor, count, idempotencyKeys),
     );
     if (statements.updateKeysUsed !== undefined) {
-      add(bind(statements.updateKeysUsed, names, now - apiKeyUsedIntervalMs, now));
+      add(bind(statements.updateKeysUsed, targets, now - apiKeyUsedIntervalMs, now));
     }
   }
   // The recorder sends few batches at a time, on behalf of many requests: a flood of other writes must not keep them out.
   const results = await database.write(batch, { bypassesQueueLimit: true });
-  const sources = rowsOf<RecordSource & { seq: number; hasLimits: 0 | 1; ratesVersion: number }>(results, 0);
+  const found = rowsOf<GroupTarget & { seq: number; hasLimits: 0 | 1 }>(results, 0);
   return {
-    sources,
+    targets: found,
     existing: rowsOf<ExistingRecord>(results, existingAt),
     limited: rowsOf<LimitedSeries>(results, limitedAt).sort((a, b) => a.position - b.position),
     unlisted: rowsOf<UnlistedSeries>(results, unlistedAt),
-    ratesVersion: sources[0]?.ratesVersion ?? 0,
     inserted: (results[insertedAt]?.changes ?? 0) - (results[deletedAt]?.changes ?? 0),
-    hasLimits: sources[0] === undefined ? null : sources[0].hasLimits === 1,
+    hasLimits: found[0] === undefined ? null : found[0].hasLimits === 1,
     limits: rowsOf<LimitState>(results, limitsAt),
-    firstSeq: (sources[0]?.seq ?? 0) + 1,
+    firstSeq: (found[0]?.seq ?? 0) + 1,
   };
 }
 
-/** @returns The rows that a statement returned as `json`. */
+/** Returns the rows that a statement of {@linkcode oneRow} returned as a list in JSON. */
 function rowsOf<T>(results: readonly WriteResult[], index: number): T[] {
-  return JSON.parse(String(results[index]?.rows[0]?.["json"] ?? "[]"));
+  return JSON.parse(String(results[index]?.rows[0]?.["list"] ?? "[]"));
 }

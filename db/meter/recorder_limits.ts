@@ -2,30 +2,43 @@
 // that records, before the cursor moves. In all texts ?1 is the records, ?2 the series and ?3 the time.
 import { errorDetailsMax, limitUnknownCellsMax, rollupQuarterMs } from "../../domain/limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
-import type { LimitMode, LimitPeriod } from "../../domain/meter/usage_limit.ts";
-import { bind, integer, sql, type Statement } from "../engine/database.ts";
-import { ahead, windowNumber } from "./limit_windows.ts";
-import { field } from "./record_text.ts";
+import type { LimitMode } from "../../domain/meter/usage_limit.ts";
+import { bind, integer, oneRow, sql, type Statement } from "../engine/database.ts";
+import { field } from "./record_group.ts";
 import { addGroup } from "./rollups.ts";
-import type { LimitCell } from "./limit_counters.ts";
-import { insertNotices } from "./limit_notices.ts";
-import { comparable, countedSeq, isApplied, isComplete, limitQuantity } from "./usage_limits.ts";
+import {
+  ahead,
+  comparable,
+  countedSeq,
+  isApplied,
+  isComplete,
+  limitQuantity,
+  type LimitScopeRow,
+  windowNumber,
+} from "./usage_limits.ts";
 
-/** @returns A query of columns of the series `us` of a group, their organizations `o` and their keys `k`, if any. */
+/** Selects columns of the series `us` of a group, their organizations `o` and their API keys `k`, if any. */
 export type SelectSeries = (columns: Statement, more: { join: Statement; condition: Statement }) => Statement;
+
+/** A limit's counter for one window of an organization. */
+export interface LimitCell extends LimitScopeRow {
+  /** The limit's number. */
+  readonly usageLimit: number;
+  readonly windowNumber: number;
+  /** A time in the window, in milliseconds since 1970. */
+  readonly at: number;
+  /** That of the organization: an IANA name. */
+  readonly timezone: string;
+  /** The position of the last record before the counter was opened. */
+  readonly openedSeq: number;
+}
 
 /** A window of a limit, and what counts against it. */
 export interface LimitState extends LimitCell {
   readonly limitId: string;
-  readonly lineage: number | null;
-  /** Empty for all. */
-  readonly productSlug: string;
-  readonly metric: string;
-  readonly per: LimitPeriod;
   readonly mode: LimitMode;
   readonly whole: number;
   readonly micro: number;
-  readonly timezone: string;
   /** See `SumParts`. */
   readonly used: readonly [high: string, low: string, micro: string];
   /** Set for what a request of the group doesn't fit into. */
@@ -45,7 +58,7 @@ const low = sql`r.quantity_whole & ${integer(2 ** lowBits - 1)}`;
 /** A cell `a` of the group is the one of the counter `n`. */
 const isCounter = sql`n.usage_limit = a.usage_limit AND n.organization = a.organization
     AND n.window_number = a.window_number`;
-const isAnyRefused = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
+const isAnyRejected = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
 /** The number of the window of a time for the limit of `a`. */
 const windowOf = (time: Statement) => windowNumber(sql`a.per`, time, ahead(sql`a.timezone`, time));
 
@@ -96,7 +109,7 @@ const openCounters = sql`
   LEFT JOIN usage_limit_counters n ON ${isCounter}
   WHERE n.opened_seq IS NULL OR n.opened_seq < ${countedSeq}`;
 
-/** Whether the sum of two columns for each part is more than the limit `l`. */
+/** True if the sum of two columns for each part is more than the limit `l`. */
 const isOver = (...[[high, moreHigh], [low, moreLow], [micro, moreMicro]]: readonly [Pair, Pair, Pair]) =>
   sql`${comparable(sql`(${high} + ${moreHigh})`, sql`(${low} + ${moreLow})`, sql`(${micro} + ${moreMicro})`)}
     > ${limitQuantity}`;
@@ -115,7 +128,7 @@ const overDemand = isOver(
  * else is read. Otherwise a request is rejected if it doesn't fit alone; of the others, one that doesn't fit together with those before it is
  * retried with the next group.
  */
-const refuse = (select: SelectSeries) =>
+const rejectRequests = (select: SelectSeries) =>
   sql`WITH full AS MATERIALIZED (
     SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high, n.sum_low, n.sum_micro,
       l.quantity_whole, l.quantity_micro
@@ -161,10 +174,10 @@ const refuse = (select: SelectSeries) =>
     FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
   WHERE ${overDemand}`;
 /** Deletes the records of requests that don't fit. */
-const deleteRefused = sql`
+const deleteRejected = sql`
   DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
     SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e
-    WHERE ${isAnyRefused} AND ${field.request} IN (SELECT request FROM usage_limit_refused))`;
+    WHERE ${isAnyRejected} AND ${field.request} IN (SELECT request FROM usage_limit_refused))`;
 
 const addToCounters = sql`
   INSERT INTO usage_limit_counters
@@ -174,18 +187,56 @@ const addToCounters = sql`
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
 
+/** True if the window of the counter `n` is full by so many fifths or more. */
+const isUsed = (fifths: number) => {
+  const [used, limit] = [integer(5), integer(fifths)];
+  return sql`${
+    comparable(sql`(n.sum_high * ${used})`, sql`(n.sum_low * ${used})`, sql`(n.sum_micro * ${used})`)
+  }
+    >= ${
+    comparable(
+      sql`((l.quantity_whole >> ${integer(lowBits)}) * ${limit})`,
+      sql`((l.quantity_whole & ${integer(2 ** lowBits - 1)}) * ${limit})`,
+      sql`(l.quantity_micro * ${limit})`,
+    )
+  }`;
+};
+/** For minutes and hours, the day. */
+const noticeWindow = sql`iif(l.per IN ('minute', 'hour'),
+    ${windowNumber(sql`'day'`, sql`a.at`, ahead(sql`o.timezone`, sql`a.at`))}, a.window_number)`;
+/**
+ * Notes the limits of organizations that a group has nearly or completely used, or that a request of it doesn't fit into. Those with
+ * an unknown counter are noted when it is completed.
+ */
+export const insertNotices = sql`
+  INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
+  SELECT usage_limit, organization, window_number, level, at, CAST(?3 AS INTEGER) FROM (
+    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, CASE
+        WHEN a.reason IS NOT NULL THEN 'refused' WHEN ${isUsed(5)} THEN 'reached' ELSE 'near' END AS level
+    FROM (SELECT usage_limit, organization, window_number, at, NULL AS reason FROM usage_limit_added
+        WHERE sum_high + sum_low + sum_micro > 0
+      UNION ALL SELECT usage_limit, organization, window_number, at, reason FROM usage_limit_refused
+        WHERE reason = 'exceeded') a
+    CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.lineage IS NULL
+    CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
+      AND n.window_number = a.window_number AND (a.reason IS NOT NULL OR (n.is_known AND ${isUsed(4)}))
+    CROSS JOIN organizations o ON o.number = a.organization
+  ) a WHERE level <> 'near' OR NOT EXISTS (SELECT 1 FROM usage_limit_notices x WHERE x.usage_limit = a.usage_limit
+      AND x.organization = a.organization AND x.window_number = a.window_number AND x.level = 'reached')
+  ON CONFLICT DO NOTHING`;
+
 /** Windows of soft limits that aren't known, those of now first. */
 const unknownSoft = sql`
   SELECT a.* FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter} AND NOT n.is_known
   CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'soft'
   ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)}`;
 /** The windows of now that are known, those of soft limits that aren't, and those that requests of the group don't fit into. */
-const selectStates = sql`
+const selectStates = oneRow(sql`
   SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit,
     'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id,
     'lineage', l.lineage, 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode,
-    'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone,
-    'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS json
+    'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone, 'openedSeq', n.opened_seq,
+    'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
   FROM (SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
       FROM usage_limit_added a WHERE at = ${now}
         AND EXISTS (SELECT 1 FROM usage_limit_counters n WHERE ${isCounter} AND n.is_known)
@@ -194,14 +245,14 @@ const selectStates = sql`
       FROM (SELECT *, row_number() OVER (PARTITION BY request) AS rank FROM usage_limit_refused)
       WHERE rank <= iif(reason = 'unknown', ${integer(limitUnknownCellsMax)}, ${integer(errorDetailsMax)})) a
   CROSS JOIN usage_limit_counters n ON ${isCounter}
-  CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization`;
+  CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization`);
 
-/** @returns What counts a group whose series are found in one way, and what checks it. */
+/** Builds the statements that count a group, whose series are found in one way, and check it. */
 export function limitStatements(select: SelectSeries) {
   return {
     add: addUp(select, sql`true`),
-    refuse: refuse(select),
-    addAgain: addUp(select, isAnyRefused),
+    reject: rejectRequests(select),
+    addAgain: addUp(select, isAnyRejected),
   };
 }
 
@@ -218,11 +269,11 @@ export function countAgainstLimits(
 ): readonly [deletedAt: number, statesAt: number] {
   add(bind(statements.add, null, series, time));
   add(openCounters);
-  add(bind(statements.refuse, records, series, time));
-  const deletedAt = add(bind(deleteRefused, records));
-  add(sql`DELETE FROM usage_added WHERE ${isAnyRefused}`);
-  add(addGroup(isAnyRefused));
-  add(sql`DELETE FROM usage_limit_added WHERE ${isAnyRefused}`);
+  add(bind(statements.reject, records, series, time));
+  const deletedAt = add(bind(deleteRejected, records));
+  add(sql`DELETE FROM usage_added WHERE ${isAnyRejected}`);
+  add(addGroup(isAnyRejected));
+  add(sql`DELETE FROM usage_limit_added WHERE ${isAnyRejected}`);
   add(bind(statements.addAgain, null, series, time));
   add(addToCounters);
   add(bind(insertNotices, null, null, time));

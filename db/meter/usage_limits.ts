@@ -1,9 +1,31 @@
-// Which limits apply, in SQL. A limit of an organization replaces the one of its plan with the same product, metric and length.
-import { limitClockMarginMs, usageTimestampFutureMaxMs } from "../../domain/limits.ts";
+// Which limits apply, in SQL, and their windows. A limit of an organization replaces the one of its plan with the same product,
+// metric and length. A window has the same number whichever of its moments it is asked for; numbers of different lengths or time
+// zones are not comparable.
+import {
+  limitClockMarginMs,
+  operatorTimestampPastMaxMs,
+  usageTimestampFutureMaxMs,
+} from "../../domain/limits.ts";
 import { joinQuantity, lowBits } from "../../domain/meter/quantity.ts";
-import type { UsageLimit } from "../../domain/meter/usage_limit.ts";
+import { timezoneOffsets } from "../../domain/time.ts";
+import type { LimitPeriod, UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
-import { monthStart } from "./rollups.ts";
+import { monthOf, monthStart } from "./rollups.ts";
+
+/** Which usage of an organization a limit counts. */
+export interface LimitScopeRow {
+  /** The organization's number. */
+  readonly organization: number;
+  /** Empty for all products. */
+  readonly productSlug: string;
+  /** Empty for all metrics. */
+  readonly metric: string;
+  readonly per: LimitPeriod;
+  /** The number of the first key of a lineage; null for all usage. */
+  readonly lineage: number | null;
+}
+
+const dayMs = 24 * 3_600_000;
 
 /** Names the limits that apply. */
 export interface AppliedLimits {
@@ -13,7 +35,7 @@ export interface AppliedLimits {
   readonly series?: { readonly productSlug: Statement; readonly metric: Statement };
 }
 
-/** @returns The condition that a limit `l` applies to the organization `o`. */
+/** The condition that a limit `l` applies to the organization `o`. */
 export function isApplied({ lineage, series }: AppliedLimits = {}): Statement {
   const covers = series === undefined
     ? sql``
@@ -25,7 +47,7 @@ export function isApplied({ lineage, series }: AppliedLimits = {}): Statement {
     OR (l.organization = o.number ${covers} AND l.quantity_whole IS NOT NULL) ${ofLineage})`;
 }
 
-/** @returns The limits that apply to an organization, whichever key is used. */
+/** Finds the limits that apply to an organization, whichever key is used. */
 export async function findOrganizationLimits(
   database: DatabaseReader,
   organizationId: string,
@@ -39,18 +61,20 @@ export async function findOrganizationLimits(
 
 /** From which position on usage of the organization `o` counts against the limit `l`: a counter that was opened before is invalid. */
 export const countedSeq = sql`max(l.created_seq, o.limits_seq)`;
-/** The same as a time, with what the clocks of servers may differ. In milliseconds since 1970. */
+/** The time of {@linkcode countedSeq}, later by the difference of servers' clocks. In milliseconds since 1970. */
 const countedAt = sql`(max(l.created_at, o.limits_at) + ${integer(limitClockMarginMs)})`;
-const dayMs = integer(24 * 3_600_000);
 
 /**
- * @param window The number of a window of the limit `l` and the organization `o` that has no valid counter.
- * @returns Whether nothing was recorded in the window: what is recorded from now on is all of its usage.
+ * True if nothing was recorded in a window: what is recorded from now on is all of its usage.
+ *
+ * @param window Its number. The limit `l` and the organization `o` have no valid counter of it.
  */
 export function isComplete(window: Statement): Statement {
   // At or before the start of the window; `total` has none.
   const start = sql`CASE l.per WHEN 'minute' THEN ${window} * 60000 WHEN 'hour' THEN ${window}
-    WHEN 'day' THEN (${window} - 1) * ${dayMs} WHEN 'month' THEN ${monthStart(window)} - ${dayMs} ELSE 0 END`;
+    WHEN 'day' THEN (${window} - 1) * ${integer(dayMs)} WHEN 'month' THEN ${monthStart(window)} - ${
+    integer(dayMs)
+  } ELSE 0 END`;
   return sql`(${start} >= max(
     iif(o.created_at >= ${countedAt}, 0, ${countedAt} + ${integer(usageTimestampFutureMaxMs)}),
     iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0)))`;
@@ -64,7 +88,7 @@ export function isComplete(window: Statement): Statement {
 export const restartLimits = (now: number): Statement =>
   sql`limits_seq = max(limits_seq, (SELECT seq FROM usage_cursor WHERE only_row = 1)) + 1, limits_at = ${now}`;
 
-/** @returns A sum in parts as a row value that has one form only, so that sums can be compared. */
+/** A sum in parts as a row value that has one form only, so that sums can be compared. */
 export const comparable = (high: Statement, low: Statement, micro: Statement): Statement => {
   const whole = sql`(${low} + ${micro} / 1000000)`;
   const bits = integer(lowBits);
@@ -77,3 +101,44 @@ export const limitQuantity = comparable(
   sql`(l.quantity_whole & ${integer(2 ** lowBits - 1)})`,
   sql`l.quantity_micro`,
 );
+
+/** The milliseconds by which the clocks of a time zone are ahead of UTC at a time. */
+export const ahead = (timezone: Statement, time: Statement): Statement =>
+  sql`coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = ${timezone} AND z.since <= ${time}
+    ORDER BY z.since DESC LIMIT 1), 0)`;
+
+/**
+ * The number of the window of a limit. For an hour, its start as if the clocks had always been ahead by the offset.
+ *
+ * @param per The length. @param time Milliseconds since 1970. @param offset See {@linkcode ahead}.
+ */
+export const windowNumber = (per: Statement, time: Statement, offset: Statement): Statement =>
+  sql`CASE ${per} WHEN 'minute' THEN ${time} / 60000
+    WHEN 'hour' THEN (${time} + ${offset}) / 3600000 * 3600000 - ${offset}
+    WHEN 'day' THEN (${time} + ${offset}) / 86400000
+    WHEN 'month' THEN ${monthOf(sql`(${time} + ${offset})`)} ELSE 0 END`;
+
+/**
+ * Writes by how much the clocks of a time zone are ahead, for all times that records may have while the rows are kept up to date.
+ * Belongs to the batch that sets the time zone of an organization.
+ *
+ * @param timezone An IANA name. @param now Milliseconds since 1970.
+ */
+export function timezoneRows(timezone: string, now: number): Statement[] {
+  const offsets = timezoneOffsets(timezone, { start: now - offsetsPastMs, end: now + offsetsFutureMs });
+  return [
+    sql`DELETE FROM timezone_offsets WHERE timezone = ${timezone}`,
+    sql`INSERT INTO timezone_offsets (timezone, since, ahead)
+    SELECT ${timezone}, value ->> 'since', value ->> 'ahead' FROM json_each(${JSON.stringify(offsets)})`,
+  ];
+}
+
+/** Finds the time zones that organizations have had. @throws {DatabaseError} */
+export async function findTimezones(database: DatabaseReader): Promise<string[]> {
+  const rows = await database.read<{ timezone: string }>(sql`SELECT DISTINCT timezone FROM timezone_offsets`);
+  return rows.map(({ timezone }) => timezone);
+}
+
+/** Longer than an operator's records may lie back. */
+const offsetsPastMs = operatorTimestampPastMaxMs + 100 * dayMs;
+const offsetsFutureMs = 5 * 366 * dayMs;

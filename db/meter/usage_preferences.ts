@@ -1,7 +1,7 @@
-// How people look at usage: the time zone and, in each organization, the metric that they last chose.
+// People's choices on usage pages: the time zone and, in each organization, the metric that they last chose.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-/** How a person looks at the usage of an organization. */
+/** A person's choices on the usage page of an organization. */
 export interface UsagePreferences {
   /** An IANA name; null if they never chose one. */
   readonly timezone: string | null;
@@ -9,7 +9,7 @@ export interface UsagePreferences {
   readonly metric: string | null;
 }
 
-/** @returns What a member last chose. @throws {DatabaseError} */
+/** Finds the last choices of a member. @throws {DatabaseError} */
 export async function findUsagePreferences(
   database: DatabaseReader,
   { userId, organizationId }: { userId: string; organizationId: string },

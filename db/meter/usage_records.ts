@@ -3,10 +3,10 @@ import { rollupQuarterMs } from "../../domain/limits.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { type Database, type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
-import { cleanKeys, indexHash, lookUpKeys } from "./idempotency_keys.ts";
+import { cleanIdempotencyKeys, indexHash, lookUpIdempotencyKeys } from "./idempotency_keys.ts";
 import { numberOf, seriesFilter, type UsageFilter } from "./usage_sums.ts";
 
-/** @returns The key that makes the ids of records opaque: 96 bits in hexadecimal, the same on every server. */
+/** Finds the key that makes the ids of records opaque: 96 bits in hexadecimal, the same on every server. */
 export async function findRecordIdKey(database: DatabaseReader): Promise<string> {
   const row = await database.readFirst<{ key: string }>(sql`SELECT key FROM record_id_key`);
   if (row === undefined) throw new Error("the database has no key for the ids of records");
@@ -59,7 +59,7 @@ export const recordColumns =
 export const recordJoins =
   sql`JOIN usage_series s ON s.id = r.series LEFT JOIN api_keys k ON k.number = s.api_key
   LEFT JOIN usage_voids v ON v.seq = r.seq`;
-/** What a {@linkcode ListedUsageRecordRow} has besides, with {@linkcode listedJoins}. */
+/** The further columns of a {@linkcode ListedUsageRecordRow}, with {@linkcode listedJoins}. */
 const listedColumns =
   sql`r.series, k.name AS apiKeyName, k.created_by AS apiKeyCreatedBy, vk.name AS voidedByName,
   ${recordColumns}`;
@@ -159,18 +159,18 @@ export function scanAllUsageRecords(
     ORDER BY r.seq DESC`);
 }
 
-/** @returns The first record after a `seq`, or undefined when there is none. */
+/** Finds the first record after a `seq`. */
 export function findUsageRecordAfter(database: DatabaseReader, seq: number) {
   return database.readFirst<RecordReference>(sql`
     SELECT seq, recorded_at AS recordedAt FROM usage_records WHERE seq > ${seq} ORDER BY seq LIMIT 1`);
 }
 
-/** @returns The `seq` of the last record of all. */
+/** Finds the `seq` of the last record of all. */
 export async function findLastUsageRecord(database: DatabaseReader): Promise<number> {
   return (await database.readFirst<{ seq: number }>(sql`SELECT seq FROM usage_cursor`))?.seq ?? 0;
 }
 
-/** @returns Which organizations have one of the ids, or one of the keys. @throws {DatabaseError} */
+/** Finds the organizations that have one of the ids, or one of the keys. @throws {DatabaseError} */
 export async function findOrganizationsWith(
   database: DatabaseReader,
   by: { readonly organizationIds: readonly string[] } | { readonly apiKeyIds: readonly string[] },
@@ -185,7 +185,7 @@ export async function findOrganizationsWith(
   return rows.map(({ id }) => id);
 }
 
-/** @returns The position of the last of the first `recordsMax` records in a scan, or undefined if there are fewer. */
+/** Finds the position of the last of the first `recordsMax` records in a scan, if there are that many. */
 export function endOfScan(database: DatabaseReader, scan: UsageRecordScan & { readonly recordsMax: number }) {
   return database.readFirst<UsageRecordPosition>(
     sql`${positionsIn(scan)} LIMIT 1 OFFSET ${scan.recordsMax - 1}`,
@@ -209,11 +209,11 @@ export function findUsageRecordsByKey(
 ): Promise<ListedUsageRecordRow[]> {
   // Bound numbers reach SQLite as floating-point, which cannot hold the hash in the index.
   const hash = indexHash(sql`CAST(${query.hash} AS INTEGER)`, sql`o.number`);
-  const keyed = sql`(SELECT o.number AS organization, ${query.idempotencyKey} AS idempotency_key,
+  const hashed = sql`(SELECT o.number AS organization, ${query.idempotencyKey} AS idempotency_key,
     ${hash} AS hash FROM organizations o WHERE o.id = ${query.organizationId})`;
   return database.read(sql`
     SELECT ${listedColumns}
-    FROM (${lookUpKeys(sql`q.organization, q.idempotency_key, k.seq`, keyed)}) q
+    FROM (${lookUpIdempotencyKeys(sql`q.organization, q.idempotency_key, k.seq`, hashed)}) q
     CROSS JOIN usage_records r ON r.seq = q.seq AND r.organization = q.organization
       AND r.idempotency_key = q.idempotency_key ${listedJoins}
     WHERE r.timestamp >= ${query.from} AND r.timestamp < ${query.to} ${seriesFilter(query.filter)}`);
@@ -231,14 +231,14 @@ const recordWith = ({ organizationId, seq, recordedAt }: UsageRecordKey) =>
     ${organizationId === undefined ? sql`` : sql`AND o.id = ${organizationId}`}
     WHERE r.seq = ${seq} AND r.recorded_at = ${recordedAt}`;
 
-/** @returns A record, or undefined when there is none, or not in the organization. @throws {DatabaseError} */
+/** Finds a record, unless it is not in the organization. @throws {DatabaseError} */
 export function findUsageRecord(database: DatabaseReader, key: UsageRecordKey) {
   return database.readFirst<OrganizationUsageRecord & ListedUsageRecordRow>(sql`
     SELECT ${listedColumns}, r.organizationId
     FROM (SELECT r.*, o.id AS organizationId FROM ${recordWith(key)}) AS r ${listedJoins}`);
 }
 
-/** @returns A record's position in lists, or undefined when there is none, or not in the organization. */
+/** Finds a record's position in lists, unless it is not in the organization. */
 export function findUsageRecordPosition(database: DatabaseReader, key: UsageRecordKey) {
   return database.readFirst<UsageRecordPosition>(
     sql`SELECT r.timestamp, r.series, r.seq FROM ${recordWith(key)}`,
@@ -265,7 +265,7 @@ export async function lastUsageBefore(
 }
 
 /**
- * The same for a scan from the oldest record on.
+ * As {@linkcode lastUsageBefore}, for a scan from the oldest record on.
  *
  * @returns The start of the first 15 minutes that end after `from` and have a matching record, in milliseconds since 1970; null
  *   when there are none.
@@ -299,7 +299,7 @@ async function findQuarter(
   return row?.quarter ?? null;
 }
 
-/** @returns When the oldest record was recorded, or undefined when there is none. */
+/** Finds the time at which the oldest record was recorded. */
 export async function findOldestRecordedAt(database: DatabaseReader): Promise<number | undefined> {
   const row = await database.readFirst<{ recordedAt: number }>(
     sql`SELECT recorded_at AS recordedAt FROM usage_records ORDER BY seq LIMIT 1`,
@@ -321,7 +321,7 @@ export async function deleteOldestUsageRecords(
     sql`(SELECT f.seq FROM (SELECT seq, recorded_at FROM usage_records ORDER BY seq LIMIT ${limit}) f
     WHERE f.recorded_at < ${before})`;
   const results = await database.write([
-    ...cleanKeys(limit),
+    ...cleanIdempotencyKeys(limit),
     sql`DELETE FROM usage_voids WHERE seq IN ${old}`,
     sql`DELETE FROM usage_records WHERE seq IN ${old}`,
   ]);

@@ -9,10 +9,10 @@ import {
 import { currentKeyNumber } from "../api_keys.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 
-/** What a usage query can be grouped by. */
+/** The groups of usage queries. */
 export const usageGroups = ["productSlug", "metric", "apiKey"] as const;
 
-/** What an operator's usage query can be grouped by. */
+/** The groups of operators' usage queries. */
 export const operatorUsageGroups = ["organization", ...usageGroups] as const;
 
 /** One of {@linkcode operatorUsageGroups}. */
@@ -24,7 +24,7 @@ export interface UsageFilter {
   readonly metric?: readonly string[] | undefined;
   /** Ids of keys. */
   readonly apiKey?: readonly string[] | undefined;
-  /** Whether a key and those that it replaced or that replaced it are one: its lineage. */
+  /** True if a key and those that it replaced or that replaced it are one: its lineage. */
   readonly mergeRotations?: boolean | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface RollupSumRow {
   readonly max: bigint;
 }
 
-/** What each group selects of a series `s` and its key `k` under which name, and the column of the series that tells groups apart. */
+/** The columns that each group selects of a series `s` and its key `k`, and the column of the series that tells groups apart. */
 const groupColumns = {
   organization: { select: [[sql`s.organization`, sql`organization`]], groupBy: sql`s.organization` },
   productSlug: { select: [[sql`s.product_slug`, sql`productSlug`]], groupBy: sql`s.product_slug` },
@@ -72,7 +72,7 @@ const lineageColumns = [[sql`CAST(k.lineage AS TEXT)`, sql`apiKey`], [sql`NULL`,
 export const numberOf = (organizationId: string) =>
   sql`(SELECT number FROM organizations WHERE id = ${organizationId})`;
 
-/** How the rollups `r` of a series `s` are found from the first number `w.first` to the one before `w.after`. */
+/** Finds the rollups `r` of a series `s` from the first number `w.first` to the one before `w.after`. */
 const rollups: Record<RollupUnit, Statement> = {
   month:
     sql`usage_rollups_monthly r ON r.month = w.first AND r.organization = s.organization AND r.series = s.id`,
@@ -176,7 +176,6 @@ function isOf(organizations: readonly number[]): Statement {
 /** An organization with usage. */
 export interface MeteredOrganization {
   readonly number: number;
-  /** How many series it has. */
   readonly series: number;
 }
 
@@ -203,7 +202,7 @@ export interface OrganizationNames {
   readonly externalId: string | null;
 }
 
-/** @returns The names of organizations, by number. @throws {DatabaseError} */
+/** Finds the names of organizations, by number. @throws {DatabaseError} */
 export async function findOrganizationNames(
   database: DatabaseReader,
   numbers: readonly number[],
@@ -214,7 +213,7 @@ export async function findOrganizationNames(
   return new Map(rows.map(({ number, ...names }) => [number, names]));
 }
 
-/** @returns How many series of some organizations match a filter. @throws {DatabaseError} */
+/** Counts the series of some organizations that match a filter. @throws {DatabaseError} */
 export async function countSeries(
   database: DatabaseReader,
   query: UsageFilter & Pick<RollupQuery, "organizations">,
@@ -245,7 +244,7 @@ export async function findUsageExtent(database: DatabaseReader, organizations: r
   return { start: rollupStart("month", first), end: rollupStart("month", last + 1) };
 }
 
-/** @returns Further conditions on a series `s`, each beginning with `AND`. */
+/** Further conditions on a series `s`, each beginning with `AND`. */
 export function seriesFilter({ productSlug, metric, apiKey, mergeRotations }: UsageFilter): Statement {
   const isIn = (values: readonly string[]) =>
     sql`IN (SELECT value FROM json_each(${JSON.stringify(values)}))`;

@@ -15,9 +15,8 @@ import {
 } from "../engine/database.ts";
 import { isSuspended } from "../organization/organizations.ts";
 import { noteVoidedRecord } from "../operator/statement_changes.ts";
-import { ahead, windowNumber } from "./limit_windows.ts";
+import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
 import { millionths, monthOf, monthStart } from "./rollups.ts";
-import { isApplied } from "./usage_limits.ts";
 import { positionsIn, recordColumns, recordJoins, type UsageRecordScan } from "./usage_records.ts";
 
 /** A smallest or largest value and the record that has it. */
@@ -217,7 +216,7 @@ export interface RecordInRollup {
   readonly series: number;
   /** The rollup's first moment, in milliseconds since 1970. */
   readonly start: number;
-  /** How many records the rollup counts. */
+  /** The number of records that the rollup counts. */
   readonly count: number;
   /** In millionths, as a text. */
   readonly value: string;
@@ -225,7 +224,7 @@ export interface RecordInRollup {
   readonly isLargest: 0 | 1;
 }
 
-/** @returns The record in its rollup, or undefined when the organization has no such record. */
+/** Finds the record in its rollup, if the organization has such a record. */
 export function findRecordInRollup(
   database: DatabaseReader,
   { organizationId, seq }: { organizationId: string; seq: number },
@@ -247,7 +246,7 @@ export interface CountedExtremes {
   readonly largest: Extreme;
 }
 
-/** @returns The extremes of a series in a scan, without one record (`seq`) and without those after `last`. */
+/** Finds the extremes of a series in a scan, without one record (`seq`) and without those after `last`. */
 export function extremesOfScan(
   database: DatabaseReader,
   { scan, series, seq, last }: { scan: UsageRecordScan; series: number; seq: number; last: number },
@@ -260,7 +259,7 @@ export function extremesOfScan(
   );
 }
 
-/** @returns The extremes of a rollup's records that were recorded after one record and up to another. */
+/** Finds the extremes of a rollup's records that were recorded after one record and up to another. */
 export function extremesOfRecent(
   database: DatabaseReader,
   { series, start, after, last }: { series: number; start: number; after: number; last: number },

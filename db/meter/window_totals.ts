@@ -4,7 +4,7 @@ import { nearestMonth, rollupNumber, rollupPieces, rollupStart } from "../../dom
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 
-/** What an organization used of a product and metric in a window, as texts; see `domain/meter/quantity.ts`. */
+/** The usage of a product and metric in a window, as texts; see `domain/meter/quantity.ts`. */
 export interface WindowTotalRow {
   /** The organization's number. */
   readonly organization: number;
@@ -93,7 +93,7 @@ const shortUnits = [
   { unit: "quarter", table: sql`usage_rollups`, column: sql`quarter` },
 ] as const;
 
-/** @returns The time from one moment to another, to be subtracted if the second is the earlier one. */
+/** Returns the time from one moment to another, to be subtracted if the second is the earlier one. */
 function edge(from: number, to: number) {
   return from < to ? { sign: 1, start: from, end: to } : { sign: -1, start: to, end: from };
 }

@@ -1,8 +1,7 @@
 // The SQL that finds the organizations that have reached a hard limit.
 import type { LimitScope } from "../../domain/meter/usage_limit.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";
-import { ahead, windowNumber } from "../meter/limit_windows.ts";
-import { comparable, isApplied, limitQuantity } from "../meter/usage_limits.ts";
+import { ahead, comparable, isApplied, limitQuantity, windowNumber } from "../meter/usage_limits.ts";
 
 export interface ReachedLimit extends LimitScope {
   readonly id: string;

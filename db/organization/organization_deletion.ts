@@ -10,7 +10,7 @@ import {
 } from "../../domain/limits.ts";
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
 import { type Database, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
-import { deleteKeys } from "../meter/idempotency_keys.ts";
+import { deleteIdempotencyKeys } from "../meter/idempotency_keys.ts";
 import { deleteCounts } from "../meter/limit_sweep.ts";
 import { allMonths } from "../meter/usage_sums.ts";
 
@@ -68,7 +68,7 @@ export async function deleteSomeOfOrganization(
   const areRead = sql`seq IN (SELECT value FROM json_each(${seqs})) AND ${number} IS NOT NULL`;
   // Another server may do the same step: rows that are already gone do no harm.
   await database.write([
-    ...(keys.length === 0 ? [] : deleteKeys(number, keys)),
+    ...(keys.length === 0 ? [] : deleteIdempotencyKeys(number, keys)),
     sql`DELETE FROM usage_voids WHERE ${areRead}`,
     sql`DELETE FROM usage_records WHERE ${areRead}`,
   ]);

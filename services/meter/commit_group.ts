@@ -1,9 +1,11 @@
 // A group of requests whose records are committed together.
-import { RecordEncoder } from "../../db/meter/record_text.ts";
-import type { RateOfKey } from "../../db/meter/key_rates.ts";
+import {
+  isVerified,
+  RecordEncoder,
+  type RecordGroup,
+  type RecordVerification,
+} from "../../db/meter/record_group.ts";
 import type { VerifiableKey } from "../../db/meter/key_verification.ts";
-import { isVerified, type RecordVerification } from "../../db/meter/record_sources.ts";
-import type { RecordGroup } from "../../db/meter/recorder.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import {
   isSameUsage,
@@ -16,20 +18,17 @@ import {
 export interface RecordRequest {
   /** SHA-256 of the API key, in hexadecimal. */
   readonly keyHash: string;
-  /** What an operator who records with the key requires of it. */
   readonly verification?: RecordVerification;
   readonly inputs: readonly UsageInput[];
   /** Size of the request's body, for the limit of the queue. */
   readonly bytes: number;
-  /** As it was counted; nothing is recorded if its rate is outdated. */
-  readonly counted?: RateOfKey | undefined;
 }
 
 /** The outcome of a request that succeeded. */
 export interface RecordedUsage {
-  /** How many records existed already, by their idempotency keys. */
+  /** The number of records that existed already, by their idempotency keys. */
   readonly duplicates: number;
-  /** @returns The record that an input became or repeats; built on demand. */
+  /** Builds the record that an input became or repeats. */
   readonly usageRecord: (index: number) => UsageRecord;
   /** The key, if an operator verified it. */
   readonly key: VerifiableKey | null;
@@ -39,27 +38,24 @@ export interface RecordedUsage {
 
 /** A request in a group. */
 export interface GroupRequest {
-  /** The hash of the API key, or a `verifiedSource`. For an operator: the id of the organization or key that each input is recorded for. */
-  readonly source: string | readonly string[];
+  /** The hash of the API key, or a `verifiedTarget`. For an operator: the id of the organization or key that each input is recorded for. */
+  readonly target: string | readonly string[];
   readonly inputs: readonly UsageInput[];
   /** See {@linkcode findRepeats}. */
   readonly repeats: Repeats | null;
-  /** See {@linkcode RecordRequest}. */
-  readonly counted?: RateOfKey | undefined;
   readonly resolve: (recorded: RecordedUsage) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** @returns The source of an input. */
-export function sourceOf(source: GroupRequest["source"], index: number): string {
-  return typeof source === "string" ? source : source[index] ?? "";
+/** Returns the target of an input. */
+export function targetOf(target: GroupRequest["target"], index: number): string {
+  return typeof target === "string" ? target : target[index] ?? "";
 }
 
-/** A request that waits for its commit. */
 export interface PendingRequest extends GroupRequest {
   /** Of the API key. */
   readonly keyHash: string;
-  readonly source: string;
+  readonly target: string;
   readonly organizationId: string;
   readonly bytes: number;
   /** Milliseconds since 1970. */
@@ -78,35 +74,36 @@ export interface Repeats {
 export type CommitGroup = ReturnType<typeof buildGroup>;
 
 /**
- * @param requests Any number by keys, or one by an operator. @param options See {@linkcode RecordGroup}.
- * @returns The requests as one group. Two requests of one organization must not share an idempotency key.
+ * Makes one group of requests. Two requests of one organization must not share an idempotency key.
+ *
+ * @param requests Any number with API keys, or one by an operator. @param options See {@linkcode RecordGroup}.
  */
 export function buildGroup(
   requests: readonly GroupRequest[],
-  { now, isCatalogRequired = false, hasLimits = false }: {
+  { now, isCatalogueRequired = false, hasLimits = false }: {
     now: number;
-    isCatalogRequired?: boolean;
+    isCatalogueRequired?: boolean;
     hasLimits?: boolean;
   },
 ) {
-  const series: [source: string, productSlug: string, metric: string][] = [];
-  const seriesBySource = new Map<string, Map<string, number>>();
-  const seriesOf = (source: string) => {
-    const found = seriesBySource.get(source) ?? new Map<string, number>();
-    seriesBySource.set(source, found);
+  const series: [target: string, productSlug: string, metric: string][] = [];
+  const seriesByTarget = new Map<string, Map<string, number>>();
+  const seriesOf = (target: string) => {
+    const found = seriesByTarget.get(target) ?? new Map<string, number>();
+    seriesByTarget.set(target, found);
     return found;
   };
   const encoder = new RecordEncoder(now);
   const records: string[] = [];
-  let keys = 0;
+  let idempotencyKeys = 0;
   let by: RecordGroup["by"] = "keys";
-  const starts = requests.map(({ source, inputs, repeats }, request) => {
+  const starts = requests.map(({ target, inputs, repeats }, request) => {
     const start = records.length;
-    let own = seriesOf(sourceOf(source, 0));
-    if (typeof source !== "string") {
+    let own = seriesOf(targetOf(target, 0));
+    if (typeof target !== "string") {
       by = "operator";
-      source.forEach(seriesOf);
-    } else if (isVerified(source)) by = "verifiedKeys";
+      target.forEach(seriesOf);
+    } else if (isVerified(target)) by = "verifiedKeys";
     // A request that contradicts itself is only authenticated: only owners of a valid key learn of the conflict.
     if (repeats !== null && repeats.conflicts.length > 0) return start;
     for (const [index, input] of inputs.entries()) {
@@ -114,13 +111,13 @@ export function buildGroup(
       const { productSlug, metric, timestamp, quantity, idempotencyKey } = input;
       // Slugs have no spaces.
       const name = `${productSlug} ${metric}`;
-      if (typeof source !== "string") own = seriesOf(sourceOf(source, index));
+      if (typeof target !== "string") own = seriesOf(targetOf(target, index));
       let position = own.get(name);
       if (position === undefined) {
-        position = series.push([sourceOf(source, index), productSlug, metric]) - 1;
+        position = series.push([targetOf(target, index), productSlug, metric]) - 1;
         own.set(name, position);
       }
-      if (idempotencyKey !== null) keys++;
+      if (idempotencyKey !== null) idempotencyKeys++;
       records.push(encoder.encode({
         series: position,
         request,
@@ -132,25 +129,24 @@ export function buildGroup(
     }
     return start;
   });
-  const sources = [...seriesBySource.keys()];
-  const rates = requests.flatMap(({ counted }) => counted ?? []);
+  const targets = [...seriesByTarget.keys()];
   const group: RecordGroup = {
     now,
     by,
-    sources,
+    targets,
     series,
     records,
-    keys,
-    rates,
-    isCatalogRequired,
+    idempotencyKeys,
+    isCatalogueRequired,
     hasLimits,
   };
   return { group, /** The position of each request's first record. */ starts };
 }
 
 /**
+ * Finds the inputs of a request that repeat another one. Returns null when none does.
+ *
  * @param organizationIds Of each input, if they are not all of one organization.
- * @returns Which inputs of a request repeat another one; null when none does.
  */
 export function findRepeats(
   inputs: readonly UsageInput[],

@@ -1,8 +1,8 @@
 // The result of each request after its group was committed: never more than what the database reported.
-import type { LimitCell } from "../../db/meter/limit_counters.ts";
+import type { LimitCell } from "../../db/meter/recorder_limits.ts";
 import { toVerifiableKey } from "../../db/meter/key_verification.ts";
-import { seriesOf } from "../../db/meter/record_text.ts";
-import type { ExistingRecord, LimitedSeries, RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";
+import { seriesOf } from "../../db/meter/record_group.ts";
+import type { ExistingRecord, GroupTarget, LimitedSeries, RecordOutcome } from "../../db/meter/recorder.ts";
 import {
   AppError,
   invalidApiKeyError,
@@ -17,9 +17,20 @@ import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import { isoTime } from "../../domain/time.ts";
-import { type CommitGroup, type GroupRequest, sourceOf } from "./commit_group.ts";
+import { type CommitGroup, type GroupRequest, targetOf } from "./commit_group.ts";
 import { GroupLimits } from "./group_limits.ts";
-import { noRecords, type RecordCounts } from "./recorder_metrics.ts";
+
+/** Records by result: `rejected` have a key that is invalid or may not record; `conflict` and `limited` are those of a request with such a record. */
+export type RecordCounts = Record<"recorded" | "duplicate" | "conflict" | "limited" | "rejected", number>;
+
+/** Returns counts of zero. */
+export const noRecords = (): RecordCounts => ({
+  recorded: 0,
+  duplicate: 0,
+  conflict: 0,
+  limited: 0,
+  rejected: 0,
+});
 
 /** A group after its commit. */
 export interface CommittedGroup extends CommitGroup {
@@ -27,9 +38,8 @@ export interface CommittedGroup extends CommitGroup {
   readonly ids: UsageRecordIds;
 }
 
-/** What {@linkcode completeRequests} has done, and what remains. */
+/** The outcome of {@linkcode completeRequests}. */
 export interface CompletedRequests<T extends GroupRequest> {
-  /** How many records had which result. */
   readonly counts: RecordCounts;
   /** To retry before later ones: there is room for them, but not together with the others of this group. */
   readonly retries: readonly T[];
@@ -95,7 +105,7 @@ const denialErrors = {
 
 class GroupResults {
   readonly #committed: CommittedGroup;
-  readonly #sources: ReadonlyMap<string | undefined, RecordSource>;
+  readonly #targets: ReadonlyMap<string | undefined, GroupTarget>;
   readonly #existing: ReadonlyMap<number, ExistingRecord>;
   readonly #seriesLimits: SeriesLimits;
   readonly #limits: GroupLimits;
@@ -105,10 +115,10 @@ class GroupResults {
   constructor(committed: CommittedGroup) {
     const { group, outcome, ids } = committed;
     this.#committed = committed;
-    this.#sources = new Map(outcome.sources.map((source) => [group.sources[source.position], source]));
+    this.#targets = new Map(outcome.targets.map((target) => [group.targets[target.position], target]));
     this.#existing = new Map(outcome.existing.map((record) => [record.position, record]));
     this.#seriesLimits = new SeriesLimits(committed);
-    this.#limits = new GroupLimits(committed, this.#sources);
+    this.#limits = new GroupLimits(committed, this.#targets);
     this.#recordedAt = isoTime(group.now);
     this.#idOf = ids.ofMoment(group.now);
   }
@@ -153,11 +163,11 @@ class GroupResults {
       if (existing?.differs === 1 && isFirst) conflicts.push(input);
     }
     if (conflicts.length > 0) return rejected("conflict", () => idempotencyConflict(request, conflicts));
-    const refusal = this.#limits.refusal(index);
-    if (refusal?.reason === "unknown") return refusal;
-    if (refusal?.reason === "others") return "retry";
-    if (refusal !== undefined) return rejected("limited", refusal.error);
-    const { key } = this.#sources.get(sourceOf(request.source, 0)) ?? {};
+    const rejection = this.#limits.rejection(index);
+    if (rejection?.reason === "unknown") return rejection;
+    if (rejection?.reason === "others") return "retry";
+    if (rejection !== undefined) return rejected("limited", rejection.error);
+    const { key } = this.#targets.get(targetOf(request.target, 0)) ?? {};
     return {
       kind: "recorded",
       duplicates,
@@ -171,18 +181,18 @@ class GroupResults {
     };
   }
 
-  /** @returns The error of a request whose sources don't exist or may not record; null if they may. */
-  #denialOf({ source }: GroupRequest): (() => AppError) | null {
-    if (typeof source !== "string") {
-      const missing = source.flatMap((id, index) => this.#sources.has(id) ? [] : [index]);
+  /** Returns the error of a request whose targets don't exist or may not record; null if they may. */
+  #denialOf({ target }: GroupRequest): (() => AppError) | null {
+    if (typeof target !== "string") {
+      const missing = target.flatMap((id, index) => this.#targets.has(id) ? [] : [index]);
       return missing.length === 0 ? null : () => organizationsGone(missing);
     }
-    const key = this.#sources.get(source);
+    const key = this.#targets.get(target);
     if (key === undefined) return invalidApiKeyError;
     return key.denial === null ? null : denialErrors[key.denial];
   }
 
-  /** @returns The fields of a request that name something that isn't in the catalogue. */
+  /** Returns the fields of a request that name something that isn't in the catalogue. */
   #unlistedIn(request: GroupRequest, positionOf: (index: number) => number): string[] {
     const { group, outcome } = this.#committed;
     if (outcome.unlisted.length === 0) return [];
@@ -196,7 +206,7 @@ class GroupResults {
   }
 
   #usageRecord(
-    { inputs, source }: GroupRequest,
+    { inputs, target }: GroupRequest,
     { input: index, position }: { input: number; position: number },
   ): UsageRecord {
     const { outcome, ids } = this.#committed;
@@ -215,7 +225,7 @@ class GroupResults {
       idempotencyKey,
       // Stored as null when there are none; a repeat returns what is stored.
       properties: Object.keys(input.properties ?? {}).length === 0 ? null : input.properties,
-      apiKeyId: this.#sources.get(sourceOf(source, index))?.id ?? null,
+      apiKeyId: this.#targets.get(targetOf(target, index))?.id ?? null,
       voidedAt: null,
       voidedBy: null,
       voidReason: null,
@@ -225,11 +235,11 @@ class GroupResults {
 
 /** The limit of series that a request doesn't fit into. */
 interface SeriesLimit {
-  /** Whether it would have without the other requests of the group. */
+  /** True if it would without the other requests of the group. */
   readonly fitsAlone: boolean;
-  /** How many series the organization may have. */
+  /** The number of series that the organization may have. */
   readonly max: number;
-  /** Whether the record with this position would create a series. */
+  /** Returns true if the record with this position would create a series. */
   readonly isNew: (position: number) => boolean;
 }
 
@@ -249,7 +259,7 @@ class SeriesLimits {
     }
   }
 
-  /** @returns Null for a request, given by its records' positions, of which every series exists now. */
+  /** Returns null for a request, given by its records' positions, of which every series exists now. */
   of(start: number, end: number): SeriesLimit | null {
     if (this.#series.size === 0) return null;
     const isNew = (position: number) => this.#series.has(seriesOf(this.#records[position]));
@@ -262,8 +272,9 @@ class SeriesLimits {
 }
 
 /**
+ * Returns a function from an input's index to the position of its record in the group.
+ *
  * @param range The positions of the first record of a request, and of the first one of the next request.
- * @returns A function from an input's index to the position of its record in the group.
  * @throws If the request has other records in the group than its inputs need.
  */
 function recordPositions(
@@ -280,8 +291,8 @@ function recordPositions(
 }
 
 /** Names a field of an input. Operators always send batches. */
-function pathIn({ inputs, source }: GroupRequest, index: number, field: string): string {
-  return inputs.length > 1 || typeof source !== "string" ? `records[${index}].${field}` : field;
+function pathIn({ inputs, target }: GroupRequest, index: number, field: string): string {
+  return inputs.length > 1 || typeof target !== "string" ? `records[${index}].${field}` : field;
 }
 
 function unlistedError(paths: readonly string[]): AppError {

@@ -5,7 +5,7 @@ import { rememberedOperatorTokensMax, verificationsPerReadMax } from "../../doma
 import type { BaseContext } from "../base_context.ts";
 import { GatheredReads } from "../gathered_reads.ts";
 
-/** What one verification reads, by hash. */
+/** The token and key of one verification. */
 export interface CredentialQuery {
   readonly tokenHash: string;
   /** Null for a malformed key. */
@@ -14,7 +14,7 @@ export interface CredentialQuery {
   readonly series: { readonly productSlug: string; readonly metric: string } | null;
 }
 
-/** What was found for the queries that share a read. */
+/** The result of the queries that share a read. */
 interface Found extends Pick<FoundCredentials, "tokens" | "keys" | "now"> {
   readonly limitsOf: ReadonlyMap<CredentialQuery, FoundCredentials["limits"][number]>;
 }
@@ -51,14 +51,13 @@ export class CredentialSearch {
   }
 
   /**
-   * @returns A token that was accepted earlier, with what never changes: its id, scopes and addresses. Whether it still works is only known to
-   *   the transaction that records with it.
+   * Returns a token that was accepted earlier, with its id, scopes and addresses, which never change. Only the transaction that
+   * records with it knows if it still works.
    */
   knownToken(tokenHash: string): ActiveOperatorToken | undefined {
     return this.#tokens.get(tokenHash);
   }
 
-  /** Makes a token known. */
   rememberToken(tokenHash: string, token: ActiveOperatorToken): void {
     if (!this.#tokens.has(tokenHash) && this.#tokens.size >= rememberedOperatorTokensMax) {
       this.#tokens.clear();
@@ -66,7 +65,7 @@ export class CredentialSearch {
     this.#tokens.set(tokenHash, token);
   }
 
-  /** Makes a token unknown, because it no longer works. */
+  /** Forgets a token that no longer works. */
   forgetToken(tokenHash: string): void {
     this.#tokens.delete(tokenHash);
   }

@@ -8,17 +8,15 @@ import {
 } from "../../domain/meter/forward_auth.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
-import type { RecountedCall } from "./key_calls.ts";
 import { requireApiKey } from "./usage_access.ts";
-import { recordUsage } from "./usage_records.ts";
 
-/** What each admitted request is recorded as, with a quantity of 1. */
+/** Each admitted request is recorded with a quantity of 1. */
 export interface Meter {
   readonly productSlug: string;
   readonly metric: string;
 }
 
-/** What a proxy requires of a key, beside what it requires of everyone. */
+/** The conditions for a key. */
 export interface KeyConditions extends ForwardConditions {
   /** A permission that the key must have. */
   readonly permission?: string | undefined;
@@ -27,7 +25,7 @@ export interface KeyConditions extends ForwardConditions {
 /**
  * Admits the request of a signed-in person.
  *
- * @returns Who they are, in the required organization or else in their active one.
+ * @returns Their identity, in the required organization or else in their active one.
  * @throws {AppError} `forbidden` or `email_unverified` when they don't meet the conditions.
  */
 export function admitSession(session: Session, conditions: ForwardConditions): ForwardIdentity {
@@ -56,11 +54,7 @@ export function admitSession(session: Session, conditions: ForwardConditions): F
 export async function admitApiKey(
   context: Context,
   keyHash: string,
-  { conditions, meter, call }: {
-    conditions: KeyConditions;
-    meter: Meter | null;
-    call?: RecountedCall | undefined;
-  },
+  { conditions, meter }: { conditions: KeyConditions; meter: Meter | null },
 ): Promise<ForwardIdentity> {
   const { organization, role, permission = null } = conditions;
   const key = await requireApiKey(context, keyHash, permission);
@@ -78,7 +72,7 @@ export async function admitApiKey(
       properties: null,
     };
     const bytes = meter.productSlug.length + meter.metric.length;
-    await recordUsage(context, keyHash, { inputs: [input], bytes, call });
+    await context.recorder.record({ keyHash, inputs: [input], bytes });
   }
   return { organizationId: key.organizationId, apiKeyId: key.id, permissions: key.permissions };
 }

@@ -1,46 +1,44 @@
-// Where the limits of a group of requests stand after its commit, and which requests don't fit.
-import type { LimitCell } from "../../db/meter/limit_counters.ts";
-import { seriesOf } from "../../db/meter/record_text.ts";
-import type { RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";
-import type { LimitState } from "../../db/meter/recorder_limits.ts";
+// The limits of a group of requests after its commit: their standings, and the requests that don't fit.
+import type { LimitCell, LimitState } from "../../db/meter/recorder_limits.ts";
+import { seriesOf } from "../../db/meter/record_group.ts";
+import type { GroupTarget, RecordOutcome } from "../../db/meter/recorder.ts";
 import { type AppError, limitExceededError } from "../../domain/errors.ts";
 import { limitStanding } from "../../domain/meter/limit_window.ts";
 import { quantityMicros, sumMicros } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { CommitGroup } from "./commit_group.ts";
 
-/** Why a request was not recorded: it doesn't fit, not together with others, or what is used already is unknown. */
-export type LimitRefusal =
+/** A request was not recorded: it doesn't fit, it doesn't fit together with others, or earlier usage is unknown. */
+export type LimitRejection =
   | { readonly reason: "exceeded"; readonly error: () => AppError }
   | { readonly reason: "others" }
   | { readonly reason: "unknown"; readonly cells: readonly LimitCell[] };
 
-/** The limits of a group after its commit. */
 export class GroupLimits {
   readonly #group: CommitGroup["group"];
-  readonly #sources: ReadonlyMap<string | undefined, RecordSource>;
+  readonly #targets: ReadonlyMap<string | undefined, GroupTarget>;
   /** Those of now that are known, by organization. */
   readonly #states: ReadonlyMap<number, readonly LimitState[]>;
   /** By request. */
-  readonly #refused: ReadonlyMap<number | null, readonly LimitState[]>;
+  readonly #rejected: ReadonlyMap<number | null, readonly LimitState[]>;
   /** By series. */
   readonly #found = new Map<number, readonly LimitStanding[]>();
   readonly #standings = new Map<LimitState, LimitStanding>();
-  /** Counters of soft limits that lack what was used before. */
+  /** Counters of soft limits that lack earlier usage. */
   readonly unknown: readonly LimitCell[];
 
   constructor(
     { group, outcome }: { group: CommitGroup["group"]; outcome: RecordOutcome },
-    sources: ReadonlyMap<string | undefined, RecordSource>,
+    targets: ReadonlyMap<string | undefined, GroupTarget>,
   ) {
     this.#group = group;
-    this.#sources = sources;
+    this.#targets = targets;
     const { limits } = outcome;
     this.#states = Map.groupBy(
       limits.filter(({ request, reason }) => request === null && reason === null),
       (state) => state.organization,
     );
-    this.#refused = Map.groupBy(limits.filter(({ request }) => request !== null), (state) => state.request);
+    this.#rejected = Map.groupBy(limits.filter(({ request }) => request !== null), (state) => state.request);
     this.unknown = limits.filter(({ request, reason }) => request === null && reason === "unknown");
   }
 
@@ -55,9 +53,9 @@ export class GroupLimits {
     return series.size === 1 ? first : [...new Set([...series].flatMap((one) => this.#standingsOf(one)))];
   }
 
-  /** @param request Its number. @returns Undefined for a request that fits. */
-  refusal(request: number): LimitRefusal | undefined {
-    const states = this.#refused.get(request);
+  /** Returns undefined for a request that fits. */
+  rejection(request: number): LimitRejection | undefined {
+    const states = this.#rejected.get(request);
     if (states === undefined) return undefined;
     const { reason = null } = states[0] ?? {};
     if (reason === "unknown") return { reason, cells: states };
@@ -71,12 +69,12 @@ export class GroupLimits {
     const known = this.#found.get(series);
     if (known !== undefined) return known;
     const [name, productSlug, metric] = this.#group.series[series] ?? [];
-    const source = this.#sources.get(name);
-    const states = this.#states.get(source?.organization ?? 0) ?? [];
+    const target = this.#targets.get(name);
+    const states = this.#states.get(target?.organization ?? 0) ?? [];
     const standings = states.filter((state) =>
       (state.productSlug === "" || state.productSlug === productSlug) &&
       (state.metric === "" || state.metric === metric) &&
-      (state.lineage === null || state.lineage === source?.lineage)
+      (state.lineage === null || state.lineage === target?.lineage)
     ).map((state) => this.#standing(state));
     this.#found.set(series, standings);
     return standings;

@@ -19,15 +19,14 @@ import type { Context } from "../context.ts";
 import { verificationsOf } from "../reports/job_reader.ts";
 import { acceptOperatorToken } from "../operator/operator_access.ts";
 import { sumMissing } from "./limits.ts";
-import { countKeyCall, isAllowed, type KeyCall, recordAtRate, takeKeyCall } from "./key_calls.ts";
+import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./known_keys.ts";
 
-/** Who asks, by the SHA-256 of their token in hexadecimal. */
+/** The hash is the SHA-256 of the token, in hexadecimal. */
 export interface VerifyingOperator {
   readonly tokenHash: string;
   readonly client: ClientInfo;
 }
 
-/** What is asked about a key. */
 export interface VerificationQuestion {
   /** As the customer sent it. */
   readonly key: string;
@@ -38,7 +37,6 @@ export interface VerificationQuestion {
   readonly bytes: number;
 }
 
-/** Usage that is asked about. */
 export interface UsageQuestion {
   readonly productSlug: string;
   readonly metric: string;
@@ -75,11 +73,11 @@ export async function verifyApiKey(
     return await readVerification(context, operator, question);
   }
   acceptOperatorToken(context, token, { scope, client: operator.client });
-  const call = await countKeyCall(context, keyHash, { isRecording: true });
-  if (call === undefined || !isAllowed(call)) {
-    return await readVerification(context, operator, question, call);
+  const request = await countRequest(context, keyHash);
+  if (request === undefined || !isAllowed(request)) {
+    return await readVerification(context, operator, question, request);
   }
-  return await recordVerification(context, operator, { ...question, call, usage: given.usage });
+  return await recordVerification(context, operator, { ...question, keyHash, usage: given.usage });
 }
 
 const scope = "keys:verify";
@@ -89,16 +87,16 @@ async function readVerification(
   context: Context,
   operator: VerifyingOperator,
   question: Question,
-  counted?: KeyCall,
+  counted?: CountedRequest,
 ): Promise<KeyVerification> {
   const { permissions, usage, keyHash } = question;
   const { key, sumLimits } = await findKey(context, operator, question);
   if (keyHash === null || key === undefined) return verification("NOT_FOUND", null);
   const code = judge(key, permissions, context.clock());
   if (code !== null) return verification(code, key);
-  const call = counted ?? takeKeyCall(context, keyHash, key.rate);
-  if (!isAllowed(call)) return verification("RATE_LIMITED", key);
-  if (usage?.record) return await recordVerification(context, operator, { ...question, call, usage });
+  const request = counted ?? countAtRate(context, keyHash, key.requestsPerSecond);
+  if (!isAllowed(request)) return verification("RATE_LIMITED", key);
+  if (usage?.record) return await recordVerification(context, operator, { ...question, keyHash, usage });
   const limits = await sumLimits();
   const fits = usage === null ||
     await isWithin(context, limits, { ...usage, organizationId: key.organization?.id });
@@ -108,19 +106,16 @@ async function readVerification(
 async function recordVerification(
   context: Context,
   operator: VerifyingOperator,
-  question: Question & { readonly call: KeyCall; readonly usage: UsageQuestion },
+  question: Question & { readonly keyHash: string; readonly usage: UsageQuestion },
 ): Promise<KeyVerification> {
-  const { permissions, bytes, usage: { record: _, ...usage } } = question;
-  const call = { ...question.call, onRecount: requireAllowed };
+  const { keyHash, permissions, bytes, usage: { record: _, ...usage } } = question;
   try {
-    const { key, limits } = await recordAtRate(context, call, (counted) =>
-      context.recorder.record({
-        keyHash: counted.keyHash,
-        verification: { tokenHash: operator.tokenHash, permissions },
-        inputs: [{ ...usage, timestamp: null, properties: null }],
-        bytes,
-        counted,
-      }));
+    const { key, limits } = await context.recorder.record({
+      keyHash,
+      verification: { tokenHash: operator.tokenHash, permissions },
+      inputs: [{ ...usage, timestamp: null, properties: null }],
+      bytes,
+    });
     return verification("VALID", key, limits);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -134,15 +129,8 @@ const rejectionCodes: Partial<Record<ErrorCode, VerificationCode>> = {
   invalid_api_key: "NOT_FOUND",
   organization_suspended: "ORGANIZATION_SUSPENDED",
   permission_missing: "INSUFFICIENT_PERMISSIONS",
-  rate_limited: "RATE_LIMITED",
   limit_exceeded: "USAGE_EXCEEDED",
 };
-
-function requireAllowed(call: KeyCall): void {
-  if (!isAllowed(call)) {
-    throw new AppError("rate_limited", "The key has used up its requests of this second.");
-  }
-}
 
 /** Nothing was recorded. Reads what the error doesn't say about the key. */
 async function explainRejection(
@@ -164,7 +152,7 @@ async function explainRejection(
   return verification(code, key, limits.map((limit) => exceeded.get(limit.limitId) ?? limit));
 }
 
-/** @returns The key of a question, and what gives the limits that apply to its usage. */
+/** Finds the key of a question, with a function that adds up the limits that apply to its usage. */
 async function findKey(
   context: Context,
   { tokenHash, client }: VerifyingOperator,
@@ -173,7 +161,10 @@ async function findKey(
   const { token, key, limits, now } = await context.credentialSearch.find({ tokenHash, keyHash, series });
   acceptOperatorToken(context, token, { scope, client });
   if (token !== undefined) context.credentialSearch.rememberToken(tokenHash, token);
-  if (keyHash !== null && key !== undefined) noteVerification(context, keyHash, key);
+  if (keyHash !== null && key !== undefined) {
+    context.recorder.keys.noteRate(keyHash, key.requestsPerSecond);
+    noteVerification(context, keyHash, key);
+  }
   const organizationId = key?.organization?.id ?? "";
   return {
     key,
@@ -189,7 +180,7 @@ function noteVerification({ clock, lastRequests }: Context, keyHash: string, key
   lastRequests.noteVerification(keyHash);
 }
 
-/** @returns Why the key doesn't work, or null. */
+/** Returns the reason why the key doesn't work, or null. */
 function judge(key: VerifiableKey, permissions: readonly string[], now: number): VerificationCode | null {
   const status = apiKeyStatus(key, now);
   if (status !== "active") return status === "revoked" ? "REVOKED" : "EXPIRED";
@@ -199,7 +190,7 @@ function judge(key: VerifiableKey, permissions: readonly string[], now: number):
     : "INSUFFICIENT_PERMISSIONS";
 }
 
-/** @returns Whether usage fits into all hard limits, or was recorded already. */
+/** Returns true if usage fits into all hard limits, or was recorded already. */
 async function isWithin(
   { database }: Context,
   limits: readonly LimitUsage[],

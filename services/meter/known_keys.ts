@@ -1,20 +1,17 @@
-// What the recorder remembers of API keys: their organizations, and how many requests per second they may make. It never says
-// whether a key still works.
+// The API keys that a thread knows: their organizations, and how many requests per second they may make. They never say whether
+// a key still works. Requests are counted by these rates.
 import { findActiveApiKey } from "../../db/api_keys.ts";
-import { findRatesVersion, type KeyRate, type RateOfKey } from "../../db/meter/key_rates.ts";
 import { rememberedApiKeysMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
-import { GatheredReads } from "../gathered_reads.ts";
+import type { RateLimitState } from "../rate_limiter.ts";
+import type { RateLimits } from "../rate_limits.ts";
 
-/** What is remembered of a key. */
 export interface KnownKey {
   /** Never changes. */
   readonly organizationId: string;
-  readonly rate: KeyRate;
+  /** As of the last lookup or commit with the key. Null for the one of the setting; 0 for no limit. */
+  readonly requestsPerSecond: number | null;
 }
-
-/** Nothing of a group was recorded, because a rate of one of its requests has changed. */
-export class OutdatedRateError extends Error {}
 
 /** API keys by their hashes. */
 export class KnownKeys {
@@ -22,48 +19,26 @@ export class KnownKeys {
   readonly #known = new Map<string, KnownKey>();
   /** Lookups in progress: requests that arrive meanwhile share the result. */
   readonly #lookups = new Map<string, Promise<KnownKey | undefined>>();
-  readonly #version: GatheredReads<never, number>;
 
   constructor(context: BaseContext) {
     this.#context = context;
-    this.#version = new GatheredReads(() => findRatesVersion(context.database), Infinity);
   }
 
-  /** @returns What is remembered of a key, if anything. */
+  /** Returns what is known of a key, without a lookup. */
   known(keyHash: string): KnownKey | undefined {
     return this.#known.get(keyHash);
   }
 
-  /** @returns A key from memory or from the database, or undefined when it is invalid. @throws {DatabaseError} */
+  /** Returns a key from memory or from the database, or undefined when it is invalid. @throws {DatabaseError} */
   async find(keyHash: string): Promise<KnownKey | undefined> {
     return this.#known.get(keyHash) ?? await this.#lookUp(keyHash);
   }
 
-  /** @returns A key with its rate as of now, or undefined when it is invalid. @throws {DatabaseError} */
-  async current(keyHash: string): Promise<KnownKey | undefined> {
-    const version = await this.#version.find([]);
-    let key = this.#known.get(keyHash);
-    // A lookup that began before this call may have an earlier version.
-    while (key === undefined || key.rate.version < version) {
-      key = await this.#lookUp(keyHash);
-      if (key === undefined) return undefined;
-    }
-    return key;
-  }
-
-  /** @returns Whether one of the rates may have changed since it was read. @throws {DatabaseError} */
-  async isAnyOutdated(rates: readonly RateOfKey[]): Promise<boolean> {
-    const version = await this.#version.find([]);
-    return rates.some(({ rate }) => rate.version < version);
-  }
-
-  /** Notes that rates were still right at a version. */
-  confirm(rates: readonly RateOfKey[], version: number): void {
-    for (const { keyHash, rate: { requestsPerSecond } } of rates) {
-      const key = this.#known.get(keyHash);
-      if (key === undefined || key.rate.version >= version) continue;
-      this.#known.set(keyHash, { ...key, rate: { requestsPerSecond, version } });
-    }
+  /** Notes the rate of a key that was just read: the next request is counted by it. */
+  noteRate(keyHash: string, requestsPerSecond: number | null): void {
+    const key = this.#known.get(keyHash);
+    if (key === undefined || key.requestsPerSecond === requestsPerSecond) return;
+    this.#known.set(keyHash, { ...key, requestsPerSecond });
   }
 
   #lookUp(keyHash: string): Promise<KnownKey | undefined> {
@@ -77,12 +52,47 @@ export class KnownKeys {
     const { database, clock } = this.#context;
     const key = await findActiveApiKey(database, keyHash, clock());
     if (key === undefined) return undefined;
-    const { organizationId, requestsPerSecond, ratesVersion } = key;
+    const { organizationId, requestsPerSecond } = key;
     const [oldest] = this.#known.keys();
-    const isFull = this.#known.size >= rememberedApiKeysMax && !this.#known.has(keyHash);
-    if (isFull && oldest !== undefined) this.#known.delete(oldest);
-    const found = { organizationId, rate: { requestsPerSecond, version: ratesVersion } };
+    if (this.#known.size >= rememberedApiKeysMax && oldest !== undefined) this.#known.delete(oldest);
+    const found = { organizationId, requestsPerSecond };
     this.#known.set(keyHash, found);
     return found;
   }
+}
+
+/** A request with a key, counted. */
+export interface CountedRequest {
+  readonly keyHash: string;
+  /** Null for no limit. */
+  readonly limit: { readonly perSecond: number; readonly state: RateLimitState } | null;
+}
+
+interface RateContext extends Pick<BaseContext, "config"> {
+  readonly rateLimits: RateLimits;
+}
+
+/** Counts a request by the rate that is known of its key. Returns undefined for an invalid key. @throws {DatabaseError} */
+export async function countRequest(
+  context: RateContext & { readonly recorder: { readonly keys: KnownKeys } },
+  keyHash: string,
+): Promise<CountedRequest | undefined> {
+  const key = await context.recorder.keys.find(keyHash);
+  return key && countAtRate(context, keyHash, key.requestsPerSecond);
+}
+
+/** Counts a request by a rate. */
+export function countAtRate(
+  { config, rateLimits }: RateContext,
+  keyHash: string,
+  requestsPerSecond: number | null,
+): CountedRequest {
+  const perSecond = requestsPerSecond ?? config.apiKeyRequestsPerSecond;
+  if (perSecond === 0) return { keyHash, limit: null };
+  return { keyHash, limit: { perSecond, state: rateLimits.apiKeyRequests.take(keyHash, perSecond) } };
+}
+
+/** Returns true if the key may make the request. */
+export function isAllowed({ limit }: CountedRequest): boolean {
+  return limit === null || limit.state.isAllowed;
 }

@@ -7,7 +7,6 @@ import { isoTime } from "../../domain/time.ts";
 import { networkOf } from "../address_blocks.ts";
 import type { BaseContext } from "../base_context.ts";
 
-/** Who sent a request, and what was wrong with it. */
 export interface RequestDetails {
   readonly address: string;
   readonly userAgent: string;
@@ -111,7 +110,7 @@ export class LastRequests {
   }
 }
 
-/** @returns The last request with one of the keys, or null if none is known. */
+/** Reads the last request with one of the keys. */
 export async function readLastRequest(
   { database }: { readonly database: DatabaseReader },
   apiKeys: readonly Pick<ApiKey, "id">[],

@@ -1,10 +1,10 @@
-// What limits need in the background: old counters are deleted, and the offsets of time zones are kept up to date.
+// Deletes old counters of limits in the background, and keeps the offsets of time zones up to date.
 import { deleteOldest, deleteRemoved, hasOldCounters, hasRemovedLimits } from "../../db/meter/limit_sweep.ts";
-import { findTimezones, timezoneRows } from "../../db/meter/limit_windows.ts";
+import { findTimezones, timezoneRows } from "../../db/meter/usage_limits.ts";
 import { limitCounterKeptMs, limitCounterShortKeptMs, limitSweepRowsMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
 
-/** Deletes some counters of windows, and notices, of long ago. @returns Whether there may be more. @throws {DatabaseError} */
+/** Deletes some counters of windows, and notices, of long ago. Returns true if there may be more. @throws {DatabaseError} */
 export async function deleteOldCounters(
   { database, clock }: Pick<BaseContext, "database" | "clock">,
 ): Promise<boolean> {
@@ -15,7 +15,7 @@ export async function deleteOldCounters(
   return true;
 }
 
-/** Deletes some counters and notices of a limit that was removed. @returns Whether there may be more. @throws {DatabaseError} */
+/** Deletes some counters and notices of a limit that was removed. Returns true if there may be more. @throws {DatabaseError} */
 export async function deleteCountersOfRemovedLimits(
   { database }: Pick<BaseContext, "database">,
 ): Promise<boolean> {

@@ -1,4 +1,4 @@
-// Where limits stand: what is used of each in the current window.
+// The standings of limits: the usage of each in its current window.
 import { findLimitStandings, type LimitStandingRow } from "../../db/meter/limit_standings.ts";
 import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
 import { sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
@@ -26,7 +26,7 @@ export async function readLimits(
 }
 
 /**
- * Fills in usage of limits that have no counter.
+ * Fills in usage for limits of an organization that have no counter.
  *
  * @param limits `now`: when the limits were read, in milliseconds since 1970.
  * @throws {AppError} `unavailable`. @throws {DatabaseError}

@@ -2,7 +2,7 @@
 // acknowledged before its commit, or with more than what the commit returned.
 import { setImmediate } from "node:timers";
 import { type Database, DatabaseError, type Statement } from "../../db/engine/database.ts";
-import { verifiedSource } from "../../db/meter/record_sources.ts";
+import { keyHashOf, type RecordGroup, verifiedTarget } from "../../db/meter/record_group.ts";
 import { insertUsageRecords, type RecordOutcome } from "../../db/meter/recorder.ts";
 import { findRecordIdKey } from "../../db/meter/usage_records.ts";
 import { invalidApiKeyError } from "../../domain/errors.ts";
@@ -10,17 +10,18 @@ import {
   recorderCommitBytesMax,
   recorderCommitRecordsMax,
   recorderGatherTurnsMax,
+  recorderOrganizationBytesMax,
+  recorderOrganizationRecordsMax,
   recorderQuantumBytesMax,
   recorderQuantumRecordsMax,
   recorderQueueBytesMax,
   recorderQueueRecordsMax,
   recorderRemoteCommitsMax,
   recorderSecondCommitRecordsMin,
-  recorderShareBytesMax,
-  recorderShareRecordsMax,
 } from "../../domain/limits.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import type { BaseContext } from "../base_context.ts";
+import { Histogram } from "../histogram.ts";
 import {
   buildGroup,
   findRepeats,
@@ -29,18 +30,14 @@ import {
   type RecordedUsage,
   type RecordRequest,
 } from "./commit_group.ts";
-import { type CompletedRequests, completeRequests } from "./commit_results.ts";
+import { type CompletedRequests, completeRequests, noRecords, type RecordCounts } from "./commit_results.ts";
 import { FairQueue, queueFullError, type QueueLimits } from "./fair_queue.ts";
-import { KnownKeys, OutdatedRateError } from "./known_keys.ts";
-import { type CounterContext, prepareLimitCounters } from "./limit_counters.ts";
-import { CommitMetrics } from "./recorder_metrics.ts";
-import { SoftCounters } from "./soft_counters.ts";
-import { WaitingRequests } from "./waiting_requests.ts";
+import { KnownKeys } from "./known_keys.ts";
+import { type CounterContext, LimitCounters } from "./limit_counters.ts";
 
 /**
- * @param threads How many threads have a queue. All queues together have a fixed size; an organization whose connections are all
- *   with one thread can use the whole queue of that thread, if it is no larger than a share.
- * @returns The limits of one queue.
+ * Returns the limits of the queue of one of several threads. All queues together have a fixed size; an organization whose
+ * connections are all with one thread can use the whole queue of that thread, if it is no larger than what one may queue.
  */
 export function queueLimits(threads: number): QueueLimits {
   const total = {
@@ -49,16 +46,15 @@ export function queueLimits(threads: number): QueueLimits {
   };
   return {
     total,
-    share: {
-      records: Math.min(recorderShareRecordsMax, total.records),
-      bytes: Math.min(recorderShareBytesMax, total.bytes),
+    organization: {
+      records: Math.min(recorderOrganizationRecordsMax, total.records),
+      bytes: Math.min(recorderOrganizationBytesMax, total.bytes),
     },
     quantum: { records: recorderQuantumRecordsMax, bytes: recorderQuantumBytesMax },
     group: { records: recorderCommitRecordsMax, bytes: recorderCommitBytesMax },
   };
 }
 
-/** What the recorder works with. */
 export type RecorderContext = BaseContext & CounterContext;
 
 /** Queues requests and commits them in groups. */
@@ -72,11 +68,11 @@ export class Recorder {
   #commits = 0;
   #isScheduled = false;
   #isClosed = false;
-  /** Whether the database had limits of usage at the last commit. */
+  /** True if the database had limits of usage at the last commit. */
   #hasLimits = false;
-  /** Requests that wait until counters of limits are known. */
-  readonly #waiting: WaitingRequests;
-  readonly #softCounters: SoftCounters;
+  readonly #limitCounters: LimitCounters;
+  /** The number of requests that wait for counters of hard limits. */
+  #waiting = 0;
   readonly #commitMetrics = new CommitMetrics();
   #onIdle: (() => void) | undefined;
 
@@ -89,13 +85,8 @@ export class Recorder {
     },
   ) {
     this.#context = context;
-    const limits = queueLimits(httpThreads);
-    this.#queue = new FairQueue(limits);
-    this.#waiting = new WaitingRequests(context, {
-      shareMax: limits.share,
-      retry: (requests) => this.#retry(requests),
-    });
-    this.#softCounters = new SoftCounters(context, { onError: onBackgroundError });
+    this.#queue = new FairQueue(queueLimits(httpThreads));
+    this.#limitCounters = new LimitCounters(context, { onError: onBackgroundError });
     this.keys = new KnownKeys(context);
   }
 
@@ -116,7 +107,7 @@ export class Recorder {
     };
   }
 
-  /** @returns The ids of the database's records. Their key never changes, so it is read once. @throws {DatabaseError} */
+  /** Returns the ids of the database's records. Their key never changes, so it is read once. @throws {DatabaseError} */
   async recordIds(): Promise<UsageRecordIds> {
     return this.#recordIds ??= createUsageRecordIds(await findRecordIdKey(this.#context.database));
   }
@@ -144,18 +135,17 @@ export class Recorder {
   }
 
   #enqueue(
-    { keyHash, verification, inputs, bytes, counted }: RecordRequest,
+    { keyHash, verification, inputs, bytes }: RecordRequest,
     organizationId: string,
   ): Promise<RecordedUsage> {
     if (this.#isClosed) return Promise.reject(queueFullError());
     return new Promise((resolve, reject) => {
       const evicted = this.#queue.add({
         keyHash,
-        source: verification === undefined ? keyHash : verifiedSource(keyHash, verification),
+        target: verification === undefined ? keyHash : verifiedTarget(keyHash, verification),
         organizationId,
         inputs,
         bytes,
-        counted,
         repeats: inputs.length === 1 ? null : findRepeats(inputs),
         queuedAt: this.#context.clock(),
         resolve,
@@ -176,7 +166,7 @@ export class Recorder {
    *   `series_limit_reached` or `limit_exceeded`, and nothing was recorded; and what the writer throws.
    */
   recordAlone(
-    request: Pick<GroupRequest, "source" | "inputs" | "repeats">,
+    request: Pick<GroupRequest, "target" | "inputs" | "repeats">,
     writer: Pick<Database, "write">,
     note?: Statement,
   ): Promise<RecordedUsage> {
@@ -192,7 +182,7 @@ export class Recorder {
   ): Promise<void> {
     let { retries, waiting } = await this.#commit([request], writer, note);
     while (retries.length + waiting.length > 0) {
-      await prepareLimitCounters(this.#context, waiting.flatMap(({ cells }) => cells));
+      await this.#limitCounters.complete(waiting.flatMap(({ cells }) => cells));
       ({ retries, waiting } = await this.#commit([request], writer, note));
     }
   }
@@ -200,7 +190,7 @@ export class Recorder {
   /** Commits what is queued, and accepts nothing more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#softCounters.close();
+    this.#limitCounters.close();
     if (this.#isIdle) return;
     await new Promise<void>((resolve) => this.#onIdle = resolve);
   }
@@ -228,7 +218,7 @@ export class Recorder {
 
   /** A second commit starts while the first is in progress if there are enough records for it. */
   #isWorthACommit(): boolean {
-    if (this.#queue.isEmpty) return false;
+    if (!this.#queue.canTake) return false;
     const commitsMax = this.#context.database.source.kind === "remote" ? recorderRemoteCommitsMax : 1;
     return this.#commits === 0 ||
       (this.#commits < commitsMax && this.#queue.records >= recorderSecondCommitRecordsMin);
@@ -240,7 +230,9 @@ export class Recorder {
     try {
       const { retries, waiting } = await this.#commit(requests, this.#context.database);
       this.#queue.putBack(retries);
-      this.#waiting.add(waiting);
+      for (const [organizationId, some] of Map.groupBy(waiting, ({ request }) => request.organizationId)) {
+        this.#awaitCounters(organizationId, some);
+      }
     } catch (error) {
       for (const request of requests) request.reject(error);
       // The other queued requests would wait just as long for the same database.
@@ -254,16 +246,29 @@ export class Recorder {
   }
 
   get #isIdle(): boolean {
-    return this.#commits === 0 && this.#waiting.isEmpty && this.#queue.isEmpty;
+    return this.#commits === 0 && this.#waiting === 0 && this.#queue.isEmpty;
   }
 
   #noteIfIdle(): void {
     if (this.#isIdle) this.#onIdle?.();
   }
 
-  /** Requests that waited go before later ones of their organization. */
-  #retry(requests: readonly PendingRequest[]): void {
-    this.#queue.putBack(requests);
+  /** Retries requests of an organization once the counters that they need are known. Its later requests stay in the queue. */
+  async #awaitCounters(
+    organizationId: string,
+    waiting: CompletedRequests<PendingRequest>["waiting"],
+  ): Promise<void> {
+    const requests = waiting.map(({ request }) => request);
+    this.#waiting += requests.length;
+    this.#queue.hold(organizationId);
+    try {
+      await this.#limitCounters.complete(waiting.flatMap(({ cells }) => cells));
+      this.#queue.putBack(requests);
+    } catch (error) {
+      for (const request of requests) request.reject(error);
+    }
+    this.#waiting -= requests.length;
+    this.#queue.release(organizationId);
     this.#schedule();
     this.#noteIfIdle();
   }
@@ -276,25 +281,45 @@ export class Recorder {
     // Needed for the response, so it must be known before anything is written.
     const ids = await this.recordIds();
     const { clock, config } = this.#context;
-    const isCatalogRequired = config.usageCatalog === "required";
-    const group = buildGroup(requests, { now: clock(), isCatalogRequired, hasLimits: this.#hasLimits });
+    const isCatalogueRequired = config.usageCatalog === "required";
+    const options = { now: clock(), isCatalogueRequired, hasLimits: this.#hasLimits };
+    const { group, starts } = buildGroup(requests, options);
     const startedAt = performance.now();
-    const outcome = await this.#insert(writer, group.group, note);
-    this.keys.confirm(group.group.rates, outcome.ratesVersion);
+    const outcome = await insertUsageRecords(writer, group, note);
+    this.#noteRates(group, outcome);
     this.#hasLimits = outcome.hasLimits ?? this.#hasLimits;
-    const completed = completeRequests(requests, { ...group, outcome, ids });
-    this.#softCounters.add(completed.unknown);
+    const completed = completeRequests(requests, { group, starts, outcome, ids });
+    this.#limitCounters.add(completed.unknown);
     this.#commitMetrics.observeCommit(startedAt, completed.counts);
     return completed;
   }
 
-  /** @throws {OutdatedRateError | DatabaseError} */
-  async #insert(...batch: Parameters<typeof insertUsageRecords>): Promise<RecordOutcome> {
-    try {
-      return await insertUsageRecords(...batch);
-    } catch (error) {
-      const isRejected = error instanceof DatabaseError && error.kind === "constraint";
-      throw isRejected && await this.keys.isAnyOutdated(batch[1].rates) ? new OutdatedRateError() : error;
+  /** Notes the rates of the keys: the next requests with them are counted by these. */
+  #noteRates({ by, targets }: RecordGroup, outcome: RecordOutcome): void {
+    if (by === "operator") return;
+    for (const { position, requestsPerSecond } of outcome.targets) {
+      this.keys.noteRate(keyHashOf(targets[position] ?? ""), requestsPerSecond);
     }
+  }
+}
+
+const durationBucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const recordsBuckets = [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000];
+
+/** For `/metrics`. */
+class CommitMetrics {
+  readonly counts = noRecords();
+  readonly commitSeconds = new Histogram(durationBucketsSeconds);
+  readonly commitRecords = new Histogram(recordsBuckets);
+
+  /** Counts a committed group. @param startedAt By `performance.now()`. @param counts Its records. */
+  observeCommit(startedAt: number, counts: Readonly<RecordCounts>): void {
+    this.commitSeconds.observe((performance.now() - startedAt) / 1000);
+    let records = 0;
+    for (const result of Object.keys(counts) as (keyof RecordCounts)[]) {
+      this.counts[result] += counts[result];
+      records += counts[result];
+    }
+    this.commitRecords.observe(records);
   }
 }

@@ -59,11 +59,12 @@ export async function findKeyError({ database, clock }: Context, keyHash: string
  * @throws {AppError} `invalid_api_key`, `organization_suspended`, `permission_missing`.
  */
 export async function requireApiKey(
-  { database, clock }: Context,
+  { database, clock, recorder }: Context,
   keyHash: string,
   permission: string | null,
 ) {
   const key = await findActiveApiKey(database, keyHash, clock());
+  if (key !== undefined) recorder.keys.noteRate(keyHash, key.requestsPerSecond);
   const error = keyError(key);
   if (error !== null || key === undefined) throw error;
   const permissions: readonly string[] = JSON.parse(key.permissions);

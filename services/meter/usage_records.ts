@@ -1,5 +1,4 @@
-// Usage records: recording, listing and reading them, and deleting those that are too old.
-import type { RateOfKey } from "../../db/meter/key_rates.ts";
+// Usage records: listing and reading them, and deleting those that are too old.
 import {
   deleteOldestUsageRecords,
   findOldestRecordedAt,
@@ -7,10 +6,8 @@ import {
 } from "../../db/meter/usage_records.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { retentionStepRecordsMax } from "../../domain/limits.ts";
-import type { NamedUsageRecord, UsageInput, UsageRecord } from "../../domain/meter/usage_record.ts";
+import type { NamedUsageRecord, UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { Context } from "../context.ts";
-import type { RecordedUsage } from "./commit_group.ts";
-import { recordAtRate, type RecountedCall } from "./key_calls.ts";
 import { type UsageAccess, usageScope } from "./usage_access.ts";
 import {
   toNamedUsageRecord,
@@ -20,23 +17,6 @@ import {
 import type { UsageRecordView } from "../reports/jobs/usage_record_view.ts";
 
 const dayMs = 24 * 3_600_000;
-
-/**
- * Records the usage of one request, all of it or none.
- *
- * @param keyHash Of the API key.
- * @param input `bytes`: size of the request's body. `call`: the request, if it counts against the key's requests per second.
- * @returns The outcome, once the records are on disk.
- * @throws {AppError} As {@linkcode Recorder.record}, and as {@linkcode recordAtRate}.
- */
-export function recordUsage(
-  context: Context,
-  keyHash: string,
-  { call, ...input }: { inputs: readonly UsageInput[]; bytes: number; call?: RecountedCall | undefined },
-): Promise<RecordedUsage> {
-  const record = (counted?: RateOfKey) => context.recorder.record({ keyHash, ...input, counted });
-  return call === undefined ? record() : recordAtRate(context, call, record);
-}
 
 /**
  * Lists records, newest timestamp first.

@@ -1,7 +1,7 @@
 // What changes when operators give an organization another plan, other limits, or another time zone.
 import type { DatabaseReader } from "../../db/engine/database.ts";
 import { replaceLimits } from "../../db/meter/limit_rows.ts";
-import { timezoneRows } from "../../db/meter/limit_windows.ts";
+import { timezoneRows } from "../../db/meter/usage_limits.ts";
 import {
   organizationNumber,
   updateOrganizationPlan,

@@ -1,6 +1,6 @@
 // Organizations for operators: list, create, change, suspend, resume, delete.
 import { endOrganizationAccess, markOrganizationDeleted } from "../../db/organization/organizations.ts";
-import { timezoneRows } from "../../db/meter/limit_windows.ts";
+import { timezoneRows } from "../../db/meter/usage_limits.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import { DatabaseError } from "../../db/engine/database.ts";
 import {

@@ -48,7 +48,7 @@ export async function recordUsageAsOperator(
     : undefined;
   const { duplicates, limits } = await recorder.recordAlone(
     {
-      source: inputs.map(({ target }, index) =>
+      target: inputs.map(({ target }, index) =>
         target.kind === "apiKeyId" ? target.id : organizationIds[index] ?? ""
       ),
       inputs,

@@ -33,8 +33,8 @@ const relations: Readonly<Record<string, boolean>> = {
   "the queue holds several of the largest bodies":
     limits.recorderQueueBytesMax >= 8 * limits.usageBodyBytesMax,
   "an organization gets at most a quarter of the queue":
-    4 * limits.recorderShareRecordsMax <= limits.recorderQueueRecordsMax &&
-    4 * limits.recorderShareBytesMax <= limits.recorderQueueBytesMax,
+    4 * limits.recorderOrganizationRecordsMax <= limits.recorderQueueRecordsMax &&
+    4 * limits.recorderOrganizationBytesMax <= limits.recorderQueueBytesMax,
   "the queue of one of many threads holds a commit":
     limits.recorderQueueRecordsMax / limits.autoHttpThreadsMax >= limits.recorderCommitRecordsMax &&
     limits.recorderQueueBytesMax / limits.autoHttpThreadsMax >= limits.recorderCommitBytesMax,

@@ -1,7 +1,6 @@
 // Rate limits in memory that threads share: they count together, and the memory stays bounded.
 import assert from "node:assert/strict";
-import { RateLimiter } from "../../services/rate_limiter.ts";
-import { RateLimitMemory } from "../../services/rate_limit_memory.ts";
+import { RateLimiter, RateLimitMemory } from "../../services/rate_limiter.ts";
 import type { RateLimitWork } from "../support/process/rate_limit_worker.ts";
 
 const threads = 4;

@@ -1,7 +1,6 @@
 // The rate limiter behaves as a map of windows would, also when its clock is set back.
 import assert from "node:assert/strict";
-import { RateLimiter } from "../../services/rate_limiter.ts";
-import { RateLimitMemory } from "../../services/rate_limit_memory.ts";
+import { RateLimiter, RateLimitMemory } from "../../services/rate_limiter.ts";
 import { holds } from "../domain/properties.ts";
 import fc from "../support/runner/fast_check.ts";
 
@@ -81,7 +80,7 @@ Deno.test("RateLimiter counts for as long as the process runs in an infinite win
   assert(limiter.take("bob").isAllowed);
 });
 
-/** What the limiter must do, with a map and without any bound. */
+/** A limiter with a map and without any bound. */
 class Model {
   readonly #windows = new Map<string, { endsAt: number; used: number }>();
 

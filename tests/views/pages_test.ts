@@ -161,7 +161,7 @@ async function viewersOf(test: TestApp, portal: FilledPortal): Promise<Viewer[]>
   const newKey = portal.keys.get("Old website")?.id;
   const access = `/portal/access?return_to=https://app.example.com/${encodeURIComponent(markup)}`;
   const product = "/sign-in?return_to=https://app.example.com/";
-  const start = ["/portal", "/portal/check", "/portal/confirm-password?again=1", access, "/dev/mail"];
+  const start = ["/portal", "/portal/confirm-password?again=1", access, "/dev/mail"];
   return [
     {
       name: "visitor",
@@ -226,7 +226,6 @@ async function sentForms(
     ["owner", "/portal/api-keys/new", key],
     ["owner", "/portal/api-keys/new", key],
     ["owner", "/portal/account/two-step/recovery-codes", {}],
-    ["owner", "/portal/check", {}],
     ["operator", `${console_}/plan`, { planId: other }],
     ["operator", `${console_}/limits`, { ...plan, timezone: "Asia/Tokyo" }],
     ["operator", `${console_}/api-keys/new`, key],

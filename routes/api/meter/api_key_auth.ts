@@ -3,7 +3,7 @@ import { hashApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
 import { countOf } from "../../../domain/number_text.ts";
 import { noteLimitedApiKey } from "../../../services/audit.ts";
-import { countKeyCall, type KeyCall } from "../../../services/meter/key_calls.ts";
+import { type CountedRequest, countRequest } from "../../../services/meter/known_keys.ts";
 import { findKeyError, keyAccess, requireApiKey } from "../../../services/meter/usage_access.ts";
 import type { Services } from "../../../services/services.ts";
 import { beforeLargeBody } from "../../body.ts";
@@ -19,14 +19,8 @@ const keyErrors: ReadonlySet<ErrorCode> = new Set([
   "unavailable",
 ]);
 
-/** How a route uses keys. */
-export interface ApiKeyUse {
-  /** Whether it does nothing but record, so that the transaction checks the key's rate. */
-  readonly isRecording?: boolean;
-}
-
-/** @returns The options of {@linkcode mount} for routes that accept API keys. */
-export function apiKeyAuth({ services }: AppParts, { isRecording = false }: ApiKeyUse = {}) {
+/** Returns the options of {@linkcode mount} for routes that accept API keys. */
+export function apiKeyAuth({ services }: AppParts) {
   const { rejectedApiKeys } = services.rateLimits;
 
   const requireActive = async (keyHash: string) => void await requireApiKey(services, keyHash, null);
@@ -35,18 +29,18 @@ export function apiKeyAuth({ services }: AppParts, { isRecording = false }: ApiK
     !rejectedApiKeys.isUnused && !rejectedApiKeys.peek(c.get("client")).isAllowed;
 
   return {
-    /** @returns The key's hash. @throws {AppError} `invalid_api_key`, `organization_suspended`, `rate_limited`. */
+    /** Returns the key's hash. @throws {AppError} `invalid_api_key`, `organization_suspended`, `rate_limited`. */
     async authenticate(c: AppContext): Promise<string> {
       const keyHash = bearerKeyHash(c);
-      const call = await countKeyCall(services, keyHash, { isRecording });
-      if (call === undefined) throw invalidApiKeyError();
+      const request = await countRequest(services, keyHash);
+      if (request === undefined) throw invalidApiKeyError();
       // From here on, the key has authenticated the request: a rejected one is a use, too.
-      c.set("keyCall", { ...call, onRecount: (recounted) => acceptCall(c, services, recounted) });
+      c.set("keyRequest", request);
       // Usually recording checks the key. It is looked up earlier if the body is large, or if the address has sent many
       // invalid keys.
       if (hasSentInvalidKeys(c)) await requireActive(keyHash);
       else await beforeLargeBody(c, () => requireActive(keyHash));
-      acceptCall(c, services, call);
+      requireAllowed(c, services, request);
       return keyHash;
     },
     /** Hides what is wrong with a request from callers without a key that works, and limits invalid keys by address. */
@@ -70,15 +64,15 @@ export function apiKeyAccess(parts: AppParts) {
 }
 
 /** Sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers). @throws {AppError} `rate_limited`. */
-function acceptCall(c: AppContext, services: Services, call: KeyCall): void {
-  if (call.limit === null) return c.set("responseHeaders", []);
-  const { perSecond, state } = call.limit;
+function requireAllowed(c: AppContext, services: Services, { keyHash, limit }: CountedRequest): void {
+  if (limit === null) return;
+  const { perSecond, state } = limit;
   c.set("responseHeaders", [
     ["ratelimit", `"key";r=${Math.max(0, state.remaining)};t=${Math.ceil(state.resetMs / 1000)}`],
     ["ratelimit-policy", `"key";q=${perSecond};w=1`],
   ]);
   if (state.isAllowed) return;
-  noteLimitedApiKey(services, call.keyHash, c.get("client"));
+  noteLimitedApiKey(services, keyHash, c.get("client"));
   throw rateLimited(state, `This key is limited to ${countOf(perSecond, "request")} per second.`);
 }
 

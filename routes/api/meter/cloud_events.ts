@@ -29,7 +29,7 @@ export const cloudEventsDescription =
 /** Names an attribute of an event in errors. */
 type PathOf = (index: number, attribute: string) => string;
 
-/** How a route reads events, and how it responds. */
+/** Reads the events of a route, and responds. */
 export interface EventForm {
   /** @throws {AppError} `validation_failed`. */
   readonly readEvent: (value: unknown) => UsageInput;
@@ -39,7 +39,7 @@ export interface EventForm {
   readonly sendBatch: typeof sendBatch;
 }
 
-/** How `POST /api/v1/usage` reads events. */
+/** The form of `POST /api/v1/usage`. */
 const usageForm: EventForm = {
   readEvent: (value) => check(cloudEventSchema, value, "body"),
   readBatch: (value) => check(cloudEventBatchSchema, value, "body"),
@@ -47,7 +47,7 @@ const usageForm: EventForm = {
   sendBatch,
 };
 
-/** @returns How to handle a request with events, or null if its headers announce none. */
+/** Returns the handler for a request with events, or null if its headers announce none. */
 export function cloudEventsBody(c: AppContext, services: Services, keyHash: string): OtherBody | null {
   const { "content-type": type, "ce-specversion": version } = c.get("headers");
   const hasEvents = version !== undefined ||
@@ -55,7 +55,7 @@ export function cloudEventsBody(c: AppContext, services: Services, keyHash: stri
   return hasEvents ? eventsBody(c, services, keyHash, usageForm) : null;
 }
 
-/** @returns How to handle a request with events. Plain JSON is an event or an array of them. */
+/** Returns the handler for a request with events. Plain JSON is an event or an array of them. */
 export function eventsBody(c: AppContext, services: Services, keyHash: string, form: EventForm): OtherBody {
   const { "content-type": given, "ce-specversion": version } = c.get("headers");
   const record = (inputs: readonly UsageInput[], { bytes }: JsonBody, pathOf: PathOf) =>
@@ -103,7 +103,7 @@ function bodyOf(c: AppContext, contentType: string, handle: OtherBody["handle"])
   };
 }
 
-/** @returns The content type that the body of a binary event must have: its own, if that is JSON. */
+/** Returns the content type that the body of a binary event must have: its own, if that is JSON. */
 function dataType(given: string | undefined): string {
   // Some SDKs send none. Parsing the body finds out whether it is JSON.
   if (given === undefined) return "";

@@ -30,7 +30,7 @@ export function eventRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     errors: ["idempotency_conflict", "series_limit_reached", "limit_exceeded"],
     hasProblems: true,
   }, {
-    ...apiKeyAuth(parts, { isRecording: true }),
+    ...apiKeyAuth(parts),
     async handle(c, { query }, keyHash) {
       const { contentType: type, optional, handle } = eventsBody(c, services, keyHash, {
         readEvent: (body) => readEvent(body, query.value),

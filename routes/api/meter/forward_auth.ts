@@ -77,8 +77,7 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 }
 
 function apiKeyAdmission(parts: AppParts) {
-  const reading = apiKeyAuth(parts);
-  const recording = apiKeyAuth(parts, { isRecording: true });
+  const apiKey = apiKeyAuth(parts);
   return async (
     c: AppContext,
     { hasLimitStatus, ...options }: {
@@ -87,10 +86,9 @@ function apiKeyAdmission(parts: AppParts) {
       hasLimitStatus: boolean;
     },
   ) => {
-    const apiKey = options.meter === null ? reading : recording;
     try {
       const keyHash = await apiKey.authenticate(c);
-      const admitted = await admitApiKey(parts.services, keyHash, { ...options, call: c.get("keyCall") });
+      const admitted = await admitApiKey(parts.services, keyHash, options);
       return c.body(null, 200, identityHeaders(admitted));
     } catch (error) {
       const isExceeded = error instanceof AppError && error.code === "limit_exceeded";

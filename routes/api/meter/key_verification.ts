@@ -39,7 +39,7 @@ export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: Ap
       }),
   });
 
-  /** @returns The error of the token instead of what is wrong with the question of an unknown caller. */
+  /** Returns the error of the token, so that callers without a working one learn nothing about the question. */
   async function tokenError(c: AppContext, error: unknown): Promise<unknown> {
     if (!(error instanceof AppError) || error.code === "invalid_operator_token") return error;
     try {

@@ -1,4 +1,4 @@
-// Where limits stand, for API keys, sessions and operators.
+// The standings of limits, for API keys, sessions and operators.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { activeAccess, operatorAccess } from "../../../services/access.ts";
 import { readLimits } from "../../../services/meter/limits.ts";

@@ -2,16 +2,14 @@
 import type { z } from "@hono/zod-openapi";
 import { AppError, validationError } from "../../../domain/errors.ts";
 import { errorDetailsMax } from "../../../domain/limits.ts";
-import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
+import type { LimitPeriod, LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { timestampFault, type UsageInput } from "../../../domain/meter/usage_record.ts";
 import type { RecordedUsage } from "../../../services/meter/commit_group.ts";
 import type { Context } from "../../../services/context.ts";
-import { recordUsage } from "../../../services/meter/usage_records.ts";
 import type { AppContext } from "../../env.ts";
 import type { usageInputSchema } from "../../schemas/usage.ts";
-import { addLimitHeaders } from "./limit_headers.ts";
 
-/** @param header The idempotency key of a body without one. @returns A record as sent in JSON. */
+/** Converts a record as sent in JSON. @param header The idempotency key of a body without one. */
 export function usageInput(
   body: z.output<typeof usageInputSchema>,
   header: string | null = null,
@@ -24,7 +22,7 @@ export function usageInput(
  * Records the usage of one request, and sets the headers of the limits that apply.
  *
  * @param options `bytes`: the size of the body. `timePath`: names the field of a record's timestamp in errors.
- * @throws {AppError} `validation_failed` with a detail for every timestamp out of range, and as {@linkcode recordUsage}.
+ * @throws {AppError} `validation_failed` with a detail for every timestamp out of range, and as `Recorder.record`.
  */
 export async function recordRequest(
   c: AppContext,
@@ -40,7 +38,7 @@ export async function recordRequest(
   });
   if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
   try {
-    const recorded = await recordUsage(context, keyHash, { inputs, bytes, call: c.get("keyCall") });
+    const recorded = await context.recorder.record({ keyHash, inputs, bytes });
     addLimitHeaders(c, recorded.limits, now);
     return recorded;
   } catch (error) {
@@ -63,4 +61,40 @@ export function sendBatch(c: AppContext, { duplicates, limits }: RecordedUsage, 
 
 function given(limits: readonly LimitStanding[]) {
   return limits.length > 0 && { limits };
+}
+
+/** The seconds of a window; those of months differ. */
+const windowSeconds: Readonly<Partial<Record<LimitPeriod, number>>> = {
+  minute: 60,
+  hour: 3_600,
+  day: 24 * 3_600,
+};
+/** The largest integer in a header. */
+const integerMax = 999_999_999_999_999;
+
+/**
+ * Adds the hard limit with the smallest part left, if there is any, to the headers of the key's rate limit
+ * (draft-ietf-httpapi-ratelimit-headers).
+ *
+ * @param now Milliseconds since 1970.
+ */
+function addLimitHeaders(c: AppContext, limits: readonly LimitStanding[], now: number): void {
+  const partLeft = ({ remaining, quantity }: LimitStanding) => quantity === 0 ? 0 : remaining / quantity;
+  const [tightest] = limits.filter(({ mode }) => mode === "hard").sort((a, b) => partLeft(a) - partLeft(b));
+  if (tightest === undefined) return;
+  const { limitId, per, quantity, remaining, resetsAt } = tightest;
+  const whole = (value: number) => Math.min(Math.floor(value), integerMax);
+  const seconds = resetsAt === null ? null : Math.max(0, Math.ceil((Date.parse(resetsAt) - now) / 1000));
+  const time = seconds === null ? "" : `;t=${seconds}`;
+  const window = windowSeconds[per] === undefined ? "" : `;w=${windowSeconds[per]}`;
+  const added = {
+    "ratelimit": `"${limitId}";r=${whole(remaining)}${time}`,
+    "ratelimit-policy": `"${limitId}";q=${whole(quantity)}${window}`,
+  };
+  const earlier = new Map(c.get("responseHeaders"));
+  for (const [name, value] of Object.entries(added)) {
+    const before = earlier.get(name);
+    earlier.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  c.set("responseHeaders", [...earlier]);
 }

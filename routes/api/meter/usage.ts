@@ -24,7 +24,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
 function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const apiKey = apiKeyAuth(parts, { isRecording: true });
+  const apiKey = apiKeyAuth(parts);
   const common = {
     tag: "Usage",
     security: "apiKey",

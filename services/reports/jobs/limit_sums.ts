@@ -1,28 +1,22 @@
 // Sums windows of limits, on the reports thread.
-import {
-  findMissingSums,
-  findUnknownCells,
-  type LimitCell,
-  type MissingSums,
-} from "../../../db/meter/limit_counters.ts";
-import { type LimitScopeRow, sumLimit } from "../../../db/meter/limit_sums.ts";
+import { findMissingSums, type MissingSums, sumLimit } from "../../../db/meter/limit_counters.ts";
+import type { LimitCell } from "../../../db/meter/recorder_limits.ts";
+import type { LimitScopeRow } from "../../../db/meter/usage_limits.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import type { SumParts } from "../../../domain/meter/quantity.ts";
 import { type JobContext, type JobScope, pauseAfterSlices } from "../job_context.ts";
 
-/** Counters of one organization. */
+/** Unknown counters of one organization. */
 export interface LimitCells {
   readonly cells: readonly LimitCell[];
 }
 
-/** Adds up earlier usage for those of some counters that are unknown. @throws {DatabaseError} */
+/** Adds up earlier usage for counters. @throws {DatabaseError} */
 export async function sumLimitCells(context: JobContext, { cells }: LimitCells): Promise<MissingSums[]> {
-  const { database } = context;
-  const unknown = await findUnknownCells(database, cells);
   const missing = await inSlices(
     context,
-    unknown,
-    (cell) => findMissingSums(database, cell, limitWindow(cell.per, cell.timezone, cell.at)),
+    cells,
+    (cell) => findMissingSums(context.database, cell, limitWindow(cell.per, cell.timezone, cell.at)),
   );
   return missing.filter((sums) => sums !== undefined);
 }

@@ -42,14 +42,14 @@ class TestWriter extends Writer {
   }
 
   send(port: number, ...batch: Statement[]): void {
-    const texts = batch.map(({ sql }) => sql);
+    const texts = batch.map(({ sql }) => ({ sql }));
     const first = this.#texts[port] as number;
     this.#texts[port] = first + texts.length;
     const request: BatchRequest = { texts, batch: batch.map(({ args }, n) => [first + n, args]) };
     this.#ports[port]?.[1].postMessage(request);
   }
 
-  /** @returns What each port has sent, one text for each message. */
+  /** Returns the messages of each port, one text for each. */
   received(): string[][] {
     return this.#ports.map(([, port]) => {
       const messages: string[] = [];
@@ -61,7 +61,7 @@ class TestWriter extends Writer {
     });
   }
 
-  /** @returns The notes in the file, as another process reads them, in the order of writing. */
+  /** Returns the notes in the file, as another process reads them, in the order of writing. */
   notes(): string[] {
     const rows = this.#file.prepare("SELECT text FROM notes ORDER BY rowid").all() as { text: string }[];
     return rows.map(({ text }) => text);

@@ -1,8 +1,8 @@
 // The index of idempotency keys: every key is found once, whichever table it has moved to.
 import assert from "node:assert/strict";
 import { type Database, sql } from "../../../db/engine/database.ts";
-import { cleanKeys } from "../../../db/meter/idempotency_keys.ts";
-import { RecordEncoder } from "../../../db/meter/record_text.ts";
+import { cleanIdempotencyKeys } from "../../../db/meter/idempotency_keys.ts";
+import { RecordEncoder } from "../../../db/meter/record_group.ts";
 import { insertUsageRecords, type RecordOutcome } from "../../../db/meter/recorder.ts";
 import { keysMiddleMax, keysRecentMax } from "../../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
@@ -41,7 +41,7 @@ interface Given {
 /** The position of a key's hash in a record's text. */
 const hashAt = { from: 47, to: 62 };
 
-/** @returns A record as it is sent to the database. */
+/** Returns a record as it is sent to the database. */
 function encoded({ idempotencyKey, keyHash, whole }: Given, at: { series: number; request: number }): string {
   const quantity = { whole: whole ?? 1, micro: 0 };
   const text = new RecordEncoder(now).encode({
@@ -60,13 +60,12 @@ function record(database: Database, records: readonly Given[], apiKey = activeKe
   return insertUsageRecords(database, {
     now,
     by: "keys",
-    rates: [],
-    isCatalogRequired: false,
+    isCatalogueRequired: false,
     hasLimits: false,
-    sources: [apiKey],
+    targets: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
     records: records.map((given, request) => encoded(given, { series: 0, request })),
-    keys: records.filter(({ idempotencyKey }) => idempotencyKey !== null).length,
+    idempotencyKeys: records.filter(({ idempotencyKey }) => idempotencyKey !== null).length,
   });
 }
 
@@ -105,19 +104,18 @@ function recordRandom(database: Database, records: readonly RandomRecord[], pref
   return insertUsageRecords(database, {
     now,
     by: "keys",
-    rates: [],
-    isCatalogRequired: false,
+    isCatalogueRequired: false,
     hasLimits: false,
-    sources: [activeKey, otherActiveKey],
+    targets: [activeKey, otherActiveKey],
     series: randomSeries.map(({ row }) => row),
     records: records.map(({ key, whole, ...at }) =>
       encoded({ idempotencyKey: key && prefix + key, keyHash: (key ?? "a").charCodeAt(0) % 3, whole }, at)
     ),
-    keys: records.filter(({ key }) => key !== null).length,
+    idempotencyKeys: records.filter(({ key }) => key !== null).length,
   });
 }
 
-/** What a group must do after others, given the content of each key: its own keys are added. */
+/** The expected outcome of a group after others, given the content of each idempotency key: its own are added. */
 function decide(contents: Map<string, string>, records: readonly RandomRecord[]) {
   const contentOf = ({ series, whole }: RandomRecord) => `${series} ${whole}`;
   const existing = records.flatMap((record, position) => {
@@ -182,7 +180,7 @@ function sweepFrom(database: Database, { recent, middle }: { recent: number; mid
 }
 
 Deno.test("cleaning keys uses the same statements for any number of deleted records", () => {
-  const texts = (deleted: number) => cleanKeys(deleted).map((statement) => statement.sql);
+  const texts = (deleted: number) => cleanIdempotencyKeys(deleted).map((statement) => statement.sql);
   assert.deepEqual(texts(500), texts(3));
 });
 
@@ -258,7 +256,7 @@ for (const kind of databaseKinds) {
       [...named("key", 0, 20), ...named("new", 0, 2_000), ...plain(7)],
       revoked,
     );
-    assert.deepEqual([rejected.sources.length, rejected.inserted, rejected.existing.length], [0, 0, 0]);
+    assert.deepEqual([rejected.targets.length, rejected.inserted, rejected.existing.length], [0, 0, 0]);
     assert.equal(await everything(database), before);
     const repeated = await record(database, named("key", 0, 3_000));
     assert.deepEqual([repeated.inserted, repeated.existing.length], [0, 3_000]);

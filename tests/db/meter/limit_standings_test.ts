@@ -1,9 +1,9 @@
-// Where limits stand, read without recording: only windows that may have had usage before they were counted have to be summed.
+// The standings of limits, read without recording: only windows that may have had usage before they were counted have to be summed.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { findCredentials } from "../../../db/meter/key_verification.ts";
 import { findLimitStandings } from "../../../db/meter/limit_standings.ts";
-import { sumLimit } from "../../../db/meter/limit_sums.ts";
+import { sumLimit } from "../../../db/meter/limit_counters.ts";
 import { restartLimits } from "../../../db/meter/usage_limits.ts";
 import { hashApiKey } from "../../../domain/api_key.ts";
 import { limitClockMarginMs, usageTimestampFutureMaxMs } from "../../../domain/limits.ts";
@@ -25,7 +25,7 @@ async function personWithKey(test: TestApp, name: string) {
   return { ...person, apiKey: (await createTestKey(test, person)).fullKey };
 }
 
-/** @returns What is used of each limit, of a minute first; null if it has to be summed. What is known is checked against a sum. */
+/** Returns the usage of each limit, of a minute first; null if it has to be summed. Known usage is checked against a sum. */
 async function usedOf(test: TestApp, { organizationId, apiKey }: { organizationId: string; apiKey: string }) {
   const { database } = test.opened;
   const now = test.now();

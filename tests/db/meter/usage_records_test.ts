@@ -1,7 +1,7 @@
 // Scans of records between any two positions, including records with the same timestamp and series.
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
-import { RecordEncoder } from "../../../db/meter/record_text.ts";
+import { RecordEncoder } from "../../../db/meter/record_group.ts";
 import { insertUsageRecords } from "../../../db/meter/recorder.ts";
 import {
   endOfScan,
@@ -58,17 +58,16 @@ for (const kind of databaseKinds) {
         await insertUsageRecords(database, {
           now: 1_000_000,
           by: "keys",
-          rates: [],
-          isCatalogRequired: false,
+          isCatalogueRequired: false,
           hasLimits: false,
-          sources: hashes,
+          targets: hashes,
           series: [[first, "p", "m"], [second, "p", "m"], [first, "q", "m"], [first, "q", "n"], [
             hashes[2] ?? "",
             "p",
             "m",
           ]],
           records: Array.from({ length: 45 }, (_, n) => record(n)),
-          keys: 0,
+          idempotencyKeys: 0,
         });
         const { length } = await database.read(sql`SELECT 1 FROM usage_records`);
         assert.equal(length, 45);

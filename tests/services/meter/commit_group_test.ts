@@ -5,12 +5,12 @@ import { createUsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
 import { buildGroup, type PendingRequest } from "../../../services/meter/commit_group.ts";
 import { completeRequests } from "../../../services/meter/commit_results.ts";
 
-/** @returns Requests with one record each, and their results. */
+/** Returns requests with one record each, and their results. */
 function requests(count: number): { waiting: PendingRequest[]; results: string[] } {
   const results: string[] = [];
   const waiting = Array.from({ length: count }, (_, n) => ({
     keyHash: "a".repeat(64),
-    source: "a".repeat(64),
+    target: "a".repeat(64),
     organizationId: "org_test",
     inputs: [{
       productSlug: "tiles",
@@ -31,13 +31,12 @@ function requests(count: number): { waiting: PendingRequest[]; results: string[]
 
 const ids = createUsageRecordIds("0123456789abcdef01234567");
 const outcome: RecordOutcome = {
-  sources: [{ position: 0, id: "key_test", denial: null }],
+  targets: [{ position: 0, id: "key_test", denial: null, requestsPerSecond: null }],
   existing: [],
   limited: [],
   unlisted: [],
   inserted: 3,
   hasLimits: false,
-  ratesVersion: 0,
   limits: [],
   firstSeq: 1,
 };
@@ -69,7 +68,7 @@ Deno.test("completeRequests() rejects the requests of an invalid key", () => {
   completeRequests(waiting, {
     ...buildGroup(waiting, { now: 0 }),
     ids,
-    outcome: { ...outcome, sources: [], inserted: 0 },
+    outcome: { ...outcome, targets: [], inserted: 0 },
   });
   assert.deepEqual(results, ["reject 0", "reject 1"]);
 });

@@ -7,7 +7,7 @@ import fc from "../../support/runner/fast_check.ts";
 interface TestRequest {
   readonly organizationId: string;
   readonly keyHash: string;
-  readonly source: string;
+  readonly target: string;
   readonly inputs: readonly { readonly idempotencyKey: string | null }[];
   readonly bytes: number;
   /** Order of arrival. */
@@ -16,7 +16,7 @@ interface TestRequest {
 
 const limits: QueueLimits = {
   total: { records: 40, bytes: 400 },
-  share: { records: 20, bytes: 200 },
+  organization: { records: 20, bytes: 200 },
   quantum: { records: 4, bytes: 40 },
   group: { records: 10, bytes: 100 },
 };
@@ -30,14 +30,14 @@ const keysOf = ({ inputs }: TestRequest) =>
 const collide = (one: TestRequest, other: TestRequest) =>
   one !== other && one.organizationId === other.organizationId &&
   (keysOf(one).some((key) => keysOf(other).includes(key)) ||
-    (one.keyHash === other.keyHash && one.source !== other.source));
+    (one.keyHash === other.keyHash && one.target !== other.target));
 /** Whose requests share no group only because of idempotency keys. */
-const plain = { keyHash: "key", source: "key" };
+const plain = { keyHash: "key", target: "key" };
 
 const request = fc.record({
   organizationId: fc.constantFrom("a", "b", "c", "d", "e"),
   keyHash: fc.constantFrom("key", "other"),
-  source: fc.option(fc.constant("verified"), { nil: "key", freq: 4 }),
+  target: fc.option(fc.constant("verified"), { nil: "key", freq: 4 }),
   inputs: fc.array(
     fc.record({ idempotencyKey: fc.option(fc.constantFrom("1", "2", "3"), { freq: 2 }) }),
     { minLength: 1, maxLength: 4 },
@@ -127,7 +127,7 @@ Deno.test("FairQueue and its shares stay within their limits", () => {
       onAdd({ waiting }, { added }) {
         assert(records(waiting) <= limits.total.records && bytes(waiting) <= limits.total.bytes);
         const share = of(added.organizationId, waiting);
-        assert(records(share) <= limits.share.records && bytes(share) <= limits.share.bytes);
+        assert(records(share) <= limits.organization.records && bytes(share) <= limits.organization.bytes);
       },
     });
   });
@@ -150,7 +150,7 @@ Deno.test("FairQueue never evicts an organization with less than an equal part o
   });
 });
 
-Deno.test("FairQueue takes groups within their limits, without an idempotency key or two sources of an API key twice per organization", () => {
+Deno.test("FairQueue takes groups within their limits, without an idempotency key or two targets of an API key twice per organization", () => {
   holds(history, (steps) => {
     replay(steps, {
       onTake(group, before) {
@@ -257,4 +257,15 @@ Deno.test("FairQueue serves everyone although the requests of other organization
     if (group.some(({ organizationId }) => organizationId === "d")) break;
     queue.putBack(group);
   }
+});
+
+Deno.test("FairQueue takes nothing of an organization that is held", () => {
+  const { queue } = new Observed();
+  queue.hold("a");
+  for (const organizationId of ["a", "b"]) queue.add({ ...large, organizationId, arrival: 0 });
+  assert.deepEqual(queue.take().map(({ organizationId }) => organizationId), ["b"]);
+  assert.deepEqual([queue.canTake, queue.isEmpty, queue.take()], [false, false, []]);
+  queue.release("a");
+  assert(queue.canTake);
+  assert.deepEqual(queue.take().map(({ organizationId }) => organizationId), ["a"]);
 });

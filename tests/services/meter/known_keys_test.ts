@@ -1,4 +1,4 @@
-// What is remembered of API keys.
+// The API keys that a thread knows.
 import assert from "node:assert/strict";
 import { parseConfig } from "../../../config.ts";
 import { type Database, sql } from "../../../db/engine/database.ts";
@@ -28,7 +28,7 @@ async function organizationWithKeys(count: number) {
   const result = parseConfig({}, { isTerminal: false });
   assert("config" in result);
   const keys = new KnownKeys({ config: result.config, database: counted, clock: () => 1 });
-  return { keys, database, lookups: () => lookups, dispose };
+  return { keys, lookups: () => lookups, dispose };
 }
 
 Deno.test("KnownKeys looks a key up once for simultaneous requests, and caches it", async () => {
@@ -41,24 +41,14 @@ Deno.test("KnownKeys looks a key up once for simultaneous requests, and caches i
   await dispose();
 });
 
-Deno.test("KnownKeys takes over rates of commits, unless it knows newer ones", async () => {
-  const { keys, database, lookups, dispose } = await organizationWithKeys(1);
+Deno.test("KnownKeys takes over rates of known keys", async () => {
+  const { keys, dispose } = await organizationWithKeys(1);
   const keyHash = hashOf(0);
-  await database.write([sql`UPDATE organizations SET requests_per_second = 5`]);
-  const rate = (await keys.current(keyHash))?.rate;
-  assert.deepEqual(rate, { requestsPerSecond: 5, version: 1 });
-  // A commit from before the change, whose result arrives after it.
-  keys.confirm([{ keyHash, rate: { requestsPerSecond: null, version: 0 } }], 0);
-  assert.deepEqual(keys.known(keyHash)?.rate, rate);
-  // Another organization's rate has changed: the key needn't be looked up again.
-  await database.write([sql`UPDATE usage_cursor SET rates_version = rates_version + 1`]);
-  keys.confirm([{ keyHash, rate }], 2);
-  const before = lookups();
-  assert.deepEqual(await keys.current(keyHash), {
-    organizationId: "org_test",
-    rate: { ...rate, version: 2 },
-  });
-  assert.equal(lookups() - before, 1, "only the version was read");
+  keys.noteRate(keyHash, 5);
+  assert.equal(keys.known(keyHash), undefined, "an unknown key takes no place");
+  assert.equal((await keys.find(keyHash))?.requestsPerSecond, null);
+  keys.noteRate(keyHash, 5);
+  assert.deepEqual(keys.known(keyHash), { organizationId: "org_test", requestsPerSecond: 5 });
   await dispose();
 });
 

@@ -1,14 +1,21 @@
 // Counters of limits are completed with what was recorded before they were opened.
 import assert from "node:assert/strict";
 import { joinSql, sql } from "../../../db/engine/database.ts";
-import { findMissingSums, findUnknownCells } from "../../../db/meter/limit_counters.ts";
-import { ahead, timezoneRows, windowNumber } from "../../../db/meter/limit_windows.ts";
-import { countedSeq, isApplied, restartLimits } from "../../../db/meter/usage_limits.ts";
+import { findMissingSums } from "../../../db/meter/limit_counters.ts";
+import type { LimitCell } from "../../../db/meter/recorder_limits.ts";
+import {
+  ahead,
+  countedSeq,
+  isApplied,
+  restartLimits,
+  timezoneRows,
+  windowNumber,
+} from "../../../db/meter/usage_limits.ts";
 import { limitCellsPerReportMax, limitMinuteRecordsMax } from "../../../domain/limits.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { microsToDecimal, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
 import { limitPeriods } from "../../../domain/meter/usage_limit.ts";
-import { prepareLimitCounters } from "../../../services/meter/limit_counters.ts";
+import { LimitCounters } from "../../../services/meter/limit_counters.ts";
 import { createTestKey, startTestApp, type TestApp } from "../../support/app/app.ts";
 import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
 import {
@@ -40,19 +47,17 @@ async function openCounters(
   { organization, timezone, limits, times }: {
     organization: number;
     timezone: string;
-    limits: readonly { number: number; per: string }[];
+    limits: readonly { number: number }[];
     times: readonly number[];
   },
-) {
-  const cells = [];
-  for (const { number: usageLimit, per } of limits) {
-    for (const at of times) {
-      const row = await database.readFirst<{ number: number }>(sql`
-        SELECT ${windowNumber(sql`v.per`, sql`v.at`, ahead(sql`${timezone}`, sql`v.at`))} AS number
-        FROM (SELECT ${per} AS per, CAST(${at} AS INTEGER) AS at) v`);
-      cells.push({ usageLimit, organization, windowNumber: row?.number ?? 0, at });
-    }
-  }
+): Promise<LimitCell[]> {
+  const at = sql`CAST(t.value AS INTEGER)`;
+  const cells = await database.read<LimitCell>(sql`
+    SELECT l.number AS usageLimit, ${organization} AS organization, l.product_slug AS productSlug, l.metric, l.per,
+      l.lineage, ${timezone} AS timezone, 1 AS openedSeq, ${at} AS at,
+      ${windowNumber(sql`l.per`, at, ahead(sql`${timezone}`, at))} AS windowNumber
+    FROM json_each(${JSON.stringify(limits.map(({ number }) => number))}) n
+    JOIN usage_limits l ON l.number = n.value CROSS JOIN json_each(${JSON.stringify(times)}) t`);
   await database.write([sql`
     INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro,
       is_known, opened_seq)
@@ -61,7 +66,10 @@ async function openCounters(
   return cells;
 }
 
-/** @returns The counters of a limit as decimal texts, by window. */
+const newCounters = ({ services }: TestApp) =>
+  new LimitCounters(services, { onError: (error) => assert.fail(String(error)) });
+
+/** Returns the counters of a limit as decimal texts, by window. */
 async function readCounters({ opened: { database } }: TestApp, usageLimit: number) {
   const rows = await database.read<
     Record<"high" | "low" | "micro", string> & { window: number; known: number }
@@ -144,7 +152,7 @@ onEveryDatabase("counters are completed with the usage of their windows, exactly
       const limits = [];
       for (const per of limitPeriods) limits.push(await addLimit(test, of, { per, ...scope }));
       const cells = await openCounters(test, { organization, timezone, limits, times });
-      await prepareLimitCounters(test.services, cells);
+      await newCounters(test).complete(cells);
       for (const { number, per } of limits) {
         const counters = await readCounters(test, number);
         for (const { windowNumber, at } of cells.filter(({ usageLimit }) => usageLimit === number)) {
@@ -158,7 +166,7 @@ onEveryDatabase("counters are completed with the usage of their windows, exactly
   }
 });
 
-/** @returns What valid counters have, and what the records in their windows add up to, in millionths. */
+/** Returns the sums of valid counters, and those of the records in their windows, in millionths. */
 async function readWindows({ opened: { database } }: TestApp) {
   const all = await database.read<{ name: string; counted: string | null; recorded: string | null }>(sql`
     WITH sums AS (
@@ -244,10 +252,14 @@ onEveryDatabase("an organization with many windows delays only itself", async (t
       limits,
       times: Array.from({ length: count }, (_, n) => test.now() - n * 60_000),
     });
-  const cells = [...await open(many, 2 * limitCellsPerReportMax), ...await open(few, 2)];
-  const prepared: number[] = [];
-  await prepareLimitCounters(test.services, cells, (organization) => prepared.push(organization));
-  assert.deepEqual(prepared, [few, many]);
+  const cells = [await open(many, 2 * limitCellsPerReportMax), await open(few, 2)];
+  const completed: (number | undefined)[] = [];
+  const limitCounters = newCounters(test);
+  await Promise.all(cells.map(async (ofOrganization) => {
+    await limitCounters.complete(ofOrganization);
+    completed.push(ofOrganization[0]?.organization);
+  }));
+  assert.deepEqual(completed, [few, many]);
   const counters = await readCounters(test, limits[0]?.number ?? 0);
   assert.equal([...counters.values()].filter((value) => value === "unknown").length, 0);
 });
@@ -260,7 +272,7 @@ onEveryDatabase("a counter that is opened again is not completed with its earlie
   // The next day in Auckland.
   const times = [Date.UTC(2026, 10, 20, 20)];
   const cells = await openCounters(test, { organization, timezone: "UTC", limits, times });
-  const [found] = await findUnknownCells(database, cells);
+  const [found] = cells;
   assert.ok(found);
   await database.write([
     ...timezoneRows("Pacific/Auckland", test.now()),
@@ -268,7 +280,7 @@ onEveryDatabase("a counter that is opened again is not completed with its earlie
     sql`UPDATE usage_limit_counters SET opened_seq = (SELECT limits_seq FROM organizations) + 5`,
   ]);
   assert.equal(await findMissingSums(database, found, { start: 0, end: test.now() }), undefined);
-  await prepareLimitCounters(test.services, cells);
+  await newCounters(test).complete(cells);
   assert.deepEqual([...(await readCounters(test, found.usageLimit)).values()], ["unknown"]);
 });
 

@@ -1,7 +1,7 @@
 // Old counters of limits are deleted, a little at a time, and the offsets of time zones are kept up to date.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
-import { ahead, timezoneRows, windowNumber } from "../../../db/meter/limit_windows.ts";
+import { ahead, timezoneRows, windowNumber } from "../../../db/meter/usage_limits.ts";
 import { limitSweepRowsMax } from "../../../domain/limits.ts";
 import { type LimitPeriod, limitPeriods } from "../../../domain/meter/usage_limit.ts";
 import {

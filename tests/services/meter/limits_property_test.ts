@@ -2,8 +2,13 @@
 // others, voids, deleted counters and clocks, across changes of plans and time zones.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../db/engine/database.ts";
-import { ahead, timezoneRows, windowNumber } from "../../../db/meter/limit_windows.ts";
-import { countedSeq, restartLimits } from "../../../db/meter/usage_limits.ts";
+import {
+  ahead,
+  countedSeq,
+  restartLimits,
+  timezoneRows,
+  windowNumber,
+} from "../../../db/meter/usage_limits.ts";
 import { hashApiKey } from "../../../domain/api_key.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { newId } from "../../../domain/id.ts";
@@ -37,7 +42,7 @@ import { commandLineActor } from "../../support/operators/operators.ts";
 const standingsOf = (limits: readonly LimitStanding[]) =>
   limits.map(({ limitId, used }) => `${limitId} ${microsOf(used)}`).sort();
 
-/** @returns The outcome of a request: the standings of its limits, or those that it doesn't fit into. */
+/** Returns the outcome of a request: the standings of its limits, or those that it doesn't fit into. */
 async function outcomeOf(scene: Scene, request: Request, sent = scene.sent(request)) {
   try {
     const recorded = await scene.test.services.recorder.record(sent);

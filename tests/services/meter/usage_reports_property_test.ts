@@ -76,7 +76,7 @@ async function rotate(test: TestApp, { cookie }: TestPerson, id: string) {
   return { id: apiKey.id as string, fullKey: fullKey as string };
 }
 
-/** @returns What was recorded and not voided, and the ids of the current keys by lineage. */
+/** Returns the records that are not voided, and the ids of the current keys by lineage. */
 async function fill(test: TestApp, person: TestPerson, lineages: Generations) {
   const added: Added[] = [];
   const current: string[] = [];

@@ -3,8 +3,7 @@
 // void, and while two servers close the same month.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
-import { timezoneRows } from "../../../db/meter/limit_windows.ts";
-import { restartLimits } from "../../../db/meter/usage_limits.ts";
+import { restartLimits, timezoneRows } from "../../../db/meter/usage_limits.ts";
 import type { OperatorActor } from "../../../domain/actor.ts";
 import { quantityMicros, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
 import type { Context, SessionContext } from "../../../services/context.ts";

@@ -1,6 +1,5 @@
 // A thread that takes points from rate limits in shared memory.
-import { RateLimiter } from "../../../services/rate_limiter.ts";
-import { RateLimitMemory } from "../../../services/rate_limit_memory.ts";
+import { RateLimiter, RateLimitMemory } from "../../../services/rate_limiter.ts";
 
 /** What a thread does: it takes a point of each name in turn. */
 export interface RateLimitWork {

@@ -18,7 +18,7 @@ import { listAll, onEveryDatabase, readSums, unlimited } from "../../../support/
 const event = { specversion: "1.0", id: "1", source: "/products/tiles", type: "ai-tokens" };
 const newKey = async (test: TestApp) => (await createTestKey(test, await test.signUp())).fullKey;
 
-/** How to send events by hand. `type`: the content type. */
+/** Events to send by hand. `type`: the content type. */
 interface Sending {
   readonly query?: string;
   readonly type?: string;

@@ -20,7 +20,7 @@ import { addLimit } from "../../../support/meter/limits.ts";
 
 const metered = "?accept=key&meter=tiles/requests";
 
-/** @returns The count and the sum of a product and metric in a key's organization. */
+/** Returns the count and the sum of a product and metric in a key's organization. */
 async function counted(test: TestApp, apiKey: string, product = "tiles", metric = "requests") {
   const query = `?window=month&productSlug=${product}&metric=${metric}`;
   const response = await test.send(`/api/v1/usage${query}`, { apiKey });

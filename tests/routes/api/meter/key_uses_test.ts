@@ -20,7 +20,7 @@ const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const large = { records: Array(999).fill({ ...usage, properties: { text: "x".repeat(100) } }) };
 
-/** @returns When a key was last used, once its uses are written. */
+/** Returns the time of the last use of a key, once its uses are written. */
 async function usedAt(test: TestApp, fullKey: string): Promise<number | null> {
   await test.services.lastRequests.flush();
   // Waits for a write that the timer has begun.
@@ -90,7 +90,7 @@ onEveryDatabase("voiding, a conflict and an exceeded limit are uses of a key", a
 
 testApp("a request beyond the rate of a key is a use", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  test.services.rateLimits.apiKeyCalls.take(hashApiKey(apiKey), 1);
+  test.services.rateLimits.apiKeyRequests.take(hashApiKey(apiKey), 1);
   await run(test, "UPDATE plans SET requests_per_second = 1");
   await assertError(await test.send("/api/v1/usage", { apiKey }), 429, "rate_limited");
   assert.equal(await usedAt(test, apiKey), test.now());
@@ -172,7 +172,7 @@ onEveryDatabase("a verification is a use of the key, also if it denies", async (
     const { fullKey: key } = await createTestKey(test, person);
     if (code === "RATE_LIMITED") {
       await run(test, "UPDATE plans SET requests_per_second = 1");
-      test.services.rateLimits.apiKeyCalls.take(hashApiKey(key), 1);
+      test.services.rateLimits.apiKeyRequests.take(hashApiKey(key), 1);
     }
     if (code === "ORGANIZATION_SUSPENDED") await suspend(test, person.organizationId);
     const response = await test.send("/api/v1/keys/verify", {

@@ -11,7 +11,7 @@ import { run } from "../../../support/people/world.ts";
 
 const dayMs = 24 * 3_600_000;
 
-/** @returns A function that verifies a key with a new token. */
+/** Returns a function that verifies a key with a new token. */
 async function verifier(test: TestApp) {
   const { fullToken } = await newOperatorToken(test, ["keys:verify"]);
   return async (key: string, more: Record<string, unknown> = {}) => {

@@ -1,8 +1,7 @@
-// Where limits stand, over the API.
+// The standings of limits, over the API.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { restartLimits } from "../../../../db/meter/usage_limits.ts";
-import { timezoneRows } from "../../../../db/meter/limit_windows.ts";
+import { restartLimits, timezoneRows } from "../../../../db/meter/usage_limits.ts";
 import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app/app.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";

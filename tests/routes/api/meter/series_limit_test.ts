@@ -36,7 +36,7 @@ function batch(test: TestApp, apiKey: string, records: Record<string, unknown>[]
   return test.send("/api/v1/usage/batch", { apiKey, json: { records } });
 }
 
-/** @returns The number of series, and of series with a record. */
+/** Returns the number of series, and of series with a record. */
 async function seriesOf(test: TestApp, organizationId: string) {
   const [row] = await test.opened.database.read<{ counted: number; stored: number; used: number }>(
     sql`SELECT o.series AS counted, (SELECT count(*) FROM usage_series s WHERE s.organization = o.number) AS stored,

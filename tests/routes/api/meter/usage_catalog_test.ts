@@ -8,7 +8,7 @@ import { run } from "../../../support/people/world.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 
-/** @returns The status and the code of a response, and the paths of its details. */
+/** Returns the status and the code of a response, and the paths of its details. */
 async function outcomeOf(response: Response): Promise<unknown[]> {
   const { error } = await response.json();
   return [response.status, error?.code, error?.details?.map(({ path }: { path: string }) => path)];

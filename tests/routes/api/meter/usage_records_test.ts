@@ -1,7 +1,7 @@
 // The list of records: newest first, every record exactly once, only of the own organization.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../../db/engine/database.ts";
-import { RecordEncoder } from "../../../../db/meter/record_text.ts";
+import { RecordEncoder } from "../../../../db/meter/record_group.ts";
 import { insertUsageRecords } from "../../../../db/meter/recorder.ts";
 import { generateApiKey, hashApiKey } from "../../../../domain/api_key.ts";
 import { usageRecordScanMax } from "../../../../domain/limits.ts";
@@ -51,13 +51,12 @@ async function recordMany(
     const { inserted } = await insertUsageRecords(test.opened.database, {
       now: test.now(),
       by: "keys",
-      rates: [],
-      isCatalogRequired: false,
+      isCatalogueRequired: false,
       hasLimits: false,
-      sources: [keyHash],
+      targets: [keyHash],
       series: [[keyHash, "tiles", metric]],
       records: Array(Math.min(left, 10_000)).fill(record),
-      keys: 0,
+      idempotencyKeys: 0,
     });
     assert.equal(inserted, Math.min(left, 10_000));
   }

@@ -24,7 +24,7 @@ const usage = { productSlug: "tiles", metric: "requests" };
 const keyed = (count: number, name: string): SentRecord[] =>
   Array.from({ length: count }, (_, n) => ({ ...usage, quantity: n % 7, idempotencyKey: `${name} ${n}` }));
 
-/** @returns The number of rows of a table. */
+/** Returns the number of rows of a table. */
 async function countOf(test: TestApp, table: string): Promise<number> {
   const row = await test.opened.database.readFirst<{ count: number }>(
     { sql: `SELECT count(*) AS count FROM ${table}`, args: [] },

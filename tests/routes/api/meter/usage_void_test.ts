@@ -18,7 +18,7 @@ import {
 const maxQuantity = Number.MAX_SAFE_INTEGER;
 const month = "?window=month";
 
-/** @returns Count, sum, minimum and maximum of this month; undefined without records. */
+/** Returns count, sum, minimum and maximum of this month; undefined without records. */
 async function total(test: TestApp, apiKey: string) {
   const data = await readSums(test, apiKey, month);
   assert.ok(data.length <= 1);
@@ -26,7 +26,7 @@ async function total(test: TestApp, apiKey: string) {
   return sum && [sum.count, sum.sum, sum.min, sum.max];
 }
 
-/** @returns The same, computed from the list. */
+/** Returns the same, computed from the list. */
 async function totalOfList(test: TestApp, apiKey: string) {
   const counting = (await listAll(test, apiKey)).filter(({ voidedAt }) => voidedAt === null);
   const [sum] = addUpNaively(counting, () => []);

@@ -107,7 +107,7 @@ const calendars = new Map(zones.map((zone) => [zone as string, {
   said: new Map<number, Record<(typeof units)[number], string>>(),
 }]));
 
-/** @returns The name of the window of a moment. Moments of one window have the same name. */
+/** Returns the name of the window of a moment. Moments of one window have the same name. */
 function windowName(ms: number, { unit, zone }: { unit: (typeof units)[number]; zone: string }): string {
   const calendar = calendars.get(zone);
   assert.ok(calendar);
@@ -154,7 +154,7 @@ function queryText(query: Query): string {
   return `?${new URLSearchParams(pairs as string[][])}`;
 }
 
-/** @returns The expected response, computed from each quarter of an hour of the range. */
+/** Returns the expected response, computed from each quarter of an hour of the range. */
 function obviousSums(all: readonly ListedRecord[], query: Query): ReadSum[] {
   const from = query.from - query.from % quarterMs;
   const to = Math.ceil(query.to / quarterMs) * quarterMs;

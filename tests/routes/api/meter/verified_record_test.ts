@@ -11,7 +11,7 @@ import { run } from "../../../support/people/world.ts";
 
 const tiles = { productSlug: "tiles", metric: "requests" };
 
-/** @returns A key that may not record, and functions that verify it and read what was recorded. */
+/** Returns a key that may not record, and functions that verify it and read what was recorded. */
 async function newScene(test: TestApp) {
   const person = await test.signUp();
   const { id, fullKey } = await createTestKey(test, person);

@@ -7,7 +7,7 @@ import { onEveryDatabase, recordAll, recordOne } from "../../../support/meter/us
 
 const tiles = { productSlug: "tiles", metric: "requests" };
 
-/** @returns A key, and a function that asks about usage of it with a new token. */
+/** Returns a key, and a function that asks about usage of it with a new token. */
 async function newQuestion(test: TestApp) {
   const person = await test.signUp();
   const { id, fullKey } = await createTestKey(test, person);

@@ -1,0 +1,210 @@
+// A group of requests that the recorder commits together: how it is sent to the database, and the SQL that reads it there. In
+// all texts ?3 is the time.
+import type { Quantity } from "../../domain/meter/quantity.ts";
+import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
+import { activeApiKey, keyMay } from "../api_keys.ts";
+import { isSuspended } from "../organization/organizations.ts";
+import { integer, sql, type Statement } from "../engine/database.ts";
+import { activeOperatorToken } from "../operator/operator_guard.ts";
+
+/** Requests that are recorded together. No idempotency key of an organization may occur twice. */
+export interface RecordGroup {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** API keys, some of them verified by an operator; or an operator on behalf of organizations. */
+  readonly by: keyof typeof targetsBy;
+  /**
+   * Distinct: hashes of API keys, or {@linkcode verifiedTarget}s, but not both of one key; for an operator, ids of organizations
+   * and of API keys.
+   */
+  readonly targets: readonly string[];
+  readonly series: readonly (readonly [target: string, productSlug: string, metric: string])[];
+  /** See {@linkcode RecordEncoder}. */
+  readonly records: readonly string[];
+  /** The number of records with an idempotency key. */
+  readonly idempotencyKeys: number;
+  /** True if products and metrics must be in the catalogue. */
+  readonly isCatalogueRequired: boolean;
+  /** True if there are limits of usage. If the database has any and this is false, nothing is recorded. */
+  readonly hasLimits: boolean;
+}
+
+/** The SQL of what a group records for: API keys `k`, or organizations `o`. */
+export interface TargetKind {
+  /** Joins the organization `o` of a target that exists. */
+  readonly join: (target: Statement) => Statement;
+  /** The reason why nothing may be recorded for the target, or null. */
+  readonly denial: (target: Statement) => Statement;
+  /** The number of its API key. */
+  readonly apiKey: Statement;
+  /** The hashes of the API keys of the targets `?1`, if they were used. */
+  readonly usedKeys?: Statement;
+}
+
+const hashDigits = 64;
+
+/** Names an API key that an operator verifies in the transaction that records. Hashes are in hexadecimal. */
+export function verifiedTarget(keyHash: string, verification: RecordVerification): string {
+  return `${keyHash} ${verification.tokenHash} ${JSON.stringify(verification.permissions)}`;
+}
+
+/** Returns the hash of the API key of a target. */
+export function keyHashOf(target: string): string {
+  return target.slice(0, hashDigits);
+}
+
+/** Returns true for a {@linkcode verifiedTarget}. */
+export function isVerified(target: string): boolean {
+  return target.length > hashDigits;
+}
+
+/** The conditions of an operator who records with an API key. */
+export interface RecordVerification {
+  /** Of the operator's token, which must be allowed to verify keys. */
+  readonly tokenHash: string;
+  /** Permissions that the key must have, instead of the one to record. */
+  readonly permissions: readonly string[];
+}
+
+const withKey = (keyHash: Statement): Statement =>
+  sql`JOIN api_keys k ON k.key_hash = ${keyHash} AND ${activeApiKey(sql`?3`)}
+    JOIN organizations o ON o.id = k.organization_id`;
+const mayNotWrite = sql`NOT ${keyMay("usage:write")}`;
+
+/** The hash of an API key. */
+const keyTarget: TargetKind = {
+  join: withKey,
+  denial: () => sql`CASE WHEN ${isSuspended} THEN 'suspended' WHEN ${mayNotWrite} THEN 'permission' END`,
+  apiKey: sql`k.number`,
+  usedKeys: sql`SELECT value FROM json_each(?1)`,
+};
+
+/** The hash of an API key, or a {@linkcode verifiedTarget}. */
+const verifiedKeyTarget: TargetKind = {
+  ...keyTarget,
+  join: (target) => withKey(hashAt(target, 0)),
+  denial: (target) =>
+    sql`CASE WHEN ${lacksToken(target)} THEN 'token'
+      WHEN ${isSuspended} THEN 'suspended'
+      WHEN CASE length(${target}) WHEN ${integer(hashDigits)} THEN ${mayNotWrite} ELSE EXISTS (
+        SELECT 1 FROM json_each(substr(${target}, ${integer(2 * (hashDigits + 1) + 1)})) p
+        WHERE p.value NOT IN (SELECT value FROM json_each(k.permissions))) END THEN 'permission' END`,
+  usedKeys: sql`SELECT ${hashAt(sql`value`, 0)} FROM json_each(?1) WHERE NOT ${lacksToken(sql`value`)}`,
+};
+
+function lacksToken(target: Statement): Statement {
+  return sql`(length(${target}) > ${integer(hashDigits)} AND NOT EXISTS (
+        SELECT 1 FROM operator_tokens t WHERE t.token_hash = ${hashAt(target, 1)}
+        AND ${activeOperatorToken(sql`?3`)} AND instr(t.scopes, '"keys:verify"') > 0))`;
+}
+
+/** The hash at a position of a {@linkcode verifiedTarget}. */
+function hashAt(target: Statement, position: 0 | 1): Statement {
+  return sql`substr(${target}, ${integer(position * (hashDigits + 1) + 1)}, ${integer(hashDigits)})`;
+}
+
+/** The id of an organization, or of an API key, also of one that doesn't work anymore. */
+const operatorTarget: TargetKind = {
+  join: (target) =>
+    sql`LEFT JOIN api_keys k ON k.id = ${target}
+    JOIN organizations o ON o.id = coalesce(k.organization_id, ${target}) AND o.deleted_at IS NULL`,
+  // Always null. Names the time, because a server rejects values that a statement doesn't name.
+  denial: () => sql`nullif(?3, ?3)`,
+  apiKey: sql`coalesce(k.number, 0)`,
+};
+
+export const targetsBy = { keys: keyTarget, verifiedKeys: verifiedKeyTarget, operator: operatorTarget };
+
+/** One record of a group. */
+export interface GroupRecord {
+  /** Index in the series of the group. */
+  readonly series: number;
+  /** Number of the request, whose records are all inserted or none. */
+  readonly request: number;
+  /** Milliseconds since 1970, which a repeat must have too; null for the time of recording. */
+  readonly timestamp: number | null;
+  readonly quantity: Quantity;
+  readonly idempotencyKey: string | null;
+  /** See `propertiesText`. */
+  readonly properties: string | null;
+}
+
+/**
+ * Each record is sent as one text of fixed-width fields, decimal numbers from 0, then the idempotency key and the properties:
+ * SQLite reads a field of a text in a third of the time that an element of a JSON array takes.
+ */
+const fieldWidths = {
+  series: 5,
+  request: 5,
+  isTimestampGiven: 1,
+  timestamp: 14,
+  whole: 16,
+  micro: 6,
+  idempotencyHash: 15,
+  idempotencyKeyLength: 3,
+} as const;
+
+/** Where the field after the fixed ones begins, counted from 1. */
+let nextField = 1;
+/** Reads a field of the record `e.value`. */
+export const field = Object.fromEntries(
+  Object.entries(fieldWidths).map(([name, width]) => {
+    const start = nextField;
+    nextField += width;
+    return [name, sql`CAST(substr(e.value, ${integer(start)}, ${integer(width)}) AS INTEGER)`];
+  }),
+) as Record<keyof typeof fieldWidths, Statement>;
+/** Its idempotency key, empty without one. */
+export const idempotencyKeyOfRecord = sql`substr(e.value, ${
+  integer(nextField)
+}, ${field.idempotencyKeyLength})`;
+/** Its properties, null without any. */
+export const propertiesOfRecord = sql`nullif(substr(e.value, ${
+  integer(nextField)
+} + ${field.idempotencyKeyLength}), '')`;
+
+/** Encodes the records of one group. What many of them share is formatted once. */
+export class RecordEncoder {
+  readonly #nowField: string;
+  /** Indexes of series and requests. */
+  readonly #indexFields: string[] = [];
+
+  /** @param now Milliseconds since 1970. */
+  constructor(now: number) {
+    this.#nowField = "0" + digits(now, fieldWidths.timestamp);
+  }
+
+  encode(record: GroupRecord): string {
+    const { timestamp, idempotencyKey, quantity: { whole, micro } } = record;
+    return this.#indexField(record.series) + this.#indexField(record.request) +
+      (timestamp === null ? this.#nowField : "1" + digits(timestamp, fieldWidths.timestamp)) +
+      digits(whole, fieldWidths.whole) + (micro === 0 ? noMicro : digits(micro, fieldWidths.micro)) +
+      (idempotencyKey === null ? noIdempotencyKey : idempotencyFields(idempotencyKey)) +
+      (record.properties ?? "");
+  }
+
+  #indexField(index: number): string {
+    return this.#indexFields[index] ??= digits(index, fieldWidths.series);
+  }
+}
+
+function idempotencyFields(key: string): string {
+  return digits(idempotencyKeyHash(key), fieldWidths.idempotencyHash) +
+    digits(key.length, fieldWidths.idempotencyKeyLength) +
+    key;
+}
+
+/** Returns the index of an encoded record's series. */
+export function seriesOf(record: string | undefined): number {
+  return Number(record?.slice(0, fieldWidths.series));
+}
+
+const zeros = "0".repeat(20);
+const noMicro = digits(0, fieldWidths.micro);
+const noIdempotencyKey = digits(0, fieldWidths.idempotencyHash + fieldWidths.idempotencyKeyLength);
+
+/** Pads with zeros, several times as fast as `padStart()`. */
+function digits(value: number, width: number): string {
+  const text = String(value);
+  return zeros.slice(text.length, width) + text;
+}

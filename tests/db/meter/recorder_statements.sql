@@ -1,0 +1,1991 @@
+-- The statements of the recorder as they run, in their order: see db/meter/recorder.ts. Those that a variant shares with an
+-- earlier one are left out. ?1 is the records or targets, ?2 the series and ?3 the time.
+
+-- Requests with API keys: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
+
+-- 1
+SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'seq', (
+  SELECT seq
+  FROM usage_cursor
+), 'hasLimits', EXISTS (
+  SELECT 1
+  FROM usage_limits
+), 'requestsPerSecond', coalesce(o.requests_per_second, (
+  SELECT pl.requests_per_second
+  FROM plans pl
+  WHERE pl.number = o.plan
+)) )) AS list
+FROM json_each(?1) e
+JOIN api_keys k ON k.key_hash = e.value
+  AND k.revoked_at IS NULL
+  AND (k.expires_at IS NULL OR k.expires_at > ?3)
+JOIN organizations o ON o.id = k.organization_id;
+
+-- 2
+SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
+FROM (
+  SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = e.value ->> 0
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE o.series + json_array_length(?2) > coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    ))
+      AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = o.number
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE requested > room;
+
+-- 3
+INSERT INTO usage_series (organization, product_slug, metric, api_key)
+SELECT organization, product_slug, metric, api_key
+FROM (
+  SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = e.value ->> 0
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE true
+      AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = o.number
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE rank <= room
+ORDER BY position;
+
+-- 4
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+), blocked AS MATERIALIZED (
+  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
+  FROM json_each(?1) e
+  WHERE NOT (
+    SELECT count(*)
+    FROM series
+  ) = json_array_length(?2)
+    AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (
+    SELECT position
+    FROM series
+  )
+)
+INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
+SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), NULL, nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+WHERE ((
+  SELECT count(*)
+  FROM series
+) = json_array_length(?2) OR CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
+  SELECT request
+  FROM blocked
+));
+
+-- 5
+INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
+SELECT r.organization, r.series, r.timestamp / 900000, count(*), sum(r.quantity_whole >> 26), sum(r.quantity_whole & 67108863), sum(r.quantity_micro), min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))), max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro)))
+FROM usage_records r
+WHERE r.seq > (
+  SELECT seq
+  FROM usage_cursor
+)
+  AND true
+GROUP BY 2, 3;
+
+-- 6
+INSERT INTO statement_changes (organization, month, latest)
+SELECT DISTINCT a.organization, m.number, n.number
+FROM statements n
+CROSS JOIN usage_added a
+CROSS JOIN statements m
+WHERE n.number = (
+  SELECT max(number)
+  FROM statements
+)
+  AND a.quarter * 900000 < n.end_at
+  AND m.number = (
+  SELECT s.number
+  FROM statements s
+  WHERE s.start_at <= a.quarter * 900000
+  ORDER BY s.start_at DESC
+  LIMIT 1
+)
+ON CONFLICT DO NOTHING;
+
+-- 7
+INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
+SELECT 0, s.total, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)
+FROM usage_added a
+JOIN usage_series s ON s.id = a.series
+GROUP BY 2, 3;
+
+-- 8
+INSERT INTO usage_rollups (series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
+SELECT series, quarter / 1, count, sum_high, sum_low, sum_micro, smallest, largest
+FROM usage_added
+WHERE true
+ON CONFLICT (series, quarter) DO UPDATE
+SET count = count + excluded.count, sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro, smallest = iif(count = 0, excluded.smallest, min(smallest, excluded.smallest)), largest = iif(count = 0, excluded.largest, max(largest, excluded.largest));
+
+-- 9
+INSERT INTO usage_rollups_hourly (series, hour, count, sum_high, sum_low, sum_micro, smallest, largest)
+SELECT series, quarter / 4, count, sum_high, sum_low, sum_micro, smallest, largest
+FROM usage_added
+WHERE true
+ON CONFLICT (series, hour) DO UPDATE
+SET count = count + excluded.count, sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro, smallest = iif(count = 0, excluded.smallest, min(smallest, excluded.smallest)), largest = iif(count = 0, excluded.largest, max(largest, excluded.largest));
+
+-- 10
+INSERT INTO usage_rollups_monthly (month, organization, series, count, sum_high, sum_low, sum_micro, smallest, largest, first_quarter, last_quarter)
+SELECT ((strftime('%Y', quarter * 900000 / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', quarter * 900000 / 1000, 'unixepoch') - 1), organization, series, count, sum_high, sum_low, sum_micro, smallest, largest, quarter, quarter
+FROM usage_added
+WHERE true
+ON CONFLICT (month, organization, series) DO UPDATE
+SET count = count + excluded.count, sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro, smallest = iif(count = 0, excluded.smallest, min(smallest, excluded.smallest)), largest = iif(count = 0, excluded.largest, max(largest, excluded.largest)), first_quarter = min(first_quarter, excluded.first_quarter), last_quarter = max(last_quarter, excluded.last_quarter);
+
+-- 11
+DELETE FROM usage_added;
+
+-- 12
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+)
+DELETE FROM usage_series
+WHERE (
+  SELECT count(*)
+  FROM usage_records n
+  WHERE n.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+) < ?4
+  AND id IN (
+  SELECT id
+  FROM series
+)
+  AND NOT EXISTS (
+  SELECT 1
+  FROM usage_rollups r
+  WHERE r.series = usage_series.id
+);
+
+-- 13
+UPDATE usage_cursor AS c
+SET seq = seq + ?1, recent_moved = iif(recent_moved + ?2 * 4294967296 >= 281474976710656, 0, recent_moved + ?2 * 4294967296), middle_moved = iif(middle_moved + ?2 * 268435456 >= 281474976710656, 0, middle_moved + ?2 * 268435456)
+WHERE only_row = 1
+  AND EXISTS (
+  SELECT 1
+  FROM usage_records n
+  WHERE n.seq > c.seq
+);
+
+-- 14
+UPDATE api_keys AS k
+SET last_used_at = ?3
+WHERE k.key_hash IN (
+  SELECT value
+  FROM json_each(?1)
+)
+  AND k.revoked_at IS NULL
+  AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  AND (k.last_used_at IS NULL OR k.last_used_at <= ?2);
+
+-- With idempotency keys: 1, 2, 3, 15, 16, 5, 17, 18, 19, 20, 21, 6, 7, 8, 9, 10, 11, 12, 13, 14
+
+-- 15
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+), blocked AS MATERIALIZED (
+  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
+  FROM json_each(?1) e
+  WHERE NOT (
+    SELECT count(*)
+    FROM series
+  ) = json_array_length(?2)
+    AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (
+    SELECT position
+    FROM series
+  )
+), hashed AS MATERIALIZED (
+  SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position
+  FROM json_each(?1) e
+  CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+  WHERE CAST(substr(e.value, 63, 3) AS INTEGER) > 0
+    AND true
+  ORDER BY 1
+), matches AS MATERIALIZED (
+  SELECT q.position, k.seq
+  FROM hashed q
+  CROSS JOIN usage_keys_recent k ON k.hash = q.hash
+  UNION ALL
+  SELECT q.position, k.seq
+  FROM hashed q
+  CROSS JOIN usage_keys_middle k ON k.hash = q.hash
+  UNION ALL
+  SELECT q.position, k.seq
+  FROM hashed q
+  CROSS JOIN usage_keys_settled k ON k.hash = q.hash
+), existing AS MATERIALIZED (
+  SELECT r.*, m.position, CAST(substr(e.value, 6, 5) AS INTEGER) AS request, (rs.product_slug <> s.product_slug OR rs.metric <> s.metric OR r.quantity_whole <> CAST(substr(e.value, 26, 16) AS INTEGER) OR r.quantity_micro <> CAST(substr(e.value, 42, 6) AS INTEGER) OR r.properties IS NOT nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '') OR r.timestamp <> iif(CAST(substr(e.value, 11, 1) AS INTEGER), CAST(substr(e.value, 12, 14) AS INTEGER), r.recorded_at)) AS differs, rs.product_slug AS first_product_slug, rs.metric AS first_metric, rs.api_key
+  FROM json_each(?1) e
+  CROSS JOIN matches m ON m.position = e.key
+  CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+  CROSS JOIN usage_records r ON r.seq = m.seq
+    AND r.organization = s.organization
+    AND r.idempotency_key = substr(e.value, 66, CAST(substr(e.value, 63, 3) AS INTEGER))
+  CROSS JOIN usage_series rs ON rs.id = r.series
+  WHERE EXISTS (
+    SELECT 1
+    FROM matches
+  )
+)
+INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
+SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), nullif(substr(e.value, 66, CAST(substr(e.value, 63, 3) AS INTEGER)), ''), nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+WHERE ((
+  SELECT count(*)
+  FROM series
+) = json_array_length(?2) OR CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
+  SELECT request
+  FROM blocked
+))
+  AND e.key NOT IN (
+  SELECT position
+  FROM existing
+)
+  AND CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
+  SELECT request
+  FROM existing
+  WHERE differs
+);
+
+-- 16
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+), hashed AS MATERIALIZED (
+  SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position
+  FROM json_each(?1) e
+  CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+  WHERE CAST(substr(e.value, 63, 3) AS INTEGER) > 0
+    AND (
+    SELECT count(*)
+    FROM usage_records n
+    WHERE n.seq > (
+      SELECT seq
+      FROM usage_cursor
+    )
+  ) < ?4
+  ORDER BY 1
+), matches AS MATERIALIZED (
+  SELECT q.position, k.seq
+  FROM hashed q
+  CROSS JOIN usage_keys_recent k ON k.hash = q.hash
+  UNION ALL
+  SELECT q.position, k.seq
+  FROM hashed q
+  CROSS JOIN usage_keys_middle k ON k.hash = q.hash
+  UNION ALL
+  SELECT q.position, k.seq
+  FROM hashed q
+  CROSS JOIN usage_keys_settled k ON k.hash = q.hash
+), existing AS MATERIALIZED (
+  SELECT r.*, m.position, CAST(substr(e.value, 6, 5) AS INTEGER) AS request, (rs.product_slug <> s.product_slug OR rs.metric <> s.metric OR r.quantity_whole <> CAST(substr(e.value, 26, 16) AS INTEGER) OR r.quantity_micro <> CAST(substr(e.value, 42, 6) AS INTEGER) OR r.properties IS NOT nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '') OR r.timestamp <> iif(CAST(substr(e.value, 11, 1) AS INTEGER), CAST(substr(e.value, 12, 14) AS INTEGER), r.recorded_at)) AS differs, rs.product_slug AS first_product_slug, rs.metric AS first_metric, rs.api_key
+  FROM json_each(?1) e
+  CROSS JOIN matches m ON m.position = e.key
+  CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+  CROSS JOIN usage_records r ON r.seq = m.seq
+    AND r.organization = s.organization
+    AND r.idempotency_key = substr(e.value, 66, CAST(substr(e.value, 63, 3) AS INTEGER))
+  CROSS JOIN usage_series rs ON rs.id = r.series
+  WHERE EXISTS (
+    SELECT 1
+    FROM matches
+  )
+)
+SELECT json_group_array(json_object('position', h.position, 'differs', h.differs, 'seq', h.seq, 'productSlug', h.first_product_slug, 'metric', h.first_metric, 'apiKeyId', k.id, 'timestamp', h.timestamp, 'recordedAt', h.recorded_at, 'whole', h.quantity_whole, 'micro', h.quantity_micro, 'idempotencyKey', h.idempotency_key, 'properties', h.properties, 'voidedAt', v.voided_at, 'voidedBy', v.voided_by, 'voidReason', v.reason)) AS list
+FROM existing h
+LEFT JOIN api_keys k ON k.number = h.api_key
+LEFT JOIN usage_voids v ON v.seq = h.seq;
+
+-- 17
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+)
+INSERT INTO usage_keys_recent (hash, seq)
+SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655), r.seq
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+CROSS JOIN usage_records r ON r.seq = c.seq + e.key + 1
+WHERE CAST(substr(e.value, 63, 3) AS INTEGER) > 0
+ORDER BY 1;
+
+-- 18
+INSERT INTO usage_keys_middle (hash, seq)
+SELECT hash, seq
+FROM usage_keys_recent
+WHERE hash >= (
+  SELECT c.recent_moved
+  FROM usage_cursor c
+  WHERE EXISTS (
+    SELECT 1
+    FROM usage_records n
+    WHERE n.seq > c.seq
+  )
+)
+  AND hash < (
+  SELECT c.recent_moved
+  FROM usage_cursor c
+  WHERE EXISTS (
+    SELECT 1
+    FROM usage_records n
+    WHERE n.seq > c.seq
+  )
+) + ?1;
+
+-- 19
+DELETE FROM usage_keys_recent
+WHERE hash >= (
+  SELECT c.recent_moved
+  FROM usage_cursor c
+  WHERE EXISTS (
+    SELECT 1
+    FROM usage_records n
+    WHERE n.seq > c.seq
+  )
+)
+  AND hash < (
+  SELECT c.recent_moved
+  FROM usage_cursor c
+  WHERE EXISTS (
+    SELECT 1
+    FROM usage_records n
+    WHERE n.seq > c.seq
+  )
+) + ?1;
+
+-- 20
+INSERT INTO usage_keys_settled (hash, seq)
+SELECT hash, seq
+FROM usage_keys_middle
+WHERE hash >= (
+  SELECT c.middle_moved
+  FROM usage_cursor c
+  WHERE EXISTS (
+    SELECT 1
+    FROM usage_records n
+    WHERE n.seq > c.seq
+  )
+)
+  AND hash < (
+  SELECT c.middle_moved
+  FROM usage_cursor c
+  WHERE EXISTS (
+    SELECT 1
+    FROM usage_records n
+    WHERE n.seq > c.seq
+  )
+) + ?1;
+
+-- 21
+DELETE FROM usage_keys_middle
+WHERE hash >= (
+  SELECT c.middle_moved
+  FROM usage_cursor c
+  WHERE EXISTS (
+    SELECT 1
+    FROM usage_records n
+    WHERE n.seq > c.seq
+  )
+)
+  AND hash < (
+  SELECT c.middle_moved
+  FROM usage_cursor c
+  WHERE EXISTS (
+    SELECT 1
+    FROM usage_records n
+    WHERE n.seq > c.seq
+  )
+) + ?1;
+
+-- With limits, of organizations and of lineages of API keys: 22, 23, 24, 25, 5, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 6, 7, 8, 9, 10, 11, 39, 13, 14
+
+-- 22
+SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'seq', (
+  SELECT seq
+  FROM usage_cursor
+), 'hasLimits', EXISTS (
+  SELECT 1
+  FROM usage_limits
+), 'requestsPerSecond', coalesce(o.requests_per_second, (
+  SELECT pl.requests_per_second
+  FROM plans pl
+  WHERE pl.number = o.plan
+)), 'organization', o.number, 'lineage', k.lineage )) AS list
+FROM json_each(?1) e
+JOIN api_keys k ON k.key_hash = e.value
+  AND k.revoked_at IS NULL
+  AND (k.expires_at IS NULL OR k.expires_at > ?3)
+JOIN organizations o ON o.id = k.organization_id;
+
+-- 23
+SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
+FROM (
+  SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = e.value ->> 0
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE o.series + json_array_length(?2) > coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    ))
+      AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+      AND true
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = o.number
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE requested > room;
+
+-- 24
+INSERT INTO usage_series (organization, product_slug, metric, api_key)
+SELECT organization, product_slug, metric, api_key
+FROM (
+  SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = e.value ->> 0
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE true
+      AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+      AND true
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = o.number
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE rank <= room
+ORDER BY position;
+
+-- 25
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND true
+    AND true
+), blocked AS MATERIALIZED (
+  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
+  FROM json_each(?1) e
+  WHERE NOT (
+    SELECT count(*)
+    FROM series
+  ) = json_array_length(?2)
+    AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (
+    SELECT position
+    FROM series
+  )
+)
+INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
+SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), NULL, nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+WHERE ((
+  SELECT count(*)
+  FROM series
+) = json_array_length(?2) OR CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
+  SELECT request
+  FROM blocked
+));
+
+-- 26
+WITH applied AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  CROSS JOIN usage_limits l ON ((l.plan = o.plan AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits own
+    WHERE own.organization = o.number
+      AND own.product_slug = l.product_slug
+      AND own.metric = l.metric
+      AND own.per = l.per
+  )) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)))
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND true
+    AND true
+)
+INSERT INTO usage_limit_added (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
+SELECT *
+FROM (
+  SELECT a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(?3 AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 3600000 * 3600000 - coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0) WHEN 'day' THEN (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, CAST(?3 AS INTEGER), 0, 0, 0
+  FROM applied a
+  UNION ALL
+  SELECT a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN r.at / 60000 WHEN 'hour' THEN (r.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= r.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 3600000 * 3600000 - coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= r.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0) WHEN 'day' THEN (r.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= r.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (r.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= r.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (r.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= r.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, r.at, r.sum_high, r.sum_low, r.sum_micro
+  FROM (
+    SELECT u.*, u.quarter * 900000 AS at
+    FROM usage_added u
+  ) r
+  CROSS JOIN applied a ON a.series = r.series
+    AND a.per <> 'minute'
+  UNION ALL
+  SELECT a.usage_limit, a.organization, r.at / 60000, r.at, r.sum_high, r.sum_low, r.sum_micro
+  FROM (
+    SELECT r.series, min(r.timestamp) AS at, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro
+    FROM usage_records r
+    WHERE r.seq > (
+      SELECT seq
+      FROM usage_cursor
+    )
+      AND EXISTS (
+      SELECT 1
+      FROM applied
+      WHERE per = 'minute'
+    )
+    GROUP BY r.series, r.timestamp / 60000
+  ) r
+  CROSS JOIN applied a ON a.series = r.series
+    AND a.per = 'minute'
+)
+WHERE true
+ON CONFLICT DO UPDATE
+SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro;
+
+-- 27
+INSERT OR REPLACE INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
+SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0, (CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number WHEN 'day' THEN (a.window_number - 1) * 86400000 WHEN 'month' THEN (1000 * strftime('%s', format('%d-%02d-01', 1970 + a.window_number / 12, 1 + a.window_number % 12))) - 86400000 ELSE 0 END >= max( iif(o.created_at >= (max(l.created_at, o.limits_at) + 600000), 0, (max(l.created_at, o.limits_at) + 600000) + 300000), iif(l.per IN ('minute', 'hour'), (
+  SELECT limits_swept_until
+  FROM usage_cursor
+), 0))), max(c.seq, max(l.created_seq, o.limits_seq))
+FROM usage_limit_added a
+CROSS JOIN usage_limits l ON l.number = a.usage_limit
+CROSS JOIN organizations o ON o.number = a.organization
+CROSS JOIN usage_cursor c ON c.only_row = 1
+LEFT JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
+  AND n.organization = a.organization
+  AND n.window_number = a.window_number
+WHERE n.opened_seq IS NULL OR n.opened_seq < max(l.created_seq, o.limits_seq);
+
+-- 28
+WITH full AS MATERIALIZED (
+  SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high, n.sum_low, n.sum_micro, l.quantity_whole, l.quantity_micro
+  FROM usage_limit_added a
+  CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
+    AND n.organization = a.organization
+    AND n.window_number = a.window_number
+  CROSS JOIN usage_limits l ON l.number = a.usage_limit
+  WHERE l.mode = 'hard'
+    AND (n.is_known = 0 OR ((n.sum_high + a.sum_high) + (((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) >> 26), ((n.sum_low + a.sum_low) + (n.sum_micro + a.sum_micro) / 1000000) & 67108863, (n.sum_micro + a.sum_micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000))
+), applied AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  CROSS JOIN usage_limits l ON ((l.plan = o.plan AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits own
+    WHERE own.organization = o.number
+      AND own.product_slug = l.product_slug
+      AND own.metric = l.metric
+      AND own.per = l.per
+  )) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)))
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND true
+    AND EXISTS (
+    SELECT 1
+    FROM full
+  )
+), wanted AS MATERIALIZED (
+  SELECT CAST(substr(e.value, 6, 5) AS INTEGER) AS request, e.key AS position, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(substr(e.value, 12, 14) AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(substr(e.value, 12, 14) AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 3600000 * 3600000 - coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(substr(e.value, 12, 14) AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0) WHEN 'day' THEN (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(substr(e.value, 12, 14) AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(substr(e.value, 12, 14) AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(substr(e.value, 12, 14) AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(substr(e.value, 12, 14) AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END AS window_number
+  FROM json_each(?1) e
+  CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+  WHERE EXISTS (
+    SELECT 1
+    FROM full
+  )
+  UNION ALL
+  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER), NULL, a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(?3 AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 3600000 * 3600000 - coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0) WHEN 'day' THEN (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END
+  FROM json_each(?1) e
+  CROSS JOIN applied a ON a.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+  WHERE EXISTS (
+    SELECT 1
+    FROM full
+  )
+), demands AS MATERIALIZED (
+  SELECT w.request, f.*, coalesce(sum(r.quantity_whole >> 26), 0) AS high, coalesce(sum(r.quantity_whole & 67108863), 0) AS low, coalesce(sum(r.quantity_micro), 0) AS micro
+  FROM wanted w
+  CROSS JOIN full f ON f.usage_limit = w.usage_limit
+    AND f.organization = w.organization
+    AND f.window_number = w.window_number
+  LEFT JOIN usage_records r ON r.seq = (
+    SELECT seq
+    FROM usage_cursor
+  ) + w.position + 1
+  GROUP BY 1, f.usage_limit, f.organization, f.window_number
+), judged AS MATERIALIZED (
+  SELECT *, max(NOT is_known) OVER (PARTITION BY request) AS is_unknown, max(is_over) OVER (PARTITION BY request) AS is_too_large
+  FROM (
+    SELECT l.*, l.high + l.low + l.micro > 0
+      AND ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000) AS is_over
+    FROM demands l
+  )
+)
+INSERT INTO usage_limit_refused (request, usage_limit, organization, window_number, at, reason)
+SELECT request, usage_limit, organization, window_number, at, 'unknown'
+FROM judged
+WHERE NOT is_known
+UNION ALL
+SELECT request, usage_limit, organization, window_number, at, 'exceeded'
+FROM judged
+WHERE is_over
+  AND NOT is_unknown
+UNION ALL
+SELECT request, usage_limit, organization, window_number, at, 'others'
+FROM (
+  SELECT request, usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro, quantity_whole, quantity_micro, sum(high) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS high, sum(low) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS low, sum(micro) OVER (PARTITION BY usage_limit, organization, window_number ORDER BY request) AS micro
+  FROM judged
+  WHERE NOT is_unknown
+    AND NOT is_too_large
+    AND high + low + micro > 0
+) l
+WHERE ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000);
+
+-- 29
+DELETE FROM usage_records
+WHERE seq > (
+  SELECT seq
+  FROM usage_cursor
+)
+  AND seq IN (
+  SELECT (
+    SELECT seq
+    FROM usage_cursor
+  ) + e.key + 1
+  FROM json_each(?1) e
+  WHERE EXISTS (
+    SELECT 1
+    FROM usage_limit_refused
+  )
+    AND CAST(substr(e.value, 6, 5) AS INTEGER) IN (
+    SELECT request
+    FROM usage_limit_refused
+  )
+);
+
+-- 30
+DELETE FROM usage_added
+WHERE EXISTS (
+  SELECT 1
+  FROM usage_limit_refused
+);
+
+-- 31
+INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
+SELECT r.organization, r.series, r.timestamp / 900000, count(*), sum(r.quantity_whole >> 26), sum(r.quantity_whole & 67108863), sum(r.quantity_micro), min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))), max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro)))
+FROM usage_records r
+WHERE r.seq > (
+  SELECT seq
+  FROM usage_cursor
+)
+  AND EXISTS (
+  SELECT 1
+  FROM usage_limit_refused
+)
+GROUP BY 2, 3;
+
+-- 32
+DELETE FROM usage_limit_added
+WHERE EXISTS (
+  SELECT 1
+  FROM usage_limit_refused
+);
+
+-- 33
+WITH applied AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  CROSS JOIN usage_limits l ON ((l.plan = o.plan AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits own
+    WHERE own.organization = o.number
+      AND own.product_slug = l.product_slug
+      AND own.metric = l.metric
+      AND own.per = l.per
+  )) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)))
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND true
+    AND EXISTS (
+    SELECT 1
+    FROM usage_limit_refused
+  )
+)
+INSERT INTO usage_limit_added (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
+SELECT *
+FROM (
+  SELECT a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN CAST(?3 AS INTEGER) / 60000 WHEN 'hour' THEN (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 3600000 * 3600000 - coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0) WHEN 'day' THEN (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (CAST(?3 AS INTEGER) + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= CAST(?3 AS INTEGER)
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, CAST(?3 AS INTEGER), 0, 0, 0
+  FROM applied a
+  UNION ALL
+  SELECT a.usage_limit, a.organization, CASE a.per WHEN 'minute' THEN r.at / 60000 WHEN 'hour' THEN (r.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= r.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 3600000 * 3600000 - coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= r.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0) WHEN 'day' THEN (r.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= r.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (r.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= r.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (r.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = a.timezone
+      AND z.since <= r.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, r.at, r.sum_high, r.sum_low, r.sum_micro
+  FROM (
+    SELECT u.*, u.quarter * 900000 AS at
+    FROM usage_added u
+  ) r
+  CROSS JOIN applied a ON a.series = r.series
+    AND a.per <> 'minute'
+  UNION ALL
+  SELECT a.usage_limit, a.organization, r.at / 60000, r.at, r.sum_high, r.sum_low, r.sum_micro
+  FROM (
+    SELECT r.series, min(r.timestamp) AS at, sum(r.quantity_whole >> 26) AS sum_high, sum(r.quantity_whole & 67108863) AS sum_low, sum(r.quantity_micro) AS sum_micro
+    FROM usage_records r
+    WHERE r.seq > (
+      SELECT seq
+      FROM usage_cursor
+    )
+      AND EXISTS (
+      SELECT 1
+      FROM applied
+      WHERE per = 'minute'
+    )
+    GROUP BY r.series, r.timestamp / 60000
+  ) r
+  CROSS JOIN applied a ON a.series = r.series
+    AND a.per = 'minute'
+)
+WHERE true
+ON CONFLICT DO UPDATE
+SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro;
+
+-- 34
+INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
+SELECT usage_limit, organization, window_number, sum_high, sum_low, sum_micro, 1, 0
+FROM usage_limit_added
+WHERE sum_high + sum_low + sum_micro > 0
+ON CONFLICT DO UPDATE
+SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro;
+
+-- 35
+INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
+SELECT usage_limit, organization, window_number, level, at, CAST(?3 AS INTEGER)
+FROM (
+  SELECT a.usage_limit, a.organization, iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN a.at / 60000 WHEN 'hour' THEN (a.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = o.timezone
+      AND z.since <= a.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 3600000 * 3600000 - coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = o.timezone
+      AND z.since <= a.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0) WHEN 'day' THEN (a.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = o.timezone
+      AND z.since <= a.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 86400000 WHEN 'month' THEN ((strftime('%Y', (a.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = o.timezone
+      AND z.since <= a.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', (a.at + coalesce((
+    SELECT z.ahead
+    FROM timezone_offsets z
+    WHERE z.timezone = o.timezone
+      AND z.since <= a.at
+    ORDER BY z.since DESC
+    LIMIT 1
+  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, CASE WHEN a.reason IS NOT NULL THEN 'refused' WHEN ((n.sum_high * 5) + (((n.sum_low * 5) + (n.sum_micro * 5) / 1000000) >> 26), ((n.sum_low * 5) + (n.sum_micro * 5) / 1000000) & 67108863, (n.sum_micro * 5) % 1000000) >= (((l.quantity_whole >> 26) * 5) + ((((l.quantity_whole & 67108863) * 5) + (l.quantity_micro * 5) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 5) + (l.quantity_micro * 5) / 1000000) & 67108863, (l.quantity_micro * 5) % 1000000) THEN 'reached' ELSE 'near' END AS level
+  FROM (
+    SELECT usage_limit, organization, window_number, at, NULL AS reason
+    FROM usage_limit_added
+    WHERE sum_high + sum_low + sum_micro > 0
+    UNION ALL
+    SELECT usage_limit, organization, window_number, at, reason
+    FROM usage_limit_refused
+    WHERE reason = 'exceeded'
+  ) a
+  CROSS JOIN usage_limits l ON l.number = a.usage_limit
+    AND l.lineage IS NULL
+  CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
+    AND n.organization = a.organization
+    AND n.window_number = a.window_number
+    AND (a.reason IS NOT NULL OR (n.is_known AND ((n.sum_high * 5) + (((n.sum_low * 5) + (n.sum_micro * 5) / 1000000) >> 26), ((n.sum_low * 5) + (n.sum_micro * 5) / 1000000) & 67108863, (n.sum_micro * 5) % 1000000) >= (((l.quantity_whole >> 26) * 4) + ((((l.quantity_whole & 67108863) * 4) + (l.quantity_micro * 4) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 4) + (l.quantity_micro * 4) / 1000000) & 67108863, (l.quantity_micro * 4) % 1000000)))
+  CROSS JOIN organizations o ON o.number = a.organization
+) a
+WHERE level <> 'near' OR NOT EXISTS (
+  SELECT 1
+  FROM usage_limit_notices x
+  WHERE x.usage_limit = a.usage_limit
+    AND x.organization = a.organization
+    AND x.window_number = a.window_number
+    AND x.level = 'reached'
+)
+ON CONFLICT DO NOTHING;
+
+-- 36
+SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', l.lineage, 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
+FROM (
+  SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
+  FROM usage_limit_added a
+  WHERE at = CAST(?3 AS INTEGER)
+    AND EXISTS (
+    SELECT 1
+    FROM usage_limit_counters n
+    WHERE n.usage_limit = a.usage_limit
+      AND n.organization = a.organization
+      AND n.window_number = a.window_number
+      AND n.is_known
+  )
+  UNION ALL
+  SELECT NULL, 'unknown', usage_limit, organization, window_number, at
+  FROM (
+    SELECT a.*
+    FROM usage_limit_added a
+    CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
+      AND n.organization = a.organization
+      AND n.window_number = a.window_number
+      AND NOT n.is_known
+    CROSS JOIN usage_limits l ON l.number = a.usage_limit
+      AND l.mode = 'soft'
+    ORDER BY a.at <> CAST(?3 AS INTEGER)
+    LIMIT 2000
+  )
+  UNION ALL
+  SELECT request, reason, usage_limit, organization, window_number, at
+  FROM (
+    SELECT *, row_number() OVER (PARTITION BY request) AS rank
+    FROM usage_limit_refused
+  )
+  WHERE rank <= iif(reason = 'unknown', 2000, 100)
+) a
+CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
+  AND n.organization = a.organization
+  AND n.window_number = a.window_number
+CROSS JOIN usage_limits l ON l.number = a.usage_limit
+CROSS JOIN organizations o ON o.number = a.organization;
+
+-- 37
+DELETE FROM usage_limit_added;
+
+-- 38
+DELETE FROM usage_limit_refused;
+
+-- 39
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND true
+    AND true
+)
+DELETE FROM usage_series
+WHERE (
+  SELECT count(*)
+  FROM usage_records n
+  WHERE n.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+) < ?4
+  AND id IN (
+  SELECT id
+  FROM series
+)
+  AND NOT EXISTS (
+  SELECT 1
+  FROM usage_rollups r
+  WHERE r.series = usage_series.id
+);
+
+-- With a catalogue of all products: 1, 40, 41, 42, 43, 5, 6, 7, 8, 9, 10, 11, 44, 13, 14
+
+-- 40
+SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (
+  SELECT 1
+  FROM products p
+  WHERE p.slug = e.value ->> 1
+))) AS list
+FROM json_each(?2) e
+WHERE NOT EXISTS (
+  SELECT 1
+  FROM product_metrics pm
+  WHERE pm.product = e.value ->> 1
+    AND pm.slug = e.value ->> 2
+);
+
+-- 41
+SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
+FROM (
+  SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = e.value ->> 0
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE o.series + json_array_length(?2) > coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    ))
+      AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+      AND EXISTS (
+      SELECT 1
+      FROM product_metrics pm
+      WHERE pm.product = e.value ->> 1
+        AND pm.slug = e.value ->> 2
+    )
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = o.number
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE requested > room;
+
+-- 42
+INSERT INTO usage_series (organization, product_slug, metric, api_key)
+SELECT organization, product_slug, metric, api_key
+FROM (
+  SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = e.value ->> 0
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE true
+      AND CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+      AND EXISTS (
+      SELECT 1
+      FROM product_metrics pm
+      WHERE pm.product = e.value ->> 1
+        AND pm.slug = e.value ->> 2
+    )
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = o.number
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE rank <= room
+ORDER BY position;
+
+-- 43
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND EXISTS (
+    SELECT 1
+    FROM product_metrics pm
+    WHERE pm.product = e.value ->> 1
+      AND pm.slug = e.value ->> 2
+  )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+), blocked AS MATERIALIZED (
+  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
+  FROM json_each(?1) e
+  WHERE NOT (
+    SELECT count(*)
+    FROM series
+  ) = json_array_length(?2)
+    AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (
+    SELECT position
+    FROM series
+  )
+)
+INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
+SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), NULL, nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+WHERE ((
+  SELECT count(*)
+  FROM series
+) = json_array_length(?2) OR CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
+  SELECT request
+  FROM blocked
+));
+
+-- 44
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND EXISTS (
+    SELECT 1
+    FROM product_metrics pm
+    WHERE pm.product = e.value ->> 1
+      AND pm.slug = e.value ->> 2
+  )
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+)
+DELETE FROM usage_series
+WHERE (
+  SELECT count(*)
+  FROM usage_records n
+  WHERE n.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+) < ?4
+  AND id IN (
+  SELECT id
+  FROM series
+)
+  AND NOT EXISTS (
+  SELECT 1
+  FROM usage_rollups r
+  WHERE r.series = usage_series.id
+);
+
+-- With API keys that an operator verifies: 45, 46, 47, 48, 5, 6, 7, 8, 9, 10, 11, 49, 13, 50
+
+-- 45
+SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND NOT EXISTS (
+  SELECT 1
+  FROM operator_tokens t
+  WHERE t.token_hash = substr(e.value, 66, 64)
+    AND t.revoked_at IS NULL
+    AND (t.expires_at IS NULL OR t.expires_at > ?3)
+    AND instr(t.scopes, '"keys:verify"') > 0
+)) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
+  SELECT 1
+  FROM json_each(substr(e.value, 131)) p
+  WHERE p.value NOT IN (
+    SELECT value
+    FROM json_each(k.permissions)
+  )
+) END THEN 'permission' END, 'seq', (
+  SELECT seq
+  FROM usage_cursor
+), 'hasLimits', EXISTS (
+  SELECT 1
+  FROM usage_limits
+), 'requestsPerSecond', coalesce(o.requests_per_second, (
+  SELECT pl.requests_per_second
+  FROM plans pl
+  WHERE pl.number = o.plan
+)) , 'key', json_array(k.id, k.name, json(k.permissions), k.expires_at, k.revoked_at, k.last_used_at, coalesce(o.requests_per_second, (
+  SELECT pl.requests_per_second
+  FROM plans pl
+  WHERE pl.number = o.plan
+)), iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id, (
+  SELECT p.id
+  FROM plans p
+  WHERE p.number = o.plan
+), o.suspended_at), NULL)))) AS list
+FROM json_each(?1) e
+JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64)
+  AND k.revoked_at IS NULL
+  AND (k.expires_at IS NULL OR k.expires_at > ?3)
+JOIN organizations o ON o.id = k.organization_id;
+
+-- 46
+SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
+FROM (
+  SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64)
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE o.series + json_array_length(?2) > coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    ))
+      AND CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (
+      SELECT 1
+      FROM operator_tokens t
+      WHERE t.token_hash = substr(e.value ->> 0, 66, 64)
+        AND t.revoked_at IS NULL
+        AND (t.expires_at IS NULL OR t.expires_at > ?3)
+        AND instr(t.scopes, '"keys:verify"') > 0
+    )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
+      SELECT 1
+      FROM json_each(substr(e.value ->> 0, 131)) p
+      WHERE p.value NOT IN (
+        SELECT value
+        FROM json_each(k.permissions)
+      )
+    ) END THEN 'permission' END IS NULL
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = o.number
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE requested > room;
+
+-- 47
+INSERT INTO usage_series (organization, product_slug, metric, api_key)
+SELECT organization, product_slug, metric, api_key
+FROM (
+  SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, k.number AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64)
+      AND k.revoked_at IS NULL
+      AND (k.expires_at IS NULL OR k.expires_at > ?3)
+    JOIN organizations o ON o.id = k.organization_id
+    WHERE true
+      AND CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (
+      SELECT 1
+      FROM operator_tokens t
+      WHERE t.token_hash = substr(e.value ->> 0, 66, 64)
+        AND t.revoked_at IS NULL
+        AND (t.expires_at IS NULL OR t.expires_at > ?3)
+        AND instr(t.scopes, '"keys:verify"') > 0
+    )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
+      SELECT 1
+      FROM json_each(substr(e.value ->> 0, 131)) p
+      WHERE p.value NOT IN (
+        SELECT value
+        FROM json_each(k.permissions)
+      )
+    ) END THEN 'permission' END IS NULL
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = o.number
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = k.number
+    )
+  ) n
+)
+WHERE rank <= room
+ORDER BY position;
+
+-- 48
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64)
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (
+    SELECT 1
+    FROM operator_tokens t
+    WHERE t.token_hash = substr(e.value ->> 0, 66, 64)
+      AND t.revoked_at IS NULL
+      AND (t.expires_at IS NULL OR t.expires_at > ?3)
+      AND instr(t.scopes, '"keys:verify"') > 0
+  )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
+    SELECT 1
+    FROM json_each(substr(e.value ->> 0, 131)) p
+    WHERE p.value NOT IN (
+      SELECT value
+      FROM json_each(k.permissions)
+    )
+  ) END THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+), blocked AS MATERIALIZED (
+  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
+  FROM json_each(?1) e
+  WHERE NOT (
+    SELECT count(*)
+    FROM series
+  ) = json_array_length(?2)
+    AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (
+    SELECT position
+    FROM series
+  )
+)
+INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
+SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), NULL, nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+WHERE ((
+  SELECT count(*)
+  FROM series
+) = json_array_length(?2) OR CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
+  SELECT request
+  FROM blocked
+));
+
+-- 49
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = substr(e.value ->> 0, 1, 64)
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN (length(e.value ->> 0) > 64 AND NOT EXISTS (
+    SELECT 1
+    FROM operator_tokens t
+    WHERE t.token_hash = substr(e.value ->> 0, 66, 64)
+      AND t.revoked_at IS NULL
+      AND (t.expires_at IS NULL OR t.expires_at > ?3)
+      AND instr(t.scopes, '"keys:verify"') > 0
+  )) THEN 'token' WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN CASE length(e.value ->> 0) WHEN 64 THEN NOT instr(k.permissions, '"usage:write"') > 0 ELSE EXISTS (
+    SELECT 1
+    FROM json_each(substr(e.value ->> 0, 131)) p
+    WHERE p.value NOT IN (
+      SELECT value
+      FROM json_each(k.permissions)
+    )
+  ) END THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+)
+DELETE FROM usage_series
+WHERE (
+  SELECT count(*)
+  FROM usage_records n
+  WHERE n.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+) < ?4
+  AND id IN (
+  SELECT id
+  FROM series
+)
+  AND NOT EXISTS (
+  SELECT 1
+  FROM usage_rollups r
+  WHERE r.series = usage_series.id
+);
+
+-- 50
+UPDATE api_keys AS k
+SET last_used_at = ?3
+WHERE k.key_hash IN (
+  SELECT substr(value, 1, 64)
+  FROM json_each(?1)
+  WHERE NOT (length(value) > 64 AND NOT EXISTS (
+    SELECT 1
+    FROM operator_tokens t
+    WHERE t.token_hash = substr(value, 66, 64)
+      AND t.revoked_at IS NULL
+      AND (t.expires_at IS NULL OR t.expires_at > ?3)
+      AND instr(t.scopes, '"keys:verify"') > 0
+  ))
+)
+  AND k.revoked_at IS NULL
+  AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  AND (k.last_used_at IS NULL OR k.last_used_at <= ?2);
+
+-- Recorded by an operator: 51, 52, 53, 54, 5, 6, 7, 8, 9, 10, 11, 55, 13
+
+-- 51
+SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'seq', (
+  SELECT seq
+  FROM usage_cursor
+), 'hasLimits', EXISTS (
+  SELECT 1
+  FROM usage_limits
+), 'requestsPerSecond', coalesce(o.requests_per_second, (
+  SELECT pl.requests_per_second
+  FROM plans pl
+  WHERE pl.number = o.plan
+)) )) AS list
+FROM json_each(?1) e
+LEFT JOIN api_keys k ON k.id = e.value
+JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
+  AND o.deleted_at IS NULL;
+
+-- 52
+SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
+FROM (
+  SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    LEFT JOIN api_keys k ON k.id = e.value ->> 0
+    JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
+      AND o.deleted_at IS NULL
+    WHERE o.series + json_array_length(?2) > coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    ))
+      AND nullif(?3, ?3) IS NULL
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = o.number
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = coalesce(k.number, 0)
+    )
+  ) n
+)
+WHERE requested > room;
+
+-- 53
+INSERT INTO usage_series (organization, product_slug, metric, api_key)
+SELECT organization, product_slug, metric, api_key
+FROM (
+  SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
+  FROM (
+    SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug, e.value ->> 2 AS metric, coalesce(k.number, 0) AS api_key, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) AS series_max, coalesce(o.usage_series_max, (
+      SELECT pl.usage_series_max
+      FROM plans pl
+      WHERE pl.number = o.plan
+    )) - o.series AS room
+    FROM json_each(?2) e
+    LEFT JOIN api_keys k ON k.id = e.value ->> 0
+    JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
+      AND o.deleted_at IS NULL
+    WHERE true
+      AND nullif(?3, ?3) IS NULL
+      AND true
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_limits
+    )
+      AND NOT EXISTS (
+      SELECT 1
+      FROM usage_series us
+      WHERE us.organization = o.number
+        AND us.product_slug = e.value ->> 1
+        AND us.metric = e.value ->> 2
+        AND us.api_key = coalesce(k.number, 0)
+    )
+  ) n
+)
+WHERE rank <= room
+ORDER BY position;
+
+-- 54
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  LEFT JOIN api_keys k ON k.id = e.value ->> 0
+  JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
+    AND o.deleted_at IS NULL
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = coalesce(k.number, 0)
+  WHERE nullif(?3, ?3) IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+), blocked AS MATERIALIZED (
+  SELECT DISTINCT CAST(substr(e.value, 6, 5) AS INTEGER) AS request
+  FROM json_each(?1) e
+  WHERE NOT (
+    SELECT count(*)
+    FROM series
+  ) = json_array_length(?2)
+    AND CAST(substr(e.value, 1, 5) AS INTEGER) NOT IN (
+    SELECT position
+    FROM series
+  )
+)
+INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
+SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), NULL, nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+WHERE ((
+  SELECT count(*)
+  FROM series
+) = json_array_length(?2) OR CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
+  SELECT request
+  FROM blocked
+));
+
+-- 55
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  LEFT JOIN api_keys k ON k.id = e.value ->> 0
+  JOIN organizations o ON o.id = coalesce(k.organization_id, e.value ->> 0)
+    AND o.deleted_at IS NULL
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = coalesce(k.number, 0)
+  WHERE nullif(?3, ?3) IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+)
+DELETE FROM usage_series
+WHERE (
+  SELECT count(*)
+  FROM usage_records n
+  WHERE n.seq > (
+    SELECT seq
+    FROM usage_cursor
+  )
+) < ?4
+  AND id IN (
+  SELECT id
+  FROM series
+)
+  AND NOT EXISTS (
+  SELECT 1
+  FROM usage_rollups r
+  WHERE r.series = usage_series.id
+);
