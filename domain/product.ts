@@ -3,7 +3,7 @@
 export interface ProductMetric {
   readonly slug: string;
   readonly name: string;
-  /** What its quantities count, such as `GB`; null if not set. */
+  /** The unit of its quantities, such as `GB`; null if not set. */
   readonly unit: string | null;
 }
 

@@ -93,7 +93,7 @@ document.addEventListener("htmx:after:swap", (event) => {
   const { ctx } = event.detail;
   if (ctx.select !== "#main" || isRefresh(ctx)) return;
   const main = document.getElementById("main");
-  const news = [...main.querySelectorAll("[role=alert], [role=status], .refusal")]
+  const news = [...main.querySelectorAll("[role=alert], [role=status], .field-error")]
     .find(({ textContent }) => textContent.trim() !== "");
   const total = used?.isSamePage && main.querySelector("[data-announce]")?.dataset.announce;
   // Screen readers read a focused field with its error. The document still has the previous page's title.

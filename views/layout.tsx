@@ -160,7 +160,7 @@ function UnverifiedNotice({ email }: { email: string }) {
 /** Explains on each page why nothing works. It has no status role either. */
 function SuspendedNotice({ name }: { name: string }) {
   return (
-    <div class="note refused">
+    <div class="note error">
       <Icon name="alert" />
       <p>
         <strong>

@@ -11,7 +11,6 @@ import {
   windowNumber,
 } from "./usage_limits.ts";
 
-/** Which limits to read. */
 export interface LimitQuery {
   readonly organizationId: string;
   /** A key of the organization, whose budget applies too. */

@@ -9,7 +9,7 @@ import {
   type Statement,
 } from "../engine/database.ts";
 
-/** Which counters are old. Times in milliseconds since 1970. */
+/** Times in milliseconds since 1970. */
 export interface OldCounters {
   /** Minutes and hours that ended before this time. */
   readonly shortBefore: number;

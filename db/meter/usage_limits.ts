@@ -12,7 +12,7 @@ import type { LimitPeriod, UsageLimit } from "../../domain/meter/usage_limit.ts"
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { monthOf, monthStart } from "./rollups.ts";
 
-/** Which usage of an organization a limit counts. */
+/** The usage of an organization that a limit counts. */
 export interface LimitScopeRow {
   /** The organization's number. */
   readonly organization: number;

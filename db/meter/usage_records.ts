@@ -38,7 +38,7 @@ export interface UsageRecordPosition {
 /** Records that count, or voided ones. */
 export type UsageRecordStatus = "counted" | "voided";
 
-/** Which records to read: those of an organization from a position on and before another one. */
+/** Selects records of an organization from a position on and before another one. */
 export interface UsageRecordScan {
   readonly organizationId: string;
   readonly from: UsageRecordPosition;

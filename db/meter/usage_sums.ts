@@ -33,7 +33,6 @@ export interface PositionedPiece extends RollupPiece {
   readonly position: number;
 }
 
-/** Which rollups to add up. */
 export interface RollupQuery extends UsageFilter {
   /** Numbers of organizations; 0 for the totals of all. */
   readonly organizations: readonly number[];

@@ -5,7 +5,6 @@ import type { Output, Schema } from "../schemas/check.ts";
 import { nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
 import type { Endpoint, MountRoute } from "./endpoint.ts";
 
-/** How a noun appears in the API. */
 interface Noun<Params extends z.ZodType, Parent extends Schema> {
   /** The list's path in OpenAPI's form. */
   readonly path: `/${string}`;
@@ -21,7 +20,7 @@ interface Noun<Params extends z.ZodType, Parent extends Schema> {
   readonly parent?: Parent;
 }
 
-/** What the OpenAPI document says about a route. */
+/** Texts of a route in the OpenAPI document. */
 type Words = Pick<Endpoint<Schema, Schema, Schema>, "operationId" | "summary" | "description" | "errors">;
 type Verb<Input, Actor, Result> = (input: Input, actor: Actor, c: AppContext) => Promise<Result>;
 

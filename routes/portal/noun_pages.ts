@@ -18,7 +18,7 @@ export interface Pages<Actor> extends PortalRoutes<Actor> {
   readonly backOf: (actor: Actor) => PageLink;
 }
 
-/** What was typed into a form, by the names of its fields. */
+/** Typed values, by the names of their fields. */
 export type FormInput = Readonly<Record<string, string>>;
 
 /** A form to show, with props of `FormPage` and `ConfirmPage`. */

@@ -243,7 +243,7 @@ interface SeriesLimit {
   readonly isNew: (position: number) => boolean;
 }
 
-/** Which requests of a group were not recorded because of the limit of series. */
+/** Requests of a group that were not recorded because of the limit of series. */
 class SeriesLimits {
   readonly #records: readonly string[];
   /** New series of organizations without room for all of their new series in the group. */

@@ -88,7 +88,7 @@ Deno.test({
       await page.evaluate(`document.getElementById("name").required = false`);
       await page.locator("#name").fill("");
       await page.locator("#main form:has(#name) button[type=submit]").click();
-      await page.locator("#main .refusal").waitFor();
+      await page.locator("#main .field-error").waitFor();
       assert.equal(page.url(), `${scene.origin}${rename}`);
       await page.locator("#name").fill("Staging");
       await page.locator("#main form:has(#name) button[type=submit]").click();

@@ -15,7 +15,7 @@ import { poll } from "../support/runner/poll.ts";
 import { codeOf, turnOnTwoStep } from "../support/people/second_step.ts";
 import { smtpTlsMissing } from "../support/network/smtp_tls.ts";
 import { freePort } from "../support/database/sqld.ts";
-import { run } from "../support/people/world.ts";
+import { run } from "../support/people/scene.ts";
 import { type Subdomains, withSubdomains } from "../support/browser/subdomains.ts";
 import { signInWords } from "../support/portal/words/sign_in.ts";
 

@@ -84,7 +84,7 @@ for (const scripts of [true, false]) {
         await page.locator("#menu-to").fill("2026-01-02");
         await page.locator("#menu-from").fill("2026-01-03");
         await apply();
-        await page.locator(".refusal").getByText(usageWords.endBeforeStart).waitFor();
+        await page.locator(".field-error").getByText(usageWords.endBeforeStart).waitFor();
         // Both days are submitted together, by the button.
         assert.equal(requests, 1);
         await openMenu(page, "Days");

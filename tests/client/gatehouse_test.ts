@@ -15,7 +15,7 @@ import { newOperatorToken } from "../support/operators/operators.ts";
 import { changePlan } from "../support/operators/plans.ts";
 import { onRealPort } from "../support/app/real_app.ts";
 import { startTcpProxy } from "../support/network/tcp_proxy.ts";
-import { run } from "../support/people/world.ts";
+import { run } from "../support/people/scene.ts";
 
 interface Sent {
   readonly url: string;

@@ -5,7 +5,7 @@ import { startTestApp, type TestApp, testPassword, type TestPerson } from "../su
 import { type CookieBrowser, cookieBrowser } from "../support/browser/cookie_jar.ts";
 import { embeddedTestDatabase } from "../support/database/database.ts";
 import { me } from "../support/people/people.ts";
-import { newPerson } from "../support/people/world.ts";
+import { newPerson } from "../support/people/scene.ts";
 
 const base = { BASE_URL: "https://auth.sso.example.com" };
 const domains = {

@@ -26,11 +26,7 @@ export const textRules: Rules = {
   ),
   // As Go's do. Descriptions of the API, from which packages/client/src/api.ts is made, may name facts.
   "docstrings say what their subject does": textRule(
-    new RegExp(
-      "^(app|config)\\.ts$|^(commands|packages)/(?!.*/api\\.ts$)|^domain/(?!operator/|product)|" +
-        "^db/((account|mail|sign_in)/|(audit|overview)\\.ts$)|" +
-        "^services/((account|mail|sign_in)/|(?!new_api_key|api_key|rate_limit)\\w+\\.ts$)",
-    ),
+    /^(?!(tests|smoke|bench|docs|examples|static)\/|packages\/.*\/api\.ts$).*\.tsx?$/,
     /(?<=\/\*\*[\s*]*)(What|Which|Whether|Who|How|The same)\b(?=(?:[^*]|\*(?!\/))*\*\/)|@returns (What|Whether|The same)\b/g,
     "begins a noun clause: begin with a verb, or “True if”",
   ),

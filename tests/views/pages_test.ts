@@ -7,7 +7,7 @@ import { type FilledPortal, fillPortal } from "../support/filled/portal.ts";
 import { recordOne, unlimited, voidOne } from "../support/meter/usage.ts";
 import { makeOperator, newOperatorToken } from "../support/operators/operators.ts";
 import { addPasskey, turnOnTwoStep } from "../support/people/second_step.ts";
-import { newOrganization, newPerson, run } from "../support/people/world.ts";
+import { newOrganization, newPerson, run } from "../support/people/scene.ts";
 import {
   crawl,
   type CrawledPage,

@@ -91,7 +91,7 @@ function EmailAddress({ frame, mailError, pendingEmail }: AccountPageProps) {
   const { email, emailVerified } = frame.session.user;
   return (
     <>
-      <Notice tone="refused" text={mailError} />
+      <Notice tone="error" text={mailError} />
       <div class="between">
         <div class="said">
           <p class="address">

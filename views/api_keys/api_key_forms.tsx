@@ -131,7 +131,7 @@ export function budgetPage(
       />
       <Form class="card" action={`${href}/budget`} hidden={aboutOrganization(frame)}>
         <div class="body">
-          <Notice tone="refused" text={message ?? fields["limits"]} />
+          <Notice tone="error" text={message ?? fields["limits"]} />
           <p class="muted small">
             {`Up to ${budgetLimitsMax} limits, none above your organization's. Windows follow the calendar in its time zone. ` +
               "Rows without a quantity are removed."}

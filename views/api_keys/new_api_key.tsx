@@ -69,7 +69,7 @@ export function NewApiKeyForm(
         </header>
       )}
       <div class="body">
-        <Notice tone="refused" text={message} />
+        <Notice tone="error" text={message} />
         <div class="row half">
           <NameField
             label="Name"

@@ -36,7 +36,7 @@ export function ConfirmPage(props: ConfirmPageProps): Page {
           <Facts facts={props.facts} />
           {(error || children) && (
             <div class="body">
-              <Notice tone="refused" text={error} />
+              <Notice tone="error" text={error} />
               {children}
             </div>
           )}

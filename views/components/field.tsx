@@ -243,7 +243,7 @@ function FieldNotes({ hint, error, ...field }: Omit<FieldProps, "value">) {
   return (
     <>
       {error === undefined ? null : (
-        <p class="refusal" id={`${id}-error`}>
+        <p class="field-error" id={`${id}-error`}>
           <Icon name="alert" />
           <span>{error}</span>
         </p>

@@ -33,7 +33,7 @@ export function Form({ hidden, error, children, ...attributes }: FormProps) {
   return (
     <form method="post" hx-disable="find [type=submit]" {...attributes}>
       <HiddenFields values={hidden} />
-      <Notice tone="refused" text={error} />
+      <Notice tone="error" text={error} />
       {children}
     </form>
   );

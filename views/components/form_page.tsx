@@ -37,7 +37,7 @@ export function FormPage(props: FormPageProps): Page {
       <PageHead back={back} title={heading} name={name} text={text} />
       <Form class="card" action={props.action}>
         <div class="body">
-          <Notice tone="refused" text={props.error} />
+          <Notice tone="error" text={props.error} />
           {props.children}
         </div>
         {(props.more ?? []).map((fields) => <div class="body ruled">{fields}</div>)}

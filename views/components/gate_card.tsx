@@ -28,7 +28,7 @@ export function GateCard(props: GateCardProps): Page {
         : (
           <Form class="card" action={action} hidden={hidden}>
             {head}
-            <Notice tone="refused" text={error} />
+            <Notice tone="error" text={error} />
             {children}
           </Form>
         )}

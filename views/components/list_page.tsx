@@ -14,7 +14,6 @@ export interface ListPageProps {
   readonly place: Place;
   readonly title: string;
   readonly text: string;
-  /** What was just done. */
   readonly flash?: string | null;
   /** The link to the page that adds something. It moves into an empty list. */
   readonly add?: { readonly href: string; readonly label: Child } | null;
@@ -23,7 +22,7 @@ export interface ListPageProps {
   /** Between the heading and the card. */
   readonly filters?: Child;
   readonly card: string;
-  /** What the card says instead of its children; null unless the list is empty. */
+  /** Replaces the children of the card; null unless the list is empty. */
   readonly empty: { readonly title: string; readonly text: string; readonly children?: Child } | null;
   readonly links: readonly { readonly href: string | null; readonly label: string }[];
   readonly children: Child;

@@ -1,9 +1,9 @@
 // The result of the last action.
 import { Icon } from "./icon.tsx";
 
-/** One sentence, or nothing for no notice. `done`: it worked. `refused`: it did not. */
+/** One sentence, or nothing for no notice. `done`: it worked. `error`: it did not. */
 export interface NoticeProps {
-  readonly tone: "done" | "refused";
+  readonly tone: "done" | "error";
   readonly text: string | null | undefined;
 }
 

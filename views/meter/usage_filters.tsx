@@ -162,7 +162,7 @@ export function UsageFilterBar(props: UsageFilterProps) {
         </Menu>
       </FilterBar>
       {Object.entries(faults).map(([name, fault]) => (
-        <p class="refusal" id={`${name}-error`}>
+        <p class="field-error" id={`${name}-error`}>
           <Icon name="alert" />
           <span>{fault}</span>
         </p>

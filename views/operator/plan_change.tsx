@@ -85,13 +85,13 @@ export function ConfirmChange({ changes, below, input, ...page }: ConfirmChangeP
 
 /** A warning, with the organizations that it is about. Nothing if there are certainly none. */
 function BelowUseWarning({ organizationCount, found, isComplete }: LimitsBelowUse) {
-  if (organizationCount === 0) return isComplete ? null : <Notice tone="refused" text={notSearchedText} />;
+  if (organizationCount === 0) return isComplete ? null : <Notice tone="error" text={notSearchedText} />;
   const one = organizationCount === 1;
   const others = organizationCount - new Set(found.map(({ organization }) => organization.id)).size;
   return (
     <>
       <Notice
-        tone="refused"
+        tone="error"
         text={`${isComplete ? "" : "At least "}${countOf(organizationCount, "organization")} already ${
           one ? "uses" : "use"
         } more than the new limits allow. Existing data, keys and members stay. Usage beyond a hard limit is rejected.`}

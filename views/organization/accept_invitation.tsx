@@ -14,7 +14,6 @@ interface SignUp extends Pick<FormErrors, "fields"> {
   readonly name: string;
 }
 
-/** Who opened the link. */
 export type Invitee =
   /** The invited person, signed in. */
   | { readonly kind: "invited" }
@@ -52,7 +51,7 @@ export function acceptInvitationPage(props: AcceptInvitationPageProps): Page {
             {` to join as ${asRole(role)}. ${yourRoleSentences[role]}`}
           </p>
         </div>
-        <Notice tone="refused" text={error} />
+        <Notice tone="error" text={error} />
         <InviteePart {...props} />
       </div>
     </GatePage>

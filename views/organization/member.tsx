@@ -91,7 +91,7 @@ export function leaveOrganizationPage(props: MemberPageProps): Page {
     <PortalPage title="Leave organization" frame={frame} place="members">
       <div class="ask">
         <PageHead title={heading} name={name} />
-        <Notice tone="refused" text={message} />
+        <Notice tone="error" text={message} />
         <div class="buttons">
           <ButtonLink href="/portal/members">Members</ButtonLink>
           <ButtonLink href="/portal/organization">Organization settings</ButtonLink>

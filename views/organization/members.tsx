@@ -22,7 +22,7 @@ export interface MembersPageProps {
   /** Null for viewers who can't invite. */
   readonly inviting: Inviting | null;
   readonly flash: string | null;
-  /** What failed outside the form. */
+  /** An error outside of the form. */
   readonly error: string | null;
 }
 
@@ -51,7 +51,7 @@ export function membersPage(props: MembersPageProps): Page {
         text="Everyone here can see the organization's usage. Role changes take effect immediately."
       />
       <Notice tone="done" text={props.flash} />
-      <Notice tone="refused" text={props.error} />
+      <Notice tone="error" text={props.error} />
       <Card title="Members" aside={<p class="muted small">{countText}</p>} flush>
         {countText === ""
           ? <EmptyState title="No members" text="Invite the owner, so that someone can sign in." />
@@ -72,7 +72,7 @@ function InvitingParts({ frame, inviting, counts }: MembersPageProps & { invitin
         <Notice tone="done" text={inviting.flash} />
         {frame.sendsMail ? <InviteForm {...inviting} frame={frame} /> : (
           <Notice
-            tone="refused"
+            tone="error"
             text={`Invitations are sent by email, but SMTP_URL is not set.${
               frame.viewed === null ? " Ask the operator of this service." : ""
             }`}

@@ -86,7 +86,7 @@ function passkeyPage(props: ConfirmPasswordProps): Page {
           title={title}
           text="The operator console requires more than your password. Use a passkey to continue."
         />
-        <Notice tone="refused" text={form.message} />
+        <Notice tone="error" text={form.message} />
         <Card title="Passkey">
           <Facts facts={[{ label: "Signed in as", value: frame.session.user.email }]} />
           <OwnPasskey {...props} />

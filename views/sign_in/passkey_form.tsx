@@ -33,7 +33,7 @@ export function PasskeyForm(props: {
       <HiddenFields values={{ ...returnField(props.returnTo), response: "" }} />
       {props.children}
       <SubmitButton tone={props.tone ?? "plain"}>{props.submit}</SubmitButton>
-      <p class="refusal" role="alert" data-passkey-error></p>
+      <p class="field-error" role="alert" data-passkey-error></p>
     </form>
   );
 }

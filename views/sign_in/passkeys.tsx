@@ -81,7 +81,7 @@ export function addPasskeyPage({ frame, form }: { frame: PortalFrame; form: Show
           title="Add a passkey"
           text="Enter a name that you'll recognize. Your browser then asks where to save the passkey."
         />
-        <Notice tone="refused" text={form.message} />
+        <Notice tone="error" text={form.message} />
         <Card title="New passkey">
           <PasskeyForm
             assets={frame.assets}

@@ -54,7 +54,7 @@ export function twoStepPage(props: {
         text="After your password, enter a code from an app on your phone. Your password alone is not enough to sign in."
       />
       <Notice tone="done" text={flash} />
-      <Notice tone="refused" text={error} />
+      <Notice tone="error" text={error} />
       {recoveryCodes && <RecoveryCodesNotice codes={recoveryCodes} email={frame.session.user.email} />}
       {props.confirmedAt === null ? <Off /> : (
         <>
@@ -98,7 +98,7 @@ function On({ confirmedAt, lockedAt, now }: { confirmedAt: string; lockedAt: str
     >
       {lockedAt && (
         <Notice
-          tone="refused"
+          tone="error"
           text="Someone who knows your password entered too many wrong codes. The app's codes are accepted again once you change your password."
         />
       )}
@@ -161,7 +161,7 @@ export function twoStepSetUpPage({ frame, secret, otpauthUrl, form }: {
         title="Set up two-step sign-in"
         text="Two-step sign-in turns on when you confirm the first code."
       />
-      <Notice tone="refused" text={form.message} />
+      <Notice tone="error" text={form.message} />
       <Card title="1. Scan this with your app">
         <div class="qr">{raw(qrCodeSvg(otpauthUrl))}</div>
         <p class="muted small">

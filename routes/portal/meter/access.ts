@@ -77,7 +77,7 @@ export function portalAccessRoutes(app: App, parts: PortalParts): void {
             return redirect(c, `${accessAddress(target, conditions)}&sent=1`);
           } catch (error) {
             const { message, status } = formError(c, error);
-            return await show(c, session, { notice: { tone: "refused", text: message ?? "" }, status });
+            return await show(c, session, { notice: { tone: "error", text: message ?? "" }, status });
           }
         case "switch":
           await switchOrganization(services, session, organizationId);

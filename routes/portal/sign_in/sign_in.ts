@@ -17,10 +17,10 @@ import { gateFrame, home, openRoutes, type PortalParts, redirect, sendPage } fro
 /** By query parameter. */
 const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = [
   ["signed_out", { tone: "done", text: "You're signed out." }],
-  ["expired", { tone: "refused", text: "Your session has expired. Sign in to continue." }],
+  ["expired", { tone: "error", text: "Your session has expired. Sign in to continue." }],
   ["reset", { tone: "done", text: "Password changed. Sign in with the new one." }],
   ["deleted", { tone: "done", text: "Your account has been deleted." }],
-  ["conflict", { tone: "refused", text: "You were signed in to two accounts. Sign in again." }],
+  ["conflict", { tone: "error", text: "You were signed in to two accounts. Sign in again." }],
 ];
 
 export function portalSignInRoutes(app: App, parts: PortalParts): void {

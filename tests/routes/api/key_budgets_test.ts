@@ -7,7 +7,7 @@ import { asOperator } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { joinedPerson } from "../../support/people/people.ts";
 import { onEveryDatabase } from "../../support/meter/usage.ts";
-import { run } from "../../support/people/world.ts";
+import { run } from "../../support/people/scene.ts";
 
 const path = "/api/portal/api-keys";
 const perDay = { productSlug: "tiles", metric: "requests", per: "day", quantity: 160_000.5, mode: "hard" };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
 import { listAudit } from "../../support/app/audit.ts";
 import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
-import { newWorld, run } from "../../support/people/world.ts";
+import { newScene, run } from "../../support/people/scene.ts";
 
 const path = "/api/portal/api-keys";
 const event = { specversion: "1.0", id: "1", source: "/tiles", type: "requests", data: { quantity: 1 } };
@@ -147,7 +147,7 @@ onEveryDatabase("a key without the permission that a call needs is refused, nami
 
 testApp("keys from before permissions existed can record and read", async (test) => {
   // Inserted without permissions.
-  const { apiKey } = await newWorld(test, "owner");
+  const { apiKey } = await newScene(test, "owner");
   await recordOne(test, apiKey);
   assert.equal((await test.send("/api/v1/usage", { apiKey })).status, 200);
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { assertError, createTestKey, type TestApp, testApp, testPassword } from "../../support/app/app.ts";
 import { testMeanwhile } from "../../support/app/meanwhile.ts";
 import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
-import { newPerson, newWorld, run } from "../../support/people/world.ts";
+import { newPerson, newScene, run } from "../../support/people/scene.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 
@@ -52,8 +52,8 @@ onEveryDatabase(
 testApp(
   "members of a suspended organization read, export and switch, and every page says why",
   async (test) => {
-    const world = await newWorld(test, "owner");
-    const { me: { cookie, userId }, organizationId } = world;
+    const scene = await newScene(test, "owner");
+    const { me: { cookie, userId }, organizationId } = scene;
     const read = (path: string) => test.send(path, { cookie });
     const before = await (await read("/api/auth/me")).json();
     await suspend(test, organizationId);
@@ -96,20 +96,20 @@ testApp(
 );
 
 onEveryDatabase("no one joins a suspended organization", async (test) => {
-  const world = await newWorld(test, "owner");
+  const scene = await newScene(test, "owner");
   const member = await newPerson(test, null);
-  const { token } = await world.newInvitation("MEMBER", { email: member.email });
-  const invited = await world.newInvitation();
+  const { token } = await scene.newInvitation("MEMBER", { email: member.email });
+  const invited = await scene.newInvitation();
   const accept = () =>
     test.send("/api/portal/invitations/accept", { cookie: member.cookie, json: { token } });
   const signUp = () =>
     test.send("/api/auth/sign-up", {
       json: { name: "Bob", password: testPassword, invitationToken: invited.token },
     });
-  await suspend(test, world.organizationId);
+  await suspend(test, scene.organizationId);
   await assertError(await accept(), 403, "organization_suspended");
   await assertError(await signUp(), 403, "organization_suspended");
-  await resume(test, world.organizationId);
+  await resume(test, scene.organizationId);
   assert.equal((await accept()).status, 200);
   assert.equal((await signUp()).status, 201);
 });
@@ -117,10 +117,10 @@ onEveryDatabase("no one joins a suspended organization", async (test) => {
 testApp(
   "an account can be deleted unless a suspended organization would be deleted with it",
   async (test) => {
-    const world = await newWorld(test, "owner");
+    const scene = await newScene(test, "owner");
     const alone = await test.signUp();
-    const member = await world.newMember("MEMBER");
-    await suspend(test, world.organizationId);
+    const member = await scene.newMember("MEMBER");
+    await suspend(test, scene.organizationId);
     await suspend(test, alone.organizationId);
     const remove = (cookie: string) => test.send("/api/portal/account", { method: "DELETE", cookie });
     assert.equal((await remove(member.cookie)).status, 204);
@@ -134,25 +134,25 @@ testApp(
 testMeanwhile(
   "no one joins an organization that is suspended during the request",
   async (test, meanwhile) => {
-    const world = await newWorld(test, "owner");
+    const scene = await newScene(test, "owner");
     const member = await newPerson(test, null);
-    const { token } = await world.newInvitation("MEMBER", { email: member.email });
-    const invited = await world.newInvitation();
+    const { token } = await scene.newInvitation("MEMBER", { email: member.email });
+    const invited = await scene.newInvitation();
     const suspendMeanwhile = () =>
-      meanwhile(/UPDATE invitations AS i SET accepted_at/, () => suspend(test, world.organizationId));
+      meanwhile(/UPDATE invitations AS i SET accepted_at/, () => suspend(test, scene.organizationId));
     suspendMeanwhile();
     await assertError(
       await test.send("/api/portal/invitations/accept", { cookie: member.cookie, json: { token } }),
       403,
       "organization_suspended",
     );
-    await resume(test, world.organizationId);
+    await resume(test, scene.organizationId);
     suspendMeanwhile();
     const json = { name: "Bob", password: testPassword, invitationToken: invited.token };
     await assertError(await test.send("/api/auth/sign-up", { json }), 403, "organization_suspended");
     const members = await test.opened.database.read({
       sql: "SELECT 1 FROM memberships WHERE organization_id = ?",
-      args: [world.organizationId],
+      args: [scene.organizationId],
     });
     assert.equal(members.length, 2);
   },

@@ -6,7 +6,7 @@ import { unavailableError } from "../../../domain/errors.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
 import { embeddedTestDatabase } from "../../support/database/database.ts";
 import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
-import { type Caller, newWorld, type World } from "../../support/people/world.ts";
+import { type Caller, newScene, type Scene } from "../../support/people/scene.ts";
 import { type Attempt, type Entry, operatorsOf } from "./entry.ts";
 import { send, table } from "./tries.ts";
 
@@ -14,7 +14,7 @@ import { send, table } from "./tries.ts";
 interface Try {
   readonly route: string;
   readonly caller: Caller;
-  readonly attempt: (world: World) => Attempt | Promise<Attempt>;
+  readonly attempt: (scene: Scene) => Attempt | Promise<Attempt>;
 }
 
 /** Counts batches, and rejects reads after one of them. */
@@ -77,12 +77,12 @@ async function sendTry(
   reads: Reads,
   batches: number,
 ): Promise<{ status: number; text: string; batches: number }> {
-  const world = await newWorld(test, caller === "operator" || caller === "operatorToken" ? "owner" : caller);
+  const scene = await newScene(test, caller === "operator" || caller === "operatorToken" ? "owner" : caller);
   const operatorToken = caller === "operatorToken" ? (await newOperatorToken(test)).fullToken : undefined;
-  if (caller === "operator") await makeOperator(test, world.me);
-  const attempt = await prepare(world);
+  if (caller === "operator") await makeOperator(test, scene.me);
+  const attempt = await prepare(scene);
   reads.rejectAfter(batches);
-  const response = await send(world, { route, attempt, caller, operatorToken });
+  const response = await send(scene, { route, attempt, caller, operatorToken });
   const text = (await response.text()).slice(0, 200);
   return { status: response.status, text, batches: reads.permit() };
 }

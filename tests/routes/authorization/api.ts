@@ -19,7 +19,7 @@ import {
   withKey,
 } from "./entry.ts";
 import { grantVoids } from "../../support/operators/operators.ts";
-import type { World } from "../../support/people/world.ts";
+import type { Scene } from "../../support/people/scene.ts";
 import {
   belowOwner,
   joining,
@@ -44,17 +44,17 @@ const organization = { object: ["id", "org"] } as const;
 const record = { productSlug: "p", metric: "m", quantity: 1 };
 const event = { specversion: "1.0", id: "1", source: "/p", type: "m", data: { quantity: 1 } };
 const inOrganization =
-  (rest: (world: World) => Attempt | Promise<Attempt> = () => ({})) => async (world: World) => {
-    const more = await rest(world);
-    return { ...more, params: { id: world.organizationId, ...more.params } };
+  (rest: (scene: Scene) => Attempt | Promise<Attempt> = () => ({})) => async (scene: Scene) => {
+    const more = await rest(scene);
+    return { ...more, params: { id: scene.organizationId, ...more.params } };
   };
-const withInvitation = inOrganization(async (world) => ({
-  params: { invitationId: (await world.newInvitation()).id },
+const withInvitation = inOrganization(async (scene) => ({
+  params: { invitationId: (await scene.newInvitation()).id },
 }));
 const withMember = (more: Attempt) =>
-  inOrganization(async (world) => ({
+  inOrganization(async (scene) => ({
     ...more,
-    params: { userId: (await world.newMember("MEMBER")).userId },
+    params: { userId: (await scene.newMember("MEMBER")).userId },
   }));
 
 const onInvitations = [
@@ -122,7 +122,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "DELETE /api/auth/sessions/:id": {
     // Another person's session: not found for everyone else.
     who: nobodyElses,
-    attempt: async (world) => ({ params: { id: await sessionOf(world, await world.newMember("OWNER")) } }),
+    attempt: async (scene) => ({ params: { id: await sessionOf(scene, await scene.newMember("OWNER")) } }),
     object: ["id", "ses"],
     writes: onOtherSession({}),
   },
@@ -168,8 +168,8 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
   "POST /api/portal/organizations/:id/transfer": {
     who: inNamedForOwner,
-    attempt: inOrganization(async (world) => ({
-      json: { userId: (await world.newMember("MEMBER")).userId },
+    attempt: inOrganization(async (scene) => ({
+      json: { userId: (await scene.newMember("MEMBER")).userId },
     })),
     ...organization,
   },
@@ -233,7 +233,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
       admin: "forbidden",
       owner: "forbidden",
     },
-    attempt: async (world) => ({ json: { token: (await world.newInvitation()).token } }),
+    attempt: async (scene) => ({ json: { token: (await scene.newInvitation()).token } }),
     writes: joining((token) => ({ json: { token } })),
   },
 
@@ -304,8 +304,8 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
   "PATCH /api/portal/account/passkeys/:id": {
     who: nobodyElses,
-    attempt: async (world) => ({
-      params: { id: await passkeyOf(world, await world.newMember("OWNER")) },
+    attempt: async (scene) => ({
+      params: { id: await passkeyOf(scene, await scene.newMember("OWNER")) },
       json: { name: "Mine" },
     }),
     object: ["id", "pas"],
@@ -313,7 +313,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
   "DELETE /api/portal/account/passkeys/:id": {
     who: nobodyElses,
-    attempt: async (world) => ({ params: { id: await passkeyOf(world, await world.newMember("OWNER")) } }),
+    attempt: async (scene) => ({ params: { id: await passkeyOf(scene, await scene.newMember("OWNER")) } }),
     object: ["id", "pas"],
     writes: onOwnPasskey({}),
   },
@@ -333,13 +333,13 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/v1/usage/records": { who: byKey },
   "GET /api/v1/usage/records/:id": {
     who: byKey,
-    attempt: async (world) => ({ params: { id: await recordOf(world) } }),
+    attempt: async (scene) => ({ params: { id: await recordOf(scene) } }),
   },
   "POST /api/v1/usage/records/:id/void": {
     who: byKey,
-    attempt: async (world) => {
-      await world.test.opened.database.write([grantVoids]);
-      return { params: { id: await recordOf(world) }, json: { reason: "wrong" } };
+    attempt: async (scene) => {
+      await scene.test.opened.database.write([grantVoids]);
+      return { params: { id: await recordOf(scene) }, json: { reason: "wrong" } };
     },
   },
 };

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { startTestApp, type TestApp, testApp } from "../../support/app/app.ts";
 import { type OperatorScope, operatorScopes } from "../../../domain/operator/operator_scope.ts";
 import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
-import { type Caller, customers, newWorld, type World } from "../../support/people/world.ts";
+import { type Caller, customers, newScene, type Scene } from "../../support/people/scene.ts";
 import { type Entry, expectedOutcome, operatorsOf } from "./entry.ts";
 import { outcomeOf, send, table } from "./tries.ts";
 
@@ -57,10 +57,10 @@ async function faultOf(
   test: TestApp,
   { route, entry, caller }: { route: string; entry: Entry; caller: Caller },
 ): Promise<string | null> {
-  const world = await newWorld(test, caller);
-  const operatorToken = await prepareOperator(world, { entry, caller });
-  const attempt = await entry.attempt?.(world) ?? {};
-  const response = await send(world, { route, attempt, caller, operatorToken });
+  const scene = await newScene(test, caller);
+  const operatorToken = await prepareOperator(scene, { entry, caller });
+  const attempt = await entry.attempt?.(scene) ?? {};
+  const response = await send(scene, { route, attempt, caller, operatorToken });
   const body = await response.text();
   const outcome = outcomeOf(response, { body, also: entry.also ?? [] });
   const expected = expectedOutcome(entry, caller, route.startsWith("GET "));
@@ -69,8 +69,8 @@ async function faultOf(
   }
   if (outcome !== "unknown" || entry.object === undefined) return null;
   const [param, prefix] = entry.object;
-  const params = { ...attempt.params, [param]: world.unknownId(prefix) };
-  const unknown = await send(world, { route, attempt: { ...attempt, params }, caller, operatorToken });
+  const params = { ...attempt.params, [param]: scene.unknownId(prefix) };
+  const unknown = await send(scene, { route, attempt: { ...attempt, params }, caller, operatorToken });
   const same =
     withoutIds(await unknown.text(), [params[param]]) === withoutIds(body, [attempt.params?.[param]]);
   return same && unknown.status === response.status
@@ -80,7 +80,7 @@ async function faultOf(
 
 /** Makes the person who tries an operator, as the caller's name says. @returns The token of callers with one. */
 async function prepareOperator(
-  { test, me }: World,
+  { test, me }: Scene,
   { entry, caller }: { entry: Entry; caller: Caller },
 ): Promise<string | undefined> {
   const now = test.now();

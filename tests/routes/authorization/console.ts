@@ -1,7 +1,7 @@
 // The pages of the operator console. They don't exist for anyone else.
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { newId } from "../../../domain/id.ts";
-import type { World } from "../../support/people/world.ts";
+import type { Scene } from "../../support/people/scene.ts";
 import { type Attempt, type Entry, onlyOperators, recordOf } from "./entry.ts";
 import { budgetForm, withUnusedKey } from "./portal_meter.ts";
 import {
@@ -14,7 +14,7 @@ import {
   withStatement,
 } from "./operators.ts";
 
-type Trying = (world: World) => Attempt | Promise<Attempt>;
+type Trying = (scene: Scene) => Attempt | Promise<Attempt>;
 
 const page = (attempt: Trying = () => ({})): Entry => ({ who: onlyOperators, attempt });
 
@@ -24,26 +24,26 @@ const form = (
   { attempt = () => ({}), fields = {} }: { attempt?: Trying; fields?: Readonly<Record<string, string>> } = {},
 ): Record<string, Entry> => ({
   [`GET ${path}`]: {
-    ...page(async (world) => {
-      const { form: _, ...attempted } = await attempt(world);
+    ...page(async (scene) => {
+      const { form: _, ...attempted } = await attempt(scene);
       return attempted;
     }),
     readsAfterProof: true,
   },
   [`POST ${path}`]: {
-    ...page(async (world) => {
-      const attempted = await attempt(world);
+    ...page(async (scene) => {
+      const attempted = await attempt(scene);
       return { ...attempted, form: { ...fields, ...attempted.form } };
     }),
     writes: [],
   },
 });
 
-const withRecord = async (world: World) => ({
-  params: { id: world.organizationId, recordId: await recordOf(world) },
+const withRecord = async (scene: Scene) => ({
+  params: { id: scene.organizationId, recordId: await recordOf(scene) },
 });
 
-const withCustomerKey = async ({ organizationId, newApiKey }: World) => ({
+const withCustomerKey = async ({ organizationId, newApiKey }: Scene) => ({
   params: { id: organizationId, keyId: (await newApiKey()).id },
 });
 
@@ -64,9 +64,9 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   "GET /operator/organizations/:id": page(ofOrganization()),
   ...form("/operator/organizations/:id/edit", { attempt: ofOrganization(), fields: { name: "Renamed" } }),
   ...form("/operator/organizations/:id/plan", {
-    attempt: async (world) => {
-      const { params } = await withPlan()(world);
-      return { params: { id: world.organizationId }, form: { planId: params["id"] ?? "" } };
+    attempt: async (scene) => {
+      const { params } = await withPlan()(scene);
+      return { params: { id: scene.organizationId }, form: { planId: params["id"] ?? "" } };
     },
     fields: { confirmed: "on" },
   }),
@@ -91,7 +91,7 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     fields: { "name": "Key", "usage:write": "on" },
   }),
   ...form("/operator/organizations/:id/api-keys/revoke-unused", {
-    attempt: async (world) => ({ ...await withUnusedKey(world), ...ofOrganization()(world) }),
+    attempt: async (scene) => ({ ...await withUnusedKey(scene), ...ofOrganization()(scene) }),
   }),
   "GET /operator/organizations/:id/api-keys/:keyId": page(withCustomerKey),
   "GET /operator/organizations/:id/api-keys/:keyId/first-request": page(withCustomerKey),
@@ -119,8 +119,8 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/plans/new", { attempt: () => ({ form: { name: newId("plan") } }), fields: planFields }),
   "GET /operator/plans/:id": page(withPlan()),
   ...form("/operator/plans/:id/edit", {
-    attempt: async (world) => {
-      const { params } = await withPlan()(world);
+    attempt: async (scene) => {
+      const { params } = await withPlan()(scene);
       return { params, form: { name: params["id"] ?? "" } };
     },
     fields: planFields,

@@ -2,7 +2,7 @@
 import type { IdPrefix } from "../../../domain/id.ts";
 import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
 import { newPasskey } from "../../support/operators/operators.ts";
-import { type Caller, type Customer, customers, type World } from "../../support/people/world.ts";
+import { type Caller, type Customer, customers, type Scene } from "../../support/people/scene.ts";
 
 /**
  * What a route does: it allows the request, asks to sign in, denies the role, finds nothing, or rejects the API key. Of operators: it
@@ -33,7 +33,7 @@ export type Lost = "admin" | "member" | "removed";
 
 /** An owner's request that writes for their session. */
 export interface Write {
-  readonly attempt: (world: World) => Attempt | Promise<Attempt>;
+  readonly attempt: (scene: Scene) => Attempt | Promise<Attempt>;
   /** Who is not allowed to do it. */
   readonly lost?: readonly Lost[];
 }
@@ -48,7 +48,7 @@ export interface Entry {
   /** Operators confirm who they are before they see it: a page whose only purpose is a form. */
   readonly readsAfterProof?: boolean;
   /** Made for every try, as some requests use things up. */
-  readonly attempt?: (world: World) => Attempt | Promise<Attempt>;
+  readonly attempt?: (scene: Scene) => Attempt | Promise<Attempt>;
   /** The path parameter with an object's id, and its prefix: another organization's object must look like an unknown one. */
   readonly object?: readonly [param: string, prefix: IdPrefix];
   /** Further statuses, besides 2xx and 3xx, that mean that the request was allowed. */
@@ -111,16 +111,16 @@ export const onlyOperators = everybody("unknown");
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
 
 /** @returns An attempt on a key that the person who tries created. */
-export const withKey = (more: Attempt = {}) => async (world: World) => ({
+export const withKey = (more: Attempt = {}) => async (scene: Scene) => ({
   ...more,
-  params: keyParams(await world.newApiKey()),
+  params: keyParams(await scene.newApiKey()),
 });
 
 /** @returns The parameters of paths with a key, which call its id `id` in the API and `keyId` on pages. */
 export const keyParams = ({ id }: { id: string }) => ({ id, keyId: id });
 
 /** @returns The id of a person's session. */
-export async function sessionOf({ test }: World, { userId }: { userId: string }): Promise<string> {
+export async function sessionOf({ test }: Scene, { userId }: { userId: string }): Promise<string> {
   const rows = await test.opened.database.read<{ id: string }>({
     sql: "SELECT id FROM sessions WHERE user_id = ?",
     args: [userId],
@@ -129,7 +129,7 @@ export async function sessionOf({ test }: World, { userId }: { userId: string })
 }
 
 /** @returns The id of a record of the key. */
-export async function recordOf({ test, apiKey }: World): Promise<string> {
+export async function recordOf({ test, apiKey }: Scene): Promise<string> {
   const response = await test.send("/api/v1/usage", {
     apiKey,
     json: { productSlug: "p", metric: "m", quantity: 1 },
@@ -138,7 +138,7 @@ export async function recordOf({ test, apiKey }: World): Promise<string> {
 }
 
 /** @returns The id of a passkey of a person. */
-export function passkeyOf({ test }: World, { userId }: { userId: string }): Promise<string> {
+export function passkeyOf({ test }: Scene, { userId }: { userId: string }): Promise<string> {
   return newPasskey(test, userId);
 }
 

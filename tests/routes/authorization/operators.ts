@@ -2,17 +2,17 @@
 import { newId } from "../../../domain/id.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
-import { newPerson, run, type World } from "../../support/people/world.ts";
+import { newPerson, run, type Scene } from "../../support/people/scene.ts";
 import { type Attempt, byOperator, byOperatorToken, type Entry, recordOf, withKey } from "./entry.ts";
 
 /** @returns An attempt on a product that exists. */
-export const withProduct = (more: Attempt = {}) => async ({ test, organizationId: slug }: World) => {
+export const withProduct = (more: Attempt = {}) => async ({ test, organizationId: slug }: Scene) => {
   await run(test, "INSERT OR IGNORE INTO products (slug, name, created_at) VALUES (?, 'Tiles', 0)", slug);
   return { params: { slug }, ...more };
 };
 
 /** @returns An attempt on a plan of its own. */
-export const withPlan = (more: Attempt = {}) => async ({ test }: World) => {
+export const withPlan = (more: Attempt = {}) => async ({ test }: Scene) => {
   const id = newId("plan");
   const insert =
     `INSERT INTO plans (id, name, is_default, api_keys_max, members_max, usage_series_max, created_at) VALUES (?, ?, 0, 100, 100, 100, 0)`;
@@ -20,21 +20,21 @@ export const withPlan = (more: Attempt = {}) => async ({ test }: World) => {
   return { params: { id }, ...more };
 };
 
-export const onUser = (more: Attempt = {}) => async ({ test }: World) => ({
+export const onUser = (more: Attempt = {}) => async ({ test }: Scene) => ({
   params: { id: (await newPerson(test, null)).userId },
   ...more,
 });
 /** @returns An attempt on the organization. */
-export const ofOrganization = (more: Attempt = {}) => ({ organizationId }: World) => ({
+export const ofOrganization = (more: Attempt = {}) => ({ organizationId }: Scene) => ({
   params: { id: organizationId },
   ...more,
 });
 /** An attempt on an invitation to the organization. */
-export const withInvitation = async ({ organizationId, newInvitation }: World) => ({
+export const withInvitation = async ({ organizationId, newInvitation }: Scene) => ({
   params: { id: organizationId, invitationId: (await newInvitation()).id },
 });
 /** An attempt on a note about the organization. */
-export const withNote = async ({ test, organizationId }: World) => {
+export const withNote = async ({ test, organizationId }: Scene) => {
   const noteId = newId("not");
   const insert =
     "INSERT INTO organization_notes (id, organization_id, text, created_at) VALUES (?, ?, 'Note', 0)";
@@ -43,7 +43,7 @@ export const withNote = async ({ test, organizationId }: World) => {
 };
 
 /** @returns An attempt on a closed statement. */
-export const withStatement = (more: Attempt = {}) => async ({ test }: World) => {
+export const withStatement = (more: Attempt = {}) => async ({ test }: Scene) => {
   await run(
     test,
     `INSERT OR IGNORE INTO statements (number, id, period, timezone, start_at, end_at, status, progress, created_at)
@@ -57,9 +57,9 @@ export const withStatement = (more: Attempt = {}) => async ({ test }: World) => 
 const statementId = exampleId("stm");
 
 /** @returns An attempt to close the next month, or the one that an earlier attempt did not finish. */
-async function onNextMonth(world: World): Promise<Attempt> {
-  await withStatement()(world);
-  const newest = await world.test.opened.database.readFirst<{ period: string; status: string }>({
+async function onNextMonth(scene: Scene): Promise<Attempt> {
+  await withStatement()(scene);
+  const newest = await scene.test.opened.database.readFirst<{ period: string; status: string }>({
     sql: "SELECT period, status FROM statements ORDER BY number DESC LIMIT 1",
     args: [],
   });
@@ -68,8 +68,8 @@ async function onNextMonth(world: World): Promise<Attempt> {
   return { json: { period: status === "closing" ? period : next } };
 }
 
-const withRecord = (more: Attempt = {}) => async (world: World) => ({
-  params: { id: await recordOf(world) },
+const withRecord = (more: Attempt = {}) => async (scene: Scene) => ({
+  params: { id: await recordOf(scene) },
   ...more,
 });
 

@@ -16,7 +16,7 @@ import {
   signedIn,
 } from "./entry.ts";
 import { portalMeterEntries } from "./portal_meter.ts";
-import type { World } from "../../support/people/world.ts";
+import type { Scene } from "../../support/people/scene.ts";
 import {
   belowOwner,
   joining,
@@ -35,21 +35,21 @@ import {
   write,
 } from "./writes.ts";
 
-const withMember = (more: Attempt) => async (world: World) => ({
+const withMember = (more: Attempt) => async (scene: Scene) => ({
   ...more,
-  params: { userId: (await world.newMember("MEMBER")).userId },
+  params: { userId: (await scene.newMember("MEMBER")).userId },
 });
-const withInvitation = (more: Attempt) => async (world: World) => ({
+const withInvitation = (more: Attempt) => async (scene: Scene) => ({
   ...more,
-  params: { invitationId: (await world.newInvitation()).id },
+  params: { invitationId: (await scene.newInvitation()).id },
 });
-const withOffer = (attempt: (token: string) => Attempt) => async (world: World) =>
-  attempt((await world.newInvitation()).token);
+const withOffer = (attempt: (token: string) => Attempt) => async (scene: Scene) =>
+  attempt((await scene.newInvitation()).token);
 
 const withPasskey = (more: Attempt) => ({
-  attempt: async (world: World) => ({
+  attempt: async (scene: Scene) => ({
     ...more,
-    params: { id: await passkeyOf(world, await world.newMember("OWNER")) },
+    params: { id: await passkeyOf(scene, await scene.newMember("OWNER")) },
   }),
   object: ["id", "pas"] as const,
 });
@@ -166,8 +166,8 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   },
   "POST /portal/account/security/sessions/:id/end": {
     who: nobodyElses,
-    attempt: async (world) => ({
-      params: { id: await sessionOf(world, await world.newMember("OWNER")) },
+    attempt: async (scene) => ({
+      params: { id: await sessionOf(scene, await scene.newMember("OWNER")) },
       form: {},
     }),
     object: ["id", "ses"],
@@ -336,7 +336,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /portal/organization/transfer": { who: inActiveForOwner },
   "POST /portal/organization/transfer": {
     who: inActiveForOwner,
-    attempt: async (world) => ({ form: { userId: (await world.newMember("MEMBER")).userId } }),
+    attempt: async (scene) => ({ form: { userId: (await scene.newMember("MEMBER")).userId } }),
     // A stranger's own organization has no such member.
     also: [422],
   },

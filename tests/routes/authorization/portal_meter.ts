@@ -1,5 +1,5 @@
 // Who is allowed to use each page of API keys and usage. portal.ts has the others.
-import { run, type World } from "../../support/people/world.ts";
+import { run, type Scene } from "../../support/people/scene.ts";
 import {
   type Attempt,
   type Entry,
@@ -13,7 +13,7 @@ import { onKeys } from "./writes.ts";
 
 export const budgetForm = { "limits[0].per": "day", "limits[0].quantity": "1", "limits[0].mode": "hard" };
 
-export async function withUnusedKey({ test, newApiKey }: World): Promise<Attempt> {
+export async function withUnusedKey({ test, newApiKey }: Scene): Promise<Attempt> {
   const { id } = await newApiKey();
   await run(test, "UPDATE api_keys SET created_at = 0 WHERE id = ?", id);
   return { form: { [id]: "on" } };
@@ -71,7 +71,7 @@ export const portalMeterEntries: Readonly<Record<string, Entry>> = {
   "GET /portal/usage/records": { who: inActive },
   "GET /portal/usage/records/:recordId": {
     who: objectInActive,
-    attempt: async (world) => ({ params: { recordId: await recordOf(world) } }),
+    attempt: async (scene) => ({ params: { recordId: await recordOf(scene) } }),
     object: ["recordId", "use"],
   },
 };

@@ -1,6 +1,6 @@
 // The table of all routes, and how to send an attempt and read its response.
 import assert from "node:assert/strict";
-import type { Caller, World } from "../../support/people/world.ts";
+import type { Caller, Scene } from "../../support/people/scene.ts";
 import { apiTable } from "./api.ts";
 import type { Attempt, Entry, Outcome } from "./entry.ts";
 import { consoleTable } from "./console.ts";
@@ -19,7 +19,7 @@ let address = 0;
 
 /** Sends an attempt. */
 export function send(
-  world: World,
+  scene: Scene,
   { route, attempt, caller, operatorToken }: {
     route: string;
     attempt: Attempt;
@@ -35,12 +35,12 @@ export function send(
   });
   const isByPeople = !["nobody", "apiKey", "operatorToken", "tokenWithoutScope"].includes(caller);
   address++;
-  return world.test.send(path + (attempt.query ?? ""), {
+  return scene.test.send(path + (attempt.query ?? ""), {
     method,
     ...(attempt.json === undefined ? {} : { json: attempt.json }),
     ...(attempt.form === undefined ? {} : { form: attempt.form }),
-    ...(isByPeople ? { cookie: world.me.cookie } : {}),
-    ...(caller === "apiKey" ? { apiKey: world.apiKey } : {}),
+    ...(isByPeople ? { cookie: scene.me.cookie } : {}),
+    ...(caller === "apiKey" ? { apiKey: scene.apiKey } : {}),
     ...(operatorToken === undefined ? {} : { apiKey: operatorToken }),
     // From this machine where the route requires it; otherwise from many addresses, to stay below the limits.
     peerAddress: path === "/metrics" || path.startsWith("/dev/")

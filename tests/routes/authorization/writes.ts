@@ -8,7 +8,7 @@ import {
   proofOptions,
   TestPasskey,
 } from "../../support/people/second_step.ts";
-import { newOrganization, run, type World } from "../../support/people/world.ts";
+import { newOrganization, run, type Scene } from "../../support/people/scene.ts";
 import { type Attempt, keyParams, type Lost, passkeyOf, type Write } from "./entry.ts";
 
 /** The route writes nothing for a session. */
@@ -86,16 +86,16 @@ export const withTwoStep = (attempt: Attempt) =>
 
 /** @returns The same with the person's password. */
 export const withTwoStepAndPassword = (attempt: (password: string) => Attempt) =>
-  write(async (world) => {
-    await withTwoStep({})[0]?.attempt(world);
-    return await withPassword(attempt)[0]?.attempt(world) ?? {};
+  write(async (scene) => {
+    await withTwoStep({})[0]?.attempt(scene);
+    return await withPassword(attempt)[0]?.attempt(scene) ?? {};
   });
 
 /** @returns The same with a link that turns two-step sign-in off. */
 export const withTurnOffLink = (attempt: (token: string) => Attempt) =>
-  write(async (world) => {
-    await withTwoStep({})[0]?.attempt(world);
-    return attempt(await world.newLink("turn_off_two_step", world.me.userId, world.me.email));
+  write(async (scene) => {
+    await withTwoStep({})[0]?.attempt(scene);
+    return attempt(await scene.newLink("turn_off_two_step", scene.me.userId, scene.me.email));
   });
 
 /** @returns A write that adds a passkey. */
@@ -114,29 +114,29 @@ export const withOwnPasskey = (attempt: (response: unknown) => Attempt) =>
 
 /** @returns A write about a passkey of the same person. */
 export const onOwnPasskey = (more: Attempt) =>
-  write(async (world) => ({ ...more, params: { id: await passkeyOf(world, world.me) } }));
+  write(async (scene) => ({ ...more, params: { id: await passkeyOf(scene, scene.me) } }));
 
 /** @returns Writes about the person's own key, and about another owner's. */
 export const onKeys = (more: Attempt = {}): Write[] => [
-  ...write(async (world) => ({ ...more, params: keyParams(await world.newApiKey()) }), ["removed"]),
-  ...write(async (world) => {
-    const { userId } = await world.newMember("OWNER");
-    return { ...more, params: keyParams(await world.newApiKey(userId)) };
+  ...write(async (scene) => ({ ...more, params: keyParams(await scene.newApiKey()) }), ["removed"]),
+  ...write(async (scene) => {
+    const { userId } = await scene.newMember("OWNER");
+    return { ...more, params: keyParams(await scene.newApiKey(userId)) };
   }, belowAdmin),
 ];
 
 /** @returns A write that joins another organization. */
 export const joining = (attempt: (token: string) => Attempt) =>
-  write(async (world) => {
-    const organizationId = await newOrganization(world.test, "Other");
-    const { token } = await world.newInvitation("MEMBER", { email: world.me.email, organizationId });
+  write(async (scene) => {
+    const organizationId = await newOrganization(scene.test, "Other");
+    const { token } = await scene.newInvitation("MEMBER", { email: scene.me.email, organizationId });
     return attempt(token);
   });
 
 /** @returns A write about another owner, which only owners can do. */
-export const onOwner = (attempt: (world: World, userId: string) => Attempt) =>
-  write(async (world) => attempt(world, (await world.newMember("OWNER")).userId), belowOwner);
+export const onOwner = (attempt: (scene: Scene, userId: string) => Attempt) =>
+  write(async (scene) => attempt(scene, (await scene.newMember("OWNER")).userId), belowOwner);
 
 /** @returns A write about an owner's invitation, which only owners can do. */
-export const onOwnerInvitation = (attempt: (world: World, id: string) => Attempt) =>
-  write(async (world) => attempt(world, (await world.newInvitation("OWNER")).id), belowOwner);
+export const onOwnerInvitation = (attempt: (scene: Scene, id: string) => Attempt) =>
+  write(async (scene) => attempt(scene, (await scene.newInvitation("OWNER")).id), belowOwner);

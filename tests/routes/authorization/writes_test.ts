@@ -5,7 +5,7 @@ import type { Database, Statement } from "../../../db/engine/database.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
 import { openWatched } from "../../support/app/meanwhile.ts";
 import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
-import { newWorld, run, type World } from "../../support/people/world.ts";
+import { newScene, run, type Scene } from "../../support/people/scene.ts";
 import { type Attempt, type Entry, operatorsOf, type Outcome, type Write } from "./entry.ts";
 import { outcomeOf, send, table } from "./tries.ts";
 
@@ -22,7 +22,7 @@ type Interruption = { [W in Writer]: keyof (typeof interruptions)[W] }[Writer];
 /** A write, and what interrupts it. */
 interface Try {
   readonly route: string;
-  readonly attempt: (world: World) => Attempt | Promise<Attempt>;
+  readonly attempt: (scene: Scene) => Attempt | Promise<Attempt>;
   readonly writer: Writer;
   readonly interruption: Interruption;
 }
@@ -141,11 +141,11 @@ Deno.test("no GET request of a signed-in person writes", async () => {
       const isForOperators = operatorsOf(entry) !== undefined;
       if (!route.startsWith("GET ") || (who.nobody !== "signIn" && !isForOperators)) continue;
       const isWriting = async () => {
-        const world = await newWorld(test, "owner");
-        if (isForOperators) await makeOperator(test, world.me);
-        const tried = await attempt?.(world) ?? {};
+        const scene = await newScene(test, "owner");
+        if (isForOperators) await makeOperator(test, scene.me);
+        const tried = await attempt?.(scene) ?? {};
         interrupter.arm(1, () => Promise.resolve());
-        const response = await send(world, { route, attempt: tried, caller: "owner" });
+        const response = await send(scene, { route, attempt: tried, caller: "owner" });
         await response.body?.cancel();
         return interrupter.disarm() > 0;
       };
@@ -203,18 +203,18 @@ async function faultOf(
     interrupter: Interrupter;
   },
 ): Promise<string | null> {
-  const world = await newWorld(test, writer);
+  const scene = await newScene(test, writer);
   const operatorToken = writer === "operatorToken" ? await newUsedToken(test) : undefined;
-  if (writer === "operator") await makeOperator(test, world.me);
-  const attempt = await prepare(world);
+  if (writer === "operator") await makeOperator(test, scene.me);
+  const attempt = await prepare(scene);
   // Nothing is written in the background meanwhile.
   await test.services.lastRequests.close();
   let before = new Map<string, string>();
   interrupter.arm(nth, async (database) => {
-    await interrupt(database, { world, interruption });
+    await interrupt(database, { scene, interruption });
     before = await stored(database);
   });
-  const response = await send(world, { route, attempt, caller: writer, operatorToken });
+  const response = await send(scene, { route, attempt, caller: writer, operatorToken });
   const body = await response.text();
   const outcome = outcomeOf(response, { body, also: [] });
   if (interrupter.disarm() < nth) {
@@ -242,8 +242,8 @@ async function newUsedToken(test: TestApp): Promise<string> {
 /** Makes something happen to the writer. Tokens need not be told apart. */
 async function interrupt(
   database: Database,
-  { world: { test, me: { userId }, organizationId }, interruption }: {
-    world: World;
+  { scene: { test, me: { userId }, organizationId }, interruption }: {
+    scene: Scene;
     interruption: Interruption;
   },
 ): Promise<void> {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
 import { listAudit } from "../../support/app/audit.ts";
 import { openPage } from "../../support/portal/pages.ts";
-import { run } from "../../support/people/world.ts";
+import { run } from "../../support/people/scene.ts";
 
 const path = "/portal/api-keys";
 

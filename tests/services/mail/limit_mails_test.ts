@@ -8,7 +8,7 @@ import { makeOperator } from "../../support/operators/operators.ts";
 import { page, submit } from "../../support/people/portal_people.ts";
 import { joinedPerson, verifiedPerson } from "../../support/people/people.ts";
 import { onEveryDatabase } from "../../support/meter/usage.ts";
-import { run } from "../../support/people/world.ts";
+import { run } from "../../support/people/scene.ts";
 
 type Level = "near" | "reached" | "refused";
 

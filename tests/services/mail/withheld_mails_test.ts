@@ -14,7 +14,7 @@ import { asOperator } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { openPage } from "../../support/portal/pages.ts";
 import { onEveryDatabase, recordOne } from "../../support/meter/usage.ts";
-import { newWorld, run } from "../../support/people/world.ts";
+import { newScene, run } from "../../support/people/scene.ts";
 
 const missed = "No one gets emails about these limits";
 const unconfirmed = `${missed}: no owner or admin has confirmed their email address.`;
@@ -87,15 +87,15 @@ testApp("an organization without members is named and counted", async (test) => 
 
 testApp("those who never confirmed are counted apart from those who turned the emails off", async (test) => {
   const operator = await newOperator(test);
-  const world = await newWorld(test, "owner");
-  const { organizationId, me: person, apiKey } = world;
-  const [first, second] = [await world.newMember("ADMIN"), await world.newMember("OWNER")];
+  const scene = await newScene(test, "owner");
+  const { organizationId, me: person, apiKey } = scene;
+  const [first, second] = [await scene.newMember("ADMIN"), await scene.newMember("OWNER")];
   const set = async (column: string, value: number | null, people: readonly TestPerson[]) => {
     for (const { userId } of people) {
       await run(test, `UPDATE users SET ${column} = ? WHERE id = ?`, value, userId);
     }
   };
-  await world.newMember("MEMBER");
+  await scene.newMember("MEMBER");
   await run(test, "UPDATE users SET email_verified_at = 1");
   await addLimit(test, { organizationId }, { per: "month", quantity: 10 });
   await recordOne(test, apiKey, { quantity: 9 });

@@ -36,7 +36,7 @@ import {
   type Step,
 } from "../../support/meter/limit_model.ts";
 import { unlimited } from "../../support/meter/usage.ts";
-import { newKeys, newOrganization } from "../../support/people/world.ts";
+import { newKeys, newOrganization } from "../../support/people/scene.ts";
 import { commandLineActor } from "../../support/operators/operators.ts";
 
 const standingsOf = (limits: readonly LimitStanding[]) =>

@@ -4,7 +4,7 @@ import type { OperatorActor } from "../../../domain/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { addOperator } from "../../../services/operator/operators.ts";
 import { testApp } from "../../support/app/app.ts";
-import { run } from "../../support/people/world.ts";
+import { run } from "../../support/people/scene.ts";
 
 const client = { address: "", userAgent: "gatehouse operator test", requestId: null };
 const actor: OperatorActor = { type: "operator", client, credential: { kind: "commandLine" } };

@@ -15,7 +15,7 @@ import fc from "../../support/runner/fast_check.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { unlimited } from "../../support/meter/usage.ts";
-import { newKeys, newOrganization, run } from "../../support/people/world.ts";
+import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 
 const operator: OperatorActor = {
   type: "operator",

@@ -27,7 +27,7 @@ import { newOperatorToken } from "../operators/operators.ts";
 import { type Random, seededRandom } from "../runner/random.ts";
 import { turnOnTwoStep } from "../people/second_step.ts";
 import { listPage, recordAll, unlimited } from "../meter/usage.ts";
-import { run } from "../people/world.ts";
+import { run } from "../people/scene.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -6,7 +6,7 @@ import { makeOperator } from "../operators/operators.ts";
 import { mailedToken } from "../people/people.ts";
 import { turnOnTwoStep } from "../people/second_step.ts";
 import { recordAll } from "../meter/usage.ts";
-import { newSession, run } from "../people/world.ts";
+import { newSession, run } from "../people/scene.ts";
 
 const dayMs = 24 * 3_600_000;
 

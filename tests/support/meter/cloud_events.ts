@@ -3,7 +3,7 @@
 import { CloudEvent, HTTP } from "npm:cloudevents@10.0.0";
 import assert from "node:assert/strict";
 import type { TestApp } from "../app/app.ts";
-import { newKeys, newOrganization } from "../people/world.ts";
+import { newKeys, newOrganization } from "../people/scene.ts";
 import { listAll } from "./usage.ts";
 
 export { CloudEvent, HTTP };

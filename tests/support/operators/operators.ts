@@ -10,7 +10,7 @@ import type { OperatorActor } from "../../../domain/actor.ts";
 import type { TestApp, TestPerson } from "../app/app.ts";
 import { runCommand } from "../process/command.ts";
 import { sendJson } from "../process/journey.ts";
-import { run } from "../people/world.ts";
+import { run } from "../people/scene.ts";
 
 /** What is unusual about an operator. */
 export interface OperatorOptions {

@@ -1,6 +1,6 @@
 // Plans in the database of a test.
 import type { TestApp } from "../app/app.ts";
-import { run } from "../people/world.ts";
+import { run } from "../people/scene.ts";
 
 /** The numbers of a plan, by their columns. */
 export type PlanColumn = "api_keys_max" | "members_max" | "usage_series_max" | "requests_per_second";

@@ -54,7 +54,7 @@ function shownOn(html: string) {
         /<option value="([^"]*)" selected/.exec(select)?.[1],
       ]),
     ),
-    faults: [...html.matchAll(/<p class="refusal" id="([^"]+)-error">(.*?)<\/p>/gs)].map((
+    faults: [...html.matchAll(/<p class="field-error" id="([^"]+)-error">(.*?)<\/p>/gs)].map((
       [, field, words = ""],
     ) => `${field}: ${text(words)}`),
   };

@@ -4,7 +4,7 @@ import { createTestKey, type TestApp, testApp, type TestPerson } from "../../sup
 import { recordAll } from "../../support/meter/usage.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { joinedPerson } from "../../support/people/people.ts";
-import { newKeys } from "../../support/people/world.ts";
+import { newKeys } from "../../support/people/scene.ts";
 import { openPage } from "../../support/portal/pages.ts";
 
 const path = "/portal/api-keys";

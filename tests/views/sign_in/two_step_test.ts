@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { qrCodeSvg } from "../../../views/sign_in/qr_code.ts";
 import { cookieOf, type SendOptions, type TestApp, testApp, testPassword } from "../../support/app/app.ts";
-import { run } from "../../support/people/world.ts";
+import { run } from "../../support/people/scene.ts";
 import { addPasskey, twoStepPerson } from "../../support/people/second_step.ts";
 import { inPage, signInWords } from "../../support/portal/words/sign_in.ts";
 

@@ -12,7 +12,7 @@ import {
   watchedDatabase,
 } from "../../../support/network/forward.ts";
 import { joinedPerson, verifiedPerson } from "../../../support/people/people.ts";
-import { newOrganization, newPerson, run } from "../../../support/people/world.ts";
+import { newOrganization, newPerson, run } from "../../../support/people/scene.ts";
 
 const real = {
   BASE_URL: "https://auth.example.com",

@@ -13,7 +13,7 @@ import {
 import { addLimit } from "../../../support/meter/limits.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { onEveryDatabase, recordOne, voidOne } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const minuteMs = 60_000;

@@ -7,7 +7,7 @@ import { embeddedTestDatabase } from "../../../support/database/database.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 const dayMs = 24 * 3_600_000;
 

@@ -7,7 +7,7 @@ import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { withOtherThread } from "../../../support/app/other_thread.ts";
 import { poll } from "../../../support/runner/poll.ts";
 import { recordOne, unlimited } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 const from = Date.UTC(2026, 10, 1);
 const month = "?window=month&groupBy=productSlug,metric,apiKey";

@@ -4,7 +4,7 @@ import { createTestKey, startTestApp } from "../../../support/app/app.ts";
 import { databaseKinds } from "../../../support/database/database.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { listAll, unlimited } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 

@@ -7,7 +7,7 @@ import { addLimit } from "../../../support/meter/limits.ts";
 import { testMeanwhile } from "../../../support/app/meanwhile.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { onEveryDatabase, recordOne, unlimited } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 const tiles = { productSlug: "tiles", metric: "requests" };
 

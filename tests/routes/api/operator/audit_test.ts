@@ -8,7 +8,7 @@ import { listAudit } from "../../../support/app/audit.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { makeOperator, newOperatorToken } from "../../../support/operators/operators.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
-import { newPerson, run } from "../../../support/people/world.ts";
+import { newPerson, run } from "../../../support/people/scene.ts";
 
 const headers = { "user-agent": "Operator browser" };
 const peerAddress = "203.0.113.99";

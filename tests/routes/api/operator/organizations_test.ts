@@ -6,7 +6,7 @@ import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { lastMail, me } from "../../../support/people/people.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
-import { newOrganization, newPerson, run } from "../../../support/people/world.ts";
+import { newOrganization, newPerson, run } from "../../../support/people/scene.ts";
 
 async function operatorOf(test: TestApp) {
   const { fullToken } = await newOperatorToken(test, ["organizations:read", "organizations:write"]);

@@ -5,7 +5,7 @@ import { assertError, type TestApp } from "../../../support/app/app.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
-import { newOrganization, run } from "../../../support/people/world.ts";
+import { newOrganization, run } from "../../../support/people/scene.ts";
 
 const scope = { productSlug: "tiles", metric: "requests", per: "month" };
 const limit = { ...scope, quantity: 10_000.5, mode: "hard" };

@@ -13,7 +13,7 @@ import {
   type SentRecord,
   voidOne,
 } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 const day = 24 * 3_600_000;
 

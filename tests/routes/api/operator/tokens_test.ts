@@ -19,7 +19,7 @@ import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { mailedToken } from "../../../support/people/people.ts";
 import { poll } from "../../../support/runner/poll.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 const path = "/api/operator/tokens";
 /** A route with the scope `users:read`. */

@@ -8,7 +8,7 @@ import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { checkRollups, rowsOf } from "../../../support/meter/rollups.ts";
 import { listAll, onEveryDatabase, readSums, recordOne } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const day = 24 * 3_600_000;

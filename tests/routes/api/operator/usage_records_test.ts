@@ -12,7 +12,7 @@ import {
   readSums,
   recordOne,
 } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 /** An organization with a key. */
 async function newCustomer(test: TestApp) {

@@ -4,7 +4,7 @@ import { createTestKey, type TestApp } from "../../../support/app/app.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { onEveryDatabase, type ReadSum, readSums, recordAll } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 /** Two organizations, the second with an external id, and their keys. */
 async function customers(test: TestApp) {

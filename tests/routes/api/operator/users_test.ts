@@ -4,7 +4,7 @@ import { assertError, startTestApp, type TestApp, testPassword } from "../../../
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { makeOperator, newOperatorToken } from "../../../support/operators/operators.ts";
 import { onEveryDatabase, unlimited } from "../../../support/meter/usage.ts";
-import { newPerson, run } from "../../../support/people/world.ts";
+import { newPerson, run } from "../../../support/people/scene.ts";
 
 type Send = ReturnType<typeof asOperator>;
 

@@ -5,7 +5,7 @@ import { recentAuthenticationMs, totpPeriodMs } from "../../../../domain/limits.
 import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 import { makeOperator } from "../../../support/operators/operators.ts";
 import { signInAgain } from "../../../support/portal/pages.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 import {
   addPasskey,
   codeOf,

@@ -15,7 +15,7 @@ import { ask, forwardPath, pageLoad } from "../../../support/network/forward.ts"
 import { openPage } from "../../../support/portal/pages.ts";
 import { joinedPerson, lastMail, mailedToken, verifiedPerson } from "../../../support/people/people.ts";
 import { badReturns, goodReturns, returnToSettings } from "../../../support/people/return_to.ts";
-import { newOrganization, newPerson, run } from "../../../support/people/world.ts";
+import { newOrganization, newPerson, run } from "../../../support/people/scene.ts";
 
 const real = {
   BASE_URL: "http://auth.example.com",

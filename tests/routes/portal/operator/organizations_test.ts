@@ -4,7 +4,7 @@ import { consolePageItemsMax } from "../../../../domain/limits.ts";
 import { testApp, type TestPerson } from "../../../support/app/app.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { openPage } from "../../../support/portal/pages.ts";
-import { newOrganization } from "../../../support/people/world.ts";
+import { newOrganization } from "../../../support/people/scene.ts";
 
 const list = "/operator/organizations";
 const names = (html: string) =>

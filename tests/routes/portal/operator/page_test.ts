@@ -5,7 +5,7 @@ import { type TestApp, testApp } from "../../../support/app/app.ts";
 import { makeOperator, newOperator } from "../../../support/operators/console.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 import { turnOnTwoStep } from "../../../support/people/second_step.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 const page = (test: TestApp, path: string, cookie?: string) =>
   openPage(test, path, cookie === undefined ? {} : { cookie });

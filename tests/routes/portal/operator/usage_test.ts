@@ -4,7 +4,7 @@ import { testApp } from "../../../support/app/app.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { openPage } from "../../../support/portal/pages.ts";
-import { newOrganization } from "../../../support/people/world.ts";
+import { newOrganization } from "../../../support/people/scene.ts";
 
 const path = "/operator/usage";
 const textOf = (html: string) =>

@@ -12,7 +12,7 @@ import {
   signInOptions,
   twoStepPerson,
 } from "../../../support/people/second_step.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 
 const account = "/api/portal/account";
 const off = (test: TestApp, cookie: string) =>

@@ -11,7 +11,7 @@ import type { KeyListQuery } from "../../../../services/reports/jobs/api_key_lis
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { membersOf } from "../../../../services/reports/job_reader.ts";
 import { onEveryDatabase, recordOne } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 import { testReader } from "../../../support/app/reports.ts";
 
 const dayMs = 86_400_000;

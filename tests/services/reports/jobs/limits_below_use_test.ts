@@ -14,7 +14,7 @@ import type { TestApp } from "../../../support/app/app.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { commandLineActor, newOperatorToken } from "../../../support/operators/operators.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
-import { newPerson, run } from "../../../support/people/world.ts";
+import { newPerson, run } from "../../../support/people/scene.ts";
 
 const hourMs = 3_600_000;
 const limit = (

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { overviewKeptMs } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp } from "../../../support/app/app.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
-import { run } from "../../../support/people/world.ts";
+import { run } from "../../../support/people/scene.ts";
 import { testReader } from "../../../support/app/reports.ts";
 
 const hourMs = 3_600_000;

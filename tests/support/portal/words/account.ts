@@ -14,4 +14,4 @@ export const accountWords = {
 
 /** A notice on a page: the last action worked, or didn't. */
 export const doneNotice = /class="note done"/;
-export const rejectedNotice = /class="note refused"/;
+export const rejectedNotice = /class="note error"/;

@@ -22,7 +22,7 @@ export type Caller =
   | "tokenWithoutScope";
 
 /** An organization to try routes on. */
-export interface World {
+export interface Scene {
   readonly test: TestApp;
   readonly organizationId: string;
   readonly organizationName: string;
@@ -121,9 +121,9 @@ export async function newSession(
   return `access_token=${token}`;
 }
 
-/** Creates a new world for one attempt. */
-export async function newWorld(test: TestApp, caller: Caller): Promise<World> {
-  const organizationName = "World";
+/** Creates a new scene for one attempt. */
+export async function newScene(test: TestApp, caller: Caller): Promise<Scene> {
+  const organizationName = "Scene";
   const organizationId = await newOrganization(test, organizationName);
   const roles = { member: "MEMBER", admin: "ADMIN", owner: "OWNER" } as const;
   const owner = await newPerson(test, { organizationId, role: "OWNER" });
