@@ -263,7 +263,7 @@ export const usageStepRowsMax = 1_000;
 export const limitClockMarginMs = 10 * 60_000;
 /** Records that the sum of one minute reads. Takes half a second. In a minute with more, limits count only later ones. */
 export const limitMinuteRecordsMax = 500_000;
-/** Unknown counters of a request that are completed before it is tried again; and of soft limits, those of an organization that wait. */
+/** Unknown counters of an organization that wait to be completed: those of hard limits, and those of soft ones. */
 export const limitUnknownCellsMax = 2_000;
 /** Counters of limits that one job completes, and one batch writes. */
 export const limitCellsPerReportMax = 100;

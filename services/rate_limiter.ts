@@ -50,9 +50,9 @@ export class RateLimiter {
     return this.#count(name, 1, points);
   }
 
-  /** Checks for a point without taking it. @param points Per window, if this name has other ones. */
-  peek(name: string, points = this.#points): RateLimitState {
-    return this.#count(name, 0, points);
+  /** Checks for a point without taking it. */
+  peek(name: string): RateLimitState {
+    return this.#count(name, 0, this.#points);
   }
 
   /** Returns one point. */

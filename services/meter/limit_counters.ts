@@ -19,11 +19,16 @@ export interface CounterContext extends Pick<BaseContext, "database" | "clock"> 
 /** The time after which counters that could not be completed are tried again. */
 const retryMs = 1_000;
 
+/** A request, and the names of the counters that it waits for. */
+interface Waiting extends PromiseWithResolvers<void> {
+  readonly names: Set<string>;
+}
+
 /** Unknown counters of one organization. */
 interface Unknown {
+  /** By name; the first ones are completed first. */
   readonly cells: Map<string, LimitCell>;
-  /** Requests for hard limits. */
-  waiting: PromiseWithResolvers<void>[];
+  readonly waiting: Set<Waiting>;
   isRunning: boolean;
 }
 
@@ -47,12 +52,12 @@ export class LimitCounters {
     if (!this.#closing.signal.aborted) this.#add(cells);
   }
 
-  /** Resolves when all counters are known. @throws {AppError} `unavailable`. @throws {DatabaseError} */
+  /** Resolves when these counters are known. @throws {AppError} `unavailable`. @throws {DatabaseError} */
   async complete(cells: readonly LimitCell[]): Promise<void> {
     await Promise.all(
-      this.#add(cells).map((unknown) => {
-        const waiting = Promise.withResolvers<void>();
-        unknown.waiting.push(waiting);
+      this.#add(cells).map(([unknown, names]) => {
+        const waiting = { ...Promise.withResolvers<void>(), names };
+        unknown.waiting.add(waiting);
         return waiting.promise;
       }),
     );
@@ -61,23 +66,28 @@ export class LimitCounters {
   /** Leaves counters unknown that no request waits for: the next record that they count adds them again. */
   close(): void {
     this.#closing.abort();
+    for (const [organization, { waiting, isRunning }] of this.#unknown) {
+      if (waiting.size === 0 && !isRunning) this.#unknown.delete(organization);
+    }
   }
 
-  /** Returns the unknown counters of the organizations. One that finds no room is added with the next record that it counts. */
-  #add(cells: readonly LimitCell[]): Unknown[] {
-    const organizations = new Set<Unknown>();
-    for (const cell of cells) {
-      const { usageLimit, organization, windowNumber } = cell;
-      const unknown = this.#unknown.get(organization) ?? { cells: new Map(), waiting: [], isRunning: false };
-      this.#unknown.set(organization, unknown);
-      organizations.add(unknown);
-      if (unknown.cells.size < limitUnknownCellsMax) {
-        unknown.cells.set(`${usageLimit} ${windowNumber}`, cell);
-      }
-    }
-    // After the caller has added what waits.
+  /** Adds the cells to those of their organizations, with their names. Those that find no room are added again later. */
+  #add(cells: readonly LimitCell[]): [Unknown, Set<string>][] {
+    const organizations = Map.groupBy(cells, ({ organization }) => organization);
     if (organizations.size > 0) queueMicrotask(() => this.#startNext());
-    return [...organizations];
+    return [...organizations].map(([organization, some]) => {
+      const unknown = this.#unknown.get(organization) ??
+        { cells: new Map(), waiting: new Set(), isRunning: false };
+      this.#unknown.set(organization, unknown);
+      const names = new Set<string>();
+      for (const cell of some) {
+        const name = `${cell.usageLimit} ${cell.windowNumber}`;
+        if (unknown.cells.size >= limitUnknownCellsMax && !unknown.cells.has(name)) continue;
+        unknown.cells.set(name, cell);
+        names.add(name);
+      }
+      return [unknown, names.size > 0 ? names : new Set(unknown.cells.keys())];
+    });
   }
 
   #startNext(): void {
@@ -90,36 +100,55 @@ export class LimitCounters {
   async #run(organization: number, unknown: Unknown): Promise<void> {
     this.#running++;
     unknown.isRunning = true;
+    const some = [...unknown.cells].slice(0, limitCellsPerReportMax);
+    const names = some.map(([name]) => name);
     try {
-      await this.#completeSome(organization, unknown.cells);
+      await this.#complete(organization, some.map(([, cell]) => cell));
+      resolveKnown(unknown, names);
     } catch (error) {
-      await this.#fail(unknown, error);
+      await this.#fail(unknown, names, error);
     }
     this.#running--;
     unknown.isRunning = false;
     this.#unknown.delete(organization);
-    const isWanted = unknown.waiting.length > 0 || !this.#closing.signal.aborted;
+    const isWanted = unknown.waiting.size > 0 || !this.#closing.signal.aborted;
     if (unknown.cells.size > 0 && isWanted) this.#unknown.set(organization, unknown);
-    else for (const { resolve } of unknown.waiting) resolve();
     this.#startNext();
   }
 
-  async #completeSome(organization: number, cells: Map<string, LimitCell>): Promise<void> {
+  async #complete(organization: number, cells: readonly LimitCell[]): Promise<void> {
     const { database, reports, clock } = this.#context;
-    const some = [...cells].slice(0, limitCellsPerReportMax);
-    const missing = await reports.read("sumLimitCells", { cells: some.map(([, cell]) => cell) }, {
-      reader: recordingOf(organization),
-    });
+    const missing = await reports.read("sumLimitCells", { cells }, { reader: recordingOf(organization) });
     if (missing.length > 0) await addMissingSums(database, missing, clock());
-    for (const [name] of some) cells.delete(name);
   }
 
-  async #fail(unknown: Unknown, error: unknown): Promise<void> {
-    const { waiting } = unknown;
-    unknown.waiting = [];
-    for (const { reject } of waiting) reject(error);
+  /** Rejects the requests that wait for any of these counters. If there is none, they are tried again after a while. */
+  async #fail(unknown: Unknown, names: readonly string[], error: unknown): Promise<void> {
+    const failed = new Set(names);
+    const rejected = [...unknown.waiting].filter((one) => !one.names.isDisjointFrom(failed));
+    if (rejected.length > 0) {
+      for (const name of names) unknown.cells.delete(name);
+      for (const one of rejected) {
+        unknown.waiting.delete(one);
+        one.reject(error);
+      }
+      return;
+    }
     const { signal } = this.#closing;
-    if (waiting.length === 0 && !signal.aborted) this.#onError(error);
+    if (!signal.aborted) this.#onError(error);
     await sleep(retryMs, signal);
+  }
+}
+
+/** Notes counters as known, and resolves the requests that wait for no others. */
+function resolveKnown({ cells, waiting }: Unknown, names: readonly string[]): void {
+  for (const name of names) {
+    cells.delete(name);
+    for (const one of waiting) one.names.delete(name);
+  }
+  for (const one of waiting) {
+    if (one.names.size > 0) continue;
+    waiting.delete(one);
+    one.resolve();
   }
 }

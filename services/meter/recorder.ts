@@ -70,7 +70,9 @@ export class Recorder {
   #isClosed = false;
   /** True if the database had limits of usage at the last commit. */
   #hasLimits = false;
-  readonly #limitCounters: LimitCounters;
+  readonly #hardCounters: LimitCounters;
+  /** No request waits for these, so they are completed apart from those of hard limits. */
+  readonly #softCounters: LimitCounters;
   /** The number of requests that wait for counters of hard limits. */
   #waiting = 0;
   readonly #commitMetrics = new CommitMetrics();
@@ -86,7 +88,8 @@ export class Recorder {
   ) {
     this.#context = context;
     this.#queue = new FairQueue(queueLimits(httpThreads));
-    this.#limitCounters = new LimitCounters(context, { onError: onBackgroundError });
+    this.#hardCounters = new LimitCounters(context, { onError: onBackgroundError });
+    this.#softCounters = new LimitCounters(context, { onError: onBackgroundError });
     this.keys = new KnownKeys(context);
   }
 
@@ -182,7 +185,7 @@ export class Recorder {
   ): Promise<void> {
     let { retries, waiting } = await this.#commit([request], writer, note);
     while (retries.length + waiting.length > 0) {
-      await this.#limitCounters.complete(waiting.flatMap(({ cells }) => cells));
+      await this.#hardCounters.complete(waiting.flatMap(({ cells }) => cells));
       ({ retries, waiting } = await this.#commit([request], writer, note));
     }
   }
@@ -190,7 +193,8 @@ export class Recorder {
   /** Commits what is queued, and accepts nothing more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#limitCounters.close();
+    this.#hardCounters.close();
+    this.#softCounters.close();
     if (this.#isIdle) return;
     await new Promise<void>((resolve) => this.#onIdle = resolve);
   }
@@ -262,7 +266,7 @@ export class Recorder {
     this.#waiting += requests.length;
     this.#queue.hold(organizationId);
     try {
-      await this.#limitCounters.complete(waiting.flatMap(({ cells }) => cells));
+      await this.#hardCounters.complete(waiting.flatMap(({ cells }) => cells));
       this.#queue.putBack(requests);
     } catch (error) {
       for (const request of requests) request.reject(error);
@@ -289,7 +293,7 @@ export class Recorder {
     this.#noteRates(group, outcome);
     this.#hasLimits = outcome.hasLimits ?? this.#hasLimits;
     const completed = completeRequests(requests, { group, starts, outcome, ids });
-    this.#limitCounters.add(completed.unknown);
+    this.#softCounters.add(completed.unknown);
     this.#commitMetrics.observeCommit(startedAt, completed.counts);
     return completed;
   }

@@ -264,6 +264,29 @@ onEveryDatabase("an organization with many windows delays only itself", async (t
   assert.equal([...counters.values()].filter((value) => value === "unknown").length, 0);
 });
 
+Deno.test("a request waits for its own counters, although others of its organization keep coming", async () => {
+  const cellsOf = (usageLimit: number, count: number) =>
+    Array.from(
+      { length: count },
+      (_, windowNumber) => ({ usageLimit, organization: 1, windowNumber }) as LimitCell,
+    );
+  let jobs = 0;
+  let hasWaited = false;
+  const others: Promise<void>[] = [];
+  const read = () => {
+    if (!hasWaited && jobs < 100) others.push(counters.complete(cellsOf(1_000 + jobs, 150)));
+    return Promise.resolve((jobs++, []));
+  };
+  const counters = new LimitCounters({ reports: { read } } as never, {
+    onError: (error) => assert.fail(String(error)),
+  });
+  others.push(counters.complete(cellsOf(1, 150)));
+  await counters.complete(cellsOf(2, 1));
+  hasWaited = true;
+  assert.ok(jobs < 10, `${jobs} jobs`);
+  await Promise.all(others);
+});
+
 onEveryDatabase("a counter that is opened again is not completed with its earlier window", async (test) => {
   const { organizationId } = await test.signUp();
   const organization = await numberOf(test, organizationId);

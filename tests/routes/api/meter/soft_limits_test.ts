@@ -11,11 +11,18 @@ import { listPage, onEveryDatabase, voidOne } from "../../../support/meter/usage
 
 const usage = { productSlug: "tiles", metric: "requests" };
 
-/** Replaces the sums that complete counters. */
-function replaceSums({ services: { reports } }: TestApp, sum: () => Promise<void>): void {
+/** Replaces the sums that complete counters, or only those of limits with some period. */
+function replaceSums(
+  { services: { reports } }: TestApp,
+  sum: () => Promise<void>,
+  options: { per?: string } = {},
+): void {
   const read: Reports["read"] = reports.read.bind(reports);
-  reports.read = (name, ...input) =>
-    name === "sumLimitCells" ? sum().then(() => read(name, ...input)) : read(name, ...input);
+  reports.read = (name, ...input) => {
+    const isReplaced = name === "sumLimitCells" &&
+      (options.per === undefined || JSON.stringify(input[0]).includes(`"per":"${options.per}"`));
+    return isReplaced ? sum().then(() => read(name, ...input)) : read(name, ...input);
+  };
 }
 
 /** Lets no counter be completed while it runs. */
@@ -83,6 +90,26 @@ onEveryDatabase("a hard limit waits for earlier usage although a soft one doesn'
   const { limits } = await (await test.send("/api/v1/limits", { apiKey })).json();
   assert.deepEqual(limits.map(({ used }: { used: number }) => used), [7, 7]);
 });
+
+for (
+  const [ends, sum] of [
+    ["never end", () => new Promise<void>(() => {})],
+    ["fail", () => Promise.reject(unavailableError("Full."))],
+  ] as const
+) {
+  onEveryDatabase(
+    `requests with a hard limit are recorded while sums of a soft one ${ends}`,
+    async (test) => {
+      const apiKey = await keyWithUsage(test, 5);
+      await addLimit(test, {}, { per: "month", quantity: 100 });
+      replaceSums(test, sum, { per: "month" });
+      assert.equal((await record(test, apiKey, 1)).status, 201);
+      await addLimit(test, {}, { per: "day", quantity: 8, mode: "hard" });
+      const responses = await Promise.all(Array.from({ length: 3 }, () => record(test, apiKey, 1)));
+      assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 201, 429]);
+    },
+  );
+}
 
 onEveryDatabase("a limit that is reached while its usage is added up is noted once", async (test) => {
   const apiKey = await keyWithUsage(test, 7);
