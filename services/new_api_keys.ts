@@ -66,8 +66,9 @@ export async function createApiKey(
   }
   const permissions = sortedPermissions(chosen);
   requireGrantable(access, permissions, []);
-  const { id, row, created } = newApiKey(access, {
+  const { id, row, created } = newApiKey(organizationId, {
     name,
+    creator: creatorOf(access),
     expiresAt,
     permissions,
     budget: "[]",
@@ -119,7 +120,11 @@ export async function rotateApiKey(
   }
   const { name, expiresAt, budget } = old;
   const permissions: readonly string[] = JSON.parse(old.permissions);
-  const next = newApiKey(access, { name, expiresAt, permissions, budget, now, formToken });
+  // A key that an operator rotates stays one of the member who created it.
+  const creator = access.role === null && old.createdById !== null
+    ? { id: old.createdById, name: old.createdByName ?? "" }
+    : creatorOf(access);
+  const next = newApiKey(organizationId, { name, creator, expiresAt, permissions, budget, now, formToken });
   const oldEnds = expireOldAt === "now" ? { revokedAt: now } : { expiresAt: expireOldAt };
   const isRotated = await writeChange(context, by, {
     // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
@@ -141,11 +146,17 @@ export async function rotateApiKey(
     : changedMeanwhileError();
 }
 
+function creatorOf(access: Access) {
+  return access.role === null ? null : access.actor.user;
+}
+
 /** Generates a key: the row to insert, and the key to return, as reading it back could fail and lose the only copy. */
 function newApiKey(
-  { actor, organizationId }: Access,
+  organizationId: string,
   input: {
     name: string;
+    /** Null for operators. */
+    creator: { readonly id: string; readonly name: string } | null;
     expiresAt: number | null;
     permissions: readonly string[];
     /** As stored. */
@@ -154,10 +165,9 @@ function newApiKey(
     formToken: string | null;
   },
 ) {
-  const { name, expiresAt, permissions, budget, now, formToken } = input;
+  const { name, creator, expiresAt, permissions, budget, now, formToken } = input;
   const { fullKey, keyPrefix } = generateApiKey();
   const id = newId("key");
-  const creator = actor.type === "operator" ? null : actor.user;
   const createdBy = creator?.id ?? null;
   const key = { id, name, keyPrefix, expiresAt };
   const row = {

@@ -1,6 +1,6 @@
 // The pages of a noun, for any kind of viewer. A page that differs is mounted by hand next to them.
 import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
-import type { FormErrors } from "../../views/components/form.tsx";
+import { aboutOrganization, type FormErrors } from "../../views/components/form.tsx";
 import type { PageLink } from "../../views/components/page_head.tsx";
 import type { Page, Place, PortalFrame } from "../../views/layout.tsx";
 import type { AppContext } from "../env.ts";
@@ -28,6 +28,8 @@ export interface ShownForm {
   readonly back: PageLink;
   /** The address of the page, which is the form's target. */
   readonly action: string;
+  /** Fields that are sent but not shown, by name. */
+  readonly hidden: Readonly<Record<string, string>>;
   /** Undefined until the form was sent and rejected. */
   readonly input: FormInput | undefined;
   /** Why it was rejected, if no field has the error. */
@@ -76,7 +78,10 @@ export function mountFormPage<Actor extends SessionActor | OperatorActor | Viewe
     async show(c, actor, { input, fields, message, status }) {
       const frame = frameOf(actor);
       const back = backOf(actor);
-      const form = { frame, place, back, action: c.req.path, input, fields, error: message };
+      // Not the decoded path: in an external id, a browser would read a backslash as a slash.
+      const { pathname: action } = new URL(c.req.url);
+      const hidden = aboutOrganization(frame);
+      const form = { frame, place, back, action, hidden, input, fields, error: message };
       const field = (name: string) => textProps({ input, fields }, name);
       return await sendPage(c, await show(c, { ...form, field }, actor), status);
     },

@@ -62,7 +62,13 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
         )}
       </PageHead>
       <Notice tone="done" text={props.flash} />
-      {isEmpty
+      {isEmpty && frame.viewed !== null
+        ? (
+          <EmptyState title="No API keys yet" text="Members create keys, and so can you.">
+            <ButtonLink tone="primary" href={`${frame.base}/api-keys/new`}>Create key</ButtonLink>
+          </EmptyState>
+        )
+        : isEmpty
         ? <NewApiKeyForm frame={frame} values={props.newKey} fields={{}} message={null} />
         : list === null
         ? (

@@ -19,6 +19,8 @@ interface FormPageProps {
   /** The page to return to. */
   readonly back: PageLink;
   readonly action: string;
+  /** Fields that are sent but not shown, by name. */
+  readonly hidden?: Readonly<Record<string, string>>;
   /** Why the form was rejected, if no field has the error. */
   readonly error: string | null | undefined;
   readonly submit: string;
@@ -35,7 +37,7 @@ export function FormPage(props: FormPageProps): Page {
   const content = (
     <>
       <PageHead back={back} title={heading} name={name} text={text} />
-      <Form class="card" action={props.action}>
+      <Form class="card" action={props.action} hidden={props.hidden}>
         <div class="body">
           <Notice tone="error" text={props.error} />
           {props.children}

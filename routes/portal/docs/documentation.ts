@@ -11,7 +11,6 @@ import { type DocsSection, searchDocs, sectionsOf } from "./search.ts";
 export class Documentation {
   readonly navigation: readonly DocsNavigation[];
   readonly #articles: ReadonlyMap<string, DocsArticle>;
-  /** The paths of groups, operations and errors by the anchors they had when the reference was one page. */
   readonly #texts = new Map<string, DocsText>();
   #sections: Promise<readonly DocsSection[]> | undefined;
 

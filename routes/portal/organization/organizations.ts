@@ -21,7 +21,7 @@ import {
 } from "../../../views/organization/organization_danger_zone.tsx";
 import { organizationsPage } from "../../../views/organization/organizations.tsx";
 import { readFormBody } from "../../body.ts";
-import type { App } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { organizationNameSchema } from "../../schemas/people.ts";
 import { flashAbout, flashOf, mountForm, queryOf } from "../form.ts";
@@ -29,7 +29,6 @@ import {
   home,
   organizationsHome,
   portalFrame,
-  type PortalHandler,
   type PortalParts,
   type PortalRoutes,
   reauthenticationIfNeeded,
@@ -150,7 +149,10 @@ function transferPage(app: App, parts: PortalParts): void {
       });
       return sendPage(c, page, state.status);
     },
-    async submit(c, { access }, { userId = "" }) {
+    async submit(c, viewer, { userId = "" }) {
+      const { access } = viewer;
+      const redirected = askOwner(c, parts, viewer);
+      if (redirected !== null) return redirected;
       if (userId === "") throw validationError([{ path: "userId", message: "Choose the new owner." }]);
       await transferOrganization(services, access, userId);
       return redirect(c, `${home}${path}?done=transferred&id=${userId}`, { frameChanges: true });
@@ -170,22 +172,26 @@ function deletePage(app: App, parts: PortalParts): void {
       const typed = { activeApiKeys, value: input?.["name"] ?? "" };
       return sendPage(c, deleteOrganizationPage({ frame, organization, ...typed, ...state }), state.status);
     },
-    async submit(c, { access }, { name = "" }) {
-      await deleteOrganization(services, access, name);
+    async submit(c, viewer, { name = "" }) {
+      const redirected = askOwner(c, parts, viewer);
+      if (redirected !== null) return redirected;
+      await deleteOrganization(services, viewer.access, name);
       return redirect(c, `${organizationsHome}?done=deleted`, { frameChanges: true });
     },
   });
 }
 
-/** Mounts pages for owners who authenticated recently. */
+/** Mounts pages for owners who authenticated recently. Forms are checked once it is known which organization they are about. */
 function ownerPages(app: App, parts: PortalParts): PortalRoutes<MemberViewer> {
   const { get, post } = memberPages(app, parts);
-  const guarded = (handler: PortalHandler<MemberViewer>): PortalHandler<MemberViewer> => (c, viewer) => {
-    requirePermission(viewer.access, "organization.manage");
-    return reauthenticationIfNeeded(c, parts, viewer.access.actor) ?? handler(c, viewer);
-  };
   return {
-    get: (path, handler) => get(path, guarded(handler)),
-    post: (path, handler) => post(path, guarded(handler)),
+    post,
+    get: (path, handler) => get(path, (c, viewer) => askOwner(c, parts, viewer) ?? handler(c, viewer)),
   };
+}
+
+/** Redirects owners without a recent authentication. @returns Null after one. @throws {AppError} `forbidden` for others. */
+function askOwner(c: AppContext, parts: PortalParts, { access }: MemberViewer): Response | null {
+  requirePermission(access, "organization.manage");
+  return reauthenticationIfNeeded(c, parts, access.actor);
 }

@@ -18,10 +18,14 @@ type Trying = (scene: Scene) => Attempt | Promise<Attempt>;
 
 const page = (attempt: Trying = () => ({})): Entry => ({ who: onlyOperators, attempt });
 
-/** A page with a form, and its target. Their writes are those of the API. */
+/** A page with a form, and its target. @param options `writes`: what no route of the API writes. */
 const form = (
   path: string,
-  { attempt = () => ({}), fields = {} }: { attempt?: Trying; fields?: Readonly<Record<string, string>> } = {},
+  { attempt = () => ({}), fields = {}, writes = false }: {
+    attempt?: Trying;
+    fields?: Readonly<Record<string, string>>;
+    writes?: boolean;
+  } = {},
 ): Record<string, Entry> => ({
   [`GET ${path}`]: {
     ...page(async (scene) => {
@@ -36,6 +40,7 @@ const form = (
       return { ...attempted, form: { ...fields, ...attempted.form } };
     }),
     writes: [],
+    ...(writes ? { operators: "account" } : {}),
   },
 });
 
@@ -92,6 +97,7 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   }),
   ...form("/operator/organizations/:id/api-keys/revoke-unused", {
     attempt: async (scene) => ({ ...await withUnusedKey(scene), ...ofOrganization()(scene) }),
+    writes: true,
   }),
   "GET /operator/organizations/:id/api-keys/:keyId": page(withCustomerKey),
   "GET /operator/organizations/:id/api-keys/:keyId/first-request": page(withCustomerKey),
@@ -107,6 +113,7 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/organizations/:id/api-keys/:keyId/rotate", {
     attempt: withCustomerKey,
     fields: { expireOld: "now" },
+    writes: true,
   }),
   "GET /operator/organizations/:id/usage": page(ofOrganization()),
   "GET /operator/organizations/:id/usage/records": page(ofOrganization()),

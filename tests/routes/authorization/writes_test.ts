@@ -13,7 +13,8 @@ const denied = ["forbidden", "unknown"] as const;
 /** What happens to a writer just before a batch is written, and what the route may then do. */
 const interruptions = {
   owner: { ended: ["signIn"], suspended: denied, admin: denied, member: denied, removed: denied },
-  operator: { ended: ["signIn"], notOperator: ["unknown"], secondFactor: ["secondFactor"] },
+  // A page says with 403 that a second factor is required.
+  operator: { ended: ["signIn"], notOperator: ["unknown"], secondFactor: ["secondFactor", "forbidden"] },
   operatorToken: { revoked: ["token"], expired: ["token"], scopeTaken: ["scope"] },
 } satisfies Record<string, Record<string, readonly Outcome[]>>;
 type Writer = keyof typeof interruptions;

@@ -4,6 +4,7 @@ import { assertError, createTestKey, testApp } from "../../../support/app/app.ts
 import { listAudit } from "../../../support/app/audit.ts";
 import { recordOne } from "../../../support/meter/usage.ts";
 import { newOperator } from "../../../support/operators/console.ts";
+import { joinedPerson } from "../../../support/people/people.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 
 const keysOf = (organizationId: string) => `/operator/organizations/${organizationId}/api-keys`;
@@ -94,3 +95,62 @@ testApp("revokes unused keys of an organization as the operator", async (test) =
   const { events: [event] } = await listAudit(test, ada.cookie, "?action=keys");
   assert.deepEqual([event?.action, event?.actor.type], ["api_key.revoked", "operator"]);
 });
+
+testApp("a key that an operator rotates stays one of the member who created it", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp();
+  const bob = await joinedPerson(test, ada, "MEMBER");
+  const { id } = await createTestKey(test, bob, { name: "Bob's" });
+  const rotate = `${keysOf(ada.organizationId)}/${id}/rotate`;
+  assert.equal((await openPage(test, rotate, { person: mara, form: { expireOld: "now" } })).status, 201);
+  const { apiKeys } = await (await test.send("/api/portal/api-keys", { cookie: bob.cookie })).json();
+  assert.deepEqual(
+    apiKeys.map(({ status, createdBy }: { status: string; createdBy: { id: string } }) => [
+      status,
+      createdBy.id,
+    ]),
+    [["active", bob.userId], ["revoked", bob.userId]],
+  );
+});
+
+testApp("pages of one organization show and change nothing of another one", async (test) => {
+  const mara = await newOperator(test);
+  const [ada, grace] = [await test.signUp("Ada"), await test.signUp("Grace")];
+  const { id, fullKey: key } = await createTestKey(test, ada);
+  const json = { email: "x@example.com", role: "MEMBER" };
+  const invited = await test.send(`/api/portal/organizations/${ada.organizationId}/invitations`, {
+    cookie: ada.cookie,
+    json,
+  });
+  const { invitation } = await invited.json();
+  const elsewhere = `/operator/organizations/${grace.organizationId}`;
+  const budget = { "limits[0].per": "day", "limits[0].quantity": "1", "limits[0].mode": "hard" };
+  const forms: Record<string, Record<string, string>> = {
+    [`/api-keys/${id}/edit`]: { name: "Taken", expires: "never" },
+    [`/api-keys/${id}/budget`]: budget,
+    [`/api-keys/${id}/rotate`]: { expireOld: "now" },
+    [`/api-keys/${id}/revoke`]: {},
+    [`/invitations/${invitation.id}/revoke`]: {},
+  };
+  for (const [path, form] of Object.entries(forms)) {
+    assert.equal((await openPage(test, elsewhere + path, { person: mara })).status, 404, path);
+    assert.equal((await openPage(test, elsewhere + path, { person: mara, form })).status, 404, path);
+  }
+  const unused = await openPage(test, `${elsewhere}/api-keys/revoke-unused`, {
+    person: mara,
+    form: { [id]: "on" },
+  });
+  assert.equal(unused.location, `${keysOf(grace.organizationId)}?done=revoked-unused&count=0`);
+  await recordOne(test, key, { quantity: 1 });
+});
+
+testApp(
+  "without keys, operators are linked to the form, which asks for their password first",
+  async (test) => {
+    const mara = await newOperator(test);
+    const ada = await test.signUp();
+    const { html } = await openPage(test, keysOf(ada.organizationId), { person: mara });
+    assert.match(html, new RegExp(`href="${keysOf(ada.organizationId)}/new"`));
+    assert.doesNotMatch(html, /name="expires"/);
+  },
+);

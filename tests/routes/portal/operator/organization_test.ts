@@ -147,3 +147,26 @@ testApp("keeps notes", async (test) => {
   assert.match((await send(remove, {})).location ?? "", /done=note-deleted/);
   assert.doesNotMatch((await openPage(test, path, { person: mara })).html, /Note 6/);
 });
+
+testApp(
+  "a form about an organization with a backslash in its external id acts on no other one",
+  async (test) => {
+    const mara = await newOperator(test);
+    const ada = await test.signUp("Ada");
+    const { fullToken: apiKey } = await newOperatorToken(test);
+    const externalId = `a\\..\\${ada.organizationId}`;
+    const json = { name: "Small", externalId };
+    const created = await test.send("/api/operator/organizations", { apiKey, json });
+    const { organization } = await created.json();
+    const path = `/operator/organizations/${encodeURIComponent(`external:${externalId}`)}/suspend`;
+    const { html } = await openPage(test, path, { person: mara });
+    const [, action = ""] = /<form[^>]*action="([^"]*suspend)"/.exec(html) ?? [];
+    // As a browser resolves it.
+    const { pathname } = new URL(action, test.config.baseUrl);
+    assert.equal((await openPage(test, pathname, { person: mara, form: {} })).status, 303);
+    const statusOf = async (id: string) =>
+      (await (await test.send(`/api/operator/organizations/${id}`, { apiKey })).json()).organization.status;
+    assert.equal(await statusOf(organization.id), "suspended");
+    assert.equal(await statusOf(ada.organizationId), "active");
+  },
+);

@@ -206,6 +206,8 @@ testApp("a form is rejected after switching to another organization than its pag
     "/portal/members": { ...about, email: "x@example.com", role: "MEMBER" },
     "/portal/organization": { ...about, name: "Renamed" },
     "/portal/api-keys/new": { ...about, name: "Key", expires: "never" },
+    "/portal/organization/transfer": { ...about, userId: "usr_1" },
+    "/portal/organization/delete": { ...about, name: "Second" },
   };
   for (const [path, form] of Object.entries(forms)) {
     const { status, html } = await submit(test, path, { form, person: ada });
