@@ -37,7 +37,7 @@ export interface PortalFrame {
   readonly base: string;
   /** The organization that an operator looks at, on pages that members see too. */
   readonly viewed: { readonly id: string; readonly name: string } | null;
-  /** If false, nobody is asked to confirm an address. */
+  /** If false, no one is asked to confirm an address. */
   readonly sendsMail: boolean;
   /** The operator console has its own sidebar. */
   readonly isConsole: boolean;
@@ -129,7 +129,7 @@ function ViewedNotice({ name, base }: { name: string; base: string }) {
       <div>
         <Icon name="building" />
         <p>
-          You see this page of{" "}
+          You’re viewing{" "}
           <a href={base}>
             <bdi>{name}</bdi>
           </a>{" "}

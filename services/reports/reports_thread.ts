@@ -70,7 +70,7 @@ export class ReportsThread implements ReportsConnector {
     requireDescriptorsForThread();
     const worker = this.#newWorker();
     const ended = Promise.withResolvers<void>();
-    // Without connected threads, nobody waits for it.
+    // Without connected threads, nothing waits for it.
     ended.promise.catch(() => {});
     const end = () => {
       worker.terminate();

@@ -35,7 +35,7 @@ export class SessionSearch {
     }, sessionTokensPerReadMax);
   }
 
-  /** Finds the session of the first valid token: stale or planted ones sign nobody out. */
+  /** Finds the session of the first valid token: stale or planted ones sign no one out. */
   async find(tokens: readonly string[]): Promise<FoundTokens> {
     const { config, clock } = this.#base;
     const hashes = tokens.map(wellFormedHash);

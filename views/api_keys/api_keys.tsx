@@ -64,9 +64,11 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
       <Notice tone="done" text={props.flash} />
       {isEmpty && frame.viewed !== null
         ? (
-          <EmptyState title="No API keys yet" text="Members create keys, and so can you.">
-            <ButtonLink tone="primary" href={`${frame.base}/api-keys/new`}>Create key</ButtonLink>
-          </EmptyState>
+          <div class="card">
+            <EmptyState title="No API keys yet" text="Members create keys, and so can you.">
+              <ButtonLink tone="primary" href={`${frame.base}/api-keys/new`}>Create key</ButtonLink>
+            </EmptyState>
+          </div>
         )
         : isEmpty
         ? <NewApiKeyForm frame={frame} values={props.newKey} fields={{}} message={null} />

@@ -86,7 +86,7 @@ function pastTime(atMs: number, nowMs: number): string {
   return days <= recentDaysMax ? `${days} days ago` : shortDate(atMs, nowMs);
 }
 
-/** Rounds down, so that nobody counts on more time than is left. */
+/** Rounds down, so that no one counts on more time than is left. */
 function futureTime(atMs: number, nowMs: number): string {
   const leftMs = atMs - nowMs;
   if (leftMs < minuteMs) return "in less than a minute";

@@ -27,7 +27,7 @@ export function releasedPath(folder: string): string {
   return join(folder, `released-${randomBytes(8).toString("hex")}.jsonl`);
 }
 
-/** Renames the segments that nobody owns, so that this process owns them, and returns their new paths. */
+/** Renames the segments that no process owns, so that this process owns them, and returns their new paths. */
 export function* adoptAbandoned(folder: string): Generator<string> {
   for (const name of fs.readdirSync(folder).sort()) {
     const path = join(folder, name);

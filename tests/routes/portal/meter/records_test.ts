@@ -145,7 +145,7 @@ testApp("operators see a customer's records as members do, and void one with a r
   const open = (page: string, form?: Record<string, string>) =>
     openPage(test, page, { person: mara, ...(form && { form }) });
   const { html: all } = await open(`${base}/usage/records`);
-  assert.match(all, /You see this page of[^]*Ada’s organization[^]*17[^]*4,711/);
+  assert.match(all, /You’re viewing[^]*Ada’s organization[^]*17[^]*4,711/);
   assert.ok(all.includes(`href="${base}/api-keys/${id}"`));
   assert.doesNotMatch(all, /"\/portal\/usage/);
   const { html } = await open(`${base}/usage/records?search=order-1`);

@@ -293,7 +293,7 @@ testApp("operators see a customer's usage page, and choose nothing for its membe
   await record(test, fullKey, { metric: "routes", quantity: 17 });
   await record(test, fullKey, { metric: "routes", quantity: 4 });
   const html = await open("?timezone=Europe/Berlin&metric=requests");
-  assert.match(html, /You see this page of[^]*Ada’s organization[^]*4,711/);
+  assert.match(html, /You’re viewing[^]*Ada’s organization[^]*4,711/);
   assert.ok(
     html.includes(`href="${base}/api-keys/${id}"`) && html.includes(`href="${base}/usage/records/use_`),
   );

@@ -22,7 +22,7 @@ testApp("searches an organization's keys, and shows the page of a key with its u
   assert.match(found, /1 key found for “<bdi>prod<\/bdi>”/);
   assert.match(found, /Production/);
   assert.doesNotMatch(found, /Staging/);
-  assert.match(found, /You see this page of[^]*Ada’s organization[^]*as an operator/);
+  assert.match(found, /You’re viewing[^]*Ada’s organization[^]*as an operator/);
   const html = await open(`/${production.id}`);
   assert.match(html, /Requests, 30 days[^]*>7</);
   assert.match(html, /by <bdi>Ada<\/bdi>/);
