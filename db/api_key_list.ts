@@ -56,7 +56,6 @@ type ListedKeyValues = [
   endsAt: number | null,
 ];
 
-/** Finds keys of an organization by id, in no particular order. */
 export function findApiKeysById(
   database: DatabaseReader,
   organizationId: string,

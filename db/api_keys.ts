@@ -110,7 +110,6 @@ export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: bo
     RETURNING id`;
 }
 
-/** Finds the id of the key that a form created. */
 export async function findApiKeyOfForm(
   database: DatabaseReader,
   { organizationId, formToken }: { organizationId: string; formToken: string },

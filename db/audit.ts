@@ -89,7 +89,6 @@ export interface AuditQuery {
   readonly organizationId: string | null;
   /** Otherwise, `actorId` finds nothing that an operator did. */
   readonly isForOperators?: boolean | undefined;
-  /** All actions by default. */
   readonly actions?: readonly AuditAction[] | undefined;
   readonly actorId?: string | undefined;
   /** Only entries about these; `actorId` is ignored. */

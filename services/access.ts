@@ -24,7 +24,6 @@ export interface MemberAccess extends OrganizationAccess {
   readonly notMemberError: () => AppError;
 }
 
-/** The access of an operator, to whom every customer's organization is open. */
 export interface OperatorAccess extends OrganizationAccess {
   readonly actor: OperatorActor;
   readonly role: null;
@@ -102,7 +101,6 @@ export async function resolveOrganization(
   return organization;
 }
 
-/** True if the access includes a permission. */
 export function may({ role }: Access, permission: Permission): boolean {
   return role === null ? operatorPermissions.has(permission) : hasPermission(role, permission);
 }

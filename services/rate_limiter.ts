@@ -55,7 +55,6 @@ export class RateLimiter {
     return this.#count(name, 0, points);
   }
 
-  /** Returns one point. */
   giveBack(name: string): void {
     this.#count(name, -1, this.#points);
   }
@@ -168,7 +167,6 @@ export class RateLimitWindows {
     }
   }
 
-  /** Returns the window with a tag. */
   find(bucket: number, tag: number): number | undefined {
     const end = bucket + bucketNumbers;
     for (let window = bucket + 1; window < end; window += windowNumbers) {
@@ -194,7 +192,6 @@ export class RateLimitWindows {
     return this.#numbers[window + 1] as number;
   }
 
-  /** Returns the points used in a window. */
   used(window: number): number {
     return this.#numbers[window + 2] as number;
   }

@@ -26,7 +26,6 @@ import { RateLimiter, type RateLimitMemory } from "./rate_limiter.ts";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** The rate limits, by what they limit. */
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
 export interface RateLimitsContext extends Pick<BaseContext, "config" | "clock"> {

@@ -3,7 +3,6 @@ import { messageOf } from "../../domain/errors.ts";
 import { filesReleased } from "./connection.ts";
 import { BackupStopped, checkBackup, copyDataFile } from "./backup.ts";
 
-/** A backup to make. */
 export interface BackupRequest {
   readonly path: string;
   /** The temporary file to write; the caller renames or removes it. */

@@ -33,7 +33,6 @@ export async function filesReleased(): Promise<void> {
   await setTimeout(0);
 }
 
-/** A connection with its prepared statements, for one thread. */
 export class Connection {
   readonly #sqlite: Sqlite.Database;
   readonly #prepared = new Map<string, Prepared>();

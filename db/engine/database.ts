@@ -13,7 +13,6 @@ export interface Statement {
   readonly hasOneRow?: boolean;
 }
 
-/** The result of one statement of a batch. */
 export interface WriteResult {
   /** Rows of `RETURNING` or `SELECT`, by column name. */
   readonly rows: readonly Readonly<Record<string, Value>>[];
@@ -21,13 +20,11 @@ export interface WriteResult {
   readonly changes: number;
 }
 
-/** Options of a batch. */
 export interface WriteOptions {
   /** Accept the batch even when too many are waiting: the caller bounds its own. */
   readonly bypassesQueueLimit?: boolean;
 }
 
-/** The read operations of a database. */
 export type DatabaseReader = Pick<Database, "read" | "readFirst">;
 
 /** The file or server of a database, for other threads. */
@@ -35,7 +32,6 @@ export type DatabaseSource =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "remote"; readonly url: string; readonly authToken: string | undefined };
 
-/** A database of either kind. */
 export interface Database {
   readonly source: DatabaseSource;
   /** The outcome of the last write of any thread. A database that only reads has none. */
@@ -99,7 +95,6 @@ export interface SharedDatabase extends Database {
  */
 export type DatabaseErrorKind = "constraint" | "unavailable" | "fault";
 
-/** An error of the database. */
 export class DatabaseError extends Error {
   /** @param message For the log, never for a caller. */
   constructor(readonly kind: DatabaseErrorKind, message: string, options?: ErrorOptions) {

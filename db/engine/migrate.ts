@@ -134,7 +134,6 @@ export function checksum(migration: Migration): string {
   return hash("sha256", migration.text.replaceAll("\r\n", "\n"), "hex");
 }
 
-/** A row of `schema_migrations`. */
 export type AppliedMigration = Pick<Migration, "number" | "name"> & { readonly checksum: string };
 
 function appliedMigrations(database: Database): Promise<AppliedMigration[]> {

@@ -59,7 +59,6 @@ export function insertMailedLinkToken(token: NewLinkToken, mail: { id: string; a
   ];
 }
 
-/** Finds a valid link. */
 export function findLinkToken(database: DatabaseReader, tokenHash: string, now: number) {
   return database.readFirst<LinkToken>(
     sql`SELECT purpose, subject, email FROM link_tokens WHERE token_hash = ${tokenHash} AND expires_at > ${now}`,

@@ -11,7 +11,6 @@ export const hasConfirmedAccount = (email: string) =>
 const isWindowOver = (now: number, windowMs: number) =>
   sql`(ends_at <= ${now} OR ends_at > ${now + windowMs})`;
 
-/** A condition: a budget is used up. */
 const isUsedUp = ({ subject, mailsMax, windowMs }: RecipientBudget, now: number) =>
   sql`(subject = ${subject} AND mails >= ${mailsMax} AND NOT ${isWindowOver(now, windowMs)})`;
 

@@ -11,7 +11,6 @@ export interface LastRequestRow extends Omit<LastRequest, "at"> {
   readonly at: number;
 }
 
-/** A use of a key. */
 export interface KeyUse {
   readonly keyHash: string;
   /** Milliseconds since 1970. */

@@ -71,7 +71,6 @@ export function limitSums(
     FROM (${parts}) p`;
 }
 
-/** The usage that an unknown counter lacks. */
 export interface MissingSums
   extends SumParts, Pick<LimitCell, "usageLimit" | "organization" | "windowNumber" | "at" | "openedSeq"> {}
 

@@ -21,7 +21,6 @@ export interface RecordGroup {
   readonly series: readonly (readonly [target: string, productSlug: string, metric: string])[];
   /** See {@linkcode RecordEncoder}. */
   readonly records: readonly string[];
-  /** The number of records with an idempotency key. */
   readonly idempotencyKeys: number;
   /** True if products and metrics must be in the catalogue. */
   readonly isCatalogueRequired: boolean;
@@ -35,7 +34,6 @@ export interface TargetKind {
   readonly join: (target: Statement) => Statement;
   /** The reason why nothing may be recorded for the target, or null. */
   readonly denial: (target: Statement) => Statement;
-  /** The number of its API key. */
   readonly apiKey: Statement;
   /** The hashes of the API keys of the targets `?1`, if they were used. */
   readonly usedKeys?: Statement;
@@ -48,7 +46,6 @@ export function verifiedTarget(keyHash: string, verification: RecordVerification
   return `${keyHash} ${verification.tokenHash} ${JSON.stringify(verification.permissions)}`;
 }
 
-/** Returns the hash of the API key of a target. */
 export function keyHashOf(target: string): string {
   return target.slice(0, hashDigits);
 }
@@ -115,7 +112,6 @@ const operatorTarget: TargetKind = {
 
 export const targetsBy = { keys: keyTarget, verifiedKeys: verifiedKeyTarget, operator: operatorTarget };
 
-/** One record of a group. */
 export interface GroupRecord {
   /** Index in the series of the group. */
   readonly series: number;

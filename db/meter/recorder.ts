@@ -50,7 +50,6 @@ export interface ExistingRecord extends StoredUsageRecord {
 export interface LimitedSeries {
   /** Index in {@linkcode RecordGroup.series}. The organization's first ones are created while there is room. */
   readonly position: number;
-  /** The organization's number. */
   readonly organization: number;
   readonly seriesMax: number;
   /** The number of series that it can still create. */
@@ -65,7 +64,6 @@ export interface UnlistedSeries {
   readonly isProduct: 0 | 1;
 }
 
-/** A target that exists. */
 export interface GroupTarget {
   /** Index in {@linkcode RecordGroup.targets}. */
   readonly position: number;
@@ -82,7 +80,6 @@ export interface GroupTarget {
   readonly lineage?: number | null;
 }
 
-/** The outcome of a group. */
 export interface RecordOutcome {
   readonly targets: readonly GroupTarget[];
   readonly existing: readonly ExistingRecord[];
@@ -102,7 +99,6 @@ export interface RecordOutcome {
 
 // The statements' texts are built once. In all of them ?1 is the records, ?2 the series and ?3 the time.
 
-/** The targets of a group. */
 interface Target extends TargetKind {
   /** True if a series `e` may be recorded. */
   readonly condition: Statement;

@@ -22,7 +22,6 @@ export type SelectSeries = (columns: Statement, more: { join: Statement; conditi
 
 /** A limit's counter for one window of an organization. */
 export interface LimitCell extends LimitScopeRow {
-  /** The limit's number. */
   readonly usageLimit: number;
   readonly windowNumber: number;
   /** A time in the window, in milliseconds since 1970. */
@@ -62,7 +61,6 @@ const isAnyRejected = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
 /** The number of the window of a time for the limit of `a`. */
 const windowOf = (time: Statement) => windowNumber(sql`a.per`, time, ahead(sql`a.timezone`, time));
 
-/** The limits of each series of the group. */
 const applied = (select: SelectSeries, condition: Statement) =>
   sql`applied AS MATERIALIZED (${
     select(sql`us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone`, {

@@ -14,7 +14,6 @@ import { monthOf, monthStart } from "./rollups.ts";
 
 /** The usage of an organization that a limit counts. */
 export interface LimitScopeRow {
-  /** The organization's number. */
   readonly organization: number;
   /** Empty for all products. */
   readonly productSlug: string;

@@ -13,7 +13,6 @@ export async function findRecordIdKey(database: DatabaseReader): Promise<string>
   return row.key;
 }
 
-/** A record and its organization. */
 export interface OrganizationUsageRecord extends StoredUsageRecord {
   readonly organizationId: string;
 }
@@ -24,7 +23,6 @@ export interface ListedUsageRecordRow extends StoredUsageRecord {
   /** The name of the key, and the id of the user who created it; null for a record without a key. */
   readonly apiKeyName: string | null;
   readonly apiKeyCreatedBy: string | null;
-  /** The name of the key that voided it. */
   readonly voidedByName: string | null;
 }
 
@@ -43,7 +41,6 @@ export interface UsageRecordScan {
   readonly organizationId: string;
   readonly from: UsageRecordPosition;
   readonly before: UsageRecordPosition;
-  /** All by default. */
   readonly status?: UsageRecordStatus | undefined;
   /** Reads the oldest first, instead of the newest. */
   readonly isUpward?: boolean | undefined;

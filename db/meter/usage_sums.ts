@@ -9,10 +9,8 @@ import {
 import { currentKeyNumber } from "../api_keys.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 
-/** The groups of usage queries. */
 export const usageGroups = ["productSlug", "metric", "apiKey"] as const;
 
-/** The groups of operators' usage queries. */
 export const operatorUsageGroups = ["organization", ...usageGroups] as const;
 
 /** One of {@linkcode operatorUsageGroups}. */
@@ -172,7 +170,6 @@ function isOf(organizations: readonly number[]): Statement {
     : sql`s.organization IN (SELECT value FROM json_each(${JSON.stringify(organizations)}))`;
 }
 
-/** An organization with usage. */
 export interface MeteredOrganization {
   readonly number: number;
   readonly series: number;
@@ -194,7 +191,6 @@ export function findMeteredOrganizations(
     WHERE number > ${after} AND deleted_at IS NULL AND series > 0 ${isWanted} ORDER BY number LIMIT ${limit}`);
 }
 
-/** The names of an organization. */
 export interface OrganizationNames {
   readonly organizationId: string;
   readonly organizationName: string;

@@ -223,7 +223,6 @@ export interface RecordInRollup {
   readonly isLargest: 0 | 1;
 }
 
-/** Finds the record in its rollup, if the organization has such a record. */
 export function findRecordInRollup(
   database: DatabaseReader,
   { organizationId, seq }: { organizationId: string; seq: number },

@@ -6,7 +6,6 @@ import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/dat
 
 /** The usage of a product and metric in a window, as texts; see `domain/meter/quantity.ts`. */
 export interface WindowTotalRow {
-  /** The organization's number. */
   readonly organization: number;
   readonly productSlug: string;
   readonly metric: string;

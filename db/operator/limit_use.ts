@@ -11,7 +11,6 @@ import { allMonths } from "../meter/usage_sums.ts";
 import { windowSums } from "../meter/window_totals.ts";
 import { planNumber } from "./plans.ts";
 
-/** Organizations: those of a plan, or one. */
 export type LimitedOrganizations = { readonly planId: string } | { readonly organizationId: string };
 
 /** An organization with its overrides, and how many it has of what is limited. */

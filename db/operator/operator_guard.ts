@@ -44,7 +44,6 @@ export function requireOperator(guard: OperatorGuard): Statement {
     SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
 }
 
-/** Returns why the operator may not write; null if they may. */
 export async function findOperatorRejection(database: DatabaseReader, guard: OperatorGuard) {
   const row = await database.readFirst<{ reason: OperatorRejection | null }>(rejection(guard));
   return row?.reason ?? null;

@@ -41,7 +41,6 @@ export type OperatedOrganizationRow = StoredOrganization & OrganizationUse;
 /** A position in a list. Organizations are numbered in the order in which they are created. */
 export interface OrganizationPosition {
   readonly number: number;
-  /** For lists by name. */
   readonly name: string;
 }
 
@@ -203,7 +202,6 @@ export function updateOverrides(id: string, { limits, ...numbers }: PlanOverride
   return sql`UPDATE organizations SET ${joinSql(assignments, ", ")} WHERE ${isOrganization(id)}`;
 }
 
-/** An expression: the number of an organization. */
 export const organizationNumber = (id: string): Statement =>
   sql`(SELECT number FROM organizations WHERE id = ${id})`;
 

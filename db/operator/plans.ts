@@ -63,7 +63,6 @@ export function findPlanReference(
   return database.readFirst(sql`SELECT id, name FROM plans WHERE ${condition}`);
 }
 
-/** An expression: the number of a plan. */
 export const planNumber = (id: string): Statement => sql`(SELECT number FROM plans WHERE id = ${id})`;
 
 /** Inserts a plan, unless its name is taken or there are `plansMax` plans. */

@@ -18,7 +18,6 @@ export function productMetrics(json: string): ProductMetric[] {
   return list.map(([slug, name, unit]) => ({ slug, name, unit }));
 }
 
-/** Products with their metrics, without an order. */
 export const selectProducts = sql`
   SELECT p.slug, p.name, p.created_at AS createdAt,
     (SELECT json_group_array(json_array(m.slug, m.name, m.unit))

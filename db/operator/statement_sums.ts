@@ -18,7 +18,6 @@ export function findBilledOrganizations(
 }
 
 interface OrganizationMonth {
-  /** The organization's number. */
   readonly organization: number;
   /** The number of the month's statement. */
   readonly month: number;

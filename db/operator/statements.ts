@@ -58,7 +58,6 @@ export function insertStatement(statement: Omit<StatementRow, "status" | "progre
 }
 
 export interface NewStatementLine extends SumParts {
-  /** The organization's number. */
   readonly organization: number;
   /** 0 for the month of the statement, 1 for the month before it. */
   readonly monthsBack: number;
@@ -135,7 +134,6 @@ export type StatementLinePosition = Pick<
 
 export interface StatementLineQuery {
   readonly statement: number;
-  /** Of one organization; of all by default. */
   readonly organizationId?: string | undefined;
   readonly after?: StatementLinePosition | undefined;
   readonly limit: number;

@@ -93,7 +93,6 @@ export function findPendingInvitationsOfUser(
     WHERE i.invited_by = ${userId} AND ${pendingInvitation(now)} LIMIT ${limit}`);
 }
 
-/** Revokes an open invitation of a user. */
 export function revokeInvitationOfUser(userId: string, { id, now }: { id: string; now: number }) {
   return sql`UPDATE invitations AS i SET revoked_at = ${now}
     WHERE i.id = ${id} AND i.invited_by = ${userId} AND ${openInvitation}`;

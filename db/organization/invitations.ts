@@ -96,7 +96,6 @@ export function findInvitations(
       AND ${status} ORDER BY i.id DESC LIMIT ${limit}`);
 }
 
-/** Finds one invitation of an organization. */
 export function findInvitation(database: DatabaseReader, organizationId: string, id: string) {
   return database.readFirst<InvitationRow>(selectInvitation(organizationId, id));
 }
@@ -152,7 +151,6 @@ export function renewInvitation(
       AND (i.expires_at > ${now} OR ${countPending(organizationId, now)} < ${options.pendingMax})`;
 }
 
-/** Revokes an open invitation. */
 export function markInvitationRevoked(
   { id, organizationId, now }: { id: string; organizationId: string; now: number },
 ) {

@@ -53,7 +53,6 @@ export function findMembers(
     AND (${after} IS NULL OR u.id > ${after}) ORDER BY u.id LIMIT ${limit}`);
 }
 
-/** Finds one member. */
 export function findMember(
   database: DatabaseReader,
   organizationId: string,
@@ -62,7 +61,6 @@ export function findMember(
   return database.readFirst(sql`${selectMembers(organizationId, now)} AND u.id = ${userId}`);
 }
 
-/** Counts the members with each role. */
 export function findMemberCounts(database: DatabaseReader, organizationId: string) {
   return database.read<{ role: Role; members: number }>(sql`
     SELECT role, count(*) AS members FROM memberships WHERE organization_id = ${organizationId} GROUP BY role`);
@@ -99,7 +97,6 @@ export function demoteOwner(member: MembershipKey, audited: string) {
     WHERE ${isMembership(member)} AND role = 'OWNER' AND ${hasOtherOwner(member)} AND ${ifAudited(audited)}`;
 }
 
-/** Makes a member an owner. */
 export function promoteToOwner(member: MembershipKey) {
   return sql`UPDATE memberships SET role = 'OWNER' WHERE ${isMembership(member)}`;
 }

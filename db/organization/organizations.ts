@@ -37,7 +37,6 @@ export function findOrganizations(database: DatabaseReader, userId: string): Pro
   return database.read(sql`${selectOrganizations(userId)} ORDER BY o.name COLLATE NOCASE, o.id`);
 }
 
-/** Finds one organization of a user, if they are a member. */
 export function findOrganization(database: DatabaseReader, userId: string, organizationId: string) {
   return database.readFirst<OrganizationRow>(selectOrganization(userId, organizationId));
 }

@@ -135,7 +135,6 @@ export function selectSession(tokenHash: string, { createdAfter, seenAfter }: Se
   return bind(selectByHash, tokenHash, createdAfter, seenAfter);
 }
 
-/** Returns the sessions of a row, in no order. */
 export function foundSessions(row: FoundSessionsRow | undefined): FoundSession[] {
   return row === undefined ? [] : (JSON.parse(row.rows) as SessionRow[]).map(toFoundSession);
 }

@@ -54,9 +54,7 @@ export interface UsageRecord {
   readonly voidReason: string | null;
 }
 
-/** A record with the names of its keys. */
 export interface NamedUsageRecord extends UsageRecord {
-  /** Null without a key. */
   readonly apiKeyName: string | null;
   /** The id of the user who created the key. */
   readonly apiKeyCreatedBy: string | null;

@@ -31,7 +31,6 @@ export interface Session {
   readonly isOperator: boolean;
 }
 
-/** Orders memberships by the name of their organization. */
 export function byOrganizationName(a: Membership, b: Membership): number {
   return a.name.localeCompare(b.name, "en") || (a.organizationId < b.organizationId ? -1 : 1);
 }

@@ -33,7 +33,6 @@ export interface ShownForm {
   /** Why it was rejected, if no field has the error. */
   readonly error: string | null;
   readonly fields: FormErrors["fields"];
-  /** Returns the props of a text field. */
   readonly field: (name: string) => TextProps;
 }
 
@@ -44,12 +43,10 @@ interface TextProps {
   readonly autocomplete: "off";
 }
 
-/** Returns a parameter of the path. */
 export function paramOf(c: AppContext, name: string): string {
   return c.req.param(name) ?? "";
 }
 
-/** Mounts a page. */
 export function mountPage<Actor>(
   { get, frameOf, place }: Pages<Actor>,
   path: string,
@@ -112,7 +109,6 @@ export function rowsOf<Part extends string>(
   return rows.filter((row) => Object.values<string>(row).some((text) => text.trim() !== ""));
 }
 
-/** Returns the fields of rows, as a form has them. */
 export function rowFields<Row extends { readonly [Part in keyof Row]: string | null }>(
   name: string,
   rows: readonly Row[],

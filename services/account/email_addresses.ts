@@ -16,7 +16,6 @@ import { requireAllowed } from "../sign_in/credentials.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 
-/** A link that confirms `email` for a user. */
 interface EmailLink {
   readonly purpose: Extract<LinkPurpose, "verify_email" | "change_email">;
   readonly userId: string;

@@ -6,7 +6,6 @@ import { limitBelow } from "../../domain/meter/budget.ts";
 import { hasQuantity, type NewLimit, type UsageLimit } from "../../domain/meter/usage_limit.ts";
 import type { SessionContext } from "../context.ts";
 
-/** A limit of a budget, to be set. */
 export type BudgetLimit = NewLimit & { readonly quantity: number };
 
 /** @param stored The budget of a key, as its row has it. */

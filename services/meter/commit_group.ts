@@ -36,7 +36,6 @@ export interface RecordedUsage {
   readonly limits: readonly LimitStanding[];
 }
 
-/** A request in a group. */
 export interface GroupRequest {
   /** The hash of the API key, or a `verifiedTarget`. For an operator: the id of the organization or key that each input is recorded for. */
   readonly target: string | readonly string[];
@@ -47,13 +46,11 @@ export interface GroupRequest {
   readonly reject: (error: unknown) => void;
 }
 
-/** Returns the target of an input. */
 export function targetOf(target: GroupRequest["target"], index: number): string {
   return typeof target === "string" ? target : target[index] ?? "";
 }
 
 export interface PendingRequest extends GroupRequest {
-  /** Of the API key. */
   readonly keyHash: string;
   readonly target: string;
   readonly organizationId: string;

@@ -9,7 +9,6 @@ export function queueFullError(): AppError {
 
 export interface QueuedRequest {
   readonly organizationId: string;
-  /** Of its API key. */
   readonly keyHash: string;
   /** See `RecordGroup`. */
   readonly target: string;
@@ -34,7 +33,6 @@ export interface QueueLimits {
   readonly group: QueueAmount;
 }
 
-/** Queued requests of all organizations. */
 export class FairQueue<T extends QueuedRequest> {
   readonly #limits: QueueLimits;
   /** Only organizations with queued requests; the first is served next. */
@@ -192,7 +190,6 @@ interface Group<T extends QueuedRequest> {
   readonly amount: Amount;
 }
 
-/** The queued requests of one organization. */
 class OrganizationQueue<T extends QueuedRequest> {
   /** In order of arrival; while a group is taken, also those that it has taken. */
   requests: T[] = [];

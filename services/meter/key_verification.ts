@@ -30,7 +30,6 @@ export interface VerifyingOperator {
 export interface VerificationQuestion {
   /** As the customer sent it. */
   readonly key: string;
-  /** Permissions that the key must all have. */
   readonly permissions: readonly string[];
   /** Usage that must fit into the hard limits. */
   readonly usage: UsageQuestion | null;

@@ -61,7 +61,6 @@ export class KnownKeys {
   }
 }
 
-/** A request with a key, counted. */
 export interface CountedRequest {
   readonly keyHash: string;
   /** Null for no limit. */
@@ -81,7 +80,6 @@ export async function countRequest(
   return key && countAtRate(context, keyHash, key.requestsPerSecond);
 }
 
-/** Counts a request by a rate. */
 export function countAtRate(
   { config, rateLimits }: RateContext,
   keyHash: string,
@@ -92,7 +90,6 @@ export function countAtRate(
   return { keyHash, limit: { perSecond, state: rateLimits.apiKeyRequests.take(keyHash, perSecond) } };
 }
 
-/** Returns true if the key may make the request. */
 export function isAllowed({ limit }: CountedRequest): boolean {
   return limit === null || limit.state.isAllowed;
 }

@@ -51,7 +51,6 @@ export class LastRequests {
     });
   }
 
-  /** Notes that a service has verified a key. */
   noteVerification(keyHash: string): void {
     if (!this.#waiting.has(keyHash) && this.#hasRoomFor(keyHash)) this.#add(keyHash, null);
   }
@@ -110,7 +109,6 @@ export class LastRequests {
   }
 }
 
-/** Reads the last request with one of the keys. */
 export async function readLastRequest(
   { database }: { readonly database: DatabaseReader },
   apiKeys: readonly Pick<ApiKey, "id">[],

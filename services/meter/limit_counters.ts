@@ -11,7 +11,6 @@ import { recordingOf } from "../reports/job_reader.ts";
 import type { Reports } from "../reports/reports.ts";
 import { sleep } from "../sleep.ts";
 
-/** The parts that read and write counters. */
 export interface CounterContext extends Pick<BaseContext, "database" | "clock"> {
   readonly reports: Reports;
 }
@@ -19,7 +18,6 @@ export interface CounterContext extends Pick<BaseContext, "database" | "clock"> 
 /** The time after which counters that could not be completed are tried again. */
 const retryMs = 1_000;
 
-/** Unknown counters of one organization. */
 interface Unknown {
   readonly cells: Map<string, LimitCell>;
   /** Requests for hard limits. */

@@ -64,7 +64,6 @@ export class Recorder {
   readonly keys: KnownKeys;
   readonly #queue: FairQueue<PendingRequest>;
   #recordIds: UsageRecordIds | undefined;
-  /** Commits in progress. */
   #commits = 0;
   #isScheduled = false;
   #isClosed = false;

@@ -11,7 +11,6 @@ export async function suspendOrganization(context: SessionContext, access: Opera
   await writeChange(context, access.actor, statusChange(context, access, "suspended"));
 }
 
-/** Resumes a suspended organization. */
 export async function resumeOrganization(context: SessionContext, access: OperatorAccess): Promise<void> {
   await writeChange(context, access.actor, statusChange(context, access, "active"));
 }

@@ -16,7 +16,6 @@ export function keysOf(organizationId: string): JobReader {
   return { name: `keys of ${organizationId}`, isWork: false };
 }
 
-/** Returns the reader for all members of an organization. */
 export function membersOf(organizationId: string): JobReader {
   return { name: `members of ${organizationId}`, isWork: false };
 }

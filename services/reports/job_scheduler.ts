@@ -13,7 +13,6 @@ export interface JobLimits {
   readonly openMax: number;
 }
 
-/** A job that waits for a slice. */
 interface Waiting {
   readonly resume: () => void;
   readonly reject: (error: unknown) => void;
@@ -108,7 +107,6 @@ export class JobScheduler {
         await slow;
         await wait(own.returning);
       },
-      /** Ends the job. */
       leave: () => {
         release({ staysRunning: false });
         close();

@@ -26,7 +26,6 @@ interface WorkerScope {
   close(): void;
 }
 
-/** A job that has not finished. */
 interface OpenJob {
   readonly cancel: AbortController;
   finished: Promise<void>;

@@ -40,7 +40,6 @@ const permissionWords: ReadonlyMap<string, string> = new Map([
 export interface ApiKeyTableProps {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLineRow[];
-  /** True if all of them are inactive. */
   readonly areInactive: boolean;
   /** The current order, and the addresses of others; undefined if the lines can't be sorted. */
   readonly sorting?: { readonly order: KeyOrder; readonly hrefOf: (order: KeyOrder) => string };

@@ -24,7 +24,6 @@ import { ApiKeyTable, type KeyLineRow } from "./api_key_table.tsx";
 import { NewApiKeyForm, type NewKeyValues } from "./new_api_key.tsx";
 
 interface KeyListProps extends KeyListPage {
-  /** The address of the list. */
   readonly href: string;
   readonly state: KeyState;
   /** True if the order was chosen. */

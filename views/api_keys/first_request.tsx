@@ -24,7 +24,6 @@ interface FirstRequestProps {
   readonly base: string;
   readonly apiKeyId: string;
   readonly request: FirstRequest;
-  /** The record of the request, if it is known. */
   readonly record?: LastRecord | null | undefined;
 }
 

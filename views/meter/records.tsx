@@ -39,13 +39,11 @@ export interface RecordsAddress {
   readonly timezone: string | null;
 }
 
-/** The position of a page in the list. */
 interface RecordsPosition {
   readonly cursor?: string;
   readonly newerThan?: string;
 }
 
-/** The address of all records. */
 export const allRecords: RecordsAddress = {
   status: null,
   productSlug: null,
@@ -68,7 +66,6 @@ export function recordsHref(
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** Returns the choices that were made. */
 function given(choices: Readonly<Record<string, string | null>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(choices).filter((choice): choice is [string, string] => !!choice[1]),
@@ -252,7 +249,6 @@ interface RecordPageProps {
   readonly flash: string | null;
 }
 
-/** The page of a record, with all of its fields. */
 export function recordPage(props: RecordPageProps): Page {
   const { frame, record, catalogue, timezone, flash } = props;
   const { apiKeyName: _name, apiKeyCreatedBy: _createdBy, voidedByName, ...json } = record;

@@ -27,7 +27,6 @@ import {
 } from "./usage_filters.tsx";
 import { Breakdown, type BreakdownProps } from "./usage_tables.tsx";
 
-/** The usage in the range. */
 export interface UsageReport {
   readonly strip: MetricStripProps;
   /** Null if nothing was used. */

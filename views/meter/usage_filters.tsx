@@ -54,7 +54,6 @@ export function usageHref(
   return `${path}?${query}`;
 }
 
-/** The first pages of the tables. */
 export const firstPages = { products: null, keys: null } as const;
 
 /** Returns the page with other filters, from the first line of its tables on. */

@@ -10,7 +10,6 @@ import { Share } from "../components/share.tsx";
 import { Sparkline } from "../components/sparkline.tsx";
 import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
 
-/** A line of the table. */
 interface BreakdownLine {
   readonly name: string;
   /** Null for usage without a key. */
@@ -44,7 +43,6 @@ export interface BreakdownProps {
   readonly olderHref: string | null;
 }
 
-/** The card. */
 export function Breakdown(props: BreakdownProps) {
   const { title, column, measure, period, lines, all } = props;
   const hasTrends = lines.some(({ trend }) => trend !== undefined);

@@ -8,7 +8,6 @@ export function statementHref(id: string, organizationId?: string): string {
   return listHref(`${statementsHref}/${encodeURIComponent(id)}`, { organizationId });
 }
 
-/** Returns the address of a statement as CSV. */
 export function statementCsvHref(id: string, organizationId?: string): string {
   return listHref(`/api${statementsHref}/${encodeURIComponent(id)}.csv`, { organizationId });
 }

@@ -15,11 +15,9 @@ interface SignUp extends Pick<FormErrors, "fields"> {
 }
 
 export type Invitee =
-  /** The invited person, signed in. */
   | { readonly kind: "invited" }
   /** The invited person, signed in with an email address that is not confirmed yet. */
   | { readonly kind: "unverified"; readonly sendsMail: boolean }
-  /** Someone else, signed in. */
   | { readonly kind: "other"; readonly email: string }
   /** No one is signed in, and the invited address has an account. */
   | { readonly kind: "signIn"; readonly href: string }

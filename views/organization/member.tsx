@@ -19,7 +19,6 @@ interface MemberPageProps {
   readonly message: string | null;
 }
 
-/** A page with a choice. */
 type MemberFormProps = MemberPageProps & FormErrors & { readonly value: string };
 
 /** @param props `owners`: the number of owners. */

@@ -34,7 +34,6 @@ export interface Inviting extends FormErrors {
   /** True for operators who must authenticate before they fill in the form. */
   readonly needsAuthentication: boolean;
   readonly invitations: readonly InvitationRow[];
-  /** Of this page of the list; undefined for the first one. */
   readonly cursor: string | undefined;
   readonly nextHref: string | null;
   readonly flash: string | null;

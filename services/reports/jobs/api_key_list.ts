@@ -35,7 +35,6 @@ export interface KeyListQuery {
   readonly timezone?: string | undefined;
 }
 
-/** A line with its current key as stored. */
 export type StoredLine = ListedLine & { readonly row: ApiKeyRow };
 
 export interface KeyList extends KeyListPage {

@@ -62,7 +62,6 @@ export async function searchLimitsBelowUse(
 interface Step {
   readonly rows: readonly LimitedOrganizationRow[];
   readonly lowered: LoweredLimits;
-  /** True for limits of a plan. */
   readonly isPlan: boolean;
   readonly now: number;
 }

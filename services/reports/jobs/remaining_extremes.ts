@@ -15,7 +15,6 @@ import {
 import { rollupQuarterMs, usageRecordScanMax } from "../../../domain/limits.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 
-/** The record to be voided. */
 export type VoidedRecord = JobScope & { readonly seq: number };
 
 /**

@@ -30,7 +30,6 @@ import { microsToDecimal, sumMicros, sumParts } from "../../../domain/meter/quan
 import { invalidCursorError, readPage } from "../../pages.ts";
 import { type JobContext, JobText, type JobTime } from "../job_context.ts";
 
-/** The next lines of a statement. */
 interface StatementStep {
   /** The number of the last organization that they are about. */
   readonly through: number;

@@ -13,7 +13,6 @@ import { readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "
 
 /** Keys with a series of their own. */
 const keySeriesMax = 5;
-/** Lines of a table on one page. */
 const reportLinesMax = 50;
 
 type ReportStack = "productSlug" | "apiKey";
