@@ -6,7 +6,6 @@ import { type LimitOwner, limitsJson } from "./meter/limit_rows.ts";
 import { isSuspended } from "./organization/organizations.ts";
 import { effectiveNumber } from "./organization/plan_numbers.ts";
 
-/** Times in milliseconds since 1970. */
 export interface NewApiKey {
   readonly id: string;
   readonly organizationId: string;
@@ -46,7 +45,7 @@ export interface ApiKeyScope {
   readonly createdBy?: string | undefined;
 }
 
-/** A condition: the key `k` works at `now`, in milliseconds since 1970. */
+/** A condition: the key `k` works at `now`. */
 export const activeApiKey = (now: number | Statement): Statement =>
   sql`k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${now})`;
 
@@ -137,7 +136,7 @@ export const currentKeyNumber = (lineage: Statement, now: number): Statement =>
   } ORDER BY k.number DESC LIMIT 1),
     (SELECT max(k.number) FROM api_keys k WHERE k.lineage = ${lineage}))`;
 
-/** Finds the current keys of lineages, by the lineage's number. @throws {DatabaseError} */
+/** Finds the current keys of lineages, by the lineage's number. */
 export async function findCurrentKeys(
   database: DatabaseReader,
   { lineages, now }: { lineages: readonly string[]; now: number },
@@ -212,7 +211,7 @@ export function findActiveApiKey(database: DatabaseReader, keyHash: string, now:
 /**
  * Changes a key in the scope. The expiry only changes while the key is active.
  *
- * @param change `from`: what the key must have, as stored. Times in milliseconds since 1970.
+ * @param change `from`: what the key must have, as stored.
  */
 export function updateApiKey(
   scope: ApiKeyScope,

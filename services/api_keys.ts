@@ -241,7 +241,6 @@ export function changedMeanwhileError(): AppError {
   return unavailableError("Someone else just changed the key. Try again.");
 }
 
-/** Returns a key as callers see it. @param now Milliseconds since 1970. */
 export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
   return {
     id: row.id,

@@ -91,7 +91,7 @@ export async function createApiKey(
 /**
  * Replaces an active key with a new one of the same name, permissions, budget and expiry time.
  *
- * @param input `expireOldAt`: when the old key ends (milliseconds since 1970), in a day by default; never later than it would have
+ * @param input `expireOldAt`: when the old key ends, in a day by default; never later than it would have
  *   anyway. `formToken`: as for a new key.
  * @throws {AppError} `not_found`, `forbidden`, `key_limit_reached`, `unavailable`; `validation_failed` if the old key is not
  *   active.

@@ -16,7 +16,6 @@ export interface RateLimiterOptions {
   readonly points: number;
   /** The length of a window. `Infinity`: until the process ends. */
   readonly windowMs: number;
-  /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Where points are counted. */
   readonly windows: RateLimitWindows;
@@ -142,7 +141,7 @@ export class RateLimitWindows {
     this.#latestEndSeconds = new Uint32Array(buffer, offset, 1);
   }
 
-  /** When all windows have ended, rounded up to a second, in milliseconds since 1970. */
+  /** When all windows have ended, rounded up to a second. */
   get latestEnd(): number {
     return Atomics.load(this.#latestEndSeconds, 0) * 1_000;
   }
@@ -187,7 +186,7 @@ export class RateLimitWindows {
     return least;
   }
 
-  /** Returns when a window ends, in milliseconds since 1970; 0 if it was never used. */
+  /** Returns when a window ends; 0 if it was never used. */
   endsAt(window: number): number {
     return this.#numbers[window + 1] as number;
   }

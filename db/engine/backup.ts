@@ -14,7 +14,6 @@ export class BackupStopped extends Error {}
  * @param path The data file.
  * @param options `to`: the new file, with mode 0600 and synced to disk. `isStopped`: checked between steps.
  * @returns The size in bytes.
- * @throws {DatabaseError}
  * @throws {BackupStopped}
  */
 export function copyDataFile(

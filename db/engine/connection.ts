@@ -17,7 +17,7 @@ interface Prepared {
 /** Pages of 4 KiB in the log at which it is checkpointed (80 MB). Each random key touches a page of its own. */
 const checkpointPages = 20_000;
 
-/** Writes an empty database with a write-ahead log into an empty file. @throws {DatabaseError} */
+/** Writes an empty database with a write-ahead log into an empty file. */
 export function initializeDataFile(path: string): void {
   const sqlite = withDatabaseErrors(() => new Sqlite(path));
   try {
@@ -69,7 +69,6 @@ export class Connection {
    *
    * @param options `busyTimeoutMs`: how long to wait for readers in other processes.
    * @returns True if the data file is now complete.
-   * @throws {DatabaseError}
    */
   checkpoint({ busyTimeoutMs }: { busyTimeoutMs: number }): boolean {
     this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
@@ -77,17 +76,16 @@ export class Connection {
     return row?.busy === 0;
   }
 
-  /** Runs a statement without parameters and ignores its results. @throws {DatabaseError} */
+  /** Runs a statement without parameters and ignores its results. */
   exec(text: string): void {
     withDatabaseErrors(() => this.#sqlite.exec(text));
   }
 
-  /** Runs one statement, and returns its rows. @throws {DatabaseError} */
   all(statement: Statement): unknown[] {
     return this.run(statement).rows;
   }
 
-  /** Runs one statement that reads, and returns its first row. @throws {DatabaseError} */
+  /** Runs one statement that reads, and returns its first row. */
   first(statement: Statement): unknown {
     checkArguments(statement);
     return withDatabaseErrors(() => {
@@ -97,7 +95,7 @@ export class Connection {
     });
   }
 
-  /** Runs one statement. Returns its rows or, if it has none, how many rows it has changed. @throws {DatabaseError} */
+  /** Runs one statement. Returns its rows or, if it has none, how many rows it has changed. */
   run(statement: Statement): { rows: unknown[]; changes: number } {
     checkArguments(statement);
     return withDatabaseErrors(() => {

@@ -60,10 +60,9 @@ export class MigrationError extends Error {
 /**
  * Applies the missing migrations.
  *
- * @param options `now`: milliseconds since 1970. `list`: the migrations, by default all of this program's.
+ * @param options `list`: the migrations, by default all of this program's.
  * @returns The numbers of the applied migrations.
  * @throws {MigrationError} When the database is newer than this program, or an applied migration has changed.
- * @throws {DatabaseError}
  */
 export async function migrate(
   database: Database,
@@ -102,7 +101,6 @@ export async function migrate(
  * @param options `list`: the migrations, by default all of this program's.
  * @returns True if there is a schema at all.
  * @throws {MigrationError} When the database is older or newer than this program, or an applied migration has changed.
- * @throws {DatabaseError}
  */
 export async function checkSchema(
   database: Database,

@@ -6,7 +6,7 @@ export type WriteProblem = "disk_full" | "database_locked" | "write_failed";
 export interface LastWrite {
   /** Why it failed; null if it succeeded, if there was none, or if it was long ago. */
   readonly problem: WriteProblem | null;
-  /** The time of the last success, in milliseconds since 1970; 0 for none. */
+  /** The time of the last success; 0 for none. */
   readonly succeededAt: number;
 }
 

@@ -17,7 +17,7 @@ export interface WaitingNotice {
   readonly organization: number;
   readonly windowNumber: number;
   readonly level: "near" | "reached" | "refused";
-  /** A time in the window, and when the notice was written, in milliseconds since 1970. */
+  /** A time in the window, and when the notice was written. */
   readonly at: number;
   readonly notedAt: number;
   /** Null if the organization was deleted. */

@@ -13,7 +13,6 @@ export interface LinkToken {
   readonly email: string | null;
 }
 
-/** Times in milliseconds since 1970. */
 export interface NewLinkToken extends LinkToken {
   readonly tokenHash: string;
   readonly now: number;

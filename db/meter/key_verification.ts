@@ -12,7 +12,7 @@ import { effectiveNumber } from "../organization/plan_numbers.ts";
 import { activeOperatorToken } from "../operator/operator_guard.ts";
 import type { ActiveOperatorToken } from "../operator/operator_tokens.ts";
 
-/** A key, working or not, with its organization. Times in milliseconds since 1970. */
+/** A key, working or not, with its organization. */
 export interface VerifiableKey {
   readonly id: string;
   readonly name: string;
@@ -35,7 +35,6 @@ export interface FoundCredentials {
   readonly keys: ReadonlyMap<string, VerifiableKey>;
   /** For each question of usage: the limits that apply. */
   readonly limits: readonly (readonly LimitStandingRow[])[];
-  /** When the windows of the limits are current, in milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -101,12 +100,7 @@ type FoundRows = [
   standings?: (StandingColumns & { readonly question: number })[],
 ];
 
-/**
- * Finds operator tokens and API keys by the SHA-256 of each, in hexadecimal. Read each time, so that nothing is stale.
- *
- * @param query `now`: in milliseconds since 1970.
- * @throws {DatabaseError}
- */
+/** Finds operator tokens and API keys by the SHA-256 of each, in hexadecimal. Read each time, so that nothing is stale. */
 export async function findCredentials(
   database: DatabaseReader,
   { tokenHashes, keyHashes, usage, now }: {

@@ -7,13 +7,11 @@ import { bind, type DatabaseReader, sql, type Statement } from "../engine/databa
 
 /** The last request with a key as stored. */
 export interface LastRequestRow extends Omit<LastRequest, "at"> {
-  /** Milliseconds since 1970. */
   readonly at: number;
 }
 
 export interface KeyUse {
   readonly keyHash: string;
-  /** Milliseconds since 1970. */
   readonly at: number;
   /** Null if a service has verified the key. */
   readonly request: Omit<LastRequest, "at"> | null;

@@ -21,7 +21,7 @@ import type { LimitScopeRow } from "./usage_limits.ts";
 import { allMonths } from "./usage_sums.ts";
 import { windowSums } from "./window_totals.ts";
 
-/** Adds up the usage of a limit in a window, which is null for `total`. @throws {DatabaseError} */
+/** Adds up the usage of a limit in a window, which is null for `total`. */
 export async function sumLimit(
   database: DatabaseReader,
   scope: LimitScopeRow,
@@ -77,7 +77,7 @@ export interface MissingSums
 /**
  * Finds the usage that a counter lacks; none if it is known, or was deleted or opened again meanwhile.
  *
- * @param window Null for `total`. @throws {DatabaseError}
+ * @param window Null for `total`.
  */
 export function findMissingSums(
   database: DatabaseReader,
@@ -98,8 +98,6 @@ export function findMissingSums(
 /**
  * Adds what counters lack, unless they are known or were opened again meanwhile. Where something was recorded since they were opened,
  * the limits that it has nearly or completely used are noted.
- *
- * @param now Milliseconds since 1970. @throws {DatabaseError}
  */
 export async function addMissingSums(
   database: Pick<Database, "write">,

@@ -17,7 +17,6 @@ export interface LimitQuery {
   readonly apiKeyId?: string | undefined;
   /** Only limits that count this product and metric. */
   readonly series?: { readonly productSlug: string; readonly metric: string } | undefined;
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -83,7 +82,7 @@ export function toStandingRow(
   };
 }
 
-/** Finds the limits that apply, those of the organization before those of the key. @throws {DatabaseError} */
+/** Finds the limits that apply, those of the organization before those of the key. */
 export async function findLimitStandings(
   database: DatabaseReader,
   { organizationId, apiKeyId, series, now }: LimitQuery,

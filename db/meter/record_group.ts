@@ -9,7 +9,6 @@ import { activeOperatorToken } from "../operator/operator_guard.ts";
 
 /** Requests that are recorded together. No idempotency key of an organization may occur twice. */
 export interface RecordGroup {
-  /** Milliseconds since 1970. */
   readonly now: number;
   /** API keys, some of them verified by an operator; or an operator on behalf of organizations. */
   readonly by: keyof typeof targetsBy;
@@ -165,7 +164,6 @@ export class RecordEncoder {
   /** Indexes of series and requests. */
   readonly #indexFields: string[] = [];
 
-  /** @param now Milliseconds since 1970. */
   constructor(now: number) {
     this.#nowField = "0" + digits(now, fieldWidths.timestamp);
   }

@@ -284,7 +284,6 @@ const updateKeysUsed = (hashes: Statement) =>
  *
  * @param database Writes the batch.
  * @param note Written in the batch, while `usage_cursor` is still before the records of the group.
- * @throws {DatabaseError}
  */
 export async function insertUsageRecords(
   database: Pick<Database, "write">,

@@ -24,7 +24,6 @@ export type SelectSeries = (columns: Statement, more: { join: Statement; conditi
 export interface LimitCell extends LimitScopeRow {
   readonly usageLimit: number;
   readonly windowNumber: number;
-  /** A time in the window, in milliseconds since 1970. */
   readonly at: number;
   /** That of the organization: an IANA name. */
   readonly timezone: string;

@@ -81,8 +81,6 @@ export function isComplete(window: Statement): Statement {
 
 /**
  * Assignments to an organization whose limits become others, or whose time zone does: the counters it has become invalid.
- *
- * @param now Milliseconds since 1970.
  */
 export const restartLimits = (now: number): Statement =>
   sql`limits_seq = max(limits_seq, (SELECT seq FROM usage_cursor WHERE only_row = 1)) + 1, limits_at = ${now}`;
@@ -109,7 +107,7 @@ export const ahead = (timezone: Statement, time: Statement): Statement =>
 /**
  * The number of the window of a limit. For an hour, its start as if the clocks had always been ahead by the offset.
  *
- * @param per The length. @param time Milliseconds since 1970. @param offset See {@linkcode ahead}.
+ * @param per The length. @param offset See {@linkcode ahead}.
  */
 export const windowNumber = (per: Statement, time: Statement, offset: Statement): Statement =>
   sql`CASE ${per} WHEN 'minute' THEN ${time} / 60000
@@ -121,7 +119,7 @@ export const windowNumber = (per: Statement, time: Statement, offset: Statement)
  * Writes by how much the clocks of a time zone are ahead, for all times that records may have while the rows are kept up to date.
  * Belongs to the batch that sets the time zone of an organization.
  *
- * @param timezone An IANA name. @param now Milliseconds since 1970.
+ * @param timezone An IANA name.
  */
 export function timezoneRows(timezone: string, now: number): Statement[] {
   const offsets = timezoneOffsets(timezone, { start: now - offsetsPastMs, end: now + offsetsFutureMs });
@@ -132,7 +130,6 @@ export function timezoneRows(timezone: string, now: number): Statement[] {
   ];
 }
 
-/** Finds the time zones that organizations have had. @throws {DatabaseError} */
 export async function findTimezones(database: DatabaseReader): Promise<string[]> {
   const rows = await database.read<{ timezone: string }>(sql`SELECT DISTINCT timezone FROM timezone_offsets`);
   return rows.map(({ timezone }) => timezone);

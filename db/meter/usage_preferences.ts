@@ -9,7 +9,6 @@ export interface UsagePreferences {
   readonly metric: string | null;
 }
 
-/** Finds the last choices of a member. @throws {DatabaseError} */
 export async function findUsagePreferences(
   database: DatabaseReader,
   { userId, organizationId }: { userId: string; organizationId: string },

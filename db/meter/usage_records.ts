@@ -111,7 +111,7 @@ function rangesOf({ from, before }: UsageRecordScan): Statement[] {
 
 /**
  * @param scan The range to search. With a filter it bounds the work; see {@linkcode endOfScan}.
- * @returns The first `limit` records that match, in the scan's order. @throws {DatabaseError}
+ * @returns The first `limit` records that match, in the scan's order.
  */
 export function scanUsageRecords(
   database: DatabaseReader,
@@ -130,9 +130,9 @@ export function scanUsageRecords(
 }
 
 /**
- * @param scan `from` and `to`: bounds of the timestamp, in milliseconds since 1970; `to` is not included. `after` and `before`:
+ * @param scan `from` and `to`: bounds of the timestamp; `to` is not included. `after` and `before`:
  *   bounds of the `seq`, not included, which bound the work.
- * @returns The newest `limit` records of all organizations that match, in reverse order of recording. @throws {DatabaseError}
+ * @returns The newest `limit` records of all organizations that match, in reverse order of recording.
  */
 export function scanAllUsageRecords(
   database: DatabaseReader,
@@ -167,7 +167,7 @@ export async function findLastUsageRecord(database: DatabaseReader): Promise<num
   return (await database.readFirst<{ seq: number }>(sql`SELECT seq FROM usage_cursor`))?.seq ?? 0;
 }
 
-/** Finds the organizations that have one of the ids, or one of the keys. @throws {DatabaseError} */
+/** Finds the organizations that have one of the ids, or one of the keys. */
 export async function findOrganizationsWith(
   database: DatabaseReader,
   by: { readonly organizationIds: readonly string[] } | { readonly apiKeyIds: readonly string[] },
@@ -191,7 +191,7 @@ export function endOfScan(database: DatabaseReader, scan: UsageRecordScan & { re
 
 /**
  * @param query `hash`: of the idempotency key alone. Times in milliseconds since 1970; `to` is not included.
- * @returns The record with the key if it matches, found by the index of keys. @throws {DatabaseError}
+ * @returns The record with the key if it matches, found by the index of keys.
  */
 export function findUsageRecordsByKey(
   database: DatabaseReader,
@@ -228,7 +228,7 @@ const recordWith = ({ organizationId, seq, recordedAt }: UsageRecordKey) =>
     ${organizationId === undefined ? sql`` : sql`AND o.id = ${organizationId}`}
     WHERE r.seq = ${seq} AND r.recorded_at = ${recordedAt}`;
 
-/** Finds a record, unless it is not in the organization. @throws {DatabaseError} */
+/** Finds a record, unless it is not in the organization. */
 export function findUsageRecord(database: DatabaseReader, key: UsageRecordKey) {
   return database.readFirst<OrganizationUsageRecord & ListedUsageRecordRow>(sql`
     SELECT ${listedColumns}, r.organizationId
@@ -245,7 +245,7 @@ export function findUsageRecordPosition(database: DatabaseReader, key: UsageReco
 /**
  * Reads the rollups, so that a scan can skip time without matching records.
  *
- * @returns The end of the last 15 minutes that begin before `before` and have a matching record, in milliseconds since 1970;
+ * @returns The end of the last 15 minutes that begin before `before` and have a matching record;
  *   null when there are none.
  */
 export async function lastUsageBefore(
@@ -264,7 +264,7 @@ export async function lastUsageBefore(
 /**
  * As {@linkcode lastUsageBefore}, for a scan from the oldest record on.
  *
- * @returns The start of the first 15 minutes that end after `from` and have a matching record, in milliseconds since 1970; null
+ * @returns The start of the first 15 minutes that end after `from` and have a matching record; null
  *   when there are none.
  */
 export async function firstUsageFrom(
@@ -307,8 +307,8 @@ export async function findOldestRecordedAt(database: DatabaseReader): Promise<nu
 /**
  * Deletes the oldest records with their voids. Rollups stay.
  *
- * @param options `before`: only records that were recorded earlier, in milliseconds since 1970. `limit`: how many at most.
- * @returns How many were deleted. @throws {DatabaseError}
+ * @param options `before`: only records that were recorded earlier. `limit`: how many at most.
+ * @returns How many were deleted.
  */
 export async function deleteOldestUsageRecords(
   database: Database,

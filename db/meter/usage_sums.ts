@@ -90,7 +90,6 @@ const extreme = (value: Statement) =>
  * Adds up rollups by window and group.
  *
  * @returns One row for each window and group that has records, in no particular order.
- * @throws {DatabaseError}
  */
 export async function sumRollups(database: DatabaseReader, query: RollupQuery): Promise<RollupSumRow[]> {
   const { pieces, organizations } = query;
@@ -177,7 +176,7 @@ export interface MeteredOrganization {
 
 /**
  * @param which Ids of organizations; null for all. `after`: a number, for further pages.
- * @returns Organizations that have usage and are not deleted, by number. @throws {DatabaseError}
+ * @returns Organizations that have usage and are not deleted, by number.
  */
 export function findMeteredOrganizations(
   database: DatabaseReader,
@@ -197,7 +196,6 @@ export interface OrganizationNames {
   readonly externalId: string | null;
 }
 
-/** Finds the names of organizations, by number. @throws {DatabaseError} */
 export async function findOrganizationNames(
   database: DatabaseReader,
   numbers: readonly number[],
@@ -208,7 +206,7 @@ export async function findOrganizationNames(
   return new Map(rows.map(({ number, ...names }) => [number, names]));
 }
 
-/** Counts the series of some organizations that match a filter. @throws {DatabaseError} */
+/** Counts the series of some organizations that match a filter. */
 export async function countSeries(
   database: DatabaseReader,
   query: UsageFilter & Pick<RollupQuery, "organizations">,
@@ -228,7 +226,6 @@ export const allMonths = sql`(WITH RECURSIVE all_months (month) AS (
 /**
  * @returns The time from the first month with records of some organizations to the end of the last one, in milliseconds since
  *   1970; empty without records.
- * @throws {DatabaseError}
  */
 export async function findUsageExtent(database: DatabaseReader, organizations: readonly number[]) {
   const row = await database.readFirst<{ first: number | null; last: number | null }>(sql`
@@ -259,7 +256,7 @@ function keyNumbers(areIds: Statement, mergeRotations = false): Statement {
 
 /**
  * @param options `column`: which names. `filter`: only of such series. `limit`: the maximum number of names.
- * @returns Sorted names of the products or metrics that an organization has recorded. @throws {DatabaseError}
+ * @returns Sorted names of the products or metrics that an organization has recorded.
  */
 export async function listUsageNames(
   database: DatabaseReader,
@@ -277,7 +274,6 @@ export async function listUsageNames(
   return rows.map(({ name }) => name);
 }
 
-/** A key that recorded usage. Times are milliseconds since 1970. */
 interface UsageKey {
   readonly id: string;
   readonly name: string;
@@ -291,9 +287,8 @@ interface UsageKey {
 
 /**
  * @param options `alsoId`: a key of the organization whose lineage to list even if it has recorded nothing. `limit`: the maximum
- *   number of lineages, newest first. `now`: milliseconds since 1970.
+ *   number of lineages, newest first.
  * @returns The current key of each lineage that an organization has recorded with. `hasAlso`: whether it is that of `alsoId`.
- * @throws {DatabaseError}
  */
 export function listUsageKeys(
   database: DatabaseReader,

@@ -49,7 +49,6 @@ export interface UsageVoid extends RecordReference {
   /** The id of the key, or of the operator. */
   readonly voidedBy: string;
   readonly reason: string;
-  /** Milliseconds since 1970. */
   readonly now: number;
   /** Null before they were looked for. */
   readonly remaining: RemainingExtremes | null;
@@ -187,7 +186,6 @@ const subtractFromCounters = (seq: number) =>
  * @param database Writes the batch. @param audit Writes the entry if the statement before it changed a row.
  * @returns The record, voided now or before. Not voided if it may be the minimum or maximum and the remaining extremes are
  *   missing or no longer true. Undefined if the key's organization has no such record.
- * @throws {DatabaseError}
  */
 export async function voidRecord(database: Pick<Database, "write">, which: UsageVoid, audit: Statement) {
   const results = await database.write([
@@ -213,7 +211,6 @@ export interface RecordInRollup {
   /** The `seq` of the last record of all. */
   readonly cursor: number;
   readonly series: number;
-  /** The rollup's first moment, in milliseconds since 1970. */
   readonly start: number;
   /** The number of records that the rollup counts. */
   readonly count: number;

@@ -29,7 +29,6 @@ export interface WindowTotalsQuery {
  * few hours for each series.
  *
  * @returns One row for each combination with records, by the organization's number. The sums are exact at one moment.
- * @throws {DatabaseError}
  */
 export function sumWindow(database: DatabaseReader, query: WindowTotalsQuery): Promise<WindowTotalRow[]> {
   const { window, after, through } = query;

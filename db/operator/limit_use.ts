@@ -26,7 +26,7 @@ export interface LimitedOrganizationRow extends NumberOverrides {
   readonly counts: string;
 }
 
-/** Returns organizations by number, from after one, with counts of what is `counted`. Times in milliseconds since 1970. */
+/** Returns organizations by number, from after one, with counts of what is `counted`. */
 export function findLimitedOrganizations(
   database: DatabaseReader,
   which: LimitedOrganizations,

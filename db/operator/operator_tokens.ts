@@ -8,7 +8,6 @@ export interface ActiveOperatorToken {
   /** JSON lists. */
   readonly scopes: string;
   readonly addresses: string;
-  /** Milliseconds since 1970. */
   readonly lastUsedAt: number | null;
 }
 
@@ -22,7 +21,6 @@ export function findActiveOperatorToken(
     FROM operator_tokens t WHERE t.token_hash = ${tokenHash} AND ${activeOperatorToken(now)}`);
 }
 
-/** A token to insert. Times in milliseconds since 1970. */
 interface NewOperatorToken {
   readonly id: string;
   readonly tokenHash: string;

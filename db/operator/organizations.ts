@@ -20,11 +20,9 @@ export interface OrganizationReference {
 export interface OrganizationUse {
   readonly members: number;
   readonly activeApiKeys: number;
-  /** Milliseconds since 1970. */
   readonly lastUsedAt: number | null;
 }
 
-/** An organization as stored, with overrides. Times in milliseconds since 1970. */
 export interface StoredOrganization extends OrganizationReference, NumberOverrides {
   readonly planId: string;
   readonly timezone: string;
@@ -179,13 +177,12 @@ export function updateStatus(id: string, { status, now }: { status: Organization
     } AND suspended_at IS NOT NULL`;
 }
 
-/** Gives an organization another plan. An unknown one makes the batch fail with a `constraint` error. @param now Milliseconds since 1970. */
+/** Gives an organization another plan. An unknown one makes the batch fail with a `constraint` error. */
 export function updateOrganizationPlan(id: string, planId: string, now: number) {
   return sql`UPDATE organizations SET plan = ${givenPlan(planId)}, ${restartLimits(now)}
     WHERE ${isOrganization(id)} AND plan <> ${givenPlan(planId)}`;
 }
 
-/** Gives an organization another time zone. @param now Milliseconds since 1970. */
 export function updateTimezone(id: string, timezone: string, now: number) {
   return sql`UPDATE organizations SET timezone = ${timezone}, ${restartLimits(now)}
     WHERE ${isOrganization(id)} AND timezone <> ${timezone}`;
@@ -195,7 +192,6 @@ export function updateTimezone(id: string, timezone: string, now: number) {
  * Changes what an organization has instead of the numbers of its plan.
  *
  * @param overrides At least one number or other limits. Null for the plan's number.
- * @param now Milliseconds since 1970.
  */
 export function updateOverrides(id: string, { limits, ...numbers }: PlanOverridesChange, now: number) {
   const assignments = [...assignNumbers(numbers), ...(limits === undefined ? [] : [restartLimits(now)])];

@@ -106,7 +106,7 @@ export async function countActiveOrganizations(
 /**
  * Returns the names of suspended organizations whose keys were used lately, the last suspended first.
  *
- * @param options Times in milliseconds since 1970. `noteMs`: the use of a key is noted this late.
+ * @param options `noteMs`: the use of a key is noted this late.
  */
 export async function findSuspendedSenders(
   database: DatabaseReader,

@@ -17,7 +17,6 @@ export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly id: string;
   readonly name: string;
   readonly isDefault: number;
-  /** Milliseconds since 1970. */
   readonly createdAt: number;
   /** For `parseLimits`. */
   readonly limits: string;

@@ -6,7 +6,6 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 export interface ProductRow {
   readonly slug: string;
   readonly name: string;
-  /** Milliseconds since 1970. */
   readonly createdAt: number;
   /** JSON: a list of `[slug, name, unit]`. */
   readonly metrics: string;

@@ -15,7 +15,7 @@ const noticesMax = 10_000;
  * Returns organizations with a hard limit that is used up in the current window, or that rejected a request; the latest first, each
  * once.
  *
- * @param query Times in milliseconds since 1970. `since`: when the rejected request was at the earliest.
+ * @param query `since`: when the rejected request was at the earliest.
  */
 export async function findReachedLimits(
   database: DatabaseReader,

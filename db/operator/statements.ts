@@ -2,7 +2,6 @@
 import type { SumParts } from "../../domain/meter/quantity.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-/** A statement as stored. Times in milliseconds since 1970. */
 export interface StatementRow {
   /** Counts up in the order of the months, without gaps. */
   readonly number: number;

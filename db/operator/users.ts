@@ -98,7 +98,6 @@ export function revokeInvitationOfUser(userId: string, { id, now }: { id: string
     WHERE i.id = ${id} AND i.invited_by = ${userId} AND ${openInvitation}`;
 }
 
-/** A user as operators see them. Times in milliseconds since 1970. */
 export interface ListedUserRow extends Omit<UserCredentials, "passwordHash" | "organizationId"> {
   readonly createdAt: number;
   readonly isOperator: number;
@@ -180,7 +179,6 @@ export function markNotOperator(userId: string): Statement {
   return sql`UPDATE users SET operator_since = NULL WHERE id = ${userId} AND operator_since IS NOT NULL`;
 }
 
-/** An operator in the list. Times in milliseconds since 1970. */
 interface ListedOperatorRow {
   readonly id: string;
   readonly email: string;

@@ -5,7 +5,6 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 import { isSuspended } from "./organizations.ts";
 import { effectiveNumber, hasRoomForMember } from "./plan_numbers.ts";
 
-/** An invitation as stored. Times in milliseconds since 1970. */
 export interface InvitationRow {
   readonly id: string;
   readonly organizationId: string;
@@ -44,7 +43,7 @@ const columns =
 /** A condition: the invitation `i` was neither accepted nor revoked. It may have expired. */
 export const openInvitation = sql`i.accepted_at IS NULL AND i.revoked_at IS NULL`;
 
-/** A condition: the invitation `i` can be accepted at `now`, in milliseconds since 1970. */
+/** A condition: the invitation `i` can be accepted at `now`. */
 export const pendingInvitation = (now: number): Statement => sql`${openInvitation} AND i.expires_at > ${now}`;
 
 /** A condition: the organization of the invitation `i` accepts members. */

@@ -11,7 +11,6 @@ export interface MemberRow {
   readonly name: string;
   readonly email: string;
   readonly role: Role;
-  /** Milliseconds since 1970. */
   readonly joinedAt: number;
   readonly hasTotp: number;
   /** Active API keys that they created in the organization. */

@@ -10,7 +10,6 @@ export interface OrganizationRow {
   readonly id: string;
   readonly name: string;
   readonly role: "OWNER" | "ADMIN" | "MEMBER";
-  /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly members: number;
 }

@@ -22,7 +22,7 @@ export interface NewSession {
   readonly replaces: readonly string[];
 }
 
-/** The times after which a live session was created and last used, in milliseconds since 1970. */
+/** The times after which a live session was created and last used. */
 export interface SessionBounds {
   readonly createdAfter: number;
   readonly seenAfter: number;
@@ -78,7 +78,6 @@ export function endReplacedSessions({ tokenHash, userId, replaces }: NewSession,
   return [endReplaced, endOldest];
 }
 
-/** A live session. Times in milliseconds since 1970. */
 export interface FoundSession {
   readonly session: Session;
   readonly createdAt: number;

@@ -24,9 +24,9 @@ export interface Session {
   /** The active organization, or null if the user has none. */
   readonly organization: Membership | null;
   readonly memberships: readonly Membership[];
-  /** The time of the last password or passkey here, in milliseconds since 1970. */
+  /** The time of the last password or passkey here. */
   readonly authenticatedAt: number;
-  /** The time of the last passkey or code here, in milliseconds since 1970; null for never. */
+  /** The time of the last passkey or code here; null for never. */
   readonly secondFactorAt: number | null;
   readonly isOperator: boolean;
 }

@@ -5,11 +5,7 @@ import { expiryValue, lifetimes } from "../../views/components/expiry_field.tsx"
 
 const durations = new Map([...lifetimes].map(([choice, { ms }]) => [choice, ms]));
 
-/**
- * Returns the time chosen in an `ExpiryField`; null for never. `now`: milliseconds since 1970.
- *
- * @throws {AppError} `validation_failed`.
- */
+/** Returns the time chosen in an `ExpiryField`; null for never. @throws {AppError} `validation_failed`. */
 export function expiryOf(input: Readonly<Record<string, string>>, now: number): number | null {
   const { expires, expiresOn } = expiryValue(input);
   if (expires !== "date") return timeAfter(now, durations, { expires });

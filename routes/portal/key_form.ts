@@ -32,7 +32,7 @@ export function newKeyValues(input?: Input): NewKeyValues {
   };
 }
 
-/** Returns the key that a form creates. @param now Milliseconds since 1970. @throws {AppError} `validation_failed`. */
+/** Returns the key that a form creates. @throws {AppError} `validation_failed`. */
 export function newKeyOf(input: Input, now: number) {
   const { name, permissions } = checkedKey(input);
   return { name, permissions, expiresAt: expiryOf(input, now), formToken: formTokenOf(input) };

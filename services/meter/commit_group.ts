@@ -55,7 +55,6 @@ export interface PendingRequest extends GroupRequest {
   readonly target: string;
   readonly organizationId: string;
   readonly bytes: number;
-  /** Milliseconds since 1970. */
   readonly queuedAt: number;
 }
 

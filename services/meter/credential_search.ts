@@ -39,7 +39,6 @@ export class CredentialSearch {
     }, verificationsPerReadMax);
   }
 
-  /** @throws {DatabaseError} */
   async find(query: CredentialQuery) {
     const { tokens, keys, limitsOf, now } = await this.#reads.find([query]);
     return {

@@ -29,7 +29,7 @@ export class KnownKeys {
     return this.#known.get(keyHash);
   }
 
-  /** Returns a key from memory or from the database, or undefined when it is invalid. @throws {DatabaseError} */
+  /** Returns a key from memory or from the database, or undefined when it is invalid. */
   async find(keyHash: string): Promise<KnownKey | undefined> {
     return this.#known.get(keyHash) ?? await this.#lookUp(keyHash);
   }
@@ -71,7 +71,7 @@ interface RateContext extends Pick<BaseContext, "config"> {
   readonly rateLimits: RateLimits;
 }
 
-/** Counts a request by the rate that is known of its key. Returns undefined for an invalid key. @throws {DatabaseError} */
+/** Counts a request by the rate that is known of its key. Returns undefined for an invalid key. */
 export async function countRequest(
   context: RateContext & { readonly recorder: { readonly keys: KnownKeys } },
   keyHash: string,

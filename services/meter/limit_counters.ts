@@ -45,7 +45,7 @@ export class LimitCounters {
     if (!this.#closing.signal.aborted) this.#add(cells);
   }
 
-  /** Resolves when all counters are known. @throws {AppError} `unavailable`. @throws {DatabaseError} */
+  /** Resolves when all counters are known. @throws {AppError} `unavailable`. */
   async complete(cells: readonly LimitCell[]): Promise<void> {
     await Promise.all(
       this.#add(cells).map((unknown) => {

@@ -101,12 +101,12 @@ export class Recorder {
       commitSeconds,
       commitRecords,
       queuedRecords: this.#queue.records,
-      /** When the oldest queued request arrived, in milliseconds since 1970; null when the queue is empty. */
+      /** When the oldest queued request arrived; null when the queue is empty. */
       oldestQueuedAt,
     };
   }
 
-  /** Returns the ids of the database's records. Their key never changes, so it is read once. @throws {DatabaseError} */
+  /** Returns the ids of the database's records. Their key never changes, so it is read once. */
   async recordIds(): Promise<UsageRecordIds> {
     return this.#recordIds ??= createUsageRecordIds(await findRecordIdKey(this.#context.database));
   }

@@ -72,7 +72,6 @@ export async function removeOperator(
   return { wasOperator: removed?.changes === 1 };
 }
 
-/** Lists every operator by email address. @throws {DatabaseError} */
 export async function listOperators({ database }: Context): Promise<ListedOperator[]> {
   const rows = await findOperators(database);
   return rows.map(({ id, email, name, operatorSince, disabledAt, hasTotp, passkeys }) => ({

@@ -204,7 +204,7 @@ const system: Actor = { type: "system", client: { address: "", userAgent: "", re
  * this at the same time.
  *
  * @returns The statement that was closed, or null.
- * @throws {DatabaseError} @throws {AppError} `unavailable`.
+ * @throws {AppError} `unavailable`.
  */
 export async function closeDueStatement(context: Context): Promise<Statement | null> {
   const { database, config, clock } = context;

@@ -25,7 +25,6 @@ export function pauseAfterSlices({ pause }: Pick<JobContext, "pause">): () => Pr
 
 /** Every job knows the time of its request. */
 export interface JobTime {
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 

@@ -48,7 +48,7 @@ export class Reports {
    * Runs a job that returns a value.
    *
    * @param options `reader`: who reads it. `signal`: cancels it.
-   * @throws {AppError} What the job throws; `unavailable` when there are too many. @throws {DatabaseError}
+   * @throws {AppError} What the job throws; `unavailable` when there are too many.
    */
   async read<N extends JobName>(
     name: N,

@@ -24,7 +24,6 @@ interface ReportOptions {
   readonly address: UsageAddress;
   /** An IANA name. */
   readonly timezone: string;
-  /** Milliseconds since 1970. */
   readonly now: number;
   /** The subject of the second table. `hrefOf`: the page of a line; null if there is none. */
   readonly groups: {

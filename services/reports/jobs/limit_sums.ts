@@ -11,7 +11,7 @@ export interface LimitCells {
   readonly cells: readonly LimitCell[];
 }
 
-/** Adds up earlier usage for counters. @throws {DatabaseError} */
+/** Adds up earlier usage for counters. */
 export async function sumLimitCells(context: JobContext, { cells }: LimitCells): Promise<MissingSums[]> {
   const missing = await inSlices(
     context,
@@ -26,7 +26,6 @@ export interface LimitsToSum extends JobScope {
   readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
 }
 
-/** Adds up the usage of each limit. @throws {DatabaseError} */
 export function sumLimits(context: JobContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
   return inSlices(
     context,

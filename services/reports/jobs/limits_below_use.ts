@@ -30,7 +30,7 @@ interface LimitUseQuery extends JobTime {
   readonly lowered: LoweredLimits;
 }
 
-/** Finds organizations that use more in the current windows, as far as time allows. @throws {DatabaseError} */
+/** Finds organizations that use more in the current windows, as far as time allows. */
 export async function searchLimitsBelowUse(
   context: JobContext,
   { which, lowered, now }: LimitUseQuery,

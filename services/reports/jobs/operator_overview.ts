@@ -47,7 +47,6 @@ interface OverviewFigure {
   readonly change: number | null;
 }
 
-/** Times in milliseconds since 1970. */
 export interface OperatorOverview {
   readonly updatedAt: number;
   /** By records of the two months, most first. Today is compared with the same day a week before until this time of day, the
