@@ -6,7 +6,7 @@ import { type LimitOwner, limitsJson } from "./meter/limit_rows.ts";
 import { isSuspended } from "./organization/organizations.ts";
 import { effectiveNumber } from "./organization/plan_numbers.ts";
 
-export interface NewApiKey {
+interface NewApiKey {
   readonly id: string;
   readonly organizationId: string;
   readonly keyHash: string;
@@ -55,7 +55,6 @@ const mays: Readonly<Record<UsagePermission, Statement>> = {
   "usage:write": sql`instr(k.permissions, '"usage:write"') > 0`,
 };
 
-/** A condition: the key `k` has a permission. */
 export function keyMay(permission: UsagePermission): Statement {
   return mays[permission];
 }
@@ -147,7 +146,6 @@ export async function findCurrentKeys(
   return new Map(rows.map(({ lineage, ...key }) => [lineage, key]));
 }
 
-/** Counts the keys of an organization that are active at `now`. */
 export async function countActiveKeys(database: DatabaseReader, organizationId: string, now: number) {
   const row = await database.readFirst<{ active: number }>(sql`
     SELECT count(*) AS active FROM api_keys k WHERE ${isActiveIn(organizationId, now)}`);
@@ -208,11 +206,7 @@ export function findActiveApiKey(database: DatabaseReader, keyHash: string, now:
     WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
 }
 
-/**
- * Changes a key in the scope. The expiry only changes while the key is active.
- *
- * @param change `from`: what the key must have, as stored.
- */
+/** Changes a key in the scope that is as in `from`. The expiry only changes while the key is active. */
 export function updateApiKey(
   scope: ApiKeyScope,
   id: string,

@@ -29,7 +29,7 @@ import { type BudgetLimit, budgetOf, requireBudgetFits } from "./meter/budgets.t
 import { type PageInput, readPage, requireIdCursor } from "./pages.ts";
 import type { Writer } from "./sign_in/session_writes.ts";
 
-export interface ApiKeyChange {
+interface ApiKeyChange {
   readonly id: string;
   readonly name?: string | undefined;
   readonly permissions?: readonly string[] | undefined;
@@ -40,7 +40,7 @@ export interface ApiKeyChange {
 }
 
 /** A key with those that it replaced, or that replaced it, as far as their reader can see them. */
-export interface ApiKeyLineage {
+interface ApiKeyLineage {
   /** The newest active key or, without one, the newest key. */
   readonly current: ApiKey;
   /** With the current one first, then newest first, at most 20. */
@@ -194,11 +194,7 @@ export async function revokeApiKey(
   return toApiKey(row(), context.clock());
 }
 
-/**
- * Keeps members from adding a permission that only operators grant.
- *
- * @param from The permissions that the key has. @throws {AppError} `forbidden`.
- */
+/** Keeps members from adding a permission to `from` that only operators grant. @throws {AppError} `forbidden`. */
 export function requireGrantable(
   { role }: Access,
   permissions: readonly string[],
@@ -209,7 +205,6 @@ export function requireGrantable(
   throw new AppError("forbidden", `Only the operator of this service can grant ${operatorsKeyPermission}.`);
 }
 
-/** Returns permissions as the audit log has them. */
 export function permissionsText(permissions: readonly string[]): string {
   return permissions.join(", ") || "none";
 }
@@ -221,11 +216,7 @@ export async function findRow(context: SessionContext, scope: ApiKeyScope, id: s
   return row;
 }
 
-/**
- * Finds out which keys someone sees and manages: all of the organization, or only those that they created.
- *
- * @returns The keys, and the writer who may change them. @throws {AppError} `forbidden`.
- */
+/** Returns the keys that someone sees, and the writer who may change them. @throws {AppError} `forbidden`. */
 export function keysOpenTo(access: Access): { readonly scope: ApiKeyScope; readonly by: Writer } {
   const { organizationId } = access;
   return access.role === null || may(access, "apiKeys.manageAll")
@@ -236,7 +227,6 @@ export function keysOpenTo(access: Access): { readonly scope: ApiKeyScope; reado
     };
 }
 
-/** Returns the error for a key that someone else has changed in the meantime. */
 export function changedMeanwhileError(): AppError {
   return unavailableError("Someone else just changed the key. Try again.");
 }

@@ -36,9 +36,9 @@ export interface CreatedApiKey {
   readonly fullKey: string;
 }
 
-export interface ApiKeyInput {
+interface ApiKeyInput {
   readonly name: string;
-  /** Milliseconds since 1970, in the future; null for never. */
+  /** In the future; null for never. */
   readonly expiresAt: number | null;
   /** Those of {@linkcode defaultKeyPermissions} unless given. */
   readonly permissions?: readonly string[] | undefined;

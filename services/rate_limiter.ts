@@ -11,7 +11,7 @@ export interface RateLimitState {
   readonly resetMs: number;
 }
 
-export interface RateLimiterOptions {
+interface RateLimiterOptions {
   /** Per window. */
   readonly points: number;
   /** The length of a window. `Infinity`: until the process ends. */
@@ -119,17 +119,14 @@ export class RateLimitMemory {
     this.buffer = buffer ?? new SharedArrayBuffer(limitersMax * limiterNumbers * 8);
   }
 
-  /**
-   * @param limiter The number of a limiter, from 0: the same in all threads.
-   * @throws {RangeError} If there is no memory for so many limiters.
-   */
+  /** @param limiter A number from 0, the same in all threads. @throws {RangeError} If there is no memory for it. */
   windows(limiter: number): RateLimitWindows {
     return new RateLimitWindows(this.buffer, limiter * limiterNumbers * 8);
   }
 }
 
 /** The windows of one limiter. Except for {@linkcode latestEnd}, they must only be used while their bucket is locked. */
-export class RateLimitWindows {
+class RateLimitWindows {
   readonly #numbers: Float64Array;
   readonly #locks: Int32Array;
   readonly #latestEndSeconds: Uint32Array;

@@ -28,7 +28,7 @@ const hourMs = 60 * minuteMs;
 
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-export interface RateLimitsContext extends Pick<BaseContext, "config" | "clock"> {
+interface RateLimitsContext extends Pick<BaseContext, "config" | "clock"> {
   /** That of the process. */
   readonly memory: RateLimitMemory;
 }

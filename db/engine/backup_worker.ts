@@ -18,7 +18,6 @@ export type BackupResponse =
   | { readonly type: "checked"; readonly bytes: number }
   | { readonly type: "failed"; readonly message: string };
 
-/** The part of a worker's global scope that is used here. */
 interface WorkerScope {
   onmessage: ((event: MessageEvent<BackupRequest>) => void) | null;
   postMessage(response: BackupResponse): void;

@@ -64,12 +64,7 @@ export class Connection {
     return this.#sqlite.inTransaction;
   }
 
-  /**
-   * Moves the write-ahead log into the data file and truncates it.
-   *
-   * @param options `busyTimeoutMs`: how long to wait for readers in other processes.
-   * @returns True if the data file is now complete.
-   */
+  /** Moves the log into the data file, and truncates it. Returns true if the data file is now complete. */
   checkpoint({ busyTimeoutMs }: { busyTimeoutMs: number }): boolean {
     this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     const [row] = this.all({ sql: "PRAGMA wal_checkpoint(TRUNCATE)", args: [] }) as { busy: number }[];

@@ -3,7 +3,7 @@
 import type { LastWrite } from "./write_state.ts";
 
 /** A value in a statement or row: null, text, or a finite number (integers up to 2^53−1). Bytes are passed as `unhex(?)`. */
-export type Value = null | number | string;
+type Value = null | number | string;
 
 /** One SQL statement, or a part of one, with `?` parameters in order. */
 export interface Statement {
@@ -36,18 +36,9 @@ export interface Database {
   readonly source: DatabaseSource;
   /** The outcome of the last write of any thread. A database that only reads has none. */
   readonly lastWrite?: LastWrite;
-  /**
-   * Runs one statement that only reads. It sees all earlier acknowledged writes.
-   *
-   * @throws {DatabaseError}
-   */
+  /** Runs one statement that only reads. It sees all earlier acknowledged writes. @throws {DatabaseError} */
   read<T = Readonly<Record<string, Value>>>(statement: Statement): Promise<T[]>;
-  /**
-   * Like {@linkcode read}, but cheaper, for at most one row.
-   *
-   * @returns The first row, or undefined.
-   * @throws {DatabaseError}
-   */
+  /** Like {@linkcode read}, but cheaper: returns the first row, or undefined. */
   readFirst<T = Readonly<Record<string, Value>>>(statement: Statement): Promise<T | undefined>;
   /**
    * Runs statements as one transaction: all of them are on disk when this resolves, or none. After an `unavailable` error of

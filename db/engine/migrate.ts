@@ -24,7 +24,6 @@ interface Migration {
   readonly text: string;
 }
 
-/** Every migration of this program, in order. */
 export const migrations: readonly Migration[] = [
   { number: 1, name: "foundation", text: foundation },
   { number: 2, name: "meter", text: meter },
@@ -128,7 +127,7 @@ export const appliedMigrationsQuery: Statement =
   sql`SELECT number, name, checksum FROM schema_migrations ORDER BY number`;
 
 /** Returns the SHA-256 of a migration's text, to detect changes. */
-export function checksum(migration: Migration): string {
+function checksum(migration: Migration): string {
   return hash("sha256", migration.text.replaceAll("\r\n", "\n"), "hex");
 }
 

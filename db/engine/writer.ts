@@ -80,10 +80,7 @@ export class Writer {
   #turns = 0;
   #hasStopped = false;
 
-  /**
-   * @param connection The writing connection.
-   * @param options `fillMs`: how long a transaction accepts more batches. `writes`: where to note its outcome.
-   */
+  /** @param options `fillMs`: how long a transaction accepts more batches. `writes`: where to note its outcome. */
   constructor(
     connection: Connection,
     { fillMs = commitFillMs, writes = new WriteState() }: { fillMs?: number; writes?: WriteState } = {},

@@ -25,7 +25,6 @@ export type WriterResponse =
   | { readonly type: "opened" | "closed" }
   | { readonly type: "open-failed"; readonly kind: DatabaseErrorKind; readonly message: string };
 
-/** The part of a worker's global scope that is used here. */
 interface WorkerScope {
   onmessage: ((event: MessageEvent<OpenRequest>) => void) | null;
   postMessage(response: WriterResponse): void;

@@ -23,7 +23,6 @@ export interface WaitingNotice {
   /** Null if the organization was deleted. */
   readonly organizationId: string | null;
   readonly organizationName: string;
-  /** An IANA name. */
   readonly timezone: string;
   /** Null if the limit was removed, or has no quantity anymore. */
   readonly whole: number | null;

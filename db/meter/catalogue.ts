@@ -3,12 +3,10 @@ import { type DatabaseReader, sql } from "../engine/database.ts";
 import { type ProductRow, selectProducts } from "../operator/products.ts";
 import { numberOf } from "./usage_sums.ts";
 
-/** Finds the operator's products, the oldest first. */
 export function findProductsByAge(database: DatabaseReader): Promise<ProductRow[]> {
   return database.read(sql`${selectProducts} ORDER BY p.created_at, p.slug`);
 }
 
-/** Finds the operator's oldest product. */
 export function findOldestProduct(database: DatabaseReader): Promise<ProductRow | undefined> {
   return database.readFirst(sql`${selectProducts} ORDER BY p.created_at, p.slug LIMIT 1`);
 }

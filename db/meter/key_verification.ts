@@ -27,7 +27,7 @@ export interface VerifiableKey {
 }
 
 /** The usage that a verification asks about: of a key, given by its hash. */
-export type UsageQuestion = readonly [keyHash: string, productSlug: string, metric: string];
+type UsageQuestion = readonly [keyHash: string, productSlug: string, metric: string];
 
 export interface FoundCredentials {
   /** Those that work, by hash. */
@@ -44,7 +44,6 @@ export const verifiableKey = sql`json_array(k.id, k.name, json(k.permissions), k
     iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id,
       (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at), NULL))`;
 
-/** A row of {@linkcode verifiableKey}. */
 export type VerifiableKeyRow = [
   id: string,
   name: string,
@@ -130,7 +129,6 @@ export async function findCredentials(
   };
 }
 
-/** Converts a row of {@linkcode verifiableKey}. */
 export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
   const [
     id,

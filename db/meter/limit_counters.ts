@@ -39,7 +39,7 @@ export async function sumLimit(
  *
  * @param window Null for `total`.
  */
-export function limitSums(
+function limitSums(
   { productSlug, metric, per, lineage, organization }: LimitScopeRow,
   window: UsageWindow | null,
 ): Statement {
@@ -74,11 +74,7 @@ export function limitSums(
 export interface MissingSums
   extends SumParts, Pick<LimitCell, "usageLimit" | "organization" | "windowNumber" | "at" | "openedSeq"> {}
 
-/**
- * Finds the usage that a counter lacks; none if it is known, or was deleted or opened again meanwhile.
- *
- * @param window Null for `total`.
- */
+/** Finds the usage that a counter lacks; none if it is known, or was deleted or opened again meanwhile. */
 export function findMissingSums(
   database: DatabaseReader,
   cell: LimitCell,

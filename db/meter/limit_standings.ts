@@ -11,7 +11,7 @@ import {
   windowNumber,
 } from "./usage_limits.ts";
 
-export interface LimitQuery {
+interface LimitQuery {
   readonly organizationId: string;
   /** A key of the organization, whose budget applies too. */
   readonly apiKeyId?: string | undefined;
@@ -25,13 +25,11 @@ export interface LimitStandingRow extends LimitScopeRow {
   readonly limitId: string;
   readonly mode: LimitMode;
   readonly quantity: SumParts;
-  /** That of the organization: an IANA name. */
   readonly timezone: string;
   /** Null if a counter lacks usage of the window, or is missing although there may be usage. */
   readonly used: SumParts | null;
 }
 
-/** A row of {@linkcode selectStandings}. */
 export interface StandingColumns
   extends LimitScopeRow, Pick<LimitStandingRow, "limitId" | "mode" | "timezone"> {
   readonly quantityLow: string;
@@ -71,7 +69,6 @@ export const selectStandings = (
     ORDER BY l.lineage IS NOT NULL, l.product_slug, l.metric, instr('minute hour day month total', l.per)`;
 };
 
-/** Converts a row of {@linkcode selectStandings}. */
 export function toStandingRow(
   { quantityLow, quantityMicro, isKnown, high, low, micro, ...row }: StandingColumns,
 ): LimitStandingRow {

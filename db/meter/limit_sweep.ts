@@ -9,7 +9,7 @@ import {
   type Statement,
 } from "../engine/database.ts";
 
-export interface OldCounters {
+interface OldCounters {
   /** Minutes and hours that ended before this time. */
   readonly shortBefore: number;
   /** Days, months and notices that ended, or were written, before this time. */
@@ -44,7 +44,6 @@ const deleteNotices = (condition: Statement, rows: number) =>
   sql`DELETE FROM usage_limit_notices WHERE (usage_limit, organization, window_number, level) IN
     (SELECT usage_limit, organization, window_number, level FROM usage_limit_notices WHERE ${condition} LIMIT ${rows})`;
 
-/** Returns true if any counters or notices are old. */
 export async function hasOldCounters(database: DatabaseReader, old: OldCounters): Promise<boolean> {
   return await database.readFirst(sql`SELECT 1 AS found FROM (
     ${joinSql(oldWindows(old), " UNION ALL ")}

@@ -49,7 +49,6 @@ export function keyHashOf(target: string): string {
   return target.slice(0, hashDigits);
 }
 
-/** Returns true for a {@linkcode verifiedTarget}. */
 export function isVerified(target: string): boolean {
   return target.length > hashDigits;
 }
@@ -111,7 +110,7 @@ const operatorTarget: TargetKind = {
 
 export const targetsBy = { keys: keyTarget, verifiedKeys: verifiedKeyTarget, operator: operatorTarget };
 
-export interface GroupRecord {
+interface GroupRecord {
   /** Index in the series of the group. */
   readonly series: number;
   /** Number of the request, whose records are all inserted or none. */

@@ -10,8 +10,7 @@ export interface RecordTarget {
   readonly id: string;
 }
 
-/** A target that exists, and its organization. */
-export interface FoundRecordTarget extends RecordTarget {
+interface FoundRecordTarget extends RecordTarget {
   readonly organizationId: string;
 }
 

@@ -57,7 +57,7 @@ export interface LimitedSeries {
 }
 
 /** A series whose product or metric isn't in the catalogue. */
-export interface UnlistedSeries {
+interface UnlistedSeries {
   /** Index in {@linkcode RecordGroup.series}. */
   readonly position: number;
   /** 1 when the product is missing; 0 when only the metric is. */
@@ -67,7 +67,6 @@ export interface UnlistedSeries {
 export interface GroupTarget {
   /** Index in {@linkcode RecordGroup.targets}. */
   readonly position: number;
-  /** The id of the API key, if any. */
   readonly id: string | null;
   /** Why nothing was recorded for it: its organization is suspended, or the API key or the operator token may not record. */
   readonly denial: "suspended" | "permission" | "token" | null;
@@ -279,12 +278,7 @@ const updateKeysUsed = (hashes: Statement) =>
   WHERE k.key_hash IN (${hashes}) AND ${activeApiKey(sql`?3`)}
     AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)`;
 
-/**
- * Inserts the records of one group of requests as one batch.
- *
- * @param database Writes the batch.
- * @param note Written in the batch, while `usage_cursor` is still before the records of the group.
- */
+/** Inserts the records of a group as one batch, which writes `note` before `usage_cursor` moves. */
 export async function insertUsageRecords(
   database: Pick<Database, "write">,
   group: RecordGroup,

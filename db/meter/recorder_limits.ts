@@ -25,7 +25,6 @@ export interface LimitCell extends LimitScopeRow {
   readonly usageLimit: number;
   readonly windowNumber: number;
   readonly at: number;
-  /** That of the organization: an IANA name. */
   readonly timezone: string;
   /** The position of the last record before the counter was opened. */
   readonly openedSeq: number;
@@ -170,7 +169,6 @@ const rejectRequests = (select: SelectSeries) =>
       quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${runningSum(sql`micro`)}
     FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
   WHERE ${overDemand}`;
-/** Deletes the records of requests that don't fit. */
 const deleteRejected = sql`
   DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
     SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e

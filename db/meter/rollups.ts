@@ -18,11 +18,7 @@ export const monthStart = (month: Statement): Statement =>
 
 const sums = sql`count, sum_high, sum_low, sum_micro, smallest, largest`;
 const quarterMs = integer(rollupQuarterMs);
-/**
- * Fills the group's own rollups, kept only until the end of the transaction: its records are read once for all lengths.
- *
- * @param condition Of the records `r`.
- */
+/** Fills the group's own rollups, kept only until the end of the transaction, from its records `r`. */
 export const addGroup = (condition: Statement): Statement =>
   sql`INSERT INTO usage_added (organization, series, quarter, ${sums})
   SELECT r.organization, r.series, r.timestamp / ${quarterMs}, count(*), sum(r.quantity_whole >> ${

@@ -27,7 +27,7 @@ export interface LimitScopeRow {
 const dayMs = 24 * 3_600_000;
 
 /** Names the limits that apply. */
-export interface AppliedLimits {
+interface AppliedLimits {
   /** The lineage of a key, whose budget applies too. */
   readonly lineage?: Statement;
   /** Only those that count this product and metric. */
@@ -79,9 +79,7 @@ export function isComplete(window: Statement): Statement {
     iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0)))`;
 }
 
-/**
- * Assignments to an organization whose limits become others, or whose time zone does: the counters it has become invalid.
- */
+/** Assignments that make all counters of an organization invalid, when its limits or its time zone change. */
 export const restartLimits = (now: number): Statement =>
   sql`limits_seq = max(limits_seq, (SELECT seq FROM usage_cursor WHERE only_row = 1)) + 1, limits_at = ${now}`;
 

@@ -17,7 +17,6 @@ export interface OrganizationUsageRecord extends StoredUsageRecord {
   readonly organizationId: string;
 }
 
-/** A record in a list, with what the list is ordered by. */
 export interface ListedUsageRecordRow extends StoredUsageRecord {
   readonly series: number;
   /** The name of the key, and the id of the user who created it; null for a record without a key. */
@@ -62,10 +61,7 @@ const listedColumns =
   ${recordColumns}`;
 const listedJoins = sql`${recordJoins} LEFT JOIN api_keys vk ON vk.id = v.voided_by`;
 
-/**
- * @param condition A further condition on `n`.
- * @returns The positions of the records in a scan, in its order.
- */
+/** Selects the positions of the records in a scan, in its order. */
 export function positionsIn(scan: UsageRecordScan, condition: Statement = sql``): Statement {
   const { status } = scan;
   const counted = sql`AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = n.seq)`;
@@ -109,10 +105,7 @@ function rangesOf({ from, before }: UsageRecordScan): Statement[] {
   ];
 }
 
-/**
- * @param scan The range to search. With a filter it bounds the work; see {@linkcode endOfScan}.
- * @returns The first `limit` records that match, in the scan's order.
- */
+/** Returns the first `limit` records that match. With a filter, {@linkcode endOfScan} bounds the work. */
 export function scanUsageRecords(
   database: DatabaseReader,
   scan: UsageRecordScan & { readonly filter: UsageFilter; readonly limit: number },
@@ -156,13 +149,11 @@ export function scanAllUsageRecords(
     ORDER BY r.seq DESC`);
 }
 
-/** Finds the first record after a `seq`. */
 export function findUsageRecordAfter(database: DatabaseReader, seq: number) {
   return database.readFirst<RecordReference>(sql`
     SELECT seq, recorded_at AS recordedAt FROM usage_records WHERE seq > ${seq} ORDER BY seq LIMIT 1`);
 }
 
-/** Finds the `seq` of the last record of all. */
 export async function findLastUsageRecord(database: DatabaseReader): Promise<number> {
   return (await database.readFirst<{ seq: number }>(sql`SELECT seq FROM usage_cursor`))?.seq ?? 0;
 }
@@ -189,10 +180,7 @@ export function endOfScan(database: DatabaseReader, scan: UsageRecordScan & { re
   );
 }
 
-/**
- * @param query `hash`: of the idempotency key alone. Times in milliseconds since 1970; `to` is not included.
- * @returns The record with the key if it matches, found by the index of keys.
- */
+/** Finds the record with an idempotency key, by its own `hash`, if it matches. `to` is not included. */
 export function findUsageRecordsByKey(
   database: DatabaseReader,
   query: {
@@ -296,7 +284,6 @@ async function findQuarter(
   return row?.quarter ?? null;
 }
 
-/** Finds the time at which the oldest record was recorded. */
 export async function findOldestRecordedAt(database: DatabaseReader): Promise<number | undefined> {
   const row = await database.readFirst<{ recordedAt: number }>(
     sql`SELECT recorded_at AS recordedAt FROM usage_records ORDER BY seq LIMIT 1`,
@@ -304,12 +291,7 @@ export async function findOldestRecordedAt(database: DatabaseReader): Promise<nu
   return row?.recordedAt;
 }
 
-/**
- * Deletes the oldest records with their voids. Rollups stay.
- *
- * @param options `before`: only records that were recorded earlier. `limit`: how many at most.
- * @returns How many were deleted.
- */
+/** Deletes the oldest records with their voids, and returns how many. Rollups stay. */
 export async function deleteOldestUsageRecords(
   database: Database,
   { before, limit }: { before: number; limit: number },

@@ -13,7 +13,6 @@ export const usageGroups = ["productSlug", "metric", "apiKey"] as const;
 
 export const operatorUsageGroups = ["organization", ...usageGroups] as const;
 
-/** One of {@linkcode operatorUsageGroups}. */
 export type UsageGroup = (typeof operatorUsageGroups)[number];
 
 /** Usage with any of the values of each; undefined matches everything. */
@@ -31,7 +30,7 @@ export interface PositionedPiece extends RollupPiece {
   readonly position: number;
 }
 
-export interface RollupQuery extends UsageFilter {
+interface RollupQuery extends UsageFilter {
   /** Numbers of organizations; 0 for the totals of all. */
   readonly organizations: readonly number[];
   /** All of the same unit. */
@@ -86,11 +85,7 @@ const sumOfRollups = sql`iif(${high} < 64 AND ${low} < 4000000000 AND ${micro} <
 const extreme = (value: Statement) =>
   sql`iif(${value} < ${integer(Number.MAX_SAFE_INTEGER)}, ${value}, CAST(${value} AS TEXT))`;
 
-/**
- * Adds up rollups by window and group.
- *
- * @returns One row for each window and group that has records, in no particular order.
- */
+/** Returns one row for each window and group that has records, in no particular order. */
 export async function sumRollups(database: DatabaseReader, query: RollupQuery): Promise<RollupSumRow[]> {
   const { pieces, organizations } = query;
   const [{ unit } = { unit: "quarter" as const }] = pieces;
@@ -174,10 +169,7 @@ export interface MeteredOrganization {
   readonly series: number;
 }
 
-/**
- * @param which Ids of organizations; null for all. `after`: a number, for further pages.
- * @returns Organizations that have usage and are not deleted, by number.
- */
+/** Returns organizations (null: all) that have usage and are not deleted, by number, from after `after`. */
 export function findMeteredOrganizations(
   database: DatabaseReader,
   { ids, after, limit }: { ids: readonly string[] | null; after: number; limit: number },
@@ -206,7 +198,6 @@ export async function findOrganizationNames(
   return new Map(rows.map(({ number, ...names }) => [number, names]));
 }
 
-/** Counts the series of some organizations that match a filter. */
 export async function countSeries(
   database: DatabaseReader,
   query: UsageFilter & Pick<RollupQuery, "organizations">,
@@ -223,10 +214,7 @@ export const allMonths = sql`(WITH RECURSIVE all_months (month) AS (
   FROM all_months a WHERE a.month IS NOT NULL)
   SELECT month FROM all_months WHERE month IS NOT NULL)`;
 
-/**
- * @returns The time from the first month with records of some organizations to the end of the last one, in milliseconds since
- *   1970; empty without records.
- */
+/** Returns the time from the first month with records to the end of the last one; empty without records. */
 export async function findUsageExtent(database: DatabaseReader, organizations: readonly number[]) {
   const row = await database.readFirst<{ first: number | null; last: number | null }>(sql`
     SELECT min(m.month) AS first, max(m.month) AS last FROM ${allMonths} m
@@ -254,10 +242,7 @@ function keyNumbers(areIds: Statement, mergeRotations = false): Statement {
     : sql`SELECT number FROM api_keys WHERE id ${areIds}`;
 }
 
-/**
- * @param options `column`: which names. `filter`: only of such series. `limit`: the maximum number of names.
- * @returns Sorted names of the products or metrics that an organization has recorded.
- */
+/** Returns sorted names of the products or metrics that an organization has recorded, of series that match a filter. */
 export async function listUsageNames(
   database: DatabaseReader,
   { organizationId, column, filter, limit }: {

@@ -43,7 +43,7 @@ export interface RemainingExtremes {
 export const unknownMinimum = -1n;
 export const unknownMaximum = 10n ** 22n - 1n;
 
-export interface UsageVoid extends RecordReference {
+interface UsageVoid extends RecordReference {
   /** SHA-256 of the requesting API key. Null for an operator, who is checked by the writer. */
   readonly keyHash: string | null;
   /** The id of the key, or of the operator. */

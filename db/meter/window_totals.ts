@@ -5,7 +5,7 @@ import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 
 /** The usage of a product and metric in a window, as texts; see `domain/meter/quantity.ts`. */
-export interface WindowTotalRow {
+interface WindowTotalRow {
   readonly organization: number;
   readonly productSlug: string;
   readonly metric: string;
@@ -16,7 +16,7 @@ export interface WindowTotalRow {
 }
 
 /** A window and the organizations whose usage to sum. */
-export interface WindowTotalsQuery {
+interface WindowTotalsQuery {
   /** Begins and ends with a quarter of an hour. */
   readonly window: UsageWindow;
   /** Organizations with numbers above `after` and up to `through`, also those that are being deleted. */

@@ -13,7 +13,6 @@ type OperatorRejection = "token" | "scope" | "ended" | "not_operator" | "second_
 export const activeOperatorToken = (now: number | Statement): Statement =>
   sql`t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ${now})`;
 
-/** A condition: the token `t` has a scope. */
 const operatorTokenMay = (scope: string): Statement => sql`instr(t.scopes, ${JSON.stringify(scope)}) > 0`;
 
 function rejection(guard: OperatorGuard): Statement {

@@ -78,7 +78,6 @@ export function markOperatorTokenRevoked(id: string, now: number): Statement {
   return sql`UPDATE operator_tokens SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`;
 }
 
-/** Notes when a token was last used. */
 export function updateOperatorTokenUsed(id: string, now: number): Statement {
   return sql`UPDATE operator_tokens SET last_used_at = ${now}
     WHERE id = ${id} AND coalesce(last_used_at, 0) < ${now}`;

@@ -188,11 +188,7 @@ export function updateTimezone(id: string, timezone: string, now: number) {
     WHERE ${isOrganization(id)} AND timezone <> ${timezone}`;
 }
 
-/**
- * Changes what an organization has instead of the numbers of its plan.
- *
- * @param overrides At least one number or other limits. Null for the plan's number.
- */
+/** Changes overrides of a plan, at least one. Null stands for the plan's number. */
 export function updateOverrides(id: string, { limits, ...numbers }: PlanOverridesChange, now: number) {
   const assignments = [...assignNumbers(numbers), ...(limits === undefined ? [] : [restartLimits(now)])];
   return sql`UPDATE organizations SET ${joinSql(assignments, ", ")} WHERE ${isOrganization(id)}`;

@@ -103,11 +103,7 @@ export async function countActiveOrganizations(
   return row ?? { all: 0, month: 0, today: 0, monthBefore: 0 };
 }
 
-/**
- * Returns the names of suspended organizations whose keys were used lately, the last suspended first.
- *
- * @param options `noteMs`: the use of a key is noted this late.
- */
+/** Names suspended organizations whose keys were used after `noteMs`, by which uses are noted late. The last comes first. */
 export async function findSuspendedSenders(
   database: DatabaseReader,
   { since, noteMs, limit }: { since: number; noteMs: number; limit: number },

@@ -11,7 +11,6 @@ export interface ProductRow {
   readonly metrics: string;
 }
 
-/** Parses the `metrics` of a row. */
 export function productMetrics(json: string): ProductMetric[] {
   const list = JSON.parse(json) as [slug: string, name: string, unit: string | null][];
   return list.map(([slug, name, unit]) => ({ slug, name, unit }));

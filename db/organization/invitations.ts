@@ -21,7 +21,7 @@ export interface InvitationRow {
   readonly revokedAt: number | null;
 }
 
-export interface NewInvitation {
+interface NewInvitation {
   readonly id: string;
   readonly organizationId: string;
   /** Canonical. */
@@ -134,11 +134,7 @@ export function findInvitationByToken(database: DatabaseReader, tokenHash: strin
     WHERE l.token_hash = ${tokenHash} AND l.expires_at > ${now} AND ${pendingInvitation(now)}`);
 }
 
-/**
- * Gives an open invitation a new expiry time.
- *
- * @param options `pendingMax`: with this many pending invitations, an expired one is not renewed.
- */
+/** Renews an open invitation. With `pendingMax` pending ones, an expired one is not renewed. */
 export function renewInvitation(
   invitation: { id: string; organizationId: string; now: number; expiresAt: number },
   options: { pendingMax: number },

@@ -17,7 +17,7 @@ export interface MemberRow {
   readonly apiKeys: number;
 }
 
-export interface MembershipKey {
+interface MembershipKey {
   readonly organizationId: string;
   readonly userId: string;
 }
@@ -106,11 +106,7 @@ export function deleteMembership(member: MembershipKey, role: Role) {
     WHERE ${isMembership(member)} AND role = ${role} AND (role <> 'OWNER' OR ${hasOtherOwner(member)})`;
 }
 
-/**
- * Ends a former member's access to an organization, after the audited removal.
- *
- * @param options `handTo`: the user who gets the member's keys; without it, they are revoked.
- */
+/** Ends a former member's access after the audited removal, and revokes their keys unless `handTo` gets them. */
 export function endMemberAccess(member: MembershipKey, options: Audited & { handTo?: string | undefined }) {
   const { now, audited, handTo } = options;
   const { organizationId, userId } = member;

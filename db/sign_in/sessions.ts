@@ -105,11 +105,7 @@ const selectByHashes = selectSessions(
   sql`s.token_hash IN (SELECT value FROM json_each(?1))`,
 );
 
-/**
- * Finds the live sessions of tokens, with their users and memberships, in no order. Read each time, so that nothing is stale.
- *
- * @param tokenHashes The SHA-256 of each token, in hexadecimal.
- */
+/** Finds the live sessions of tokens, in no order. Read each time, so that nothing is stale. */
 export async function findSessions(
   database: DatabaseReader,
   tokenHashes: readonly string[],

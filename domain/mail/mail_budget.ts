@@ -65,12 +65,7 @@ export function isNotice(kind: MailKind): boolean {
   return requested[kind] === undefined;
 }
 
-/**
- * Returns the budgets of a recipient for a kind of email.
- *
- * @param options `isConfirmed`: an account has confirmed exactly this address. `mailsMax`: a lower number of emails of this
- *   kind.
- */
+/** Returns a recipient's budgets. `isConfirmed`: an account has confirmed exactly this address. */
 export function recipientBudgets(
   kind: MailKind,
   to: string,

@@ -64,7 +64,6 @@ export function parsePeriodQuery(query: PeriodQuery, now: number) {
   const period = span === null ? null : periodOf(range, { now, timezone, ...span });
   return {
     range,
-    /** An IANA name. */
     timezone,
     /** Null when the days are invalid. */
     period,

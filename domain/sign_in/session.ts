@@ -36,7 +36,7 @@ export function byOrganizationName(a: Membership, b: Membership): number {
 }
 
 /** The response of `GET /api/auth/me`. */
-export interface SessionUser {
+interface SessionUser {
   readonly authenticated: boolean;
   readonly user: User | null;
   readonly organizationId: string | null;

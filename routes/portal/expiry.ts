@@ -18,12 +18,7 @@ export function expiryOf(input: Readonly<Record<string, string>>, now: number): 
   }]);
 }
 
-/**
- * Returns the time that a choice stands for, or null.
- *
- * @param field Its name and its value.
- * @throws {AppError} `validation_failed`.
- */
+/** Returns the time that a field's choice stands for, or null. @throws {AppError} `validation_failed`. */
 export function timeAfter(
   now: number,
   choices: ReadonlyMap<string, number | null>,

@@ -55,11 +55,7 @@ export function mountPage<Actor>(
   get(path, async (c, actor) => await sendPage(c, await show(c, { frame: frameOf(actor), place, actor })));
 }
 
-/**
- * Mounts a page with a form, which is sent to the same path.
- *
- * @param options `submit` returns the address to continue at, or a response.
- */
+/** Mounts a page with a form, sent to the same path. `submit` returns the address to continue at, or a response. */
 export function mountFormPage<Actor extends SessionActor | OperatorActor | Viewer>(
   { forms, frameOf, place, backOf }: Pages<Actor>,
   { path, show, submit }: {
@@ -93,11 +89,7 @@ function textProps({ input, fields }: Pick<ShownForm, "input" | "fields">, name:
   return { name, value: input?.[name] ?? "", error: fields[name], autocomplete: "off" };
 }
 
-/**
- * Reads the rows of a form, such as `metrics[0].slug`, without empty ones.
- *
- * @param options `parts`: the fields of a row.
- */
+/** Reads the rows of a form, such as `metrics[0].slug`, without empty ones. `parts`: the fields of a row. */
 export function rowsOf<Part extends string>(
   input: FormInput,
   { name, parts, rowsMax }: { name: string; parts: readonly Part[]; rowsMax: number },

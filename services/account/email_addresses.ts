@@ -110,11 +110,7 @@ export async function findEmailLink(context: SessionContext, token: string): Pro
     : null;
 }
 
-/**
- * Uses up a link of either kind: the address is confirmed, or changed and confirmed.
- *
- * @throws {AppError} `invalid_token`, `wrong_account` if it is for another account, `email_taken`.
- */
+/** Confirms, or changes and confirms, an address. @throws {AppError} `invalid_token`, `wrong_account`, `email_taken`. */
 export async function verifyEmail(context: SessionContext, actor: SessionActor, token: string) {
   const link = await findEmailLink(context, token);
   if (link === null) throw invalidTokenError();

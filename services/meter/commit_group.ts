@@ -59,7 +59,7 @@ export interface PendingRequest extends GroupRequest {
 }
 
 /** Inputs of one request with the same idempotency key. */
-export interface Repeats {
+interface Repeats {
   /** For each input: the index of the earlier input that it repeats, or its own. */
   readonly firsts: readonly number[];
   /** Inputs with an earlier input's idempotency key and other content. */
@@ -139,11 +139,7 @@ export function buildGroup(
   return { group, /** The position of each request's first record. */ starts };
 }
 
-/**
- * Finds the inputs of a request that repeat another one. Returns null when none does.
- *
- * @param organizationIds Of each input, if they are not all of one organization.
- */
+/** Finds inputs that repeat another one, or returns null. `organizationIds`: of each input, if they differ. */
 export function findRepeats(
   inputs: readonly UsageInput[],
   organizationIds?: readonly string[],

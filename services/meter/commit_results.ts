@@ -31,7 +31,7 @@ export const noRecords = (): RecordCounts => ({
   rejected: 0,
 });
 
-export interface CommittedGroup extends CommitGroup {
+interface CommittedGroup extends CommitGroup {
   readonly outcome: RecordOutcome;
   readonly ids: UsageRecordIds;
 }

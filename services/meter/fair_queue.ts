@@ -2,12 +2,11 @@
 // organization that fills its queue delays only itself.
 import { type AppError, unavailableError } from "../../domain/errors.ts";
 
-/** The error for a request that has no room. */
 export function queueFullError(): AppError {
   return unavailableError("Too many records are waiting to be written. Try again shortly.");
 }
 
-export interface QueuedRequest {
+interface QueuedRequest {
   readonly organizationId: string;
   readonly keyHash: string;
   /** See `RecordGroup`. */
@@ -17,7 +16,7 @@ export interface QueuedRequest {
   readonly bytes: number;
 }
 
-export interface QueueAmount {
+interface QueueAmount {
   readonly records: number;
   readonly bytes: number;
 }
@@ -63,7 +62,6 @@ export class FairQueue<T extends QueuedRequest> {
     this.#held.add(organizationId);
   }
 
-  /** Ends {@linkcode hold}. */
   release(organizationId: string): void {
     this.#held.delete(organizationId);
   }
@@ -138,7 +136,6 @@ export class FairQueue<T extends QueuedRequest> {
     for (const { requests: [oldest] } of this.#organizations.values()) if (oldest !== undefined) yield oldest;
   }
 
-  /** Removes and returns all queued requests. */
   clear(): T[] {
     const all = [...this.#organizations.values()].flatMap(({ requests }) => requests);
     this.#organizations.clear();
@@ -166,7 +163,7 @@ export class FairQueue<T extends QueuedRequest> {
 }
 
 /** A sum of requests. */
-export class Amount implements QueueAmount {
+class Amount implements QueueAmount {
   records = 0;
   bytes = 0;
 

@@ -22,12 +22,12 @@ import { sumMissing } from "./limits.ts";
 import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./known_keys.ts";
 
 /** The hash is the SHA-256 of the token, in hexadecimal. */
-export interface VerifyingOperator {
+interface VerifyingOperator {
   readonly tokenHash: string;
   readonly client: ClientInfo;
 }
 
-export interface VerificationQuestion {
+interface VerificationQuestion {
   /** As the customer sent it. */
   readonly key: string;
   readonly permissions: readonly string[];

@@ -6,14 +6,13 @@ import type { BaseContext } from "../base_context.ts";
 import type { RateLimitState } from "../rate_limiter.ts";
 import type { RateLimits } from "../rate_limits.ts";
 
-export interface KnownKey {
+interface KnownKey {
   /** Never changes. */
   readonly organizationId: string;
   /** As of the last lookup or commit with the key. Null for the one of the setting; 0 for no limit. */
   readonly requestsPerSecond: number | null;
 }
 
-/** API keys by their hashes. */
 export class KnownKeys {
   readonly #context: BaseContext;
   readonly #known = new Map<string, KnownKey>();

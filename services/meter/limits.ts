@@ -25,12 +25,7 @@ export async function readLimits(
   return limits.map(limitStanding);
 }
 
-/**
- * Fills in usage for limits of an organization that have no counter.
- *
- * @param limits `now`: when the limits were read.
- * @throws {AppError} `unavailable`.
- */
+/** Fills in usage for limits that have no counter. `now`: when they were read. @throws {AppError} `unavailable`. */
 export async function sumMissing(
   { reports }: Pick<SessionContext, "reports">,
   { organizationId, rows, now }: {

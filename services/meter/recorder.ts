@@ -55,7 +55,7 @@ export function queueLimits(threads: number): QueueLimits {
   };
 }
 
-export type RecorderContext = BaseContext & CounterContext;
+type RecorderContext = BaseContext & CounterContext;
 
 /** Queues requests and commits them in groups. */
 export class Recorder {
@@ -194,7 +194,6 @@ export class Recorder {
     await new Promise<void>((resolve) => this.#onIdle = resolve);
   }
 
-  /** Starts a commit as soon as it is worth one. */
   #schedule(): void {
     if (this.#isScheduled || !this.#isWorthACommit()) return;
     this.#isScheduled = true;

@@ -52,11 +52,7 @@ export async function addOperator(
   return { wasOperator: added?.changes !== 1, hasSecondFactor };
 }
 
-/**
- * Takes the operator flag away, effective on the next request. The tokens that the operator created keep working.
- *
- * @throws {AppError} `not_found`.
- */
+/** Takes the operator flag away. The tokens that they created keep working. @throws {AppError} `not_found`. */
 export async function removeOperator(
   context: Context,
   actor: OperatorActor,

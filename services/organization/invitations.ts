@@ -60,7 +60,7 @@ export async function getInvitation(
   return toInvitation(await findRow(context, access, id), context.clock());
 }
 
-export interface NewInvitation {
+interface NewInvitation {
   readonly email: string;
   readonly role: Role;
   /** The recipient's name, for the email. */
@@ -107,11 +107,7 @@ export async function createInvitation(
   });
 }
 
-/**
- * Sends a new link that is valid for another seven days. The old link stops working.
- *
- * @throws {AppError} As {@linkcode createInvitation}, and `not_found`.
- */
+/** Sends a new link, which replaces the old one. @throws {AppError} As {@linkcode createInvitation}, and `not_found`. */
 export async function resendInvitation(
   context: SessionContext,
   access: MemberAccess,
@@ -150,7 +146,6 @@ export async function revokeInvitation(context: SessionContext, access: Access, 
   if (!isRevoked) throw notFoundError();
 }
 
-/** An invitation that is written and sent. */
 interface Sending {
   readonly writer: Writer;
   readonly invitation: Pick<InvitationRow, "id" | "email" | "role"> & Pick<NewInvitation, "name">;
@@ -163,11 +158,7 @@ interface Sending {
   readonly select?: readonly Statement[];
 }
 
-/**
- * Writes an invitation and its email within all limits. Earlier links stop working.
- *
- * @throws {AppError} `rate_limited`, or the error of `findError`.
- */
+/** Writes an invitation and its email within all limits. @throws {AppError} `rate_limited`, or as `findError` returns. */
 async function sendEmail(
   context: SessionContext,
   access: Access,

@@ -28,7 +28,6 @@ import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 
-/** Lists the actor's organizations by name. */
 export async function listOrganizations(context: SessionContext, actor: SessionActor) {
   return (await findOrganizations(context.database, actor.user.id)).map(toOrganization);
 }
@@ -135,7 +134,6 @@ export async function deleteOrganization(
   if (!isDeleted) throw otherName;
 }
 
-/** Returns the error for a user who has reached the limit of organizations. */
 export function membershipLimitError(): AppError {
   return new AppError(
     "limit_reached",

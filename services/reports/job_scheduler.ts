@@ -34,7 +34,6 @@ interface ReaderJobs {
 /** For this long after a slice, in milliseconds, messages that arrived during it may still be unread. */
 const unreadMs = 5;
 
-/** Gives slices to jobs. */
 export class JobScheduler {
   readonly #limits: JobLimits;
   /** By name; the first one is served next. */

@@ -139,11 +139,7 @@ async function useCode(
   mail.wake();
 }
 
-/**
- * Returns the options for `navigator.credentials.get()`.
- *
- * @throws {AppError} `two_step_state` without a passkey, `rate_limited`.
- */
+/** Returns options for a browser. @throws {AppError} `two_step_state` without a passkey, `rate_limited`. */
 export async function beginPasskeyProof(
   context: SessionContext,
   actor: SessionActor,

@@ -148,7 +148,7 @@ export function budgetPage(
 }
 
 /** The usage of a key today, of its main metric. */
-export interface UsageToday {
+interface UsageToday {
   readonly metric: Measure;
   /** An exact decimal text. */
   readonly today: string;

@@ -22,7 +22,7 @@ import { type FirstRequest, FirstRequestCard, statusText } from "./first_request
 import { KeyFacts, KeyUsage } from "./key_usage.tsx";
 import { PermissionList } from "./permission_fields.tsx";
 
-export interface ApiKeyPageProps {
+interface ApiKeyPageProps {
   readonly frame: PortalFrame;
   /** The current key of the lineage. */
   readonly apiKey: ApiKey;
@@ -37,7 +37,6 @@ export interface ApiKeyPageProps {
   readonly firstRequest: FirstRequest;
   /** The latest entries about the key; null without the permission to read them. */
   readonly events: readonly AuditEvent[] | null;
-  /** A text about what was just done. */
   readonly flash: string | null;
 }
 

@@ -37,7 +37,7 @@ const permissionWords: ReadonlyMap<string, string> = new Map([
   ["usage:void", "void"],
 ]);
 
-export interface ApiKeyTableProps {
+interface ApiKeyTableProps {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLineRow[];
   readonly areInactive: boolean;
@@ -45,7 +45,6 @@ export interface ApiKeyTableProps {
   readonly sorting?: { readonly order: KeyOrder; readonly hrefOf: (order: KeyOrder) => string };
 }
 
-/** The lines as a table, in the given order. */
 export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableProps) {
   const { now } = frame;
   const sortBy = (order: KeyOrder, direction: SortDirection): Pick<Column, "sort"> => ({

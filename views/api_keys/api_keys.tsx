@@ -30,14 +30,13 @@ interface KeyListProps extends KeyListPage {
   readonly isSorted: boolean;
 }
 
-export interface ApiKeysPageProps {
+interface ApiKeysPageProps {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLineRow[];
   /** Null when it is not available, and the lines are those of the newest keys. */
   readonly list: KeyListProps | null;
   /** For the form that creates the first key. */
   readonly newKey: NewKeyValues;
-  /** A text about what was just done. */
   readonly flash: string | null;
 }
 

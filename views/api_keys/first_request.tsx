@@ -20,7 +20,6 @@ export interface FirstRequest {
 }
 
 interface FirstRequestProps {
-  /** As in `PortalFrame`. */
   readonly base: string;
   readonly apiKeyId: string;
   readonly request: FirstRequest;

@@ -9,7 +9,7 @@ import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { shortDate } from "../text/time.ts";
 
-export interface UnusedKeysPageProps extends FormErrors {
+interface UnusedKeysPageProps extends FormErrors {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLine[];
   /** With those that are not shown. */

@@ -4,7 +4,6 @@ import { apiKeyHref } from "../components/key_name.tsx";
 import { recordHref } from "../meter/record_table.tsx";
 import { organizationHref, userHref } from "../operator/links.ts";
 
-/** Returns the page of an object; null if there is none. */
 export function objectHref(id: string, { isConsole }: { isConsole: boolean }): string | null {
   if (isConsole) {
     return isId("usr", id) ? userHref(id) : isId("org", id) ? organizationHref(id) : null;

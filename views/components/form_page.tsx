@@ -16,13 +16,11 @@ interface FormPageProps {
   readonly heading?: string | undefined;
   readonly name?: string | undefined;
   readonly text?: Child;
-  /** The page to return to. */
   readonly back: PageLink;
   readonly action: string;
   /** Why the form was rejected, if no field has the error. */
   readonly error: string | null | undefined;
   readonly submit: string;
-  /** The first fields. */
   readonly children: Child;
   /** Further fields, each below a line. */
   readonly more?: readonly Child[];

@@ -26,7 +26,6 @@ interface SideBarProps {
   readonly badge?: Child;
   readonly places: readonly PlaceLink[];
   readonly place: string | null;
-  /** The heading of the menu. */
   readonly who: { readonly name: string; readonly second: string };
   readonly children: Child;
 }

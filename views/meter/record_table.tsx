@@ -24,7 +24,6 @@ export function RecordTable({ label, records, frame, timezone, catalogue }: {
   label: string;
   records: readonly NamedUsageRecord[];
   frame: PortalFrame;
-  /** An IANA name. */
   timezone: string;
   catalogue: Catalogue;
 }) {

@@ -44,17 +44,6 @@ interface RecordsPosition {
   readonly newerThan?: string;
 }
 
-export const allRecords: RecordsAddress = {
-  status: null,
-  productSlug: null,
-  metric: null,
-  apiKey: null,
-  search: null,
-  from: null,
-  to: null,
-  timezone: null,
-};
-
 /** Returns the page's address. @param base As in `PortalFrame`. */
 export function recordsHref(
   base: string,

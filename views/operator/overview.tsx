@@ -41,7 +41,7 @@ interface Customer {
   readonly change: number | null;
 }
 
-export interface OverviewProps {
+interface OverviewProps {
   readonly frame: PortalFrame;
   /** The time of the numbers, such as `15:12:09`. */
   readonly updated: string;

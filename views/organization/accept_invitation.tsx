@@ -26,7 +26,7 @@ export type Invitee =
   /** No one is signed in, the invited address has no account, and sign-up is closed. */
   | { readonly kind: "closed" };
 
-export interface AcceptInvitationPageProps {
+interface AcceptInvitationPageProps {
   readonly frame: GateFrame;
   readonly token: string;
   readonly offer: InvitationOffer;

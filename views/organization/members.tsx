@@ -14,7 +14,7 @@ import { roleWords } from "../text/role.ts";
 import { type InvitationRow, InvitationTable } from "./invitation_table.tsx";
 import { type MemberRow, MemberTable } from "./member_table.tsx";
 
-export interface MembersPageProps {
+interface MembersPageProps {
   readonly frame: PortalFrame;
   readonly members: readonly MemberRow[];
   readonly counts: Readonly<Record<Role, number>>;

@@ -13,7 +13,7 @@ import { DayTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { asRole, yourRoleSentences } from "../text/role.ts";
 
-export interface OrganizationPageProps {
+interface OrganizationPageProps {
   readonly frame: PortalFrame;
   readonly organization: Organization;
   /** True if the viewer is the only owner, who can't leave. */

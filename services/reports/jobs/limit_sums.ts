@@ -7,11 +7,10 @@ import type { SumParts } from "../../../domain/meter/quantity.ts";
 import { type JobContext, type JobScope, pauseAfterSlices } from "../job_context.ts";
 
 /** Unknown counters of one organization. */
-export interface LimitCells {
+interface LimitCells {
   readonly cells: readonly LimitCell[];
 }
 
-/** Adds up earlier usage for counters. */
 export async function sumLimitCells(context: JobContext, { cells }: LimitCells): Promise<MissingSums[]> {
   const missing = await inSlices(
     context,
@@ -22,7 +21,7 @@ export async function sumLimitCells(context: JobContext, { cells }: LimitCells):
 }
 
 /** Limits of an organization whose current windows have no counter. */
-export interface LimitsToSum extends JobScope {
+interface LimitsToSum extends JobScope {
   readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
 }
 

@@ -17,11 +17,7 @@ import type { JobContext, JobScope } from "../job_context.ts";
 
 export type VoidedRecord = JobScope & { readonly seq: number };
 
-/**
- * Scans the other records of a record's series and 15 minutes.
- *
- * @returns Their extremes, or null when the record no longer exists.
- */
+/** Returns the extremes of the other records of a series and 15 minutes, or null if the record no longer exists. */
 export async function findRemainingExtremes(context: JobContext, record: VoidedRecord) {
   for (;;) {
     const rollup = await findRecordInRollup(context.database, record);
@@ -69,11 +65,7 @@ async function scanRollup(
   return all;
 }
 
-/**
- * Adds the records that were recorded during the scan.
- *
- * @returns Null if the scan must be repeated, because other records were voided meanwhile or this one was deleted.
- */
+/** Adds the records recorded during the scan. Returns null to repeat it: others were voided, or this one was deleted. */
 async function addRecent(
   context: JobContext,
   record: VoidedRecord,
