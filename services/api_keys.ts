@@ -13,21 +13,22 @@ import {
   updateApiKey,
 } from "../db/api_keys.ts";
 import { insertAuditEvent } from "../db/audit.ts";
-import { replaceLimits } from "../db/meter/limit_rows.ts";
+import { parseLimits, replaceLimits } from "../db/meter/limit_rows.ts";
 import type { OperatorActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus } from "../domain/api_key.ts";
 import type { AuditEntry } from "../domain/audit.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { operatorsKeyPermission, sortedPermissions } from "../domain/key_permissions.ts";
-import { limitsText } from "../domain/meter/usage_limit.ts";
+import { hasQuantity, limitsText, type NewLimit, type UsageLimit } from "../domain/meter/usage_limit.ts";
 import { isoTime } from "../domain/time.ts";
 import { type Access, may, type OperatorAccess, operatorAccess, requirePermission } from "./access.ts";
 import { writeAndRead } from "./change.ts";
 import type { SessionContext } from "./context.ts";
-import { type BudgetLimit, budgetOf, requireBudgetFits } from "./meter/budgets.ts";
 import { type PageInput, readPage, requireIdCursor } from "./pages.ts";
 import type { Writer } from "./sign_in/session_writes.ts";
+import { findOrganizationLimits } from "../db/meter/usage_limits.ts";
+import { limitBelow } from "../domain/meter/budget.ts";
 
 interface ApiKeyChange {
   readonly id: string;
@@ -250,4 +251,28 @@ export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
 
 function timeOf(ms: number | null): string | null {
   return ms === null ? null : isoTime(ms);
+}
+
+type BudgetLimit = NewLimit & { readonly quantity: number };
+
+/** @param stored The budget of a key, as its row has it. */
+function budgetOf(stored: string): UsageLimit[] {
+  return parseLimits(stored).filter(hasQuantity);
+}
+
+/** @throws {AppError} `validation_failed`, naming each limit that is above one of the organization. */
+async function requireBudgetFits(
+  { database }: SessionContext,
+  organizationId: string,
+  budget: readonly BudgetLimit[],
+): Promise<void> {
+  const limits = await findOrganizationLimits(database, organizationId);
+  const details = budget.flatMap((limit, index) => {
+    const below = limitBelow(limit, limits);
+    if (below === undefined) return [];
+    const per = below.per === "total" ? "in total" : `per ${below.per}`;
+    const message = `must be at most ${below.quantity}, the organization's limit ${per}.`;
+    return [{ path: `budget[${index}].quantity`, message }];
+  });
+  if (details.length > 0) throw validationError(details);
 }

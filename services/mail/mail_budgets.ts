@@ -4,9 +4,12 @@ import { writeAuditEvent } from "../../db/audit.ts";
 import { findUsedUpBudgets, giveMailBack, takeRequestedMail } from "../../db/mail/mail_budgets.ts";
 import type { Actor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
-import { unverifiedInvitationMailsToRecipientPerDayMax } from "../../domain/mail/recipient_limits.ts";
+import {
+  type RecipientBudgets,
+  recipientBudgets,
+  unverifiedInvitationMailsToRecipientPerDayMax,
+} from "../../domain/mail/mail_budget.ts";
 import type { MailKind } from "../../domain/mail/mail.ts";
-import { type RecipientBudgets, recipientBudgets } from "../../domain/mail/mail_budget.ts";
 import { countOf } from "../../domain/number_text.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { RateLimits } from "../rate_limits.ts";

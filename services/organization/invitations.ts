@@ -27,7 +27,8 @@ import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import type { Writer } from "../sign_in/session_writes.ts";
-import { takeInvitationEmail } from "./invitation_limits.ts";
+import type { SessionActor } from "../../domain/actor.ts";
+import { rateLimited } from "../sign_in/credentials.ts";
 
 /**
  * Lists invitations, newest first.
@@ -259,4 +260,33 @@ function invitationStatus({ acceptedAt, revokedAt, expiresAt }: InvitationRow, n
   if (acceptedAt !== null) return "accepted";
   if (revokedAt !== null) return "revoked";
   return expiresAt <= now ? "expired" : "pending";
+}
+
+/**
+ * Counts an email for the organization, for the inviter, who could create any number of organizations, and for the inviter
+ * and this address: inviters choose whom the service writes to, so it must be of little use to spammers.
+ *
+ * @throws {AppError} `rate_limited`; then nothing is counted.
+ */
+function takeInvitationEmail(
+  { rateLimits }: SessionContext,
+  { user: { id, emailVerified } }: SessionActor,
+  { organizationId, email }: { organizationId: string; email: string },
+): void {
+  const { invitationEmails, invitationEmailsToAddress, unverifiedInvitationEmails } = rateLimits;
+  const limits = [
+    [invitationEmails, organizationId],
+    [invitationEmails, id],
+    [invitationEmailsToAddress, `${id} ${email}`],
+    ...(emailVerified ? [] : [[unverifiedInvitationEmails, id] as const]),
+  ] as const;
+  for (const [limiter, name] of limits) {
+    const { isAllowed, resetMs } = limiter.peek(name);
+    if (isAllowed) continue;
+    if (limiter !== unverifiedInvitationEmails) throw rateLimited(resetMs);
+    throw new AppError("rate_limited", "Confirm your email address to invite more people.", {
+      retryAfterSeconds: Math.max(1, Math.ceil(resetMs / 1000)),
+    });
+  }
+  for (const [limiter, name] of limits) limiter.take(name);
 }

@@ -1,5 +1,5 @@
 // The page of all usage records, with filters, and the page of one of them.
-import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
+import { usagePageYearMax, usagePageYearMin, voidReasonCharactersMax } from "../../domain/limits.ts";
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import type { NamedUsageRecord } from "../../domain/meter/usage_record.ts";
 import { groupDigits } from "../../domain/number_text.ts";
@@ -9,8 +9,8 @@ import { Card } from "../components/card.tsx";
 import { CodeExample } from "../components/code_example.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Facts } from "../components/facts.tsx";
-import { DateField, SelectField } from "../components/field.tsx";
-import { HiddenFields } from "../components/form.tsx";
+import { DateField, SelectField, TextField } from "../components/field.tsx";
+import { type FormErrors, HiddenFields } from "../components/form.tsx";
 import { HintLine, ListCard, SearchBox, Tabs } from "../components/list_card.tsx";
 import { Menu } from "../components/menu.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -22,6 +22,7 @@ import { measureNoun } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 import { recordHref, RecordKey, RecordTable } from "./record_table.tsx";
 import { withAll } from "./usage_filters.tsx";
+import { ConfirmPage } from "../components/confirm_page.tsx";
 
 /** The choices in the page's address. Null: everything. */
 export interface RecordsAddress {
@@ -323,5 +324,45 @@ function Details({ record, frame, catalogue, timezone }: RecordPageProps) {
         { label: "ID", value: <code class="pick">{record.id}</code> },
       ]}
     />
+  );
+}
+
+interface VoidRecordPageProps extends FormErrors {
+  readonly frame: PortalFrame;
+  readonly record: NamedUsageRecord;
+  readonly catalogue: Catalogue;
+  readonly reason: string;
+}
+
+export function voidRecordPage(props: VoidRecordPageProps): Page {
+  const { frame, record, catalogue, reason, fields, message } = props;
+  return (
+    <ConfirmPage
+      frame={frame}
+      place="usage"
+      title="Void record"
+      heading="Void this record?"
+      text="It no longer counts toward sums. If its month is closed, the next statement adjusts it. Members see the reason. This can't be undone."
+      facts={[
+        { label: "Quantity", value: `${groupDigits(record.quantity)} ${recordNoun(record, catalogue)}` },
+        { label: "Product", value: <bdi>{productOf(catalogue, record.productSlug).name}</bdi> },
+        { label: "Time", value: <MomentTime at={record.timestamp} now={frame.now} timezone="UTC" /> },
+        { label: "Idempotency key", value: record.idempotencyKey ?? "None" },
+      ]}
+      action={recordHref(frame.base, record.id, "void")}
+      error={message}
+      submit="Void record"
+      back={{ href: recordHref(frame.base, record.id), label: "Record" }}
+    >
+      <TextField
+        label="Reason"
+        name="reason"
+        value={reason}
+        error={fields["reason"]}
+        autocomplete="off"
+        required
+        maxlength={voidReasonCharactersMax}
+      />
+    </ConfirmPage>
   );
 }

@@ -3,15 +3,16 @@ import {
   type ActiveOrganizations,
   countActiveOrganizations,
   findBusiestTotals,
+  findReachedLimits,
   findSeriesOf,
   findSuspendedSenders,
   findTopCustomers,
   type OverviewSeries,
+  type ReachedLimit,
   type SeriesSumRow,
   type SignedWindow,
   sumSeries,
 } from "../../../db/operator/overview.ts";
-import { findReachedLimits, type ReachedLimit } from "../../../db/operator/reached_limits.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import {
   apiKeyUsedIntervalMs,

@@ -2,12 +2,10 @@
 import { sumWindow } from "../../../db/meter/window_totals.ts";
 import {
   type BilledRow,
+  encodeStatementLines,
   findBilledOrganizations,
   findBilledSums,
   findChangedMonths,
-} from "../../../db/operator/statement_sums.ts";
-import {
-  encodeStatementLines,
   findPartEnd,
   findStatementLines,
   findStatements,
