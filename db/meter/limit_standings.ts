@@ -31,14 +31,11 @@ export interface LimitStandingRow extends LimitScopeRow {
 }
 
 export interface StandingColumns
-  extends LimitScopeRow, Pick<LimitStandingRow, "limitId" | "mode" | "timezone"> {
+  extends LimitScopeRow, SumParts, Pick<LimitStandingRow, "limitId" | "mode" | "timezone"> {
   readonly quantityLow: string;
   readonly quantityMicro: string;
   /** 1: the sums have all usage of the window. */
   readonly isKnown: 0 | 1;
-  readonly high: string;
-  readonly low: string;
-  readonly micro: string;
 }
 
 /**

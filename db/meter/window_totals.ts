@@ -1,18 +1,16 @@
 // The SQL that sums one window: months, with the hours by which the window differs from them. Sums and counts can be subtracted,
 // minimums and maximums can't: this is only for the former.
+import type { SumParts } from "../../domain/meter/quantity.ts";
 import { nearestMonth, rollupNumber, rollupPieces, rollupStart } from "../../domain/meter/rollup_unit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 
 /** The usage of a product and metric in a window, as texts; see `domain/meter/quantity.ts`. */
-interface WindowTotalRow {
+interface WindowTotalRow extends SumParts {
   readonly organization: number;
   readonly productSlug: string;
   readonly metric: string;
   readonly count: number;
-  readonly high: string;
-  readonly low: string;
-  readonly micro: string;
 }
 
 /** A window and the organizations whose usage to sum. */

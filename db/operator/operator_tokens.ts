@@ -2,14 +2,10 @@
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { activeOperatorToken } from "./operator_guard.ts";
 
-export interface ActiveOperatorToken {
-  readonly id: string;
-  readonly name: string;
-  /** JSON lists. */
-  readonly scopes: string;
-  readonly addresses: string;
-  readonly lastUsedAt: number | null;
-}
+export type ActiveOperatorToken = Pick<
+  OperatorTokenRow,
+  "id" | "name" | "scopes" | "addresses" | "lastUsedAt"
+>;
 
 export function findActiveOperatorToken(
   database: DatabaseReader,

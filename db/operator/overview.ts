@@ -1,4 +1,5 @@
 // The SQL of the operator's overview: sums over all organizations, read from the few series that keep them.
+import type { SumParts } from "../../domain/meter/quantity.ts";
 import { rollupNumber, rollupPieces, rollupUnits } from "../../domain/meter/rollup_unit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, joinSql, sql } from "../engine/database.ts";
@@ -31,13 +32,10 @@ export interface SignedWindow extends UsageWindow {
 }
 
 /** The sums of a series in all windows of a position, as texts; see `domain/meter/quantity.ts`. */
-export interface SeriesSumRow {
+export interface SeriesSumRow extends SumParts {
   readonly series: number;
   readonly position: number;
   readonly count: number;
-  readonly high: string;
-  readonly low: string;
-  readonly micro: string;
 }
 
 const tables = {
@@ -118,16 +116,13 @@ export async function findSuspendedSenders(
   return rows.map(({ name }) => name);
 }
 
-interface TopCustomerRow {
+interface TopCustomerRow extends SumParts {
   readonly number: number;
   readonly id: string;
   readonly name: string;
   readonly isDeleted: number;
   readonly externalId: string | null;
   readonly count: number;
-  readonly high: string;
-  readonly low: string;
-  readonly micro: string;
 }
 
 /** Returns the organizations that used most of a metric in a month, the largest first. */

@@ -1,16 +1,12 @@
 // All SQL of statements and their lines.
 import type { SumParts } from "../../domain/meter/quantity.ts";
+import type { BillingMonth } from "../../domain/operator/statement.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-export interface StatementRow {
+export interface StatementRow extends BillingMonth {
   /** Counts up in the order of the months, without gaps. */
   readonly number: number;
   readonly id: string;
-  /** Such as `2026-10`. */
-  readonly period: string;
-  readonly timezone: string;
-  readonly start: number;
-  readonly end: number;
   readonly status: "closing" | "closed";
   /** The number of the last organization whose lines are written. */
   readonly progress: number;

@@ -21,16 +21,11 @@ export interface InvitationRow {
   readonly revokedAt: number | null;
 }
 
-interface NewInvitation {
-  readonly id: string;
-  readonly organizationId: string;
-  /** Canonical. */
-  readonly email: string;
-  readonly role: Role;
-  /** Null for an operator. */
+/** `email`: canonical. `invitedBy`: null for an operator. */
+interface NewInvitation
+  extends Pick<InvitationRow, "id" | "organizationId" | "email" | "role" | "expiresAt"> {
   readonly invitedBy: string | null;
   readonly now: number;
-  readonly expiresAt: number;
 }
 
 const columns =

@@ -36,7 +36,7 @@ export interface UsageReport {
   readonly keys: BreakdownProps;
 }
 
-interface UsagePageProps extends UsageFilterProps {
+export interface UsagePageProps extends UsageFilterProps {
   readonly frame: PortalFrame;
   /** The range in words: `November 2026 so far, in UTC`; null if it is invalid. */
   readonly label: string | null;
