@@ -2,7 +2,6 @@
 // fixed: clients can't exhaust memory. See docs/decisions/0004 for why this is not a library, and docs/decisions/0032.
 import { hash } from "node:crypto";
 
-/** The remaining points of a name. */
 export interface RateLimitState {
   readonly isAllowed: boolean;
   /** Negative if the name had more points when it took them. */
@@ -12,12 +11,10 @@ export interface RateLimitState {
 }
 
 interface RateLimiterOptions {
-  /** Per window. */
   readonly points: number;
   /** The length of a window. `Infinity`: until the process ends. */
   readonly windowMs: number;
   readonly clock: () => number;
-  /** Where points are counted. */
   readonly windows: RateLimitWindows;
   /** True if all names are SHA-256 hashes as lowercase hex digits, so they needn't be hashed. */
   readonly hashedNames?: boolean;
@@ -155,7 +152,6 @@ class RateLimitWindows {
     return bucket;
   }
 
-  /** Ends what {@linkcode lock} began. */
   unlock(bucket: number): void {
     const lock = bucket * 2;
     if (Atomics.exchange(this.#locks, lock, unlocked) === lockedAndAwaited) {

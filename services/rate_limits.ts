@@ -29,11 +29,9 @@ const hourMs = 60 * minuteMs;
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
 interface RateLimitsContext extends Pick<BaseContext, "config" | "clock"> {
-  /** That of the process. */
   readonly memory: RateLimitMemory;
 }
 
-/** Creates the rate limits of a server, for one of its threads. */
 export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
   // Every thread creates the same limiters in the same order.
   let limiters = 0;

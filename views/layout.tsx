@@ -42,7 +42,6 @@ export interface PortalFrame {
   readonly isConsole: boolean;
 }
 
-/** A whole page, ready for `c.html()`. */
 export type Page = ReturnType<typeof html>;
 
 /**

@@ -29,7 +29,6 @@ export interface Extreme {
 
 /** The extremes of a rollup's other records, up to one of them. */
 export interface RemainingExtremes {
-  /** The `seq` of the last record that was read. */
   readonly cursor: number;
   /** Null when it was not needed. */
   readonly smallest: Extreme | null;
@@ -206,13 +205,10 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
   return results.at(-1)?.rows[0] as unknown as StoredUsageRecord | undefined;
 }
 
-/** A record and the rollup of its 15 minutes, at one moment. */
 export interface RecordInRollup {
-  /** The `seq` of the last record of all. */
   readonly cursor: number;
   readonly series: number;
   readonly start: number;
-  /** The number of records that the rollup counts. */
   readonly count: number;
   /** In millionths, as a text. */
   readonly value: string;
@@ -234,7 +230,6 @@ export function findRecordInRollup(
     WHERE r.seq = ${seq}`);
 }
 
-/** The extremes of some records that are not voided, and how many those are. */
 export interface CountedExtremes {
   readonly count: number;
   readonly smallest: Extreme;

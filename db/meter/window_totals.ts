@@ -13,7 +13,6 @@ interface WindowTotalRow extends SumParts {
   readonly count: number;
 }
 
-/** A window and the organizations whose usage to sum. */
 interface WindowTotalsQuery {
   /** Begins and ends with a quarter of an hour. */
   readonly window: UsageWindow;

@@ -203,7 +203,6 @@ export type MetadataChange = Readonly<Record<string, string | null>>;
 const mergedMetadata = (change: MetadataChange): Statement =>
   sql`json_patch(metadata, ${JSON.stringify(change)})`;
 
-/** Changes an organization's metadata, unless that changes nothing. */
 export function updateMetadata(id: string, change: MetadataChange) {
   const merged = mergedMetadata(change);
   return sql`UPDATE organizations SET metadata = ${merged}
@@ -220,7 +219,6 @@ export function requireMetadataFits(id: string, change: MetadataChange) {
   return sql`INSERT INTO refused_writes (reason) ${selectTooManyKeys(id, change)}`;
 }
 
-/** True if an organization's metadata would have too many keys after a change. */
 export async function hasTooManyKeys(database: DatabaseReader, id: string, change: MetadataChange) {
   return await database.readFirst(selectTooManyKeys(id, change)) !== undefined;
 }

@@ -76,7 +76,6 @@ export function sumSeries(
     FROM (${joinSql(selects, " UNION ALL ")}) GROUP BY series, position HAVING sum(count) > 0`);
 }
 
-/** Counts of organizations: all, and those that recorded something. */
 export interface ActiveOrganizations {
   readonly all: number;
   readonly month: number;
@@ -103,7 +102,7 @@ export async function countActiveOrganizations(
   return row ?? { all: 0, month: 0, today: 0, monthBefore: 0 };
 }
 
-/** Names suspended organizations whose keys were used after `noteMs`, by which uses are noted late. The last comes first. */
+/** Names suspended organizations whose keys were used since a time, newest first. `noteMs`: uses are noted this late. */
 export async function findSuspendedSenders(
   database: DatabaseReader,
   { since, noteMs, limit }: { since: number; noteMs: number; limit: number },
@@ -125,7 +124,6 @@ interface TopCustomerRow extends SumParts {
   readonly count: number;
 }
 
-/** Returns the organizations that used most of a metric in a month, the largest first. */
 export function findTopCustomers(
   database: DatabaseReader,
   { month, metric, limit }: { month: number; metric: string; limit: number },

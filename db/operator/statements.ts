@@ -68,7 +68,6 @@ const isAt = ({ number, progress }: StatementProgress): Statement =>
   sql`EXISTS (SELECT 1 FROM statements
     WHERE number = ${number} AND status = 'closing' AND progress = ${progress})`;
 
-/** Encodes lines for {@linkcode insertStatementLines}. */
 export function encodeStatementLines(lines: readonly NewStatementLine[]): string {
   return JSON.stringify(lines.map((line) => [
     line.organization,
@@ -104,7 +103,6 @@ export function moveStatementOn(at: StatementProgress, through: number): Stateme
   ];
 }
 
-/** Closes a statement whose lines are all written. */
 export function finishStatement(at: StatementProgress, now: number): Statement {
   return sql`UPDATE statements SET status = 'closed', closed_at = ${now}
     WHERE number = ${at.number} AND ${isAt(at)}`;
@@ -158,7 +156,6 @@ export function findStatementLines(
     ORDER BY l.organization_id, l.months_back, l.product_slug, l.metric LIMIT ${limit}`);
 }
 
-/** The sum of some lines of one product and metric. */
 export type StatementTotalRow =
   & Pick<StatementLineRow, "productSlug" | "productName" | "metric" | "metricName" | "unit">
   & Pick<StatementLineRow, "count" | "high" | "low" | "micro">
@@ -188,7 +185,6 @@ export async function findPartEnd(
   return row?.id ?? null;
 }
 
-/** Sums a part's lines by product and metric. */
 export function findStatementTotals(
   database: DatabaseReader,
   part: StatementPart,

@@ -30,7 +30,6 @@ export function recordingOf(organization: number): JobReader {
   return { name: `recording of ${organization}`, isWork: true };
 }
 
-/** Returns the reader for verifying keys of an organization. */
 export function verificationsOf(organizationId: string): JobReader {
   return { name: `verifications of ${organizationId}`, isWork: true };
 }
@@ -40,5 +39,4 @@ export function voidsBy(voidedBy: string): JobReader {
   return { name: `voids by ${voidedBy}`, isWork: true };
 }
 
-/** The reader for closing months. */
 export const statementReader: JobReader = { name: "statements", isWork: true };

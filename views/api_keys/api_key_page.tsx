@@ -24,7 +24,6 @@ import { PermissionList } from "./permission_fields.tsx";
 
 interface ApiKeyPageProps {
   readonly frame: PortalFrame;
-  /** The current key of the lineage. */
   readonly apiKey: ApiKey;
   /** With the current one first, then newest first. */
   readonly generations: readonly ApiKey[];

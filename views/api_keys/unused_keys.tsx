@@ -14,7 +14,6 @@ interface UnusedKeysPageProps extends FormErrors {
   readonly lines: readonly KeyLine[];
   /** With those that are not shown. */
   readonly count: number;
-  /** Ids of the keys to revoke. */
   readonly chosen: ReadonlySet<string>;
 }
 

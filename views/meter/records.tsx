@@ -77,7 +77,6 @@ interface RecordsPageProps {
   readonly errors: { readonly from?: string; readonly to?: string };
   /** Newest first. Null if a field has an error. */
   readonly records: readonly NamedUsageRecord[] | null;
-  /** The pages around it. */
   readonly nextCursor: string | null;
   readonly previousCursor: string | null;
 }
@@ -192,7 +191,6 @@ function Filters({ frame, address, timezone, choices, catalogue, errors }: Recor
   );
 }
 
-/** The filters in words, and a link without them. */
 function Chosen({ frame, address, choices, catalogue }: RecordsPageProps) {
   const { productSlug, metric, apiKey, from, to, search, timezone, status } = address;
   const key = choices.apiKeys.find(({ id }) => id === apiKey)?.name ?? apiKey;
@@ -232,7 +230,6 @@ function Nothing({ frame, address, records }: RecordsPageProps) {
 interface RecordPageProps {
   readonly frame: PortalFrame;
   readonly record: NamedUsageRecord;
-  /** Gives names and units. */
   readonly catalogue: Catalogue;
   /** In which times are; an IANA name. */
   readonly timezone: string;
@@ -290,7 +287,7 @@ export function recordPage(props: RecordPageProps): Page {
 }
 
 /** Returns what was used, such as `GB of storage`. */
-export function recordNoun({ metric }: NamedUsageRecord, catalogue: Catalogue): string {
+function recordNoun({ metric }: NamedUsageRecord, catalogue: Catalogue): string {
   const measure = metricOf(catalogue, metric);
   const noun = measureNoun(measure);
   return measure.unit === null ? noun : `${measure.unit} of ${noun}`;

@@ -29,7 +29,6 @@ interface BreakdownLine {
 }
 
 export interface BreakdownProps {
-  /** The heading, such as `Products`. */
   readonly title: string;
   /** The subject of a line, such as `Product`. */
   readonly column: string;

@@ -45,7 +45,6 @@ interface OverviewProps {
   readonly frame: PortalFrame;
   /** The time of the numbers, such as `15:12:09`. */
   readonly updated: string;
-  /** The metrics to choose from, and the chosen one; null without usage. */
   readonly metrics: readonly { readonly metric: string; readonly name: string }[];
   readonly metric: string | null;
   /** The name and unit of quantities of the chosen one. */
@@ -56,7 +55,6 @@ interface OverviewProps {
   /** Null before the first record. */
   readonly chart: ChartProps | null;
   readonly customers: readonly Customer[];
-  /** Organizations that were active this month. */
   readonly activeCount: number;
   readonly attention: readonly Attention[];
   readonly health: readonly Health[];

@@ -51,7 +51,6 @@ export function memberRolePage(props: MemberFormProps & { readonly owners: numbe
   });
 }
 
-/** Asks for confirmation, and what should happen to the member's keys. */
 export function removeMemberPage(props: MemberFormProps): Page {
   return memberPage(props, {
     title: "Remove member",

@@ -22,13 +22,11 @@ interface MembersPageProps {
   /** Null for viewers who can't invite. */
   readonly inviting: Inviting | null;
   readonly flash: string | null;
-  /** An error outside of the form. */
   readonly error: string | null;
 }
 
 /** The form that invites, with its errors, and the open invitations. */
 export interface Inviting extends FormErrors {
-  /** The roles that the viewer can give. */
   readonly roles: readonly Role[];
   readonly values: { readonly email: string; readonly name: string; readonly role: string };
   /** True for operators who must authenticate before they fill in the form. */

@@ -6,7 +6,6 @@ import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import type { SumParts } from "../../../domain/meter/quantity.ts";
 import { type JobContext, type JobScope, pauseAfterSlices } from "../job_context.ts";
 
-/** Unknown counters of one organization. */
 interface LimitCells {
   readonly cells: readonly LimitCell[];
 }
@@ -20,7 +19,6 @@ export async function sumLimitCells(context: JobContext, { cells }: LimitCells):
   return missing.filter((sums) => sums !== undefined);
 }
 
-/** Limits of an organization whose current windows have no counter. */
 interface LimitsToSum extends JobScope {
   readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
 }

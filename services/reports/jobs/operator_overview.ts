@@ -65,7 +65,6 @@ export interface OperatorOverview {
     readonly today: OverviewFigure;
     readonly month: OverviewFigure;
   }[];
-  /** The days of this month so far, and their usage by product. */
   readonly days: readonly UsageWindow[];
   readonly chart: UsageStack;
   readonly catalogue: Catalogue;
@@ -79,7 +78,6 @@ export interface OperatorOverview {
   readonly reachedLimits: readonly ReachedLimit[];
 }
 
-/** An organization that used much of the metric this month. */
 interface TopCustomer extends OverviewFigure {
   readonly id: string;
   readonly name: string;
@@ -213,7 +211,6 @@ function timesAt(now: number) {
   };
 }
 
-/** Sums of one group by position. */
 class Sums {
   readonly micros = [0n, 0n, 0n, 0n];
   readonly records = [0, 0, 0, 0];

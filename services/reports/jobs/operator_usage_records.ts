@@ -62,7 +62,6 @@ export async function readOperatorRecordPage(
   return { usageRecords, nextCursor };
 }
 
-/** Reads a page of each organization, and merges them. */
 async function rowsOfSome(
   context: JobContext,
   query: OperatorRecordQuery,

@@ -76,7 +76,6 @@ export async function readStatementStep(
   return { through, lines: encodeInParts(charges.lines(number)) };
 }
 
-/** Sums by organization, month, product and metric. */
 class Charges {
   readonly #rows = new Map<string, { row: BilledRow; count: number; micros: bigint }>();
 
