@@ -1,13 +1,13 @@
 // A page whose only purpose is a form.
 import type { Child } from "hono/jsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { ButtonLink, SubmitButton } from "./button.tsx";
-import { Form } from "./form.tsx";
+import { ButtonLink, type ButtonTone, SubmitButton } from "./button.tsx";
+import { Form, type FormProps } from "./form.tsx";
 import { Notice } from "./notice.tsx";
 import { PageHead, type PageLink } from "./page_head.tsx";
 import type { Place } from "./side.tsx";
 
-interface FormPageProps {
+interface FormPageProps extends Pick<FormProps, "action" | "hidden"> {
   readonly frame: PortalFrame;
   readonly place: Place | null;
   /** The name of the page in the browser. */
@@ -17,10 +17,10 @@ interface FormPageProps {
   readonly name?: string | undefined;
   readonly text?: Child;
   readonly back: PageLink;
-  readonly action: string;
   /** Why the form was rejected, if no field has the error. */
   readonly error: string | null | undefined;
   readonly submit: string;
+  readonly tone?: ButtonTone;
   readonly children: Child;
   /** Further fields, each below a line. */
   readonly more?: readonly Child[];
@@ -33,14 +33,14 @@ export function FormPage(props: FormPageProps): Page {
   const content = (
     <>
       <PageHead back={back} title={heading} name={name} text={text} />
-      <Form class="card" action={props.action}>
+      <Form class="card" action={props.action} hidden={props.hidden}>
         <div class="body">
           <Notice tone="error" text={props.error} />
           {props.children}
         </div>
         {(props.more ?? []).map((fields) => <div class="body ruled">{fields}</div>)}
         <footer>
-          <SubmitButton>{props.submit}</SubmitButton>
+          <SubmitButton tone={props.tone ?? "primary"}>{props.submit}</SubmitButton>
           <ButtonLink href={back.href}>Cancel</ButtonLink>
         </footer>
       </Form>
