@@ -20,7 +20,13 @@ import type { AuditEntry } from "../domain/audit.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { operatorsKeyPermission, sortedPermissions } from "../domain/key_permissions.ts";
-import { hasQuantity, limitsText, type NewLimit, type UsageLimit } from "../domain/meter/usage_limit.ts";
+import {
+  hasQuantity,
+  limitBelow,
+  limitsText,
+  type NewLimit,
+  type UsageLimit,
+} from "../domain/meter/usage_limit.ts";
 import { isoTime } from "../domain/time.ts";
 import { type Access, may, type OperatorAccess, operatorAccess, requirePermission } from "./access.ts";
 import { writeAndRead } from "./change.ts";
@@ -28,7 +34,6 @@ import type { SessionContext } from "./context.ts";
 import { type PageInput, readPage, requireIdCursor } from "./pages.ts";
 import type { Writer } from "./sign_in/session_writes.ts";
 import { findOrganizationLimits } from "../db/meter/usage_limits.ts";
-import { limitBelow } from "../domain/meter/budget.ts";
 
 interface ApiKeyChange {
   readonly id: string;
