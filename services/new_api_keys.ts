@@ -46,12 +46,7 @@ interface ApiKeyInput {
   readonly formToken?: string | null | undefined;
 }
 
-/**
- * Creates a key.
- *
- * @throws {AppError} `validation_failed`, `key_limit_reached`; `forbidden` also for a permission that only operators grant.
- * @throws {FormSentError}
- */
+/** Creates a key. @throws {AppError} `validation_failed`, `key_limit_reached`, `forbidden`. @throws {FormSentError} */
 export async function createApiKey(
   context: SessionContext,
   access: Access,

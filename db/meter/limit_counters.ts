@@ -33,12 +33,7 @@ export async function sumLimit(
   return row ?? { high: "0", low: "0", micro: "0" };
 }
 
-/**
- * Selects one row of high, low and micro: the usage of a limit in a window. They are null for a minute with too many records to add
- * up.
- *
- * @param window Null for `total`.
- */
+/** Selects high, low and micro of the usage in a window (null for `total`); null for a minute with too many records. */
 function limitSums(
   { productSlug, metric, per, lineage, organization }: LimitScopeRow,
   window: UsageWindow | null,

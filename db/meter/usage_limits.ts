@@ -102,11 +102,7 @@ export const ahead = (timezone: Statement, time: Statement): Statement =>
   sql`coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = ${timezone} AND z.since <= ${time}
     ORDER BY z.since DESC LIMIT 1), 0)`;
 
-/**
- * The number of the window of a limit. For an hour, its start as if the clocks had always been ahead by the offset.
- *
- * @param per The length. @param offset See {@linkcode ahead}.
- */
+/** The number of a limit's window. For an hour, its start as if the clocks had always been ahead by the offset. */
 export const windowNumber = (per: Statement, time: Statement, offset: Statement): Statement =>
   sql`CASE ${per} WHEN 'minute' THEN ${time} / 60000
     WHEN 'hour' THEN (${time} + ${offset}) / 3600000 * 3600000 - ${offset}

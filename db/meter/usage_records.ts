@@ -230,12 +230,7 @@ export function findUsageRecordPosition(database: DatabaseReader, key: UsageReco
   );
 }
 
-/**
- * Reads the rollups, so that a scan can skip time without matching records.
- *
- * @returns The end of the last 15 minutes that begin before `before` and have a matching record;
- *   null when there are none.
- */
+/** Returns the end of the last 15 minutes that begin before `before` and have a match, so that a scan can skip the rest. */
 export async function lastUsageBefore(
   database: DatabaseReader,
   { organizationId, filter, before }: { organizationId: string; filter: UsageFilter; before: number },
@@ -249,12 +244,7 @@ export async function lastUsageBefore(
   return quarter === null ? null : (quarter + 1) * rollupQuarterMs;
 }
 
-/**
- * As {@linkcode lastUsageBefore}, for a scan from the oldest record on.
- *
- * @returns The start of the first 15 minutes that end after `from` and have a matching record; null
- *   when there are none.
- */
+/** Returns the start of the first 15 minutes that end after `from` and have a matching record, or null. */
 export async function firstUsageFrom(
   database: DatabaseReader,
   { organizationId, filter, from }: { organizationId: string; filter: UsageFilter; from: number },

@@ -139,10 +139,7 @@ function isAfterName({ number, name }: OrganizationPosition): Statement {
 /** The number of a plan; 0, which no plan has, for an unknown one. */
 const givenPlan = (id: string): Statement => sql`coalesce(${planNumber(id)}, 0)`;
 
-/**
- * Inserts an organization, with the default plan unless one is given. A taken external id or an unknown plan makes the batch fail with a
- * `constraint` error.
- */
+/** Inserts an organization. A taken external id or an unknown plan makes the batch fail with a `constraint` error. */
 export function insertOperatedOrganization(
   organization: OrganizationReference & {
     readonly metadata: Readonly<Record<string, string>>;

@@ -23,11 +23,7 @@ interface EmailLink {
   readonly tokenHash: string;
 }
 
-/**
- * Sends the link that confirms the person's email address, in place of an older one. Does nothing if it is confirmed.
- *
- * @throws {AppError} `mail_unavailable`, `rate_limited`.
- */
+/** Sends a new link that confirms an unconfirmed address. @throws {AppError} `mail_unavailable`, `rate_limited`. */
 export async function requestEmailVerification(context: SessionContext, actor: SessionActor): Promise<void> {
   const { mail } = context;
   mail.requireMail();

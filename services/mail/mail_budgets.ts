@@ -40,11 +40,7 @@ export class MailBudgets {
     this.#rateLimits = rateLimits;
   }
 
-  /**
-   * Counts an email while `write` writes it, and takes the count back if that fails.
-   *
-   * @throws {AppError} `rate_limited` if the budget is used up, or the error of `write`.
-   */
+  /** Counts an email while `write` writes it; takes the count back if that fails. @throws {AppError} `rate_limited`. */
   async spend<T>(mail: RequestedMail, write: () => Promise<T>): Promise<T> {
     return await this.spendIfLeft(mail, async (isLeft) => {
       if (isLeft) return await write();
@@ -52,10 +48,7 @@ export class MailBudgets {
     });
   }
 
-  /**
-   * Counts an email for an action whose result must not depend on the budget. The action receives true if it may write the
-   * email.
-   */
+  /** Counts an email for an action whose result must not depend on the budget. `isLeft`: it may write the email. */
   async spendIfLeft<T>(mail: RequestedMail, act: (isLeft: boolean) => Promise<T>): Promise<T> {
     const { database, clock } = this.#context;
     const { to, isSent = true } = mail;
@@ -91,10 +84,7 @@ export class MailBudgets {
     );
   }
 
-  /**
-   * Runs an action that sends an email, and writes an audit entry if it throws `rate_limited`. Entries with the same subject
-   * are written at most every ten minutes.
-   */
+  /** Runs an action, and audits if it throws `rate_limited`: for the same subject, at most every ten minutes. */
   async auditLimit<T>(limit: { subject: string; actor: Actor; about: () => About }, act: () => Promise<T>) {
     const { subject, actor, about } = limit;
     try {

@@ -30,12 +30,7 @@ import type { Writer } from "../sign_in/session_writes.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { rateLimited } from "../sign_in/credentials.ts";
 
-/**
- * Lists invitations, newest first.
- *
- * @param input `isOpen`: only those that were neither accepted nor revoked, or only the others. All by default.
- * @throws {AppError} `forbidden`, `validation_failed`.
- */
+/** Lists invitations, newest first; by default, open and other ones. @throws {AppError} `forbidden`, `validation_failed`. */
 export async function listInvitations(
   { database, clock }: SessionContext,
   access: Access,

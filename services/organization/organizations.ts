@@ -78,11 +78,7 @@ export async function renameOrganization(
   throw unavailableError("Someone else just renamed the organization. Try again.");
 }
 
-/**
- * Makes another member an owner, and the actor an admin.
- *
- * @throws {AppError} `forbidden`, `proof_required`, `validation_failed` for a user who is not another member.
- */
+/** Makes another member an owner, and the actor an admin. @throws {AppError} `forbidden`, `proof_required`, `validation_failed`. */
 export async function transferOrganization(
   context: SessionContext,
   access: MemberAccess,

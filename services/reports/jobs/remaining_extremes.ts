@@ -29,11 +29,7 @@ export async function findRemainingExtremes(context: JobContext, record: VoidedR
   }
 }
 
-/**
- * Scans the records up to the rollup's cursor, newest timestamp first.
- *
- * @returns The result, if an equal record is found early; otherwise the extremes of all.
- */
+/** Scans the records, newest first. Returns the result if an equal record is found early, or the extremes of all. */
 async function scanRollup(
   context: JobContext,
   { organizationId, seq }: VoidedRecord,
