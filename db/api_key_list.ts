@@ -56,7 +56,6 @@ type ListedKeyValues = [
   endsAt: number | null,
 ];
 
-/** Finds keys of an organization by id, in no particular order. */
 export function findApiKeysById(
   database: DatabaseReader,
   organizationId: string,
@@ -70,7 +69,7 @@ export function findApiKeysById(
  * Revokes active keys in the scope, with other active keys of their lineages, unless a key of the lineage was used or created
  * since a time.
  *
- * @param options `ids`: at most some hundred. `since` and `now`: milliseconds since 1970.
+ * @param options `ids`: at most some hundred.
  * @returns Two statements: the first writes the audit entries, the second revokes the keys and returns their ids.
  */
 export function revokeUnusedApiKeys(

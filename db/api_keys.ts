@@ -6,8 +6,7 @@ import { type LimitOwner, limitsJson } from "./meter/limit_rows.ts";
 import { isSuspended } from "./organization/organizations.ts";
 import { effectiveNumber } from "./organization/plan_numbers.ts";
 
-/** Times in milliseconds since 1970. */
-export interface NewApiKey {
+interface NewApiKey {
   readonly id: string;
   readonly organizationId: string;
   readonly keyHash: string;
@@ -46,7 +45,7 @@ export interface ApiKeyScope {
   readonly createdBy?: string | undefined;
 }
 
-/** A condition: the key `k` works at `now`, in milliseconds since 1970. */
+/** A condition: the key `k` works at `now`. */
 export const activeApiKey = (now: number | Statement): Statement =>
   sql`k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${now})`;
 
@@ -56,7 +55,6 @@ const mays: Readonly<Record<UsagePermission, Statement>> = {
   "usage:write": sql`instr(k.permissions, '"usage:write"') > 0`,
 };
 
-/** A condition: the key `k` has a permission. */
 export function keyMay(permission: UsagePermission): Statement {
   return mays[permission];
 }
@@ -110,7 +108,6 @@ export function insertApiKey(key: NewApiKey, replaced?: { id: string; isKept: bo
     RETURNING id`;
 }
 
-/** Finds the id of the key that a form created. */
 export async function findApiKeyOfForm(
   database: DatabaseReader,
   { organizationId, formToken }: { organizationId: string; formToken: string },
@@ -138,7 +135,7 @@ export const currentKeyNumber = (lineage: Statement, now: number): Statement =>
   } ORDER BY k.number DESC LIMIT 1),
     (SELECT max(k.number) FROM api_keys k WHERE k.lineage = ${lineage}))`;
 
-/** Finds the current keys of lineages, by the lineage's number. @throws {DatabaseError} */
+/** Finds the current keys of lineages, by the lineage's number. */
 export async function findCurrentKeys(
   database: DatabaseReader,
   { lineages, now }: { lineages: readonly string[]; now: number },
@@ -149,7 +146,6 @@ export async function findCurrentKeys(
   return new Map(rows.map(({ lineage, ...key }) => [lineage, key]));
 }
 
-/** Counts the keys of an organization that are active at `now`. */
 export async function countActiveKeys(database: DatabaseReader, organizationId: string, now: number) {
   const row = await database.readFirst<{ active: number }>(sql`
     SELECT count(*) AS active FROM api_keys k WHERE ${isActiveIn(organizationId, now)}`);
@@ -210,11 +206,7 @@ export function findActiveApiKey(database: DatabaseReader, keyHash: string, now:
     WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
 }
 
-/**
- * Changes a key in the scope. The expiry only changes while the key is active.
- *
- * @param change `from`: what the key must have, as stored. Times in milliseconds since 1970.
- */
+/** Changes a key in the scope that is as in `from`. The expiry only changes while the key is active. */
 export function updateApiKey(
   scope: ApiKeyScope,
   id: string,

@@ -69,7 +69,7 @@ export function insertAuditEvents(
     FROM (${rows}) r`;
 }
 
-/** The time of a change, in milliseconds since 1970, and the id of its audit entry. */
+/** The time of a change, and the id of its audit entry. */
 export interface Audited {
   readonly now: number;
   readonly audited: string;
@@ -78,7 +78,7 @@ export interface Audited {
 /** A condition for later statements of a batch: the change that an audit entry is about was made. */
 export const ifAudited = (id: string): Statement => sql`EXISTS (SELECT 1 FROM audit_events WHERE id = ${id})`;
 
-/** A position in the list, which is ordered by time (milliseconds since 1970) and then by id, both descending. */
+/** A position in the list, which is ordered by time and then by id, both descending. */
 export interface AuditPosition {
   readonly at: number;
   readonly id: string;
@@ -89,12 +89,10 @@ export interface AuditQuery {
   readonly organizationId: string | null;
   /** Otherwise, `actorId` finds nothing that an operator did. */
   readonly isForOperators?: boolean | undefined;
-  /** All actions by default. */
   readonly actions?: readonly AuditAction[] | undefined;
   readonly actorId?: string | undefined;
   /** Only entries about these; `actorId` is ignored. */
   readonly targetIds?: readonly string[] | undefined;
-  /** The earliest time, in milliseconds since 1970. */
   readonly from: number;
   /** The position in the list after which to read; older entries follow. */
   readonly before: AuditPosition;

@@ -2,7 +2,6 @@
 import type { OperatorScope } from "./operator/operator_scope.ts";
 import type { Membership, Session, User } from "./sign_in/session.ts";
 
-/** The origin of a request. */
 export interface ClientInfo {
   /** The client's IP address, from the connection or a trusted proxy. */
   readonly address: string;
@@ -42,7 +41,6 @@ type OperatorCredential =
   | { readonly kind: "token"; readonly id: string; readonly name: string; readonly scope: OperatorScope }
   | { readonly kind: "commandLine" };
 
-/** Someone who runs the service, or a program of theirs. */
 export interface OperatorActor {
   readonly type: "operator";
   readonly client: ClientInfo;

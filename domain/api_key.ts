@@ -53,7 +53,7 @@ export function isWellFormedApiKey(text: string): boolean {
   return isWellFormedSecretToken(apiKeyTag, text);
 }
 
-/** Returns the status at `now`. A revoked key stays "revoked" after it expires. Times in milliseconds since 1970. */
+/** Returns the status at `now`. A revoked key stays "revoked" after it expires. */
 export function apiKeyStatus(
   key: { revokedAt: number | null; expiresAt: number | null },
   now: number,

@@ -128,7 +128,6 @@ export function auditActionsOf(name: string): readonly AuditAction[] {
   return all.filter((action) => nouns.includes(action.slice(0, action.indexOf("."))));
 }
 
-/** An object, with its name at that time. */
 interface AuditTarget {
   readonly id: string | null;
   readonly name: string | null;

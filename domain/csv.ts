@@ -3,7 +3,6 @@
 /** A text, or a number in decimal notation, which may be negative. */
 type CsvCell = string | { readonly decimal: string };
 
-/** Returns a line of CSV with its line end. */
 export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }

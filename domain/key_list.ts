@@ -45,7 +45,6 @@ export interface KeyListPage {
   readonly pages: number;
 }
 
-/** A key of which lines are made. Times in milliseconds since 1970. */
 export interface ListedKey {
   readonly id: string;
   /** A newer key has a higher one. */

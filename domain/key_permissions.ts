@@ -39,7 +39,6 @@ export function keyPermissionFault(name: string): string | null {
     : null;
 }
 
-/** Sorts permissions for storage, each once. */
 export function sortedPermissions(names: readonly string[]): string[] {
   return [...new Set(names)].sort();
 }

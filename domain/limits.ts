@@ -217,7 +217,6 @@ export const usagePropertyValueCharactersMax = 255;
 export const idempotencyKeyCharactersMax = 255;
 /** Distance of a record's timestamp in the past and in the future. */
 export const usageTimestampPastMaxMs = 35 * 24 * 3_600_000;
-/** For records of operators. */
 export const operatorTimestampPastMaxMs = 400 * 24 * 3_600_000;
 export const usageTimestampFutureMaxMs = 5 * 60_000;
 /** Records that the batch of a void reads: those recorded since the others of the quarter-hour were read. */
@@ -237,7 +236,6 @@ export const organizationEndRecordsMax = 200;
 export const organizationEndRollupsMax = 500;
 export const organizationEndSeriesMax = 50;
 export const organizationEndApiKeysMax = 100;
-/** Values of a filter in a usage query. */
 export const usageFilterValuesMax = 100;
 export const usageWindowsMax = 1_000;
 /** Years that the usage page accepts, and the most in one range. In these, all time zones align with quarter-hours. */
@@ -324,7 +322,6 @@ export const jobSlicesRemoteMax = 8;
 
 /** Series whose sums one step of closing reads, unless a single organization has more. */
 export const statementStepSeriesMax = 2_000;
-/** Lines that one batch writes. */
 export const statementBatchLinesMax = 200;
 /** Lines that one step of the CSV export or of the totals reads, unless a single organization has more. */
 export const statementStepLinesMax = 1_000;

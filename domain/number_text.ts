@@ -2,11 +2,7 @@
 
 const suffixes = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"], [1, ""]] as const;
 
-/**
- * Adds thousands separators: `1234567.5` becomes `1,234,567.5`.
- *
- * @param value A number or, for values that a number can't hold, a decimal string. Other strings are returned unchanged.
- */
+/** Adds thousands separators to a number or decimal string: `1,234,567.5`. Other strings are returned unchanged. */
 export function groupDigits(value: number | string): string {
   const text = String(value);
   return /^-?\d+(\.\d+)?$/.test(text) ? text.replaceAll(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ",") : text;

@@ -20,10 +20,7 @@ export function timeFault(text: string): string {
   return / \d{2}:\d{2}$/.test(text) ? `${form}. In a URL, write + as %2B.` : `${form}.`;
 }
 
-/**
- * Reads a time of RFC 3339: date, time, and an offset or `Z`. Digits beyond milliseconds are ignored. Returns milliseconds
- * since 1970, or null for anything else.
- */
+/** Reads a time of RFC 3339 to the millisecond, with an offset or `Z`. Returns null for anything else. */
 export function parseTimestamp(text: string): number | null {
   const form = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
   if (!form.test(text)) return null;

@@ -24,7 +24,6 @@ export interface MemberAccess extends OrganizationAccess {
   readonly notMemberError: () => AppError;
 }
 
-/** The access of an operator, to whom every customer's organization is open. */
 export interface OperatorAccess extends OrganizationAccess {
   readonly actor: OperatorActor;
   readonly role: null;
@@ -49,23 +48,14 @@ export function activeAccess(actor: SessionActor): MemberAccess {
   return memberAccess(actor, actor.organization, noOrganizationError);
 }
 
-/**
- * Returns a member's access to the organization that a path names.
- *
- * @throws {AppError} `not_found` if the user is not a member, exactly as if the organization did not exist.
- */
+/** Returns a member's access to an organization. @throws {AppError} `not_found`, as if it did not exist. */
 export function accessTo(actor: SessionActor, organizationId: string): MemberAccess {
   const membership = actor.memberships.find((one) => one.organizationId === organizationId);
   if (membership === undefined) throw notFoundError();
   return memberAccess(actor, membership, notFoundError);
 }
 
-/**
- * Returns an operator's access to the organization that a path or a record names.
- *
- * @param idText Its id, or `external:` and its external id.
- * @throws {AppError} `not_found`.
- */
+/** Finds an organization by its id, or `external:` and its external id, for an operator. @throws {AppError} `not_found`. */
 export async function operatorAccess(
   context: Pick<SessionContext, "database">,
   actor: OperatorActor,
@@ -102,17 +92,11 @@ export async function resolveOrganization(
   return organization;
 }
 
-/** True if the access includes a permission. */
 export function may({ role }: Access, permission: Permission): boolean {
   return role === null ? operatorPermissions.has(permission) : hasPermission(role, permission);
 }
 
-/**
- * Requires a permission.
- *
- * @returns The writer, whose permission `writeAs` checks again in the transaction that uses it.
- * @throws {AppError} `forbidden`.
- */
+/** Returns the writer, whose permission `writeAs` checks again in the transaction. @throws {AppError} `forbidden`. */
 export function requirePermission(access: Access, permission: Permission): Writer {
   if (!may(access, permission)) throw forbiddenError();
   if (access.role === null) return access.actor;

@@ -8,7 +8,7 @@ import { keysOpenTo, listApiKeys, toApiKey } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
 import type { KeyList, KeyListQuery, StoredLine } from "./reports/jobs/api_key_list.ts";
 
-export type KeyLineList = Omit<KeyList, "lines"> & { readonly lines: readonly KeyLine[] };
+type KeyLineList = Omit<KeyList, "lines"> & { readonly lines: readonly KeyLine[] };
 
 /** Reads a page of the list. @throws {AppError} `forbidden`, `unavailable`. */
 export async function listKeyLines(

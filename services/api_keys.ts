@@ -13,23 +13,29 @@ import {
   updateApiKey,
 } from "../db/api_keys.ts";
 import { insertAuditEvent } from "../db/audit.ts";
-import { replaceLimits } from "../db/meter/limit_rows.ts";
+import { parseLimits, replaceLimits } from "../db/meter/limit_rows.ts";
 import type { OperatorActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus } from "../domain/api_key.ts";
 import type { AuditEntry } from "../domain/audit.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { operatorsKeyPermission, sortedPermissions } from "../domain/key_permissions.ts";
-import { limitsText } from "../domain/meter/usage_limit.ts";
+import {
+  hasQuantity,
+  limitBelow,
+  limitsText,
+  type NewLimit,
+  type UsageLimit,
+} from "../domain/meter/usage_limit.ts";
 import { isoTime } from "../domain/time.ts";
 import { type Access, may, type OperatorAccess, operatorAccess, requirePermission } from "./access.ts";
 import { writeAndRead } from "./change.ts";
 import type { SessionContext } from "./context.ts";
-import { type BudgetLimit, budgetOf, requireBudgetFits } from "./meter/budgets.ts";
 import { type PageInput, readPage, requireIdCursor } from "./pages.ts";
 import type { Writer } from "./sign_in/session_writes.ts";
+import { findOrganizationLimits } from "../db/meter/usage_limits.ts";
 
-export interface ApiKeyChange {
+interface ApiKeyChange {
   readonly id: string;
   readonly name?: string | undefined;
   readonly permissions?: readonly string[] | undefined;
@@ -40,7 +46,7 @@ export interface ApiKeyChange {
 }
 
 /** A key with those that it replaced, or that replaced it, as far as their reader can see them. */
-export interface ApiKeyLineage {
+interface ApiKeyLineage {
   /** The newest active key or, without one, the newest key. */
   readonly current: ApiKey;
   /** With the current one first, then newest first, at most 20. */
@@ -194,11 +200,7 @@ export async function revokeApiKey(
   return toApiKey(row(), context.clock());
 }
 
-/**
- * Keeps members from adding a permission that only operators grant.
- *
- * @param from The permissions that the key has. @throws {AppError} `forbidden`.
- */
+/** Keeps members from adding a permission to `from` that only operators grant. @throws {AppError} `forbidden`. */
 export function requireGrantable(
   { role }: Access,
   permissions: readonly string[],
@@ -209,7 +211,6 @@ export function requireGrantable(
   throw new AppError("forbidden", `Only the operator of this service can grant ${operatorsKeyPermission}.`);
 }
 
-/** Returns permissions as the audit log has them. */
 export function permissionsText(permissions: readonly string[]): string {
   return permissions.join(", ") || "none";
 }
@@ -221,11 +222,7 @@ export async function findRow(context: SessionContext, scope: ApiKeyScope, id: s
   return row;
 }
 
-/**
- * Finds out which keys someone sees and manages: all of the organization, or only those that they created.
- *
- * @returns The keys, and the writer who may change them. @throws {AppError} `forbidden`.
- */
+/** Returns the keys that someone sees, and the writer who may change them. @throws {AppError} `forbidden`. */
 export function keysOpenTo(access: Access): { readonly scope: ApiKeyScope; readonly by: Writer } {
   const { organizationId } = access;
   return access.role === null || may(access, "apiKeys.manageAll")
@@ -236,12 +233,10 @@ export function keysOpenTo(access: Access): { readonly scope: ApiKeyScope; reado
     };
 }
 
-/** Returns the error for a key that someone else has changed in the meantime. */
 export function changedMeanwhileError(): AppError {
   return unavailableError("Someone else just changed the key. Try again.");
 }
 
-/** Returns a key as callers see it. @param now Milliseconds since 1970. */
 export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
   return {
     id: row.id,
@@ -261,4 +256,28 @@ export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
 
 function timeOf(ms: number | null): string | null {
   return ms === null ? null : isoTime(ms);
+}
+
+type BudgetLimit = NewLimit & { readonly quantity: number };
+
+/** @param stored The budget of a key, as its row has it. */
+function budgetOf(stored: string): UsageLimit[] {
+  return parseLimits(stored).filter(hasQuantity);
+}
+
+/** @throws {AppError} `validation_failed`, naming each limit that is above one of the organization. */
+async function requireBudgetFits(
+  { database }: SessionContext,
+  organizationId: string,
+  budget: readonly BudgetLimit[],
+): Promise<void> {
+  const limits = await findOrganizationLimits(database, organizationId);
+  const details = budget.flatMap((limit, index) => {
+    const below = limitBelow(limit, limits);
+    if (below === undefined) return [];
+    const per = below.per === "total" ? "in total" : `per ${below.per}`;
+    const message = `must be at most ${below.quantity}, the organization's limit ${per}.`;
+    return [{ path: `budget[${index}].quantity`, message }];
+  });
+  if (details.length > 0) throw validationError(details);
 }

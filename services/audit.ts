@@ -24,7 +24,7 @@ import { operatorReader } from "./reports/job_reader.ts";
 import type { JobBytes } from "./reports/reports.ts";
 import { sessionBounds, wellFormedHashes } from "./sign_in/session_tokens.ts";
 
-/** All entries by default. Times in milliseconds since 1970. */
+/** All entries by default. */
 export interface AuditFilter {
   readonly actions?: readonly AuditAction[] | undefined;
   /** Of a user or a key. */
@@ -48,16 +48,12 @@ interface DeniedRequest {
 }
 
 /** An organization's log, or that of everything that operators did, for an operator. */
-export type AuditLog = Access | OperatorActor;
+type AuditLog = Access | OperatorActor;
 
 /** Before all entries in the list. */
 const newest: AuditPosition = { at: Number.MAX_SAFE_INTEGER, id: "" };
 
-/**
- * Lists entries, newest first.
- *
- * @throws {AppError} `forbidden`; `validation_failed` for an invalid cursor and for a `to` that is not after `from`.
- */
+/** Lists entries, newest first. @throws {AppError} `forbidden`; `validation_failed` for an invalid cursor or range. */
 export async function listAuditEvents(
   { database }: SessionContext,
   log: AuditLog,

@@ -71,7 +71,7 @@ export interface BackupPlan {
 
 /** The state of the schedule, for the metrics. `failures`: since the program started. */
 export interface BackupState {
-  /** The time of the newest backup, in milliseconds since 1970; null for none. */
+  /** The time of the newest backup; null for none. */
   readonly lastAt: number | null;
   readonly failures: number;
 }

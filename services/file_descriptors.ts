@@ -27,11 +27,7 @@ export function areDescriptorsFree(count: number): boolean {
   }
 }
 
-/**
- * Call this right before a thread starts while clients are connected: without free descriptors, Deno would abort the process.
- *
- * @throws {AppError} `unavailable` when too few are free.
- */
+/** Call this before starting a thread: without free descriptors, Deno would abort. @throws {AppError} `unavailable`. */
 export function requireDescriptorsForThread(): void {
   if (areDescriptorsFree(descriptorsForThreadMin)) return;
   throw unavailableError("Too many connections are open. Try again in a moment.");

@@ -36,9 +36,9 @@ export interface CreatedApiKey {
   readonly fullKey: string;
 }
 
-export interface ApiKeyInput {
+interface ApiKeyInput {
   readonly name: string;
-  /** Milliseconds since 1970, in the future; null for never. */
+  /** In the future; null for never. */
   readonly expiresAt: number | null;
   /** Those of {@linkcode defaultKeyPermissions} unless given. */
   readonly permissions?: readonly string[] | undefined;
@@ -46,12 +46,7 @@ export interface ApiKeyInput {
   readonly formToken?: string | null | undefined;
 }
 
-/**
- * Creates a key.
- *
- * @throws {AppError} `validation_failed`, `key_limit_reached`; `forbidden` also for a permission that only operators grant.
- * @throws {FormSentError}
- */
+/** Creates a key. @throws {AppError} `validation_failed`, `key_limit_reached`, `forbidden`. @throws {FormSentError} */
 export async function createApiKey(
   context: SessionContext,
   access: Access,
@@ -92,7 +87,7 @@ export async function createApiKey(
 /**
  * Replaces an active key with a new one of the same name, permissions, budget and expiry time.
  *
- * @param input `expireOldAt`: when the old key ends (milliseconds since 1970), in a day by default; never later than it would have
+ * @param input `expireOldAt`: when the old key ends, in a day by default; never later than it would have
  *   anyway. `formToken`: as for a new key.
  * @throws {AppError} `not_found`, `forbidden`, `key_limit_reached`, `unavailable`; `validation_failed` if the old key is not
  *   active.

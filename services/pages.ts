@@ -17,11 +17,7 @@ export function invalidCursorError(): AppError {
   return validationError([{ path: "cursor", message: "must be the “nextCursor” of a previous page." }]);
 }
 
-/**
- * Reads a page, and one row more to know whether another page follows.
- *
- * @param options `cursorOf`: the cursor of the page after a row.
- */
+/** Reads a page, and one row more to know whether another page follows. `cursorOf`: the cursor after a row. */
 export async function readPage<Row>(
   read: (limit: number) => Promise<Row[]>,
   { limit, cursorOf }: { limit: number; cursorOf: (row: Row) => string },

@@ -83,7 +83,6 @@ export interface ProcessCalls {
   verifyPassword(phc: string | undefined, password: string): Promise<boolean>;
   beginAttempt(kind: keyof Attempts, address: string): Promise<RateLimitState>;
   endAttempt(kind: keyof Attempts, ended: AttemptOutcome & { readonly address: string }): Promise<void>;
-  /** Transfers the port. */
   connectReports(port: MessagePort): Promise<void>;
   wakeMail(): Promise<void>;
   developmentMails(): Promise<readonly DevelopmentMail[]>;

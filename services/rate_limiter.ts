@@ -2,7 +2,6 @@
 // fixed: clients can't exhaust memory. See docs/decisions/0004 for why this is not a library, and docs/decisions/0032.
 import { hash } from "node:crypto";
 
-/** The remaining points of a name. */
 export interface RateLimitState {
   readonly isAllowed: boolean;
   /** Negative if the name had more points when it took them. */
@@ -11,14 +10,11 @@ export interface RateLimitState {
   readonly resetMs: number;
 }
 
-export interface RateLimiterOptions {
-  /** Per window. */
+interface RateLimiterOptions {
   readonly points: number;
   /** The length of a window. `Infinity`: until the process ends. */
   readonly windowMs: number;
-  /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Where points are counted. */
   readonly windows: RateLimitWindows;
   /** True if all names are SHA-256 hashes as lowercase hex digits, so they needn't be hashed. */
   readonly hashedNames?: boolean;
@@ -55,7 +51,6 @@ export class RateLimiter {
     return this.#count(name, 0, this.#points);
   }
 
-  /** Returns one point. */
   giveBack(name: string): void {
     this.#count(name, -1, this.#points);
   }
@@ -121,17 +116,14 @@ export class RateLimitMemory {
     this.buffer = buffer ?? new SharedArrayBuffer(limitersMax * limiterNumbers * 8);
   }
 
-  /**
-   * @param limiter The number of a limiter, from 0: the same in all threads.
-   * @throws {RangeError} If there is no memory for so many limiters.
-   */
+  /** @param limiter A number from 0, the same in all threads. @throws {RangeError} If there is no memory for it. */
   windows(limiter: number): RateLimitWindows {
     return new RateLimitWindows(this.buffer, limiter * limiterNumbers * 8);
   }
 }
 
 /** The windows of one limiter. Except for {@linkcode latestEnd}, they must only be used while their bucket is locked. */
-export class RateLimitWindows {
+class RateLimitWindows {
   readonly #numbers: Float64Array;
   readonly #locks: Int32Array;
   readonly #latestEndSeconds: Uint32Array;
@@ -143,7 +135,7 @@ export class RateLimitWindows {
     this.#latestEndSeconds = new Uint32Array(buffer, offset, 1);
   }
 
-  /** When all windows have ended, rounded up to a second, in milliseconds since 1970. */
+  /** When all windows have ended, rounded up to a second. */
   get latestEnd(): number {
     return Atomics.load(this.#latestEndSeconds, 0) * 1_000;
   }
@@ -160,7 +152,6 @@ export class RateLimitWindows {
     return bucket;
   }
 
-  /** Ends what {@linkcode lock} began. */
   unlock(bucket: number): void {
     const lock = bucket * 2;
     if (Atomics.exchange(this.#locks, lock, unlocked) === lockedAndAwaited) {
@@ -168,7 +159,6 @@ export class RateLimitWindows {
     }
   }
 
-  /** Returns the window with a tag. */
   find(bucket: number, tag: number): number | undefined {
     const end = bucket + bucketNumbers;
     for (let window = bucket + 1; window < end; window += windowNumbers) {
@@ -189,12 +179,11 @@ export class RateLimitWindows {
     return least;
   }
 
-  /** Returns when a window ends, in milliseconds since 1970; 0 if it was never used. */
+  /** Returns when a window ends; 0 if it was never used. */
   endsAt(window: number): number {
     return this.#numbers[window + 1] as number;
   }
 
-  /** Returns the points used in a window. */
   used(window: number): number {
     return this.#numbers[window + 2] as number;
   }

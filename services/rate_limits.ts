@@ -26,15 +26,12 @@ import { RateLimiter, type RateLimitMemory } from "./rate_limiter.ts";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** The rate limits, by what they limit. */
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-export interface RateLimitsContext extends Pick<BaseContext, "config" | "clock"> {
-  /** That of the process. */
+interface RateLimitsContext extends Pick<BaseContext, "config" | "clock"> {
   readonly memory: RateLimitMemory;
 }
 
-/** Creates the rate limits of a server, for one of its threads. */
 export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
   // Every thread creates the same limiters in the same order.
   let limiters = 0;

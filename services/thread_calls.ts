@@ -23,12 +23,7 @@ export function workerPort(worker: Worker): CallPort {
   };
 }
 
-/**
- * Connects this thread with the one at the other end of a port. Calls have no time limit.
- *
- * @param functions Offered to the other thread.
- * @param options `thread`: the name of this one, for errors.
- */
+/** Connects this `thread`, as errors name it, with the one at the other end of a port. Calls have no time limit. */
 export function connectCalls<Theirs extends object, Own extends object>(
   port: CallPort,
   functions: Own,

@@ -30,7 +30,6 @@ export interface GateFrame {
 
 export interface PortalFrame {
   readonly assets: Assets;
-  /** Milliseconds since 1970. */
   readonly now: number;
   readonly session: Session;
   /** Addresses of the organization's pages begin with it: `/portal`, or the console's page of the organization. */
@@ -43,7 +42,6 @@ export interface PortalFrame {
   readonly isConsole: boolean;
 }
 
-/** A whole page, ready for `c.html()`. */
 export type Page = ReturnType<typeof html>;
 
 /**

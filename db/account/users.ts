@@ -4,7 +4,6 @@ import { validLink } from "../mail/link_tokens.ts";
 import { joinableInvitation, pendingInvitation } from "../organization/invitations.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 
-/** A user for the password check and the audit log. Times in milliseconds since 1970. */
 export interface UserCredentials {
   readonly id: string;
   readonly name: string;

@@ -5,7 +5,6 @@ import { Connection } from "./connection.ts";
 import { DatabaseError, sql } from "./database.ts";
 import { type AppliedMigration, appliedMigrationsQuery } from "./migrate.ts";
 
-/** Thrown when a backup is stopped. */
 export class BackupStopped extends Error {}
 
 /**
@@ -14,7 +13,6 @@ export class BackupStopped extends Error {}
  * @param path The data file.
  * @param options `to`: the new file, with mode 0600 and synced to disk. `isStopped`: checked between steps.
  * @returns The size in bytes.
- * @throws {DatabaseError}
  * @throws {BackupStopped}
  */
 export function copyDataFile(
@@ -68,12 +66,7 @@ function readPages(connection: Connection, first: number): Uint8Array {
   return step;
 }
 
-/**
- * Checks every table and index of a backup.
- *
- * @returns Its migrations.
- * @throws {DatabaseError} `fault` for a damaged file, or a database of another program.
- */
+/** Checks all of a backup and returns its migrations. @throws {DatabaseError} `fault` for a damaged or foreign file. */
 export function checkBackup(file: string): AppliedMigration[] {
   const connection = new Connection(file, { readOnly: true, isBackup: true });
   try {

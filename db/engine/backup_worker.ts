@@ -3,7 +3,6 @@ import { messageOf } from "../../domain/errors.ts";
 import { filesReleased } from "./connection.ts";
 import { BackupStopped, checkBackup, copyDataFile } from "./backup.ts";
 
-/** A backup to make. */
 export interface BackupRequest {
   readonly path: string;
   /** The temporary file to write; the caller renames or removes it. */
@@ -19,7 +18,6 @@ export type BackupResponse =
   | { readonly type: "checked"; readonly bytes: number }
   | { readonly type: "failed"; readonly message: string };
 
-/** The part of a worker's global scope that is used here. */
 interface WorkerScope {
   onmessage: ((event: MessageEvent<BackupRequest>) => void) | null;
   postMessage(response: BackupResponse): void;

@@ -17,7 +17,7 @@ interface Prepared {
 /** Pages of 4 KiB in the log at which it is checkpointed (80 MB). Each random key touches a page of its own. */
 const checkpointPages = 20_000;
 
-/** Writes an empty database with a write-ahead log into an empty file. @throws {DatabaseError} */
+/** Writes an empty database with a write-ahead log into an empty file. */
 export function initializeDataFile(path: string): void {
   const sqlite = withDatabaseErrors(() => new Sqlite(path));
   try {
@@ -33,7 +33,6 @@ export async function filesReleased(): Promise<void> {
   await setTimeout(0);
 }
 
-/** A connection with its prepared statements, for one thread. */
 export class Connection {
   readonly #sqlite: Sqlite.Database;
   readonly #prepared = new Map<string, Prepared>();
@@ -65,30 +64,23 @@ export class Connection {
     return this.#sqlite.inTransaction;
   }
 
-  /**
-   * Moves the write-ahead log into the data file and truncates it.
-   *
-   * @param options `busyTimeoutMs`: how long to wait for readers in other processes.
-   * @returns True if the data file is now complete.
-   * @throws {DatabaseError}
-   */
+  /** Moves the log into the data file, and truncates it. Returns true if the data file is now complete. */
   checkpoint({ busyTimeoutMs }: { busyTimeoutMs: number }): boolean {
     this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     const [row] = this.all({ sql: "PRAGMA wal_checkpoint(TRUNCATE)", args: [] }) as { busy: number }[];
     return row?.busy === 0;
   }
 
-  /** Runs a statement without parameters and ignores its results. @throws {DatabaseError} */
+  /** Runs a statement without parameters and ignores its results. */
   exec(text: string): void {
     withDatabaseErrors(() => this.#sqlite.exec(text));
   }
 
-  /** Runs one statement, and returns its rows. @throws {DatabaseError} */
   all(statement: Statement): unknown[] {
     return this.run(statement).rows;
   }
 
-  /** Runs one statement that reads, and returns its first row. @throws {DatabaseError} */
+  /** Runs one statement that reads, and returns its first row. */
   first(statement: Statement): unknown {
     checkArguments(statement);
     return withDatabaseErrors(() => {
@@ -98,7 +90,7 @@ export class Connection {
     });
   }
 
-  /** Runs one statement. Returns its rows or, if it has none, how many rows it has changed. @throws {DatabaseError} */
+  /** Runs one statement. Returns its rows or, if it has none, how many rows it has changed. */
   run(statement: Statement): { rows: unknown[]; changes: number } {
     checkArguments(statement);
     return withDatabaseErrors(() => {

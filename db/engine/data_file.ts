@@ -9,11 +9,7 @@ import { DatabaseError } from "./database.ts";
 /** The part to create when the data file is missing. `folder` also creates the file. */
 export type MissingFile = "nothing" | "file" | "folder";
 
-/**
- * Checks the data file, and creates it with mode 0600 if it is missing.
- *
- * @throws {DatabaseError} When the file or its folder is missing and not created, or the file is empty or can't be opened.
- */
+/** Checks the data file, and creates it with mode 0600 if it is missing. @throws {DatabaseError} If it can't be used. */
 export function createIfMissing(path: string, create: MissingFile): void {
   try {
     const exists = isNonEmptyFile(path);
@@ -86,11 +82,7 @@ function createFile(path: string): void {
   }
 }
 
-/**
- * Locks a file next to the data file, which keeps a second server from it.
- *
- * @returns A function that releases the lock, or null when another process has it.
- */
+/** Keeps a second server from the data file. Returns a function that releases the lock, or null if it is taken. */
 export function lockDataFile(path: string): (() => void) | null {
   let file: Deno.FsFile;
   try {

@@ -3,7 +3,7 @@
 import type { LastWrite } from "./write_state.ts";
 
 /** A value in a statement or row: null, text, or a finite number (integers up to 2^53−1). Bytes are passed as `unhex(?)`. */
-export type Value = null | number | string;
+type Value = null | number | string;
 
 /** One SQL statement, or a part of one, with `?` parameters in order. */
 export interface Statement {
@@ -13,7 +13,6 @@ export interface Statement {
   readonly hasOneRow?: boolean;
 }
 
-/** The result of one statement of a batch. */
 export interface WriteResult {
   /** Rows of `RETURNING` or `SELECT`, by column name. */
   readonly rows: readonly Readonly<Record<string, Value>>[];
@@ -21,13 +20,11 @@ export interface WriteResult {
   readonly changes: number;
 }
 
-/** Options of a batch. */
 export interface WriteOptions {
   /** Accept the batch even when too many are waiting: the caller bounds its own. */
   readonly bypassesQueueLimit?: boolean;
 }
 
-/** The read operations of a database. */
 export type DatabaseReader = Pick<Database, "read" | "readFirst">;
 
 /** The file or server of a database, for other threads. */
@@ -35,23 +32,13 @@ export type DatabaseSource =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "remote"; readonly url: string; readonly authToken: string | undefined };
 
-/** A database of either kind. */
 export interface Database {
   readonly source: DatabaseSource;
   /** The outcome of the last write of any thread. A database that only reads has none. */
   readonly lastWrite?: LastWrite;
-  /**
-   * Runs one statement that only reads. It sees all earlier acknowledged writes.
-   *
-   * @throws {DatabaseError}
-   */
+  /** Runs one statement that only reads. It sees all earlier acknowledged writes. @throws {DatabaseError} */
   read<T = Readonly<Record<string, Value>>>(statement: Statement): Promise<T[]>;
-  /**
-   * Like {@linkcode read}, but cheaper, for at most one row.
-   *
-   * @returns The first row, or undefined.
-   * @throws {DatabaseError}
-   */
+  /** Like {@linkcode read}, but cheaper: returns the first row, or undefined. */
   readFirst<T = Readonly<Record<string, Value>>>(statement: Statement): Promise<T | undefined>;
   /**
    * Runs statements as one transaction: all of them are on disk when this resolves, or none. After an `unavailable` error of
@@ -99,7 +86,6 @@ export interface SharedDatabase extends Database {
  */
 export type DatabaseErrorKind = "constraint" | "unavailable" | "fault";
 
-/** An error of the database. */
 export class DatabaseError extends Error {
   /** @param message For the log, never for a caller. */
   constructor(readonly kind: DatabaseErrorKind, message: string, options?: ErrorOptions) {

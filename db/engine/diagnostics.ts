@@ -20,7 +20,7 @@ export async function checkWritable(database: Database): Promise<void> {
   if (result?.changes !== 1) throw new DatabaseError("fault", "a write changed nothing");
 }
 
-/** Returns the time on the database's machine, in whole seconds since 1970. @throws {DatabaseError} */
+/** Returns the time on the database's machine, in whole seconds since 1970. */
 export async function readDatabaseSeconds(database: Database): Promise<number> {
   const row = await database.readFirst<{ seconds: number }>(
     sql`SELECT CAST(strftime('%s', 'now') AS INTEGER) AS seconds`,

@@ -24,7 +24,6 @@ interface Migration {
   readonly text: string;
 }
 
-/** Every migration of this program, in order. */
 export const migrations: readonly Migration[] = [
   { number: 1, name: "foundation", text: foundation },
   { number: 2, name: "meter", text: meter },
@@ -60,10 +59,9 @@ export class MigrationError extends Error {
 /**
  * Applies the missing migrations.
  *
- * @param options `now`: milliseconds since 1970. `list`: the migrations, by default all of this program's.
+ * @param options `list`: the migrations, by default all of this program's.
  * @returns The numbers of the applied migrations.
  * @throws {MigrationError} When the database is newer than this program, or an applied migration has changed.
- * @throws {DatabaseError}
  */
 export async function migrate(
   database: Database,
@@ -102,7 +100,6 @@ export async function migrate(
  * @param options `list`: the migrations, by default all of this program's.
  * @returns True if there is a schema at all.
  * @throws {MigrationError} When the database is older or newer than this program, or an applied migration has changed.
- * @throws {DatabaseError}
  */
 export async function checkSchema(
   database: Database,
@@ -130,11 +127,10 @@ export const appliedMigrationsQuery: Statement =
   sql`SELECT number, name, checksum FROM schema_migrations ORDER BY number`;
 
 /** Returns the SHA-256 of a migration's text, to detect changes. */
-export function checksum(migration: Migration): string {
+function checksum(migration: Migration): string {
   return hash("sha256", migration.text.replaceAll("\r\n", "\n"), "hex");
 }
 
-/** A row of `schema_migrations`. */
 export type AppliedMigration = Pick<Migration, "number" | "name"> & { readonly checksum: string };
 
 function appliedMigrations(database: Database): Promise<AppliedMigration[]> {

@@ -17,7 +17,7 @@ interface Restored {
  * Restores a backup.
  *
  * @param path The data file.
- * @param options `backup`: the bytes of the backup. `now`: milliseconds since 1970.
+ * @param options `backup`: the bytes of the backup.
  * @throws {DatabaseError} `fault` when it isn't a backup or is damaged; `unavailable` when another program has the data file open.
  * @throws {MigrationError} When the backup is newer than this program.
  */

@@ -3,11 +3,10 @@
 /** Why writes fail. `write_failed`: for any other reason, such as a quota or an unreachable server. */
 export type WriteProblem = "disk_full" | "database_locked" | "write_failed";
 
-/** The outcome of the last write. */
 export interface LastWrite {
   /** Why it failed; null if it succeeded, if there was none, or if it was long ago. */
   readonly problem: WriteProblem | null;
-  /** The time of the last success, in milliseconds since 1970; 0 for none. */
+  /** The time of the last success; 0 for none. */
   readonly succeededAt: number;
 }
 

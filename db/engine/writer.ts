@@ -28,14 +28,12 @@ export function receive<T>(port: MessagePort): T | undefined {
 /** A statement without its arguments. */
 export type StatementText = Omit<Statement, "args">;
 
-/** A batch that a port receives. */
 export interface BatchRequest {
   /** New statements. Batches refer to them by their position among all that the port received. */
   readonly texts: readonly StatementText[];
   readonly batch: readonly (readonly [text: number, args: Statement["args"]])[];
 }
 
-/** The outcome of a batch. */
 export type WriteOutcome =
   | { readonly type: "written"; readonly results: readonly WriteResult[] }
   | { readonly type: "failed"; readonly kind: DatabaseErrorKind; readonly message: string };
@@ -48,7 +46,6 @@ export type PortResponse =
   | { readonly type: "settled"; readonly outcomes: readonly WriteOutcome[] }
   | { readonly type: "fatal"; readonly message: string };
 
-/** A thread that writes. */
 interface Client {
   readonly port: MessagePort;
   readonly texts: StatementText[];
@@ -83,10 +80,7 @@ export class Writer {
   #turns = 0;
   #hasStopped = false;
 
-  /**
-   * @param connection The writing connection.
-   * @param options `fillMs`: how long a transaction accepts more batches. `writes`: where to note its outcome.
-   */
+  /** @param options `fillMs`: how long a transaction accepts more batches. `writes`: where to note its outcome. */
   constructor(
     connection: Connection,
     { fillMs = commitFillMs, writes = new WriteState() }: { fillMs?: number; writes?: WriteState } = {},

@@ -6,7 +6,6 @@ import { DatabaseError, type DatabaseErrorKind } from "./database.ts";
 import { receive, Writer, type WriterSignal } from "./writer.ts";
 import { WriteState } from "./write_state.ts";
 
-/** The first message to the thread. */
 export interface OpenRequest {
   readonly path: string;
   readonly isGuest: boolean;
@@ -22,12 +21,10 @@ export type WriterRequest =
   | { readonly type: "connect"; readonly port: MessagePort }
   | { readonly type: "close" };
 
-/** Responses to {@linkcode OpenRequest} and `close`. */
 export type WriterResponse =
   | { readonly type: "opened" | "closed" }
   | { readonly type: "open-failed"; readonly kind: DatabaseErrorKind; readonly message: string };
 
-/** The part of a worker's global scope that is used here. */
 interface WorkerScope {
   onmessage: ((event: MessageEvent<OpenRequest>) => void) | null;
   postMessage(response: WriterResponse): void;

@@ -17,13 +17,12 @@ export interface WaitingNotice {
   readonly organization: number;
   readonly windowNumber: number;
   readonly level: "near" | "reached" | "refused";
-  /** A time in the window, and when the notice was written, in milliseconds since 1970. */
+  /** A time in the window, and when the notice was written. */
   readonly at: number;
   readonly notedAt: number;
   /** Null if the organization was deleted. */
   readonly organizationId: string | null;
   readonly organizationName: string;
-  /** An IANA name. */
   readonly timezone: string;
   /** Null if the limit was removed, or has no quantity anymore. */
   readonly whole: number | null;

@@ -5,7 +5,7 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 import { pendingInvitation } from "../organization/invitations.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 
-export interface LinkToken {
+interface LinkToken {
   readonly purpose: LinkPurpose;
   /** The id of a user or an invitation. */
   readonly subject: string;
@@ -13,7 +13,6 @@ export interface LinkToken {
   readonly email: string | null;
 }
 
-/** Times in milliseconds since 1970. */
 export interface NewLinkToken extends LinkToken {
   readonly tokenHash: string;
   readonly now: number;
@@ -59,7 +58,6 @@ export function insertMailedLinkToken(token: NewLinkToken, mail: { id: string; a
   ];
 }
 
-/** Finds a valid link. */
 export function findLinkToken(database: DatabaseReader, tokenHash: string, now: number) {
   return database.readFirst<LinkToken>(
     sql`SELECT purpose, subject, email FROM link_tokens WHERE token_hash = ${tokenHash} AND expires_at > ${now}`,
@@ -74,11 +72,7 @@ export function findPendingEmail(database: DatabaseReader, userId: string, now: 
     UNION ALL SELECT recipient FROM outbox WHERE subject = ${userId} AND kind = 'change_email' LIMIT 1`);
 }
 
-/**
- * Deletes a user's or an invitation's links, and the emails in the outbox that would contain one.
- *
- * @param options `audited`: the id of the audit entry that this depends on.
- */
+/** Deletes links of a user or invitation and the unsent emails that would contain one, if `audited` was written. */
 export function deleteLinks(
   subject: string,
   options: { purposes: readonly LinkPurpose[]; audited?: string },

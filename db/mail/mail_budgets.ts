@@ -3,7 +3,6 @@ import type { RecipientBudget, RecipientBudgets } from "../../domain/mail/mail_b
 import { type Audited, ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
 
-/** A condition: an account has confirmed the address. */
 export const hasConfirmedAccount = (email: string) =>
   sql`EXISTS (SELECT 1 FROM users WHERE email = ${email} AND email_verified_at IS NOT NULL)`;
 
@@ -11,7 +10,6 @@ export const hasConfirmedAccount = (email: string) =>
 const isWindowOver = (now: number, windowMs: number) =>
   sql`(ends_at <= ${now} OR ends_at > ${now + windowMs})`;
 
-/** A condition: a budget is used up. */
 const isUsedUp = ({ subject, mailsMax, windowMs }: RecipientBudget, now: number) =>
   sql`(subject = ${subject} AND mails >= ${mailsMax} AND NOT ${isWindowOver(now, windowMs)})`;
 
@@ -46,11 +44,7 @@ function takeMails(
   ];
 }
 
-/**
- * Counts an email that someone requests, with the statements of {@linkcode takeMails}.
- *
- * @param options `isSent`: false if no email follows; then only the budget of its kind counts.
- */
+/** Counts an email that someone requests; unless it `isSent`, only against the budget of its kind. */
 export function takeRequestedMail(
   budgets: RecipientBudgets,
   to: string,
@@ -66,7 +60,6 @@ export function takeNotice(budgets: RecipientBudgets, to: string, { now, audited
   return takeMails(budgets, { now, only, isExempt: sql`false` });
 }
 
-/** Takes back the count of an email that was not written. */
 export function giveMailBack(subject: string) {
   return sql`UPDATE mail_budgets SET mails = mails - 1 WHERE subject = ${subject} AND mails > 0`;
 }

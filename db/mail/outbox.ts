@@ -64,7 +64,7 @@ export function claimMails(
     RETURNING id, kind, recipient, subject, fields, created_at AS createdAt, attempts`;
 }
 
-/** Returns the time at which the next email is due, in milliseconds since 1970, or null. */
+/** Returns the time at which the next email is due, or null. */
 export async function findNextMailDue(database: Database, kinds: readonly MailKind[]) {
   const row = await database.readFirst<{ dueAt: number }>(sql`
     SELECT due_at AS dueAt FROM outbox
@@ -75,7 +75,6 @@ export async function findNextMailDue(database: Database, kinds: readonly MailKi
 export interface OutboxState {
   /** At most {@linkcode outboxCountedMax}. */
   readonly emails: number;
-  /** When the oldest of these was written, in milliseconds since 1970. */
   readonly oldestAt: number | null;
 }
 
@@ -100,7 +99,6 @@ export function deleteMails(ids: readonly string[]) {
   return sql`DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }
 
-/** Deletes emails from before a time, in milliseconds since 1970. */
 export function deleteOldMails(before: number) {
   return sql`DELETE FROM outbox WHERE created_at < ${before}`;
 }

@@ -3,12 +3,10 @@ import { type DatabaseReader, sql } from "../engine/database.ts";
 import { type ProductRow, selectProducts } from "../operator/products.ts";
 import { numberOf } from "./usage_sums.ts";
 
-/** Finds the operator's products, the oldest first. @throws {DatabaseError} */
 export function findProductsByAge(database: DatabaseReader): Promise<ProductRow[]> {
   return database.read(sql`${selectProducts} ORDER BY p.created_at, p.slug`);
 }
 
-/** Finds the operator's oldest product. @throws {DatabaseError} */
 export function findOldestProduct(database: DatabaseReader): Promise<ProductRow | undefined> {
   return database.readFirst(sql`${selectProducts} ORDER BY p.created_at, p.slug LIMIT 1`);
 }
@@ -16,7 +14,7 @@ export function findOldestProduct(database: DatabaseReader): Promise<ProductRow 
 /**
  * @param options `organizationId`: null for all organizations together. `limit`: the maximum number of products.
  * @returns Slugs of the products that it has recorded, in the order of first use; if there are too many, those in the operator's
- *   list are among them. @throws {DatabaseError}
+ *   list are among them.
  */
 export async function listUsedProducts(
   database: DatabaseReader,

@@ -65,11 +65,7 @@ export const movedPositions = joinSql(
   ", ",
 );
 
-/**
- * Deletes idempotency keys of an organization, given by its number, from whichever table they have moved to.
- *
- * @param keys The own hash of each one, and the `seq` of its record.
- */
+/** Deletes idempotency keys, by their own hashes and the `seq` of their records, from any table they have moved to. */
 export function deleteIdempotencyKeys(
   organization: Statement,
   keys: readonly (readonly [hash: number, seq: number])[],

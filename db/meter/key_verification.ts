@@ -12,7 +12,7 @@ import { effectiveNumber } from "../organization/plan_numbers.ts";
 import { activeOperatorToken } from "../operator/operator_guard.ts";
 import type { ActiveOperatorToken } from "../operator/operator_tokens.ts";
 
-/** A key, working or not, with its organization. Times in milliseconds since 1970. */
+/** A key, working or not, with its organization. */
 export interface VerifiableKey {
   readonly id: string;
   readonly name: string;
@@ -27,7 +27,7 @@ export interface VerifiableKey {
 }
 
 /** The usage that a verification asks about: of a key, given by its hash. */
-export type UsageQuestion = readonly [keyHash: string, productSlug: string, metric: string];
+type UsageQuestion = readonly [keyHash: string, productSlug: string, metric: string];
 
 export interface FoundCredentials {
   /** Those that work, by hash. */
@@ -35,7 +35,6 @@ export interface FoundCredentials {
   readonly keys: ReadonlyMap<string, VerifiableKey>;
   /** For each question of usage: the limits that apply. */
   readonly limits: readonly (readonly LimitStandingRow[])[];
-  /** When the windows of the limits are current, in milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -45,7 +44,6 @@ export const verifiableKey = sql`json_array(k.id, k.name, json(k.permissions), k
     iif(o.deleted_at IS NULL, json_array(o.id, o.name, o.external_id,
       (SELECT p.id FROM plans p WHERE p.number = o.plan), o.suspended_at), NULL))`;
 
-/** A row of {@linkcode verifiableKey}. */
 export type VerifiableKeyRow = [
   id: string,
   name: string,
@@ -101,12 +99,7 @@ type FoundRows = [
   standings?: (StandingColumns & { readonly question: number })[],
 ];
 
-/**
- * Finds operator tokens and API keys by the SHA-256 of each, in hexadecimal. Read each time, so that nothing is stale.
- *
- * @param query `now`: in milliseconds since 1970.
- * @throws {DatabaseError}
- */
+/** Finds operator tokens and API keys by the SHA-256 of each, in hexadecimal. Read each time, so that nothing is stale. */
 export async function findCredentials(
   database: DatabaseReader,
   { tokenHashes, keyHashes, usage, now }: {
@@ -136,7 +129,6 @@ export async function findCredentials(
   };
 }
 
-/** Converts a row of {@linkcode verifiableKey}. */
 export function toVerifiableKey(row: VerifiableKeyRow): VerifiableKey {
   const [
     id,

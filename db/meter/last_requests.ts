@@ -5,16 +5,12 @@ import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import { activeApiKey } from "../api_keys.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-/** The last request with a key as stored. */
-export interface LastRequestRow extends Omit<LastRequest, "at"> {
-  /** Milliseconds since 1970. */
+interface LastRequestRow extends Omit<LastRequest, "at"> {
   readonly at: number;
 }
 
-/** A use of a key. */
 export interface KeyUse {
   readonly keyHash: string;
-  /** Milliseconds since 1970. */
   readonly at: number;
   /** Null if a service has verified the key. */
   readonly request: Omit<LastRequest, "at"> | null;
@@ -39,7 +35,6 @@ export function noteKeyUses(uses: readonly KeyUse[]): Statement[] {
   return [bind(updateLastRequests, json), bind(updateLastUses, json, apiKeyUsedIntervalMs)];
 }
 
-/** Returns true if a key has recorded usage. */
 export async function hasRecorded(database: DatabaseReader, id: string): Promise<boolean> {
   const row = await database.readFirst(sql`
     SELECT 1 FROM api_keys k JOIN organizations o ON o.id = k.organization_id
@@ -47,7 +42,6 @@ export async function hasRecorded(database: DatabaseReader, id: string): Promise
   return row !== undefined;
 }
 
-/** Finds the last request with one of the keys, given by their ids. */
 export function findLastRequest(
   database: DatabaseReader,
   ids: readonly string[],

@@ -21,7 +21,7 @@ import type { LimitScopeRow } from "./usage_limits.ts";
 import { allMonths } from "./usage_sums.ts";
 import { windowSums } from "./window_totals.ts";
 
-/** Adds up the usage of a limit in a window, which is null for `total`. @throws {DatabaseError} */
+/** Adds up the usage of a limit in a window, which is null for `total`. */
 export async function sumLimit(
   database: DatabaseReader,
   scope: LimitScopeRow,
@@ -33,13 +33,8 @@ export async function sumLimit(
   return row ?? { high: "0", low: "0", micro: "0" };
 }
 
-/**
- * Selects one row of high, low and micro: the usage of a limit in a window. They are null for a minute with too many records to add
- * up.
- *
- * @param window Null for `total`.
- */
-export function limitSums(
+/** Selects high, low and micro of the usage in a window (null for `total`); null for a minute with too many records. */
+function limitSums(
   { productSlug, metric, per, lineage, organization }: LimitScopeRow,
   window: UsageWindow | null,
 ): Statement {
@@ -71,15 +66,10 @@ export function limitSums(
     FROM (${parts}) p`;
 }
 
-/** The usage that an unknown counter lacks. */
 export interface MissingSums
   extends SumParts, Pick<LimitCell, "usageLimit" | "organization" | "windowNumber" | "at" | "openedSeq"> {}
 
-/**
- * Finds the usage that a counter lacks; none if it is known, or was deleted or opened again meanwhile.
- *
- * @param window Null for `total`. @throws {DatabaseError}
- */
+/** Finds the usage that a counter lacks; none if it is known, or was deleted or opened again meanwhile. */
 export function findMissingSums(
   database: DatabaseReader,
   cell: LimitCell,
@@ -99,8 +89,6 @@ export function findMissingSums(
 /**
  * Adds what counters lack, unless they are known or were opened again meanwhile. Where something was recorded since they were opened,
  * the limits that it has nearly or completely used are noted.
- *
- * @param now Milliseconds since 1970. @throws {DatabaseError}
  */
 export async function addMissingSums(
   database: Pick<Database, "write">,

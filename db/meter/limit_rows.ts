@@ -41,12 +41,7 @@ export function parseLimits(text: string): OverrideLimit[] {
   }));
 }
 
-/**
- * Replaces the limits of an owner after an audited change. A limit with the scope of an existing one keeps its id and what counts
- * against it.
- *
- * @param limits With different scopes.
- */
+/** Replaces limits after an audited change. One with the scope of an existing one keeps its id and what counts against it. */
 export function replaceLimits(
   { column, number }: LimitOwner,
   limits: readonly NewLimit[],

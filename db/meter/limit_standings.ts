@@ -11,13 +11,12 @@ import {
   windowNumber,
 } from "./usage_limits.ts";
 
-export interface LimitQuery {
+interface LimitQuery {
   readonly organizationId: string;
   /** A key of the organization, whose budget applies too. */
   readonly apiKeyId?: string | undefined;
   /** Only limits that count this product and metric. */
   readonly series?: { readonly productSlug: string; readonly metric: string } | undefined;
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -26,22 +25,17 @@ export interface LimitStandingRow extends LimitScopeRow {
   readonly limitId: string;
   readonly mode: LimitMode;
   readonly quantity: SumParts;
-  /** That of the organization: an IANA name. */
   readonly timezone: string;
   /** Null if a counter lacks usage of the window, or is missing although there may be usage. */
   readonly used: SumParts | null;
 }
 
-/** A row of {@linkcode selectStandings}. */
 export interface StandingColumns
-  extends LimitScopeRow, Pick<LimitStandingRow, "limitId" | "mode" | "timezone"> {
+  extends LimitScopeRow, SumParts, Pick<LimitStandingRow, "limitId" | "mode" | "timezone"> {
   readonly quantityLow: string;
   readonly quantityMicro: string;
   /** 1: the sums have all usage of the window. */
   readonly isKnown: 0 | 1;
-  readonly high: string;
-  readonly low: string;
-  readonly micro: string;
 }
 
 /**
@@ -72,7 +66,6 @@ export const selectStandings = (
     ORDER BY l.lineage IS NOT NULL, l.product_slug, l.metric, instr('minute hour day month total', l.per)`;
 };
 
-/** Converts a row of {@linkcode selectStandings}. */
 export function toStandingRow(
   { quantityLow, quantityMicro, isKnown, high, low, micro, ...row }: StandingColumns,
 ): LimitStandingRow {
@@ -83,7 +76,7 @@ export function toStandingRow(
   };
 }
 
-/** Finds the limits that apply, those of the organization before those of the key. @throws {DatabaseError} */
+/** Finds the limits that apply, those of the organization before those of the key. */
 export async function findLimitStandings(
   database: DatabaseReader,
   { organizationId, apiKeyId, series, now }: LimitQuery,

@@ -9,8 +9,7 @@ import {
   type Statement,
 } from "../engine/database.ts";
 
-/** Times in milliseconds since 1970. */
-export interface OldCounters {
+interface OldCounters {
   /** Minutes and hours that ended before this time. */
   readonly shortBefore: number;
   /** Days, months and notices that ended, or were written, before this time. */
@@ -45,7 +44,6 @@ const deleteNotices = (condition: Statement, rows: number) =>
   sql`DELETE FROM usage_limit_notices WHERE (usage_limit, organization, window_number, level) IN
     (SELECT usage_limit, organization, window_number, level FROM usage_limit_notices WHERE ${condition} LIMIT ${rows})`;
 
-/** Returns true if any counters or notices are old. @throws {DatabaseError} */
 export async function hasOldCounters(database: DatabaseReader, old: OldCounters): Promise<boolean> {
   return await database.readFirst(sql`SELECT 1 AS found FROM (
     ${joinSql(oldWindows(old), " UNION ALL ")}
@@ -53,7 +51,7 @@ export async function hasOldCounters(database: DatabaseReader, old: OldCounters)
       WHERE noted_at < ${old.longBefore}) LIMIT 1`) !== undefined;
 }
 
-/** Deletes some. @param rows The maximum number of each kind. @throws {DatabaseError} */
+/** Deletes some. @param rows The maximum number of each kind. */
 export async function deleteOldest(
   database: Pick<Database, "write">,
   old: OldCounters,
@@ -68,12 +66,12 @@ export async function deleteOldest(
   ]);
 }
 
-/** Returns true if there are removed limits whose counters and notices are not all deleted. @throws {DatabaseError} */
+/** Returns true if there are removed limits whose counters and notices are not all deleted. */
 export async function hasRemovedLimits(database: DatabaseReader): Promise<boolean> {
   return await database.readFirst(sql`SELECT number FROM usage_limits_removed LIMIT 1`) !== undefined;
 }
 
-/** Deletes some counters and notices of a removed limit. @param rows The maximum number of each. @throws {DatabaseError} */
+/** Deletes some counters and notices of a removed limit. @param rows The maximum number of each. */
 export async function deleteRemoved(database: Pick<Database, "write">, rows: number): Promise<void> {
   const removed = sql`(SELECT min(number) FROM usage_limits_removed)`;
   const ofLimit = sql`usage_limit = ${removed}`;

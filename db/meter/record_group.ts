@@ -9,7 +9,6 @@ import { activeOperatorToken } from "../operator/operator_guard.ts";
 
 /** Requests that are recorded together. No idempotency key of an organization may occur twice. */
 export interface RecordGroup {
-  /** Milliseconds since 1970. */
   readonly now: number;
   /** API keys, some of them verified by an operator; or an operator on behalf of organizations. */
   readonly by: keyof typeof targetsBy;
@@ -21,7 +20,6 @@ export interface RecordGroup {
   readonly series: readonly (readonly [target: string, productSlug: string, metric: string])[];
   /** See {@linkcode RecordEncoder}. */
   readonly records: readonly string[];
-  /** The number of records with an idempotency key. */
   readonly idempotencyKeys: number;
   /** True if products and metrics must be in the catalogue. */
   readonly isCatalogueRequired: boolean;
@@ -35,7 +33,6 @@ export interface TargetKind {
   readonly join: (target: Statement) => Statement;
   /** The reason why nothing may be recorded for the target, or null. */
   readonly denial: (target: Statement) => Statement;
-  /** The number of its API key. */
   readonly apiKey: Statement;
   /** The hashes of the API keys of the targets `?1`, if they were used. */
   readonly usedKeys?: Statement;
@@ -48,12 +45,10 @@ export function verifiedTarget(keyHash: string, verification: RecordVerification
   return `${keyHash} ${verification.tokenHash} ${JSON.stringify(verification.permissions)}`;
 }
 
-/** Returns the hash of the API key of a target. */
 export function keyHashOf(target: string): string {
   return target.slice(0, hashDigits);
 }
 
-/** Returns true for a {@linkcode verifiedTarget}. */
 export function isVerified(target: string): boolean {
   return target.length > hashDigits;
 }
@@ -115,8 +110,7 @@ const operatorTarget: TargetKind = {
 
 export const targetsBy = { keys: keyTarget, verifiedKeys: verifiedKeyTarget, operator: operatorTarget };
 
-/** One record of a group. */
-export interface GroupRecord {
+interface GroupRecord {
   /** Index in the series of the group. */
   readonly series: number;
   /** Number of the request, whose records are all inserted or none. */
@@ -169,7 +163,6 @@ export class RecordEncoder {
   /** Indexes of series and requests. */
   readonly #indexFields: string[] = [];
 
-  /** @param now Milliseconds since 1970. */
   constructor(now: number) {
     this.#nowField = "0" + digits(now, fieldWidths.timestamp);
   }

@@ -10,8 +10,7 @@ export interface RecordTarget {
   readonly id: string;
 }
 
-/** A target that exists, and its organization. */
-export interface FoundRecordTarget extends RecordTarget {
+interface FoundRecordTarget extends RecordTarget {
   readonly organizationId: string;
 }
 
@@ -21,10 +20,7 @@ const organizations = {
   apiKeyId: sql`api_keys k ON k.id = e.value JOIN organizations o ON o.id = k.organization_id`,
 } as const;
 
-/**
- * @param before Milliseconds since 1970.
- * @returns The records of the current group with earlier timestamps, by organization, for `insertAuditEvents`.
- */
+/** @returns The records of the current group with earlier timestamps, by organization, for `insertAuditEvents`. */
 export const backdatedRecords = (before: number): Statement =>
   sql`SELECT o.id AS organizationId, NULL AS targetId, NULL AS targetName,
       json_object('records', CAST(count(*) AS TEXT), 'from', strftime('%Y-%m-%d', min(r.timestamp) / 1000, 'unixepoch'),
@@ -32,7 +28,7 @@ export const backdatedRecords = (before: number): Statement =>
     FROM usage_records r JOIN organizations o ON o.number = r.organization
     WHERE r.seq > (SELECT seq FROM usage_cursor) AND r.timestamp < ${before} GROUP BY o.id`;
 
-/** Finds those of the targets that exist; keys that don't work anymore included. @throws {DatabaseError} */
+/** Finds those of the targets that exist; keys that don't work anymore included. */
 export function findRecordTargets(
   database: DatabaseReader,
   targets: readonly RecordTarget[],

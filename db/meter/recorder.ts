@@ -50,7 +50,6 @@ export interface ExistingRecord extends StoredUsageRecord {
 export interface LimitedSeries {
   /** Index in {@linkcode RecordGroup.series}. The organization's first ones are created while there is room. */
   readonly position: number;
-  /** The organization's number. */
   readonly organization: number;
   readonly seriesMax: number;
   /** The number of series that it can still create. */
@@ -58,18 +57,16 @@ export interface LimitedSeries {
 }
 
 /** A series whose product or metric isn't in the catalogue. */
-export interface UnlistedSeries {
+interface UnlistedSeries {
   /** Index in {@linkcode RecordGroup.series}. */
   readonly position: number;
   /** 1 when the product is missing; 0 when only the metric is. */
   readonly isProduct: 0 | 1;
 }
 
-/** A target that exists. */
 export interface GroupTarget {
   /** Index in {@linkcode RecordGroup.targets}. */
   readonly position: number;
-  /** The id of the API key, if any. */
   readonly id: string | null;
   /** Why nothing was recorded for it: its organization is suspended, or the API key or the operator token may not record. */
   readonly denial: "suspended" | "permission" | "token" | null;
@@ -82,7 +79,6 @@ export interface GroupTarget {
   readonly lineage?: number | null;
 }
 
-/** The outcome of a group. */
 export interface RecordOutcome {
   readonly targets: readonly GroupTarget[];
   readonly existing: readonly ExistingRecord[];
@@ -102,7 +98,6 @@ export interface RecordOutcome {
 
 // The statements' texts are built once. In all of them ?1 is the records, ?2 the series and ?3 the time.
 
-/** The targets of a group. */
 interface Target extends TargetKind {
   /** True if a series `e` may be recorded. */
   readonly condition: Statement;
@@ -283,13 +278,7 @@ const updateKeysUsed = (hashes: Statement) =>
   WHERE k.key_hash IN (${hashes}) AND ${activeApiKey(sql`?3`)}
     AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)`;
 
-/**
- * Inserts the records of one group of requests as one batch.
- *
- * @param database Writes the batch.
- * @param note Written in the batch, while `usage_cursor` is still before the records of the group.
- * @throws {DatabaseError}
- */
+/** Inserts the records of a group as one batch, which writes `note` before `usage_cursor` moves. */
 export async function insertUsageRecords(
   database: Pick<Database, "write">,
   group: RecordGroup,

@@ -22,12 +22,9 @@ export type SelectSeries = (columns: Statement, more: { join: Statement; conditi
 
 /** A limit's counter for one window of an organization. */
 export interface LimitCell extends LimitScopeRow {
-  /** The limit's number. */
   readonly usageLimit: number;
   readonly windowNumber: number;
-  /** A time in the window, in milliseconds since 1970. */
   readonly at: number;
-  /** That of the organization: an IANA name. */
   readonly timezone: string;
   /** The position of the last record before the counter was opened. */
   readonly openedSeq: number;
@@ -62,7 +59,6 @@ const isAnyRejected = sql`EXISTS (SELECT 1 FROM usage_limit_refused)`;
 /** The number of the window of a time for the limit of `a`. */
 const windowOf = (time: Statement) => windowNumber(sql`a.per`, time, ahead(sql`a.timezone`, time));
 
-/** The limits of each series of the group. */
 const applied = (select: SelectSeries, condition: Statement) =>
   sql`applied AS MATERIALIZED (${
     select(sql`us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone`, {
@@ -173,7 +169,6 @@ const rejectRequests = (select: SelectSeries) =>
       quantity_micro, ${runningSum(sql`high`)}, ${runningSum(sql`low`)}, ${runningSum(sql`micro`)}
     FROM judged WHERE NOT is_unknown AND NOT is_too_large AND high + low + micro > 0) l
   WHERE ${overDemand}`;
-/** Deletes the records of requests that don't fit. */
 const deleteRejected = sql`
   DELETE FROM usage_records WHERE seq > (SELECT seq FROM usage_cursor) AND seq IN (
     SELECT (SELECT seq FROM usage_cursor) + e.key + 1 FROM json_each(?1) e

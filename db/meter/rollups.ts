@@ -8,21 +8,17 @@ import { noteAddedUsage } from "../operator/statement_changes.ts";
 export const millionths = sql`iif(r.quantity_whole < ${integer(millionthsWholeMax)},
   r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))`;
 
-/** The calendar month of UTC, counted from January 1970. @param time Milliseconds since 1970. */
+/** The calendar month of UTC, counted from January 1970. */
 export const monthOf = (time: Statement): Statement =>
   sql`((strftime('%Y', ${time} / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', ${time} / 1000, 'unixepoch') - 1)`;
 
-/** The first moment of a month, in milliseconds since 1970. @param month As {@linkcode monthOf} counts. */
+/** The first moment of a month. @param month As {@linkcode monthOf} counts. */
 export const monthStart = (month: Statement): Statement =>
   sql`(1000 * strftime('%s', format('%d-%02d-01', 1970 + ${month} / 12, 1 + ${month} % 12)))`;
 
 const sums = sql`count, sum_high, sum_low, sum_micro, smallest, largest`;
 const quarterMs = integer(rollupQuarterMs);
-/**
- * Fills the group's own rollups, kept only until the end of the transaction: its records are read once for all lengths.
- *
- * @param condition Of the records `r`.
- */
+/** Fills the group's own rollups, kept only until the end of the transaction, from its records `r`. */
 export const addGroup = (condition: Statement): Statement =>
   sql`INSERT INTO usage_added (organization, series, quarter, ${sums})
   SELECT r.organization, r.series, r.timestamp / ${quarterMs}, count(*), sum(r.quantity_whole >> ${

@@ -14,7 +14,6 @@ import { monthOf, monthStart } from "./rollups.ts";
 
 /** The usage of an organization that a limit counts. */
 export interface LimitScopeRow {
-  /** The organization's number. */
   readonly organization: number;
   /** Empty for all products. */
   readonly productSlug: string;
@@ -28,7 +27,7 @@ export interface LimitScopeRow {
 const dayMs = 24 * 3_600_000;
 
 /** Names the limits that apply. */
-export interface AppliedLimits {
+interface AppliedLimits {
   /** The lineage of a key, whose budget applies too. */
   readonly lineage?: Statement;
   /** Only those that count this product and metric. */
@@ -80,11 +79,7 @@ export function isComplete(window: Statement): Statement {
     iif(l.per IN ('minute', 'hour'), (SELECT limits_swept_until FROM usage_cursor), 0)))`;
 }
 
-/**
- * Assignments to an organization whose limits become others, or whose time zone does: the counters it has become invalid.
- *
- * @param now Milliseconds since 1970.
- */
+/** Assignments that make all counters of an organization invalid, when its limits or its time zone change. */
 export const restartLimits = (now: number): Statement =>
   sql`limits_seq = max(limits_seq, (SELECT seq FROM usage_cursor WHERE only_row = 1)) + 1, limits_at = ${now}`;
 
@@ -107,11 +102,7 @@ export const ahead = (timezone: Statement, time: Statement): Statement =>
   sql`coalesce((SELECT z.ahead FROM timezone_offsets z WHERE z.timezone = ${timezone} AND z.since <= ${time}
     ORDER BY z.since DESC LIMIT 1), 0)`;
 
-/**
- * The number of the window of a limit. For an hour, its start as if the clocks had always been ahead by the offset.
- *
- * @param per The length. @param time Milliseconds since 1970. @param offset See {@linkcode ahead}.
- */
+/** The number of a limit's window. For an hour, its start as if the clocks had always been ahead by the offset. */
 export const windowNumber = (per: Statement, time: Statement, offset: Statement): Statement =>
   sql`CASE ${per} WHEN 'minute' THEN ${time} / 60000
     WHEN 'hour' THEN (${time} + ${offset}) / 3600000 * 3600000 - ${offset}
@@ -122,7 +113,7 @@ export const windowNumber = (per: Statement, time: Statement, offset: Statement)
  * Writes by how much the clocks of a time zone are ahead, for all times that records may have while the rows are kept up to date.
  * Belongs to the batch that sets the time zone of an organization.
  *
- * @param timezone An IANA name. @param now Milliseconds since 1970.
+ * @param timezone An IANA name.
  */
 export function timezoneRows(timezone: string, now: number): Statement[] {
   const offsets = timezoneOffsets(timezone, { start: now - offsetsPastMs, end: now + offsetsFutureMs });
@@ -133,7 +124,6 @@ export function timezoneRows(timezone: string, now: number): Statement[] {
   ];
 }
 
-/** Finds the time zones that organizations have had. @throws {DatabaseError} */
 export async function findTimezones(database: DatabaseReader): Promise<string[]> {
   const rows = await database.read<{ timezone: string }>(sql`SELECT DISTINCT timezone FROM timezone_offsets`);
   return rows.map(({ timezone }) => timezone);

@@ -1,7 +1,6 @@
 // People's choices on usage pages: the time zone and, in each organization, the metric that they last chose.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-/** A person's choices on the usage page of an organization. */
 export interface UsagePreferences {
   /** An IANA name; null if they never chose one. */
   readonly timezone: string | null;
@@ -9,7 +8,6 @@ export interface UsagePreferences {
   readonly metric: string | null;
 }
 
-/** Finds the last choices of a member. @throws {DatabaseError} */
 export async function findUsagePreferences(
   database: DatabaseReader,
   { userId, organizationId }: { userId: string; organizationId: string },
@@ -21,12 +19,10 @@ export async function findUsagePreferences(
   return row ?? { timezone: null, metric: null };
 }
 
-/** Stores the time zone that a person chose. */
 export function updateUsageTimezone(userId: string, timezone: string): Statement {
   return sql`UPDATE users SET usage_timezone = ${timezone} WHERE id = ${userId}`;
 }
 
-/** Stores the metric that a member chose. */
 export function updateUsageMetric(
   { userId, organizationId, metric }: { userId: string; organizationId: string; metric: string },
 ): Statement {

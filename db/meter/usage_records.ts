@@ -13,18 +13,15 @@ export async function findRecordIdKey(database: DatabaseReader): Promise<string>
   return row.key;
 }
 
-/** A record and its organization. */
 export interface OrganizationUsageRecord extends StoredUsageRecord {
   readonly organizationId: string;
 }
 
-/** A record in a list, with what the list is ordered by. */
 export interface ListedUsageRecordRow extends StoredUsageRecord {
   readonly series: number;
   /** The name of the key, and the id of the user who created it; null for a record without a key. */
   readonly apiKeyName: string | null;
   readonly apiKeyCreatedBy: string | null;
-  /** The name of the key that voided it. */
   readonly voidedByName: string | null;
 }
 
@@ -43,7 +40,6 @@ export interface UsageRecordScan {
   readonly organizationId: string;
   readonly from: UsageRecordPosition;
   readonly before: UsageRecordPosition;
-  /** All by default. */
   readonly status?: UsageRecordStatus | undefined;
   /** Reads the oldest first, instead of the newest. */
   readonly isUpward?: boolean | undefined;
@@ -65,10 +61,7 @@ const listedColumns =
   ${recordColumns}`;
 const listedJoins = sql`${recordJoins} LEFT JOIN api_keys vk ON vk.id = v.voided_by`;
 
-/**
- * @param condition A further condition on `n`.
- * @returns The positions of the records in a scan, in its order.
- */
+/** Selects the positions of the records in a scan, in its order. */
 export function positionsIn(scan: UsageRecordScan, condition: Statement = sql``): Statement {
   const { status } = scan;
   const counted = sql`AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = n.seq)`;
@@ -112,10 +105,7 @@ function rangesOf({ from, before }: UsageRecordScan): Statement[] {
   ];
 }
 
-/**
- * @param scan The range to search. With a filter it bounds the work; see {@linkcode endOfScan}.
- * @returns The first `limit` records that match, in the scan's order. @throws {DatabaseError}
- */
+/** Returns the first `limit` records that match. With a filter, {@linkcode endOfScan} bounds the work. */
 export function scanUsageRecords(
   database: DatabaseReader,
   scan: UsageRecordScan & { readonly filter: UsageFilter; readonly limit: number },
@@ -133,9 +123,9 @@ export function scanUsageRecords(
 }
 
 /**
- * @param scan `from` and `to`: bounds of the timestamp, in milliseconds since 1970; `to` is not included. `after` and `before`:
+ * @param scan `from` and `to`: bounds of the timestamp; `to` is not included. `after` and `before`:
  *   bounds of the `seq`, not included, which bound the work.
- * @returns The newest `limit` records of all organizations that match, in reverse order of recording. @throws {DatabaseError}
+ * @returns The newest `limit` records of all organizations that match, in reverse order of recording.
  */
 export function scanAllUsageRecords(
   database: DatabaseReader,
@@ -159,18 +149,16 @@ export function scanAllUsageRecords(
     ORDER BY r.seq DESC`);
 }
 
-/** Finds the first record after a `seq`. */
 export function findUsageRecordAfter(database: DatabaseReader, seq: number) {
   return database.readFirst<RecordReference>(sql`
     SELECT seq, recorded_at AS recordedAt FROM usage_records WHERE seq > ${seq} ORDER BY seq LIMIT 1`);
 }
 
-/** Finds the `seq` of the last record of all. */
 export async function findLastUsageRecord(database: DatabaseReader): Promise<number> {
   return (await database.readFirst<{ seq: number }>(sql`SELECT seq FROM usage_cursor`))?.seq ?? 0;
 }
 
-/** Finds the organizations that have one of the ids, or one of the keys. @throws {DatabaseError} */
+/** Finds the organizations that have one of the ids, or one of the keys. */
 export async function findOrganizationsWith(
   database: DatabaseReader,
   by: { readonly organizationIds: readonly string[] } | { readonly apiKeyIds: readonly string[] },
@@ -192,10 +180,7 @@ export function endOfScan(database: DatabaseReader, scan: UsageRecordScan & { re
   );
 }
 
-/**
- * @param query `hash`: of the idempotency key alone. Times in milliseconds since 1970; `to` is not included.
- * @returns The record with the key if it matches, found by the index of keys. @throws {DatabaseError}
- */
+/** Finds the record with an idempotency key, by its own `hash`, if it matches. `to` is not included. */
 export function findUsageRecordsByKey(
   database: DatabaseReader,
   query: {
@@ -231,7 +216,7 @@ const recordWith = ({ organizationId, seq, recordedAt }: UsageRecordKey) =>
     ${organizationId === undefined ? sql`` : sql`AND o.id = ${organizationId}`}
     WHERE r.seq = ${seq} AND r.recorded_at = ${recordedAt}`;
 
-/** Finds a record, unless it is not in the organization. @throws {DatabaseError} */
+/** Finds a record, unless it is not in the organization. */
 export function findUsageRecord(database: DatabaseReader, key: UsageRecordKey) {
   return database.readFirst<OrganizationUsageRecord & ListedUsageRecordRow>(sql`
     SELECT ${listedColumns}, r.organizationId
@@ -245,12 +230,7 @@ export function findUsageRecordPosition(database: DatabaseReader, key: UsageReco
   );
 }
 
-/**
- * Reads the rollups, so that a scan can skip time without matching records.
- *
- * @returns The end of the last 15 minutes that begin before `before` and have a matching record, in milliseconds since 1970;
- *   null when there are none.
- */
+/** Returns the end of the last 15 minutes that begin before `before` and have a match, so that a scan can skip the rest. */
 export async function lastUsageBefore(
   database: DatabaseReader,
   { organizationId, filter, before }: { organizationId: string; filter: UsageFilter; before: number },
@@ -264,12 +244,7 @@ export async function lastUsageBefore(
   return quarter === null ? null : (quarter + 1) * rollupQuarterMs;
 }
 
-/**
- * As {@linkcode lastUsageBefore}, for a scan from the oldest record on.
- *
- * @returns The start of the first 15 minutes that end after `from` and have a matching record, in milliseconds since 1970; null
- *   when there are none.
- */
+/** Returns the start of the first 15 minutes that end after `from` and have a matching record, or null. */
 export async function firstUsageFrom(
   database: DatabaseReader,
   { organizationId, filter, from }: { organizationId: string; filter: UsageFilter; from: number },
@@ -299,7 +274,6 @@ async function findQuarter(
   return row?.quarter ?? null;
 }
 
-/** Finds the time at which the oldest record was recorded. */
 export async function findOldestRecordedAt(database: DatabaseReader): Promise<number | undefined> {
   const row = await database.readFirst<{ recordedAt: number }>(
     sql`SELECT recorded_at AS recordedAt FROM usage_records ORDER BY seq LIMIT 1`,
@@ -307,12 +281,7 @@ export async function findOldestRecordedAt(database: DatabaseReader): Promise<nu
   return row?.recordedAt;
 }
 
-/**
- * Deletes the oldest records with their voids. Rollups stay.
- *
- * @param options `before`: only records that were recorded earlier, in milliseconds since 1970. `limit`: how many at most.
- * @returns How many were deleted. @throws {DatabaseError}
- */
+/** Deletes the oldest records with their voids, and returns how many. Rollups stay. */
 export async function deleteOldestUsageRecords(
   database: Database,
   { before, limit }: { before: number; limit: number },

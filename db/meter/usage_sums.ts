@@ -9,13 +9,10 @@ import {
 import { currentKeyNumber } from "../api_keys.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 
-/** The groups of usage queries. */
 export const usageGroups = ["productSlug", "metric", "apiKey"] as const;
 
-/** The groups of operators' usage queries. */
 export const operatorUsageGroups = ["organization", ...usageGroups] as const;
 
-/** One of {@linkcode operatorUsageGroups}. */
 export type UsageGroup = (typeof operatorUsageGroups)[number];
 
 /** Usage with any of the values of each; undefined matches everything. */
@@ -33,7 +30,7 @@ export interface PositionedPiece extends RollupPiece {
   readonly position: number;
 }
 
-export interface RollupQuery extends UsageFilter {
+interface RollupQuery extends UsageFilter {
   /** Numbers of organizations; 0 for the totals of all. */
   readonly organizations: readonly number[];
   /** All of the same unit. */
@@ -88,12 +85,7 @@ const sumOfRollups = sql`iif(${high} < 64 AND ${low} < 4000000000 AND ${micro} <
 const extreme = (value: Statement) =>
   sql`iif(${value} < ${integer(Number.MAX_SAFE_INTEGER)}, ${value}, CAST(${value} AS TEXT))`;
 
-/**
- * Adds up rollups by window and group.
- *
- * @returns One row for each window and group that has records, in no particular order.
- * @throws {DatabaseError}
- */
+/** Returns one row for each window and group that has records, in no particular order. */
 export async function sumRollups(database: DatabaseReader, query: RollupQuery): Promise<RollupSumRow[]> {
   const { pieces, organizations } = query;
   const [{ unit } = { unit: "quarter" as const }] = pieces;
@@ -172,16 +164,12 @@ function isOf(organizations: readonly number[]): Statement {
     : sql`s.organization IN (SELECT value FROM json_each(${JSON.stringify(organizations)}))`;
 }
 
-/** An organization with usage. */
 export interface MeteredOrganization {
   readonly number: number;
   readonly series: number;
 }
 
-/**
- * @param which Ids of organizations; null for all. `after`: a number, for further pages.
- * @returns Organizations that have usage and are not deleted, by number. @throws {DatabaseError}
- */
+/** Returns organizations (null: all) that have usage and are not deleted, by number, from after `after`. */
 export function findMeteredOrganizations(
   database: DatabaseReader,
   { ids, after, limit }: { ids: readonly string[] | null; after: number; limit: number },
@@ -194,14 +182,12 @@ export function findMeteredOrganizations(
     WHERE number > ${after} AND deleted_at IS NULL AND series > 0 ${isWanted} ORDER BY number LIMIT ${limit}`);
 }
 
-/** The names of an organization. */
 export interface OrganizationNames {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly externalId: string | null;
 }
 
-/** Finds the names of organizations, by number. @throws {DatabaseError} */
 export async function findOrganizationNames(
   database: DatabaseReader,
   numbers: readonly number[],
@@ -212,7 +198,6 @@ export async function findOrganizationNames(
   return new Map(rows.map(({ number, ...names }) => [number, names]));
 }
 
-/** Counts the series of some organizations that match a filter. @throws {DatabaseError} */
 export async function countSeries(
   database: DatabaseReader,
   query: UsageFilter & Pick<RollupQuery, "organizations">,
@@ -229,11 +214,7 @@ export const allMonths = sql`(WITH RECURSIVE all_months (month) AS (
   FROM all_months a WHERE a.month IS NOT NULL)
   SELECT month FROM all_months WHERE month IS NOT NULL)`;
 
-/**
- * @returns The time from the first month with records of some organizations to the end of the last one, in milliseconds since
- *   1970; empty without records.
- * @throws {DatabaseError}
- */
+/** Returns the time from the first month with records to the end of the last one; empty without records. */
 export async function findUsageExtent(database: DatabaseReader, organizations: readonly number[]) {
   const row = await database.readFirst<{ first: number | null; last: number | null }>(sql`
     SELECT min(m.month) AS first, max(m.month) AS last FROM ${allMonths} m
@@ -261,10 +242,7 @@ function keyNumbers(areIds: Statement, mergeRotations = false): Statement {
     : sql`SELECT number FROM api_keys WHERE id ${areIds}`;
 }
 
-/**
- * @param options `column`: which names. `filter`: only of such series. `limit`: the maximum number of names.
- * @returns Sorted names of the products or metrics that an organization has recorded. @throws {DatabaseError}
- */
+/** Returns sorted names of the products or metrics that an organization has recorded, of series that match a filter. */
 export async function listUsageNames(
   database: DatabaseReader,
   { organizationId, column, filter, limit }: {
@@ -281,7 +259,6 @@ export async function listUsageNames(
   return rows.map(({ name }) => name);
 }
 
-/** A key that recorded usage. Times are milliseconds since 1970. */
 interface UsageKey {
   readonly id: string;
   readonly name: string;
@@ -295,9 +272,8 @@ interface UsageKey {
 
 /**
  * @param options `alsoId`: a key of the organization whose lineage to list even if it has recorded nothing. `limit`: the maximum
- *   number of lineages, newest first. `now`: milliseconds since 1970.
+ *   number of lineages, newest first.
  * @returns The current key of each lineage that an organization has recorded with. `hasAlso`: whether it is that of `alsoId`.
- * @throws {DatabaseError}
  */
 export function listUsageKeys(
   database: DatabaseReader,

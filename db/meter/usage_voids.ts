@@ -29,7 +29,6 @@ export interface Extreme {
 
 /** The extremes of a rollup's other records, up to one of them. */
 export interface RemainingExtremes {
-  /** The `seq` of the last record that was read. */
   readonly cursor: number;
   /** Null when it was not needed. */
   readonly smallest: Extreme | null;
@@ -43,13 +42,12 @@ export interface RemainingExtremes {
 export const unknownMinimum = -1n;
 export const unknownMaximum = 10n ** 22n - 1n;
 
-export interface UsageVoid extends RecordReference {
+interface UsageVoid extends RecordReference {
   /** SHA-256 of the requesting API key. Null for an operator, who is checked by the writer. */
   readonly keyHash: string | null;
   /** The id of the key, or of the operator. */
   readonly voidedBy: string;
   readonly reason: string;
-  /** Milliseconds since 1970. */
   readonly now: number;
   /** Null before they were looked for. */
   readonly remaining: RemainingExtremes | null;
@@ -187,7 +185,6 @@ const subtractFromCounters = (seq: number) =>
  * @param database Writes the batch. @param audit Writes the entry if the statement before it changed a row.
  * @returns The record, voided now or before. Not voided if it may be the minimum or maximum and the remaining extremes are
  *   missing or no longer true. Undefined if the key's organization has no such record.
- * @throws {DatabaseError}
  */
 export async function voidRecord(database: Pick<Database, "write">, which: UsageVoid, audit: Statement) {
   const results = await database.write([
@@ -208,14 +205,10 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
   return results.at(-1)?.rows[0] as unknown as StoredUsageRecord | undefined;
 }
 
-/** A record and the rollup of its 15 minutes, at one moment. */
 export interface RecordInRollup {
-  /** The `seq` of the last record of all. */
   readonly cursor: number;
   readonly series: number;
-  /** The rollup's first moment, in milliseconds since 1970. */
   readonly start: number;
-  /** The number of records that the rollup counts. */
   readonly count: number;
   /** In millionths, as a text. */
   readonly value: string;
@@ -223,7 +216,6 @@ export interface RecordInRollup {
   readonly isLargest: 0 | 1;
 }
 
-/** Finds the record in its rollup, if the organization has such a record. */
 export function findRecordInRollup(
   database: DatabaseReader,
   { organizationId, seq }: { organizationId: string; seq: number },
@@ -238,7 +230,6 @@ export function findRecordInRollup(
     WHERE r.seq = ${seq}`);
 }
 
-/** The extremes of some records that are not voided, and how many those are. */
 export interface CountedExtremes {
   readonly count: number;
   readonly smallest: Extreme;

@@ -1,23 +1,19 @@
 // The SQL that sums one window: months, with the hours by which the window differs from them. Sums and counts can be subtracted,
 // minimums and maximums can't: this is only for the former.
+import type { SumParts } from "../../domain/meter/quantity.ts";
 import { nearestMonth, rollupNumber, rollupPieces, rollupStart } from "../../domain/meter/rollup_unit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 
 /** The usage of a product and metric in a window, as texts; see `domain/meter/quantity.ts`. */
-export interface WindowTotalRow {
-  /** The organization's number. */
+interface WindowTotalRow extends SumParts {
   readonly organization: number;
   readonly productSlug: string;
   readonly metric: string;
   readonly count: number;
-  readonly high: string;
-  readonly low: string;
-  readonly micro: string;
 }
 
-/** A window and the organizations whose usage to sum. */
-export interface WindowTotalsQuery {
+interface WindowTotalsQuery {
   /** Begins and ends with a quarter of an hour. */
   readonly window: UsageWindow;
   /** Organizations with numbers above `after` and up to `through`, also those that are being deleted. */
@@ -30,7 +26,6 @@ export interface WindowTotalsQuery {
  * few hours for each series.
  *
  * @returns One row for each combination with records, by the organization's number. The sums are exact at one moment.
- * @throws {DatabaseError}
  */
 export function sumWindow(database: DatabaseReader, query: WindowTotalsQuery): Promise<WindowTotalRow[]> {
   const { window, after, through } = query;

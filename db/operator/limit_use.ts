@@ -11,7 +11,6 @@ import { allMonths } from "../meter/usage_sums.ts";
 import { windowSums } from "../meter/window_totals.ts";
 import { planNumber } from "./plans.ts";
 
-/** Organizations: those of a plan, or one. */
 export type LimitedOrganizations = { readonly planId: string } | { readonly organizationId: string };
 
 /** An organization with its overrides, and how many it has of what is limited. */
@@ -27,7 +26,7 @@ export interface LimitedOrganizationRow extends NumberOverrides {
   readonly counts: string;
 }
 
-/** Returns organizations by number, from after one, with counts of what is `counted`. Times in milliseconds since 1970. */
+/** Returns organizations by number, from after one, with counts of what is `counted`. */
 export function findLimitedOrganizations(
   database: DatabaseReader,
   which: LimitedOrganizations,

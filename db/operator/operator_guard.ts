@@ -3,18 +3,16 @@
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { liveSession, type SessionBounds } from "../sign_in/sessions.ts";
 
-/** The credential that writes. Times in milliseconds since 1970. */
 export type OperatorGuard =
   | { readonly tokenId: string; readonly scope: string; readonly now: number }
   | SessionBounds & { readonly sessionId: string; readonly secondFactorAfter: number };
 
 type OperatorRejection = "token" | "scope" | "ended" | "not_operator" | "second_factor";
 
-/** A condition: the token `t` works at `now`, in milliseconds since 1970. */
+/** A condition: the token `t` works at `now`. */
 export const activeOperatorToken = (now: number | Statement): Statement =>
   sql`t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ${now})`;
 
-/** A condition: the token `t` has a scope. */
 const operatorTokenMay = (scope: string): Statement => sql`instr(t.scopes, ${JSON.stringify(scope)}) > 0`;
 
 function rejection(guard: OperatorGuard): Statement {
@@ -44,7 +42,6 @@ export function requireOperator(guard: OperatorGuard): Statement {
     SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
 }
 
-/** Returns why the operator may not write; null if they may. */
 export async function findOperatorRejection(database: DatabaseReader, guard: OperatorGuard) {
   const row = await database.readFirst<{ reason: OperatorRejection | null }>(rejection(guard));
   return row?.reason ?? null;

@@ -2,15 +2,10 @@
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { activeOperatorToken } from "./operator_guard.ts";
 
-export interface ActiveOperatorToken {
-  readonly id: string;
-  readonly name: string;
-  /** JSON lists. */
-  readonly scopes: string;
-  readonly addresses: string;
-  /** Milliseconds since 1970. */
-  readonly lastUsedAt: number | null;
-}
+export type ActiveOperatorToken = Pick<
+  OperatorTokenRow,
+  "id" | "name" | "scopes" | "addresses" | "lastUsedAt"
+>;
 
 export function findActiveOperatorToken(
   database: DatabaseReader,
@@ -22,7 +17,6 @@ export function findActiveOperatorToken(
     FROM operator_tokens t WHERE t.token_hash = ${tokenHash} AND ${activeOperatorToken(now)}`);
 }
 
-/** A token to insert. Times in milliseconds since 1970. */
 interface NewOperatorToken {
   readonly id: string;
   readonly tokenHash: string;
@@ -80,7 +74,6 @@ export function markOperatorTokenRevoked(id: string, now: number): Statement {
   return sql`UPDATE operator_tokens SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`;
 }
 
-/** Notes when a token was last used. */
 export function updateOperatorTokenUsed(id: string, now: number): Statement {
   return sql`UPDATE operator_tokens SET last_used_at = ${now}
     WHERE id = ${id} AND coalesce(last_used_at, 0) < ${now}`;

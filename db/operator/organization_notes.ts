@@ -7,7 +7,6 @@ export interface OrganizationNoteRow {
   /** A user or an operator token; null for the command line. */
   readonly authorId: string | null;
   readonly authorName: string | null;
-  /** Milliseconds since 1970. */
   readonly createdAt: number;
 }
 

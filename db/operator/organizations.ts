@@ -20,11 +20,9 @@ export interface OrganizationReference {
 export interface OrganizationUse {
   readonly members: number;
   readonly activeApiKeys: number;
-  /** Milliseconds since 1970. */
   readonly lastUsedAt: number | null;
 }
 
-/** An organization as stored, with overrides. Times in milliseconds since 1970. */
 export interface StoredOrganization extends OrganizationReference, NumberOverrides {
   readonly planId: string;
   readonly timezone: string;
@@ -41,7 +39,6 @@ export type OperatedOrganizationRow = StoredOrganization & OrganizationUse;
 /** A position in a list. Organizations are numbered in the order in which they are created. */
 export interface OrganizationPosition {
   readonly number: number;
-  /** For lists by name. */
   readonly name: string;
 }
 
@@ -142,10 +139,7 @@ function isAfterName({ number, name }: OrganizationPosition): Statement {
 /** The number of a plan; 0, which no plan has, for an unknown one. */
 const givenPlan = (id: string): Statement => sql`coalesce(${planNumber(id)}, 0)`;
 
-/**
- * Inserts an organization, with the default plan unless one is given. A taken external id or an unknown plan makes the batch fail with a
- * `constraint` error.
- */
+/** Inserts an organization. A taken external id or an unknown plan makes the batch fail with a `constraint` error. */
 export function insertOperatedOrganization(
   organization: OrganizationReference & {
     readonly metadata: Readonly<Record<string, string>>;
@@ -180,30 +174,23 @@ export function updateStatus(id: string, { status, now }: { status: Organization
     } AND suspended_at IS NOT NULL`;
 }
 
-/** Gives an organization another plan. An unknown one makes the batch fail with a `constraint` error. @param now Milliseconds since 1970. */
+/** Gives an organization another plan. An unknown one makes the batch fail with a `constraint` error. */
 export function updateOrganizationPlan(id: string, planId: string, now: number) {
   return sql`UPDATE organizations SET plan = ${givenPlan(planId)}, ${restartLimits(now)}
     WHERE ${isOrganization(id)} AND plan <> ${givenPlan(planId)}`;
 }
 
-/** Gives an organization another time zone. @param now Milliseconds since 1970. */
 export function updateTimezone(id: string, timezone: string, now: number) {
   return sql`UPDATE organizations SET timezone = ${timezone}, ${restartLimits(now)}
     WHERE ${isOrganization(id)} AND timezone <> ${timezone}`;
 }
 
-/**
- * Changes what an organization has instead of the numbers of its plan.
- *
- * @param overrides At least one number or other limits. Null for the plan's number.
- * @param now Milliseconds since 1970.
- */
+/** Changes overrides of a plan, at least one. Null stands for the plan's number. */
 export function updateOverrides(id: string, { limits, ...numbers }: PlanOverridesChange, now: number) {
   const assignments = [...assignNumbers(numbers), ...(limits === undefined ? [] : [restartLimits(now)])];
   return sql`UPDATE organizations SET ${joinSql(assignments, ", ")} WHERE ${isOrganization(id)}`;
 }
 
-/** An expression: the number of an organization. */
 export const organizationNumber = (id: string): Statement =>
   sql`(SELECT number FROM organizations WHERE id = ${id})`;
 
@@ -213,7 +200,6 @@ export type MetadataChange = Readonly<Record<string, string | null>>;
 const mergedMetadata = (change: MetadataChange): Statement =>
   sql`json_patch(metadata, ${JSON.stringify(change)})`;
 
-/** Changes an organization's metadata, unless that changes nothing. */
 export function updateMetadata(id: string, change: MetadataChange) {
   const merged = mergedMetadata(change);
   return sql`UPDATE organizations SET metadata = ${merged}
@@ -230,7 +216,6 @@ export function requireMetadataFits(id: string, change: MetadataChange) {
   return sql`INSERT INTO refused_writes (reason) ${selectTooManyKeys(id, change)}`;
 }
 
-/** True if an organization's metadata would have too many keys after a change. */
 export async function hasTooManyKeys(database: DatabaseReader, id: string, change: MetadataChange) {
   return await database.readFirst(selectTooManyKeys(id, change)) !== undefined;
 }

@@ -1,7 +1,10 @@
 // The SQL of the operator's overview: sums over all organizations, read from the few series that keep them.
+import type { SumParts } from "../../domain/meter/quantity.ts";
 import { rollupNumber, rollupPieces, rollupUnits } from "../../domain/meter/rollup_unit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, joinSql, sql } from "../engine/database.ts";
+import type { LimitScope } from "../../domain/meter/usage_limit.ts";
+import { ahead, comparable, isApplied, limitQuantity, windowNumber } from "../meter/usage_limits.ts";
 
 export interface OverviewSeries {
   readonly series: number;
@@ -29,13 +32,10 @@ export interface SignedWindow extends UsageWindow {
 }
 
 /** The sums of a series in all windows of a position, as texts; see `domain/meter/quantity.ts`. */
-export interface SeriesSumRow {
+export interface SeriesSumRow extends SumParts {
   readonly series: number;
   readonly position: number;
   readonly count: number;
-  readonly high: string;
-  readonly low: string;
-  readonly micro: string;
 }
 
 const tables = {
@@ -76,7 +76,6 @@ export function sumSeries(
     FROM (${joinSql(selects, " UNION ALL ")}) GROUP BY series, position HAVING sum(count) > 0`);
 }
 
-/** Counts of organizations: all, and those that recorded something. */
 export interface ActiveOrganizations {
   readonly all: number;
   readonly month: number;
@@ -103,11 +102,7 @@ export async function countActiveOrganizations(
   return row ?? { all: 0, month: 0, today: 0, monthBefore: 0 };
 }
 
-/**
- * Returns the names of suspended organizations whose keys were used lately, the last suspended first.
- *
- * @param options Times in milliseconds since 1970. `noteMs`: the use of a key is noted this late.
- */
+/** Names suspended organizations whose keys were used since a time, newest first. `noteMs`: uses are noted this late. */
 export async function findSuspendedSenders(
   database: DatabaseReader,
   { since, noteMs, limit }: { since: number; noteMs: number; limit: number },
@@ -120,19 +115,15 @@ export async function findSuspendedSenders(
   return rows.map(({ name }) => name);
 }
 
-interface TopCustomerRow {
+interface TopCustomerRow extends SumParts {
   readonly number: number;
   readonly id: string;
   readonly name: string;
   readonly isDeleted: number;
   readonly externalId: string | null;
   readonly count: number;
-  readonly high: string;
-  readonly low: string;
-  readonly micro: string;
 }
 
-/** Returns the organizations that used most of a metric in a month, the largest first. */
 export function findTopCustomers(
   database: DatabaseReader,
   { month, metric, limit }: { month: number; metric: string; limit: number },
@@ -158,4 +149,37 @@ export async function findSeriesOf(
   const rows = await database.read<{ id: number }>(sql`
     SELECT id FROM usage_series WHERE organization = ${organization} AND metric = ${metric} LIMIT ${limit}`);
   return rows.map(({ id }) => id);
+}
+
+export interface ReachedLimit extends LimitScope {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** At most so many of the newest notices are searched. */
+const noticesMax = 10_000;
+
+/**
+ * Returns organizations with a hard limit that is used up in the current window, or that rejected a request; the latest first, each
+ * once.
+ *
+ * @param query `since`: when the rejected request was at the earliest.
+ */
+export async function findReachedLimits(
+  database: DatabaseReader,
+  { now, since, limit }: { now: number; since: number; limit: number },
+): Promise<ReachedLimit[]> {
+  const time = sql`CAST(${now} AS INTEGER)`;
+  const per = sql`iif(l.per IN ('minute', 'hour'), 'day', l.per)`;
+  return await database.read<ReachedLimit>(sql`
+    SELECT o.id, o.name, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per
+    FROM (SELECT * FROM usage_limit_notices ORDER BY noted_at DESC LIMIT ${noticesMax}) n
+    CROSS JOIN usage_limits l ON l.number = n.usage_limit AND l.mode = 'hard'
+    CROSS JOIN organizations o ON o.number = n.organization AND o.deleted_at IS NULL AND ${isApplied()}
+    LEFT JOIN usage_limit_counters c ON c.usage_limit = n.usage_limit AND c.organization = n.organization
+      AND c.window_number = n.window_number
+    WHERE n.level <> 'near' AND n.window_number = ${windowNumber(per, time, ahead(sql`o.timezone`, time))}
+      AND ((n.level = 'refused' AND n.noted_at >= ${since})
+        OR ${comparable(sql`c.sum_high`, sql`c.sum_low`, sql`c.sum_micro`)} >= ${limitQuantity})
+    GROUP BY o.number ORDER BY max(n.noted_at) DESC LIMIT ${limit}`);
 }

@@ -17,7 +17,6 @@ export interface PlanRow extends Omit<PlanNumbers, "requestsPerSecond"> {
   readonly id: string;
   readonly name: string;
   readonly isDefault: number;
-  /** Milliseconds since 1970. */
   readonly createdAt: number;
   /** For `parseLimits`. */
   readonly limits: string;
@@ -63,7 +62,6 @@ export function findPlanReference(
   return database.readFirst(sql`SELECT id, name FROM plans WHERE ${condition}`);
 }
 
-/** An expression: the number of a plan. */
 export const planNumber = (id: string): Statement => sql`(SELECT number FROM plans WHERE id = ${id})`;
 
 /** Inserts a plan, unless its name is taken or there are `plansMax` plans. */

@@ -6,19 +6,16 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 export interface ProductRow {
   readonly slug: string;
   readonly name: string;
-  /** Milliseconds since 1970. */
   readonly createdAt: number;
   /** JSON: a list of `[slug, name, unit]`. */
   readonly metrics: string;
 }
 
-/** Parses the `metrics` of a row. */
 export function productMetrics(json: string): ProductMetric[] {
   const list = JSON.parse(json) as [slug: string, name: string, unit: string | null][];
   return list.map(([slug, name, unit]) => ({ slug, name, unit }));
 }
 
-/** Products with their metrics, without an order. */
 export const selectProducts = sql`
   SELECT p.slug, p.name, p.created_at AS createdAt,
     (SELECT json_group_array(json_array(m.slug, m.name, m.unit))

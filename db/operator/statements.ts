@@ -1,17 +1,12 @@
 // All SQL of statements and their lines.
 import type { SumParts } from "../../domain/meter/quantity.ts";
+import type { BillingMonth } from "../../domain/operator/statement.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-/** A statement as stored. Times in milliseconds since 1970. */
-export interface StatementRow {
+export interface StatementRow extends BillingMonth {
   /** Counts up in the order of the months, without gaps. */
   readonly number: number;
   readonly id: string;
-  /** Such as `2026-10`. */
-  readonly period: string;
-  readonly timezone: string;
-  readonly start: number;
-  readonly end: number;
   readonly status: "closing" | "closed";
   /** The number of the last organization whose lines are written. */
   readonly progress: number;
@@ -58,7 +53,6 @@ export function insertStatement(statement: Omit<StatementRow, "status" | "progre
 }
 
 export interface NewStatementLine extends SumParts {
-  /** The organization's number. */
   readonly organization: number;
   /** 0 for the month of the statement, 1 for the month before it. */
   readonly monthsBack: number;
@@ -74,7 +68,6 @@ const isAt = ({ number, progress }: StatementProgress): Statement =>
   sql`EXISTS (SELECT 1 FROM statements
     WHERE number = ${number} AND status = 'closing' AND progress = ${progress})`;
 
-/** Encodes lines for {@linkcode insertStatementLines}. */
 export function encodeStatementLines(lines: readonly NewStatementLine[]): string {
   return JSON.stringify(lines.map((line) => [
     line.organization,
@@ -110,7 +103,6 @@ export function moveStatementOn(at: StatementProgress, through: number): Stateme
   ];
 }
 
-/** Closes a statement whose lines are all written. */
 export function finishStatement(at: StatementProgress, now: number): Statement {
   return sql`UPDATE statements SET status = 'closed', closed_at = ${now}
     WHERE number = ${at.number} AND ${isAt(at)}`;
@@ -135,7 +127,6 @@ export type StatementLinePosition = Pick<
 
 export interface StatementLineQuery {
   readonly statement: number;
-  /** Of one organization; of all by default. */
   readonly organizationId?: string | undefined;
   readonly after?: StatementLinePosition | undefined;
   readonly limit: number;
@@ -165,7 +156,6 @@ export function findStatementLines(
     ORDER BY l.organization_id, l.months_back, l.product_slug, l.metric LIMIT ${limit}`);
 }
 
-/** The sum of some lines of one product and metric. */
 export type StatementTotalRow =
   & Pick<StatementLineRow, "productSlug" | "productName" | "metric" | "metricName" | "unit">
   & Pick<StatementLineRow, "count" | "high" | "low" | "micro">
@@ -195,7 +185,6 @@ export async function findPartEnd(
   return row?.id ?? null;
 }
 
-/** Sums a part's lines by product and metric. */
 export function findStatementTotals(
   database: DatabaseReader,
   part: StatementPart,
@@ -206,4 +195,59 @@ export function findStatementTotals(
       CAST(sum(l.sum_high) AS TEXT) AS high, CAST(sum(l.sum_low) AS TEXT) AS low,
       CAST(sum(l.sum_micro) AS TEXT) AS micro
     FROM statement_lines l WHERE ${isInPart(part)} GROUP BY l.product_slug, l.metric`);
+}
+
+interface BilledOrganization {
+  readonly number: number;
+  readonly series: number;
+}
+
+/** Returns organizations with usage by number, from after one; deleted ones until their sums are deleted. */
+export function findBilledOrganizations(
+  database: DatabaseReader,
+  { after, limit }: { after: number; limit: number },
+): Promise<BilledOrganization[]> {
+  return database.read(sql`
+    SELECT o.number, o.series FROM organizations o
+    WHERE o.number > ${after} AND o.series > 0 AND o.sums_deleted_at IS NULL ORDER BY o.number LIMIT ${limit}`);
+}
+
+interface OrganizationMonth {
+  readonly organization: number;
+  /** The number of the month's statement. */
+  readonly month: number;
+}
+
+/** Returns closed months that changed before a statement began, of organizations after a number and up to another. */
+export function findChangedMonths(
+  database: DatabaseReader,
+  { statement, after, through }: { statement: number; after: number; through: number },
+): Promise<OrganizationMonth[]> {
+  return database.read(sql`
+    SELECT DISTINCT organization, month FROM statement_changes
+    WHERE organization > ${after} AND organization <= ${through} AND latest < ${statement}`);
+}
+
+/** The sum that earlier statements charge for a product and metric in a month of an organization. */
+export interface BilledRow extends OrganizationMonth, SumParts {
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly count: number;
+}
+
+/** Sums the lines that statements before one have for some months. */
+export function findBilledSums(
+  database: DatabaseReader,
+  { statement, months }: { statement: number; months: readonly OrganizationMonth[] },
+): Promise<BilledRow[]> {
+  const pairs = months.map(({ organization, month }) => [organization, month]);
+  return database.read(sql`
+    SELECT o.number AS organization, c.value ->> 1 AS month, l.product_slug AS productSlug, l.metric,
+      sum(l.count) AS count, CAST(sum(l.sum_high) AS TEXT) AS high, CAST(sum(l.sum_low) AS TEXT) AS low,
+      CAST(sum(l.sum_micro) AS TEXT) AS micro
+    FROM json_each(${JSON.stringify(pairs)}) c CROSS JOIN organizations o ON o.number = c.value ->> 0
+    CROSS JOIN statements t ON t.number >= c.value ->> 1 AND t.number < ${statement}
+    CROSS JOIN statement_lines l ON l.statement = t.number AND l.organization_id = o.id
+      AND l.months_back = t.number - (c.value ->> 1)
+    GROUP BY 1, 2, 3, 4`);
 }

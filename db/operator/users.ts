@@ -75,14 +75,12 @@ export async function countActiveKeysOfUser(database: DatabaseReader, userId: st
   return row?.keys ?? 0;
 }
 
-/** Returns some of the active keys that a user created, in any organization. */
 export function findActiveKeysOfUser(database: DatabaseReader, userId: string, { now, limit }: CreatedPage) {
   return database.read<{ id: string; name: string; organizationId: string }>(
     sql`SELECT id, name, organization_id AS organizationId ${activeKeysOf(userId, now)} LIMIT ${limit}`,
   );
 }
 
-/** Returns some of the pending invitations that a user sent. */
 export function findPendingInvitationsOfUser(
   database: DatabaseReader,
   userId: string,
@@ -93,13 +91,11 @@ export function findPendingInvitationsOfUser(
     WHERE i.invited_by = ${userId} AND ${pendingInvitation(now)} LIMIT ${limit}`);
 }
 
-/** Revokes an open invitation of a user. */
 export function revokeInvitationOfUser(userId: string, { id, now }: { id: string; now: number }) {
   return sql`UPDATE invitations AS i SET revoked_at = ${now}
     WHERE i.id = ${id} AND i.invited_by = ${userId} AND ${openInvitation}`;
 }
 
-/** A user as operators see them. Times in milliseconds since 1970. */
 export interface ListedUserRow extends Omit<UserCredentials, "passwordHash" | "organizationId"> {
   readonly createdAt: number;
   readonly isOperator: number;
@@ -109,7 +105,6 @@ export interface ListedUserRow extends Omit<UserCredentials, "passwordHash" | "o
   readonly memberships: string;
 }
 
-/** The type of {@linkcode ListedUserRow.memberships}. */
 export type ListedMemberships = readonly (readonly [id: string, name: string, role: Role])[];
 
 const listed = sql`u.id, u.email, u.name, u.created_at AS createdAt, u.email_verified_at AS emailVerifiedAt,
@@ -138,7 +133,6 @@ export interface UserQuery {
   readonly limit: number;
 }
 
-/** Returns users with their numbers, newest first. */
 export function searchUsers(database: DatabaseReader, query: UserQuery) {
   return database.read<ListedUserRow & { number: number }>(sql`
     SELECT p.number, ${listed} FROM (${userNumbers(query)}) p CROSS JOIN users u ON u.id = p.id
@@ -181,7 +175,6 @@ export function markNotOperator(userId: string): Statement {
   return sql`UPDATE users SET operator_since = NULL WHERE id = ${userId} AND operator_since IS NOT NULL`;
 }
 
-/** An operator in the list. Times in milliseconds since 1970. */
 interface ListedOperatorRow {
   readonly id: string;
   readonly email: string;

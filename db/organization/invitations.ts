@@ -5,7 +5,6 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 import { isSuspended } from "./organizations.ts";
 import { effectiveNumber, hasRoomForMember } from "./plan_numbers.ts";
 
-/** An invitation as stored. Times in milliseconds since 1970. */
 export interface InvitationRow {
   readonly id: string;
   readonly organizationId: string;
@@ -22,16 +21,11 @@ export interface InvitationRow {
   readonly revokedAt: number | null;
 }
 
-export interface NewInvitation {
-  readonly id: string;
-  readonly organizationId: string;
-  /** Canonical. */
-  readonly email: string;
-  readonly role: Role;
-  /** Null for an operator. */
+/** `email`: canonical. `invitedBy`: null for an operator. */
+interface NewInvitation
+  extends Pick<InvitationRow, "id" | "organizationId" | "email" | "role" | "expiresAt"> {
   readonly invitedBy: string | null;
   readonly now: number;
-  readonly expiresAt: number;
 }
 
 const columns =
@@ -44,7 +38,7 @@ const columns =
 /** A condition: the invitation `i` was neither accepted nor revoked. It may have expired. */
 export const openInvitation = sql`i.accepted_at IS NULL AND i.revoked_at IS NULL`;
 
-/** A condition: the invitation `i` can be accepted at `now`, in milliseconds since 1970. */
+/** A condition: the invitation `i` can be accepted at `now`. */
 export const pendingInvitation = (now: number): Statement => sql`${openInvitation} AND i.expires_at > ${now}`;
 
 /** A condition: the organization of the invitation `i` accepts members. */
@@ -96,7 +90,6 @@ export function findInvitations(
       AND ${status} ORDER BY i.id DESC LIMIT ${limit}`);
 }
 
-/** Finds one invitation of an organization. */
 export function findInvitation(database: DatabaseReader, organizationId: string, id: string) {
   return database.readFirst<InvitationRow>(selectInvitation(organizationId, id));
 }
@@ -136,11 +129,7 @@ export function findInvitationByToken(database: DatabaseReader, tokenHash: strin
     WHERE l.token_hash = ${tokenHash} AND l.expires_at > ${now} AND ${pendingInvitation(now)}`);
 }
 
-/**
- * Gives an open invitation a new expiry time.
- *
- * @param options `pendingMax`: with this many pending invitations, an expired one is not renewed.
- */
+/** Renews an open invitation. With `pendingMax` pending ones, an expired one is not renewed. */
 export function renewInvitation(
   invitation: { id: string; organizationId: string; now: number; expiresAt: number },
   options: { pendingMax: number },
@@ -152,7 +141,6 @@ export function renewInvitation(
       AND (i.expires_at > ${now} OR ${countPending(organizationId, now)} < ${options.pendingMax})`;
 }
 
-/** Revokes an open invitation. */
 export function markInvitationRevoked(
   { id, organizationId, now }: { id: string; organizationId: string; now: number },
 ) {

@@ -11,14 +11,13 @@ export interface MemberRow {
   readonly name: string;
   readonly email: string;
   readonly role: Role;
-  /** Milliseconds since 1970. */
   readonly joinedAt: number;
   readonly hasTotp: number;
   /** Active API keys that they created in the organization. */
   readonly apiKeys: number;
 }
 
-export interface MembershipKey {
+interface MembershipKey {
   readonly organizationId: string;
   readonly userId: string;
 }
@@ -53,7 +52,6 @@ export function findMembers(
     AND (${after} IS NULL OR u.id > ${after}) ORDER BY u.id LIMIT ${limit}`);
 }
 
-/** Finds one member. */
 export function findMember(
   database: DatabaseReader,
   organizationId: string,
@@ -62,7 +60,6 @@ export function findMember(
   return database.readFirst(sql`${selectMembers(organizationId, now)} AND u.id = ${userId}`);
 }
 
-/** Counts the members with each role. */
 export function findMemberCounts(database: DatabaseReader, organizationId: string) {
   return database.read<{ role: Role; members: number }>(sql`
     SELECT role, count(*) AS members FROM memberships WHERE organization_id = ${organizationId} GROUP BY role`);
@@ -99,7 +96,6 @@ export function demoteOwner(member: MembershipKey, audited: string) {
     WHERE ${isMembership(member)} AND role = 'OWNER' AND ${hasOtherOwner(member)} AND ${ifAudited(audited)}`;
 }
 
-/** Makes a member an owner. */
 export function promoteToOwner(member: MembershipKey) {
   return sql`UPDATE memberships SET role = 'OWNER' WHERE ${isMembership(member)}`;
 }
@@ -110,11 +106,7 @@ export function deleteMembership(member: MembershipKey, role: Role) {
     WHERE ${isMembership(member)} AND role = ${role} AND (role <> 'OWNER' OR ${hasOtherOwner(member)})`;
 }
 
-/**
- * Ends a former member's access to an organization, after the audited removal.
- *
- * @param options `handTo`: the user who gets the member's keys; without it, they are revoked.
- */
+/** Ends a former member's access after the audited removal, and revokes their keys unless `handTo` gets them. */
 export function endMemberAccess(member: MembershipKey, options: Audited & { handTo?: string | undefined }) {
   const { now, audited, handTo } = options;
   const { organizationId, userId } = member;

@@ -15,7 +15,7 @@ import { deleteCounts } from "../meter/limit_sweep.ts";
 import { allMonths } from "../meter/usage_sums.ts";
 
 /** In milliseconds since 1970. Sums of organizations that were deleted before `keptSince` are deleted in any case. */
-export interface OrganizationEndTimes {
+interface OrganizationEndTimes {
   readonly now: number;
   readonly keptSince: number;
 }

@@ -10,7 +10,6 @@ export interface OrganizationRow {
   readonly id: string;
   readonly name: string;
   readonly role: "OWNER" | "ADMIN" | "MEMBER";
-  /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly members: number;
 }
@@ -37,7 +36,6 @@ export function findOrganizations(database: DatabaseReader, userId: string): Pro
   return database.read(sql`${selectOrganizations(userId)} ORDER BY o.name COLLATE NOCASE, o.id`);
 }
 
-/** Finds one organization of a user, if they are a member. */
 export function findOrganization(database: DatabaseReader, userId: string, organizationId: string) {
   return database.readFirst<OrganizationRow>(selectOrganization(userId, organizationId));
 }

@@ -9,7 +9,7 @@ export const numberColumns = {
   requestsPerSecond: sql`requests_per_second`,
 } as const;
 
-export type PlanNumber = keyof typeof numberColumns;
+type PlanNumber = keyof typeof numberColumns;
 
 /** Selects a number of the organization `o`. Requests per second are null while they follow the setting. */
 export function effectiveNumber(number: PlanNumber): Statement {

@@ -3,7 +3,6 @@ import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
-/** A passkey. Times in milliseconds since 1970. */
 export interface PasskeyRow {
   readonly id: string;
   readonly userId: string;

@@ -16,7 +16,6 @@ export function insertPendingSignIn(
       AND ${hasTwoStep}`;
 }
 
-/** A sign-in at its second step. `now`: milliseconds since 1970. */
 export interface SecondStep {
   readonly tokenHash: string;
   readonly userId: string;

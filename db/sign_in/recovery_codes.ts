@@ -3,7 +3,6 @@ import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
-/** Counts the codes that a user has left. */
 export async function countRecoveryCodes(database: DatabaseReader, userId: string): Promise<number> {
   const row = await database.readFirst<{ n: number }>(
     sql`SELECT count(*) AS n FROM recovery_codes WHERE user_id = ${userId} AND used_at IS NULL`,

@@ -40,7 +40,6 @@ export function requireSession(guard: SessionGuard) {
     SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
 }
 
-/** Returns why the session may not write, or null if it may. */
 export async function findSessionRejection(database: DatabaseReader, guard: SessionGuard) {
   const row = await database.readFirst<{ reason: SessionRejection | null }>(rejection(guard));
   return row?.reason ?? null;

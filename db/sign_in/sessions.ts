@@ -22,7 +22,7 @@ export interface NewSession {
   readonly replaces: readonly string[];
 }
 
-/** The times after which a live session was created and last used, in milliseconds since 1970. */
+/** The times after which a live session was created and last used. */
 export interface SessionBounds {
   readonly createdAfter: number;
   readonly seenAfter: number;
@@ -78,7 +78,6 @@ export function endReplacedSessions({ tokenHash, userId, replaces }: NewSession,
   return [endReplaced, endOldest];
 }
 
-/** A live session. Times in milliseconds since 1970. */
 export interface FoundSession {
   readonly session: Session;
   readonly createdAt: number;
@@ -106,11 +105,7 @@ const selectByHashes = selectSessions(
   sql`s.token_hash IN (SELECT value FROM json_each(?1))`,
 );
 
-/**
- * Finds the live sessions of tokens, with their users and memberships, in no order. Read each time, so that nothing is stale.
- *
- * @param tokenHashes The SHA-256 of each token, in hexadecimal.
- */
+/** Finds the live sessions of tokens, in no order. Read each time, so that nothing is stale. */
 export async function findSessions(
   database: DatabaseReader,
   tokenHashes: readonly string[],
@@ -135,7 +130,6 @@ export function selectSession(tokenHash: string, { createdAfter, seenAfter }: Se
   return bind(selectByHash, tokenHash, createdAfter, seenAfter);
 }
 
-/** Returns the sessions of a row, in no order. */
 export function foundSessions(row: FoundSessionsRow | undefined): FoundSession[] {
   return row === undefined ? [] : (JSON.parse(row.rows) as SessionRow[]).map(toFoundSession);
 }

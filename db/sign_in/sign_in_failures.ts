@@ -6,7 +6,7 @@ import { type Database, sql, type Statement } from "../engine/database.ts";
 const forgetAfterMs = 24 * 3_600_000;
 const doublingsMax = Math.ceil(Math.log2(signInDelayMaxMs / signInDelayMinMs));
 
-/** Returns until when sign-ins of a subject are rejected (milliseconds since 1970), or 0. */
+/** Returns until when sign-ins of a subject are rejected, or 0. */
 export async function findSignInBlock(database: Database, subject: string): Promise<number> {
   const row = await database.readFirst<{ blockedUntil: number }>(
     sql`SELECT blocked_until AS blockedUntil FROM sign_in_failures WHERE subject = ${subject}`,

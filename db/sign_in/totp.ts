@@ -4,7 +4,6 @@ import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";
 import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
-/** A user's authenticator app. Times in milliseconds since 1970. */
 interface TotpRow {
   /** Base32. */
   readonly secret: string;

@@ -1,15 +1,19 @@
-// Limits on emails of each kind to one recipient, from all senders together.
+// Limits on emails of each kind to one recipient, from all senders and servers. docs/decisions/0023 explains them.
 import { hash } from "node:crypto";
-import {
-  accountLinkMailsToRecipientPerHourMax,
-  emailChangeMailsToRecipientPerDayMax,
-  invitationMailsToRecipientPerDayMax,
-  mailsToUnconfirmedRecipientPerDayMax,
-  noticesToUnconfirmedRecipientPerDayMax,
-  otherMailsToUnconfirmedRecipientPerDayMax,
-  verificationMailsToRecipientPerDayMax,
-} from "./recipient_limits.ts";
 import type { MailKind } from "./mail.ts";
+
+/** Invitations. Beyond the second limit, only senders with a confirmed address invite. */
+export const invitationMailsToRecipientPerDayMax = 10;
+export const unverifiedInvitationMailsToRecipientPerDayMax = 3;
+export const verificationMailsToRecipientPerDayMax = 10;
+export const emailChangeMailsToRecipientPerDayMax = 5;
+/** Links to reset a password and to turn off two-step sign-in. Each works for an hour. */
+export const accountLinkMailsToRecipientPerHourMax = 5;
+/** Notices to an unconfirmed address. A confirmed address gets all notices. */
+export const noticesToUnconfirmedRecipientPerDayMax = 10;
+/** Emails of all kinds to an unconfirmed address. Beyond the second limit, only password reset links are sent. */
+export const mailsToUnconfirmedRecipientPerDayMax = 20;
+export const otherMailsToUnconfirmedRecipientPerDayMax = 15;
 
 /** A number of emails in a window that begins with the first of them. */
 interface MailBudget {
@@ -65,12 +69,7 @@ export function isNotice(kind: MailKind): boolean {
   return requested[kind] === undefined;
 }
 
-/**
- * Returns the budgets of a recipient for a kind of email.
- *
- * @param options `isConfirmed`: an account has confirmed exactly this address. `mailsMax`: a lower number of emails of this
- *   kind.
- */
+/** Returns a recipient's budgets. `isConfirmed`: an account has confirmed exactly this address. */
 export function recipientBudgets(
   kind: MailKind,
   to: string,

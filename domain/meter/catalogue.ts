@@ -20,7 +20,6 @@ export interface CatalogueMetric {
   readonly unit: string | null;
 }
 
-/** The usage in an example, by slugs. */
 export interface ExampleUsage {
   readonly productSlug: string;
   readonly metric: string;

@@ -7,7 +7,7 @@ import type { UsageWindow } from "./usage_window.ts";
 /** The days of a key's usage, with today. */
 export const keyUsageDays = 30;
 
-/** Returns those days in a time zone, also where a day doesn't begin at midnight. `now`: milliseconds since 1970. */
+/** Returns those days in a time zone, also where a day doesn't begin at midnight. */
 export function keyUsagePeriod(now: number, timezone: string): UsageWindow {
   const today = zonedTime(now, timezone).toPlainDate();
   const startOfDay = (day: Temporal.PlainDate) => day.toZonedDateTime(timezone).epochMilliseconds;

@@ -9,7 +9,7 @@ const passedMinMs = 3 * dayMs;
 const aheadMaxMs = 14 * hourMs;
 
 /**
- * Estimates when a limit per month is reached at the average rate of the month so far, in milliseconds since 1970. Returns
+ * Estimates when a limit per month is reached at the average rate of the month so far. Returns
  * null if that is after it resets, if it is reached already, or in the first three days.
  */
 export function limitReachedAt(

@@ -10,7 +10,6 @@ export interface LimitUsage extends LimitScope {
   readonly mode: LimitMode;
   readonly micros: bigint;
   readonly usedMicros: bigint;
-  /** A time in the window, in milliseconds since 1970. */
   readonly at: number;
   /** That of the organization. */
   readonly timezone: string;
@@ -44,7 +43,7 @@ function recentWindow(per: LimitPeriod, timezone: string, time: number): UsageWi
   return window;
 }
 
-/** Returns the calendar window that has a time (milliseconds since 1970); null for `total`, which has neither start nor end. */
+/** Returns the calendar window that has a time; null for `total`, which has neither start nor end. */
 export function limitWindow(per: LimitPeriod, timezone: string, time: number): UsageWindow | null {
   if (per === "total") return null;
   if (per === "minute") {

@@ -11,7 +11,7 @@ export interface RollupPiece extends UsageWindow {
   readonly unit: RollupUnit;
 }
 
-/** Returns the number of the rollup that has a time (milliseconds since 1970). Months count from January 1970. */
+/** Returns the number of the rollup that has a time. Months count from January 1970. */
 export function rollupNumber(unit: RollupUnit, time: number): number {
   if (unit === "month") {
     const date = new Date(time);
@@ -20,7 +20,6 @@ export function rollupNumber(unit: RollupUnit, time: number): number {
   return Math.floor(time / (unit === "hour" ? rollupHourMs : rollupQuarterMs));
 }
 
-/** Returns the first moment of a rollup, in milliseconds since 1970. */
 export function rollupStart(unit: RollupUnit, number: number): number {
   if (unit === "month") return Date.UTC(1970, number, 1);
   return number * (unit === "hour" ? rollupHourMs : rollupQuarterMs);

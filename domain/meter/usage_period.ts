@@ -64,11 +64,9 @@ export function parsePeriodQuery(query: PeriodQuery, now: number) {
   const period = span === null ? null : periodOf(range, { now, timezone, ...span });
   return {
     range,
-    /** An IANA name. */
     timezone,
     /** Null when the days are invalid. */
     period,
-    /** The chosen unit or the default. */
     unit: windowUnits.find((unit) => unit === query.window) ?? period?.defaultUnit ?? "day",
     /** The days of the period, or the texts typed in their fields. */
     days: period === null ? typed : {

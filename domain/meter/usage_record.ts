@@ -11,7 +11,7 @@ export const slugForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
 /** The form of idempotency keys: printable ASCII. */
 export const idempotencyKeyForm = /^[\x20-\x7e]{1,255}$/;
 
-/** A valid record from a caller. Times in milliseconds since 1970. */
+/** A valid record from a caller. */
 export interface UsageInput {
   readonly productSlug: string;
   readonly metric: string;
@@ -54,9 +54,7 @@ export interface UsageRecord {
   readonly voidReason: string | null;
 }
 
-/** A record with the names of its keys. */
 export interface NamedUsageRecord extends UsageRecord {
-  /** Null without a key. */
   readonly apiKeyName: string | null;
   /** The id of the user who created the key. */
   readonly apiKeyCreatedBy: string | null;
@@ -64,7 +62,6 @@ export interface NamedUsageRecord extends UsageRecord {
   readonly voidedByName: string | null;
 }
 
-/** A record as the database stores it. Times in milliseconds since 1970. */
 export interface StoredUsageRecord extends RecordReference, Quantity {
   readonly productSlug: string;
   readonly metric: string;

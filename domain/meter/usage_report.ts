@@ -13,7 +13,7 @@ export function percentChange(now: bigint, before: bigint): number | null {
     : Number(((now - before) * 1000n + (now < before ? -before : before) / 2n) / before) / 10;
 }
 
-export function sumOf(values: readonly bigint[]): bigint {
+function sumOf(values: readonly bigint[]): bigint {
   return values.reduce((sum, value) => sum + value, 0n);
 }
 

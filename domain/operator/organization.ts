@@ -20,7 +20,6 @@ export interface OperatedOrganization {
   /** The operator's own data about it. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly memberCount: number;
-  /** Active API keys. */
   readonly activeApiKeyCount: number;
   readonly createdAt: string;
   /** When one of its API keys was last used. */

@@ -18,7 +18,6 @@ export interface Plan extends PlanNumbers {
   /** New organizations get it. */
   readonly isDefault: boolean;
   readonly limits: readonly UsageLimit[];
-  /** Organizations that have it. */
   readonly organizationCount: number;
   /** ISO 8601 UTC. */
   readonly createdAt: string;

@@ -21,7 +21,6 @@ export function shiftPeriod(period: string, months: number): string {
   return Temporal.PlainYearMonth.from(period).add({ months }).toString();
 }
 
-/** Returns the month that has ended last. @param now Milliseconds since 1970. */
 export function lastEndedPeriod(now: number, timezone: string): string {
   return shiftPeriod(zonedTime(now, timezone).toPlainDate().toPlainYearMonth().toString(), -1);
 }

@@ -24,20 +24,19 @@ export interface Session {
   /** The active organization, or null if the user has none. */
   readonly organization: Membership | null;
   readonly memberships: readonly Membership[];
-  /** The time of the last password or passkey here, in milliseconds since 1970. */
+  /** The time of the last password or passkey here. */
   readonly authenticatedAt: number;
-  /** The time of the last passkey or code here, in milliseconds since 1970; null for never. */
+  /** The time of the last passkey or code here; null for never. */
   readonly secondFactorAt: number | null;
   readonly isOperator: boolean;
 }
 
-/** Orders memberships by the name of their organization. */
 export function byOrganizationName(a: Membership, b: Membership): number {
   return a.name.localeCompare(b.name, "en") || (a.organizationId < b.organizationId ? -1 : 1);
 }
 
 /** The response of `GET /api/auth/me`. */
-export interface SessionUser {
+interface SessionUser {
   readonly authenticated: boolean;
   readonly user: User | null;
   readonly organizationId: string | null;

@@ -27,7 +27,6 @@ import { organizationForms, organizationPages } from "./viewer.ts";
 const path = "/api-keys/:keyId";
 const latestEventsMax = 5;
 
-/** Mounts the page of a key and the forms below it. */
 export function apiKeyPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   organizationPages(app, parts).get(path, async (c, { access, frame }) => {

@@ -27,7 +27,6 @@ import { organizationForms, organizationPages } from "./viewer.ts";
 
 const path = "/api-keys";
 
-/** Mounts the list of an organization's keys. */
 export function apiKeyListPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   organizationPages(app, parts).get(path, async (c, { access, frame }) => {

@@ -21,7 +21,7 @@ import { dayRange } from "./day_range.ts";
 import { deviceNames } from "./sign_in/device_name.ts";
 import { home, portalFrame, type PortalParts, sendPage, signedInRoutes } from "./page.ts";
 
-export const auditPageEntries = 25;
+const auditPageEntries = 25;
 
 export function portalAuditRoutes(app: App, parts: PortalParts): void {
   const { get } = signedInRoutes(app, parts);

@@ -5,11 +5,7 @@ import { expiryValue, lifetimes } from "../../views/components/expiry_field.tsx"
 
 const durations = new Map([...lifetimes].map(([choice, { ms }]) => [choice, ms]));
 
-/**
- * Returns the time chosen in an `ExpiryField`; null for never. `now`: milliseconds since 1970.
- *
- * @throws {AppError} `validation_failed`.
- */
+/** Returns the time chosen in an `ExpiryField`; null for never. @throws {AppError} `validation_failed`. */
 export function expiryOf(input: Readonly<Record<string, string>>, now: number): number | null {
   const { expires, expiresOn } = expiryValue(input);
   if (expires !== "date") return timeAfter(now, durations, { expires });
@@ -22,12 +18,7 @@ export function expiryOf(input: Readonly<Record<string, string>>, now: number): 
   }]);
 }
 
-/**
- * Returns the time that a choice stands for, or null.
- *
- * @param field Its name and its value.
- * @throws {AppError} `validation_failed`.
- */
+/** Returns the time that a field's choice stands for, or null. @throws {AppError} `validation_failed`. */
 export function timeAfter(
   now: number,
   choices: ReadonlyMap<string, number | null>,

@@ -2,11 +2,7 @@
 import { AppError } from "../../domain/errors.ts";
 import { pageNumbersTimeoutMs } from "../../domain/limits.ts";
 
-/**
- * Reads numbers for a page, which must work while reports are busy. Returns null if they are not available in time.
- *
- * @throws Other errors of `read`.
- */
+/** Reads numbers for a page that must work while reports are busy. Returns null if they are not available in time. */
 export async function inTime<T>(read: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), pageNumbersTimeoutMs);

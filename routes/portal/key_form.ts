@@ -32,7 +32,7 @@ export function newKeyValues(input?: Input): NewKeyValues {
   };
 }
 
-/** Returns the key that a form creates. @param now Milliseconds since 1970. @throws {AppError} `validation_failed`. */
+/** Returns the key that a form creates. @throws {AppError} `validation_failed`. */
 export function newKeyOf(input: Input, now: number) {
   const { name, permissions } = checkedKey(input);
   return { name, permissions, expiresAt: expiryOf(input, now), formToken: formTokenOf(input) };
@@ -43,7 +43,6 @@ export function newFormToken(): string {
   return crypto.randomUUID();
 }
 
-/** Returns the token of a form as sent, or null. */
 export function formTokenOf({ formToken = "" }: Input): string | null {
   return /^[0-9a-f-]{36}$/.test(formToken) ? formToken : null;
 }
@@ -53,7 +52,6 @@ export function choiceOf(permissions: ApiKey["permissions"]): PermissionChoice {
   return { usage: new Set(permissions), own: permissions.filter(isOwnPermission).join(" ") };
 }
 
-/** Returns the permissions of a form as sent. */
 export function typedChoice(input: Input): PermissionChoice {
   return {
     usage: new Set(usagePermissions.filter((name) => input[name] !== undefined)),

@@ -44,7 +44,6 @@ const defaultGrace = "24h";
 /** The time that a page looks for the first request with a new key. */
 const firstRequestWaitMs = 15 * 60_000;
 
-/** Mounts the forms that create and rotate keys, and the page that waits for the first request. */
 export function newApiKeyPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   mountForm(organizationForms(app, parts), {

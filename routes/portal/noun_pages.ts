@@ -35,7 +35,6 @@ export interface ShownForm {
   /** Why it was rejected, if no field has the error. */
   readonly error: string | null;
   readonly fields: FormErrors["fields"];
-  /** Returns the props of a text field. */
   readonly field: (name: string) => TextProps;
 }
 
@@ -46,12 +45,10 @@ interface TextProps {
   readonly autocomplete: "off";
 }
 
-/** Returns a parameter of the path. */
 export function paramOf(c: AppContext, name: string): string {
   return c.req.param(name) ?? "";
 }
 
-/** Mounts a page. */
 export function mountPage<Actor>(
   { get, frameOf, place }: Pages<Actor>,
   path: string,
@@ -60,11 +57,7 @@ export function mountPage<Actor>(
   get(path, async (c, actor) => await sendPage(c, await show(c, { frame: frameOf(actor), place, actor })));
 }
 
-/**
- * Mounts a page with a form, which is sent to the same path.
- *
- * @param options `submit` returns the address to continue at, or a response.
- */
+/** Mounts a page with a form, sent to the same path. `submit` returns the address to continue at, or a response. */
 export function mountFormPage<Actor extends SessionActor | OperatorActor | Viewer>(
   { forms, frameOf, place, backOf }: Pages<Actor>,
   { path, show, submit }: {
@@ -101,11 +94,7 @@ function textProps({ input, fields }: Pick<ShownForm, "input" | "fields">, name:
   return { name, value: input?.[name] ?? "", error: fields[name], autocomplete: "off" };
 }
 
-/**
- * Reads the rows of a form, such as `metrics[0].slug`, without empty ones.
- *
- * @param options `parts`: the fields of a row.
- */
+/** Reads the rows of a form, such as `metrics[0].slug`, without empty ones. `parts`: the fields of a row. */
 export function rowsOf<Part extends string>(
   input: FormInput,
   { name, parts, rowsMax }: { name: string; parts: readonly Part[]; rowsMax: number },
@@ -117,7 +106,6 @@ export function rowsOf<Part extends string>(
   return rows.filter((row) => Object.values<string>(row).some((text) => text.trim() !== ""));
 }
 
-/** Returns the fields of rows, as a form has them. */
 export function rowFields<Row extends { readonly [Part in keyof Row]: string | null }>(
   name: string,
   rows: readonly Row[],

@@ -176,12 +176,7 @@ export function withoutReferrer(handler: AppHandler): AppHandler {
   };
 }
 
-/**
- * Reads a form.
- *
- * @throws {AppError} `organization_switched` when the form is about another organization, because the user has switched in another
- *   window. Also the errors of `readFormBody`.
- */
+/** Reads a form. @throws {AppError} `organization_switched` if it is about another organization; as `readFormBody`. */
 export async function readForm(
   c: AppContext,
   actor: SessionActor | OperatorActor | null,

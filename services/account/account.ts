@@ -33,7 +33,7 @@ export async function renameUser(context: SessionContext, actor: SessionActor, n
 }
 
 /** Emails that a person can turn off. */
-export interface EmailChoices {
+interface EmailChoices {
   /** About limits of their organizations, and, for operators, hard limits of customers. */
   readonly limits: boolean;
 }

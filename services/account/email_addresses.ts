@@ -16,7 +16,6 @@ import { requireAllowed } from "../sign_in/credentials.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 
-/** A link that confirms `email` for a user. */
 interface EmailLink {
   readonly purpose: Extract<LinkPurpose, "verify_email" | "change_email">;
   readonly userId: string;
@@ -24,11 +23,7 @@ interface EmailLink {
   readonly tokenHash: string;
 }
 
-/**
- * Sends the link that confirms the person's email address, in place of an older one. Does nothing if it is confirmed.
- *
- * @throws {AppError} `mail_unavailable`, `rate_limited`.
- */
+/** Sends a new link that confirms an unconfirmed address. @throws {AppError} `mail_unavailable`, `rate_limited`. */
 export async function requestEmailVerification(context: SessionContext, actor: SessionActor): Promise<void> {
   const { mail } = context;
   mail.requireMail();
@@ -111,11 +106,7 @@ export async function findEmailLink(context: SessionContext, token: string): Pro
     : null;
 }
 
-/**
- * Uses up a link of either kind: the address is confirmed, or changed and confirmed.
- *
- * @throws {AppError} `invalid_token`, `wrong_account` if it is for another account, `email_taken`.
- */
+/** Confirms, or changes and confirms, an address. @throws {AppError} `invalid_token`, `wrong_account`, `email_taken`. */
 export async function verifyEmail(context: SessionContext, actor: SessionActor, token: string) {
   const link = await findEmailLink(context, token);
   if (link === null) throw invalidTokenError();

@@ -4,9 +4,12 @@ import { writeAuditEvent } from "../../db/audit.ts";
 import { findUsedUpBudgets, giveMailBack, takeRequestedMail } from "../../db/mail/mail_budgets.ts";
 import type { Actor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
-import { unverifiedInvitationMailsToRecipientPerDayMax } from "../../domain/mail/recipient_limits.ts";
+import {
+  type RecipientBudgets,
+  recipientBudgets,
+  unverifiedInvitationMailsToRecipientPerDayMax,
+} from "../../domain/mail/mail_budget.ts";
 import type { MailKind } from "../../domain/mail/mail.ts";
-import { type RecipientBudgets, recipientBudgets } from "../../domain/mail/mail_budget.ts";
 import { countOf } from "../../domain/number_text.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { RateLimits } from "../rate_limits.ts";
@@ -37,11 +40,7 @@ export class MailBudgets {
     this.#rateLimits = rateLimits;
   }
 
-  /**
-   * Counts an email while `write` writes it, and takes the count back if that fails.
-   *
-   * @throws {AppError} `rate_limited` if the budget is used up, or the error of `write`.
-   */
+  /** Counts an email while `write` writes it; takes the count back if that fails. @throws {AppError} `rate_limited`. */
   async spend<T>(mail: RequestedMail, write: () => Promise<T>): Promise<T> {
     return await this.spendIfLeft(mail, async (isLeft) => {
       if (isLeft) return await write();
@@ -49,10 +48,7 @@ export class MailBudgets {
     });
   }
 
-  /**
-   * Counts an email for an action whose result must not depend on the budget. The action receives true if it may write the
-   * email.
-   */
+  /** Counts an email for an action whose result must not depend on the budget. `isLeft`: it may write the email. */
   async spendIfLeft<T>(mail: RequestedMail, act: (isLeft: boolean) => Promise<T>): Promise<T> {
     const { database, clock } = this.#context;
     const { to, isSent = true } = mail;
@@ -88,10 +84,7 @@ export class MailBudgets {
     );
   }
 
-  /**
-   * Runs an action that sends an email, and writes an audit entry if it throws `rate_limited`. Entries with the same subject
-   * are written at most every ten minutes.
-   */
+  /** Runs an action, and audits if it throws `rate_limited`: for the same subject, at most every ten minutes. */
   async auditLimit<T>(limit: { subject: string; actor: Actor; about: () => About }, act: () => Promise<T>) {
     const { subject, actor, about } = limit;
     try {

@@ -120,7 +120,7 @@ export class MailWorker implements MailAccess {
 
   /**
    * Sends a few emails that are due. No email is sent by two servers, or by two calls at the same time. Returns when the next
-   * one is due, in milliseconds since 1970; null for an empty outbox.
+   * one is due; null for an empty outbox.
    */
   async deliverDue(): Promise<{ sent: number; nextDueAt: number | null }> {
     const texts = this.#options.texts;

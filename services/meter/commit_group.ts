@@ -36,7 +36,6 @@ export interface RecordedUsage {
   readonly limits: readonly LimitStanding[];
 }
 
-/** A request in a group. */
 export interface GroupRequest {
   /** The hash of the API key, or a `verifiedTarget`. For an operator: the id of the organization or key that each input is recorded for. */
   readonly target: string | readonly string[];
@@ -47,23 +46,20 @@ export interface GroupRequest {
   readonly reject: (error: unknown) => void;
 }
 
-/** Returns the target of an input. */
 export function targetOf(target: GroupRequest["target"], index: number): string {
   return typeof target === "string" ? target : target[index] ?? "";
 }
 
 export interface PendingRequest extends GroupRequest {
-  /** Of the API key. */
   readonly keyHash: string;
   readonly target: string;
   readonly organizationId: string;
   readonly bytes: number;
-  /** Milliseconds since 1970. */
   readonly queuedAt: number;
 }
 
 /** Inputs of one request with the same idempotency key. */
-export interface Repeats {
+interface Repeats {
   /** For each input: the index of the earlier input that it repeats, or its own. */
   readonly firsts: readonly number[];
   /** Inputs with an earlier input's idempotency key and other content. */
@@ -143,11 +139,7 @@ export function buildGroup(
   return { group, /** The position of each request's first record. */ starts };
 }
 
-/**
- * Finds the inputs of a request that repeat another one. Returns null when none does.
- *
- * @param organizationIds Of each input, if they are not all of one organization.
- */
+/** Finds inputs that repeat another one, or returns null. `organizationIds`: of each input, if they differ. */
 export function findRepeats(
   inputs: readonly UsageInput[],
   organizationIds?: readonly string[],

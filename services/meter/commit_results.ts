@@ -23,7 +23,6 @@ import { GroupLimits } from "./group_limits.ts";
 /** Records by result: `rejected` have a key that is invalid or may not record; `conflict` and `limited` are those of a request with such a record. */
 export type RecordCounts = Record<"recorded" | "duplicate" | "conflict" | "limited" | "rejected", number>;
 
-/** Returns counts of zero. */
 export const noRecords = (): RecordCounts => ({
   recorded: 0,
   duplicate: 0,
@@ -32,13 +31,11 @@ export const noRecords = (): RecordCounts => ({
   rejected: 0,
 });
 
-/** A group after its commit. */
-export interface CommittedGroup extends CommitGroup {
+interface CommittedGroup extends CommitGroup {
   readonly outcome: RecordOutcome;
   readonly ids: UsageRecordIds;
 }
 
-/** The outcome of {@linkcode completeRequests}. */
 export interface CompletedRequests<T extends GroupRequest> {
   readonly counts: RecordCounts;
   /** To retry before later ones: there is room for them, but not together with the others of this group. */

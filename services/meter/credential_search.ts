@@ -6,7 +6,7 @@ import type { BaseContext } from "../base_context.ts";
 import { GatheredReads } from "../gathered_reads.ts";
 
 /** The token and key of one verification. */
-export interface CredentialQuery {
+interface CredentialQuery {
   readonly tokenHash: string;
   /** Null for a malformed key. */
   readonly keyHash: string | null;
@@ -39,7 +39,6 @@ export class CredentialSearch {
     }, verificationsPerReadMax);
   }
 
-  /** @throws {DatabaseError} */
   async find(query: CredentialQuery) {
     const { tokens, keys, limitsOf, now } = await this.#reads.find([query]);
     return {
@@ -65,7 +64,6 @@ export class CredentialSearch {
     this.#tokens.set(tokenHash, token);
   }
 
-  /** Forgets a token that no longer works. */
   forgetToken(tokenHash: string): void {
     this.#tokens.delete(tokenHash);
   }

@@ -2,14 +2,12 @@
 // organization that fills its queue delays only itself.
 import { type AppError, unavailableError } from "../../domain/errors.ts";
 
-/** The error for a request that has no room. */
 export function queueFullError(): AppError {
   return unavailableError("Too many records are waiting to be written. Try again shortly.");
 }
 
-export interface QueuedRequest {
+interface QueuedRequest {
   readonly organizationId: string;
-  /** Of its API key. */
   readonly keyHash: string;
   /** See `RecordGroup`. */
   readonly target: string;
@@ -18,7 +16,7 @@ export interface QueuedRequest {
   readonly bytes: number;
 }
 
-export interface QueueAmount {
+interface QueueAmount {
   readonly records: number;
   readonly bytes: number;
 }
@@ -34,7 +32,6 @@ export interface QueueLimits {
   readonly group: QueueAmount;
 }
 
-/** Queued requests of all organizations. */
 export class FairQueue<T extends QueuedRequest> {
   readonly #limits: QueueLimits;
   /** Only organizations with queued requests; the first is served next. */
@@ -65,7 +62,6 @@ export class FairQueue<T extends QueuedRequest> {
     this.#held.add(organizationId);
   }
 
-  /** Ends {@linkcode hold}. */
   release(organizationId: string): void {
     this.#held.delete(organizationId);
   }
@@ -140,7 +136,6 @@ export class FairQueue<T extends QueuedRequest> {
     for (const { requests: [oldest] } of this.#organizations.values()) if (oldest !== undefined) yield oldest;
   }
 
-  /** Removes and returns all queued requests. */
   clear(): T[] {
     const all = [...this.#organizations.values()].flatMap(({ requests }) => requests);
     this.#organizations.clear();
@@ -168,7 +163,7 @@ export class FairQueue<T extends QueuedRequest> {
 }
 
 /** A sum of requests. */
-export class Amount implements QueueAmount {
+class Amount implements QueueAmount {
   records = 0;
   bytes = 0;
 
@@ -192,7 +187,6 @@ interface Group<T extends QueuedRequest> {
   readonly amount: Amount;
 }
 
-/** The queued requests of one organization. */
 class OrganizationQueue<T extends QueuedRequest> {
   /** In order of arrival; while a group is taken, also those that it has taken. */
   requests: T[] = [];

@@ -16,7 +16,6 @@ export interface Meter {
   readonly metric: string;
 }
 
-/** The conditions for a key. */
 export interface KeyConditions extends ForwardConditions {
   /** A permission that the key must have. */
   readonly permission?: string | undefined;

@@ -9,7 +9,7 @@ import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { CommitGroup } from "./commit_group.ts";
 
 /** A request was not recorded: it doesn't fit, it doesn't fit together with others, or earlier usage is unknown. */
-export type LimitRejection =
+type LimitRejection =
   | { readonly reason: "exceeded"; readonly error: () => AppError }
   | { readonly reason: "others" }
   | { readonly reason: "unknown"; readonly cells: readonly LimitCell[] };

@@ -22,15 +22,14 @@ import { sumMissing } from "./limits.ts";
 import { countAtRate, type CountedRequest, countRequest, isAllowed } from "./known_keys.ts";
 
 /** The hash is the SHA-256 of the token, in hexadecimal. */
-export interface VerifyingOperator {
+interface VerifyingOperator {
   readonly tokenHash: string;
   readonly client: ClientInfo;
 }
 
-export interface VerificationQuestion {
+interface VerificationQuestion {
   /** As the customer sent it. */
   readonly key: string;
-  /** Permissions that the key must all have. */
   readonly permissions: readonly string[];
   /** Usage that must fit into the hard limits. */
   readonly usage: UsageQuestion | null;

@@ -6,14 +6,13 @@ import type { BaseContext } from "../base_context.ts";
 import type { RateLimitState } from "../rate_limiter.ts";
 import type { RateLimits } from "../rate_limits.ts";
 
-export interface KnownKey {
+interface KnownKey {
   /** Never changes. */
   readonly organizationId: string;
   /** As of the last lookup or commit with the key. Null for the one of the setting; 0 for no limit. */
   readonly requestsPerSecond: number | null;
 }
 
-/** API keys by their hashes. */
 export class KnownKeys {
   readonly #context: BaseContext;
   readonly #known = new Map<string, KnownKey>();
@@ -29,7 +28,7 @@ export class KnownKeys {
     return this.#known.get(keyHash);
   }
 
-  /** Returns a key from memory or from the database, or undefined when it is invalid. @throws {DatabaseError} */
+  /** Returns a key from memory or from the database, or undefined when it is invalid. */
   async find(keyHash: string): Promise<KnownKey | undefined> {
     return this.#known.get(keyHash) ?? await this.#lookUp(keyHash);
   }
@@ -61,7 +60,6 @@ export class KnownKeys {
   }
 }
 
-/** A request with a key, counted. */
 export interface CountedRequest {
   readonly keyHash: string;
   /** Null for no limit. */
@@ -72,7 +70,7 @@ interface RateContext extends Pick<BaseContext, "config"> {
   readonly rateLimits: RateLimits;
 }
 
-/** Counts a request by the rate that is known of its key. Returns undefined for an invalid key. @throws {DatabaseError} */
+/** Counts a request by the rate that is known of its key. Returns undefined for an invalid key. */
 export async function countRequest(
   context: RateContext & { readonly recorder: { readonly keys: KnownKeys } },
   keyHash: string,
@@ -81,7 +79,6 @@ export async function countRequest(
   return key && countAtRate(context, keyHash, key.requestsPerSecond);
 }
 
-/** Counts a request by a rate. */
 export function countAtRate(
   { config, rateLimits }: RateContext,
   keyHash: string,
@@ -92,7 +89,6 @@ export function countAtRate(
   return { keyHash, limit: { perSecond, state: rateLimits.apiKeyRequests.take(keyHash, perSecond) } };
 }
 
-/** Returns true if the key may make the request. */
 export function isAllowed({ limit }: CountedRequest): boolean {
   return limit === null || limit.state.isAllowed;
 }

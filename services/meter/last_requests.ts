@@ -7,7 +7,7 @@ import { isoTime } from "../../domain/time.ts";
 import { networkOf } from "../address_blocks.ts";
 import type { BaseContext } from "../base_context.ts";
 
-export interface RequestDetails {
+interface RequestDetails {
   readonly address: string;
   readonly userAgent: string;
   /** The message of the error; null for an accepted request. */
@@ -34,12 +34,7 @@ export class LastRequests {
     this.#onBackgroundError = options.onBackgroundError;
   }
 
-  /**
-   * Notes a request.
-   *
-   * @param status Of the response.
-   * @param details Read only if the request isn't like the one that is already waiting to be written.
-   */
+  /** Notes a request. `details` is only read if the request isn't like the one waiting to be written. */
   note(keyHash: string, status: number, details: () => RequestDetails): void {
     if (this.#waiting.get(keyHash)?.request?.status === status || !this.#hasRoomFor(keyHash)) return;
     const { address, userAgent, error } = details();
@@ -51,7 +46,6 @@ export class LastRequests {
     });
   }
 
-  /** Notes that a service has verified a key. */
   noteVerification(keyHash: string): void {
     if (!this.#waiting.has(keyHash) && this.#hasRoomFor(keyHash)) this.#add(keyHash, null);
   }
@@ -110,7 +104,6 @@ export class LastRequests {
   }
 }
 
-/** Reads the last request with one of the keys. */
 export async function readLastRequest(
   { database }: { readonly database: DatabaseReader },
   apiKeys: readonly Pick<ApiKey, "id">[],

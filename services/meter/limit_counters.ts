@@ -11,7 +11,6 @@ import { recordingOf } from "../reports/job_reader.ts";
 import type { Reports } from "../reports/reports.ts";
 import { sleep } from "../sleep.ts";
 
-/** The parts that read and write counters. */
 export interface CounterContext extends Pick<BaseContext, "database" | "clock"> {
   readonly reports: Reports;
 }
@@ -52,7 +51,7 @@ export class LimitCounters {
     if (!this.#closing.signal.aborted) this.#add(cells);
   }
 
-  /** Resolves when these counters are known. @throws {AppError} `unavailable`. @throws {DatabaseError} */
+  /** Resolves when these counters are known. @throws {AppError} `unavailable`. */
   async complete(cells: readonly LimitCell[]): Promise<void> {
     await Promise.all(
       this.#add(cells).map(([unknown, names]) => {

@@ -4,7 +4,7 @@ import { findTimezones, timezoneRows } from "../../db/meter/usage_limits.ts";
 import { limitCounterKeptMs, limitCounterShortKeptMs, limitSweepRowsMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
 
-/** Deletes some counters of windows, and notices, of long ago. Returns true if there may be more. @throws {DatabaseError} */
+/** Deletes some counters of windows, and notices, of long ago. Returns true if there may be more. */
 export async function deleteOldCounters(
   { database, clock }: Pick<BaseContext, "database" | "clock">,
 ): Promise<boolean> {
@@ -15,7 +15,7 @@ export async function deleteOldCounters(
   return true;
 }
 
-/** Deletes some counters and notices of a limit that was removed. Returns true if there may be more. @throws {DatabaseError} */
+/** Deletes some counters and notices of a limit that was removed. Returns true if there may be more. */
 export async function deleteCountersOfRemovedLimits(
   { database }: Pick<BaseContext, "database">,
 ): Promise<boolean> {
@@ -24,7 +24,7 @@ export async function deleteCountersOfRemovedLimits(
   return true;
 }
 
-/** Writes the offsets of all time zones of organizations again, for the time to come. @throws {DatabaseError} */
+/** Writes the offsets of all time zones of organizations again, for the time to come. */
 export async function refreshTimezones(
   { database, clock }: Pick<BaseContext, "database" | "clock">,
 ): Promise<void> {

@@ -11,7 +11,7 @@ import { type UsageAccess, usageScope } from "./usage_access.ts";
  * Reads every limit that applies to a key, given or that of the access, or else to the organization, exactly: usage without a
  * counter is summed on the reports thread.
  *
- * @throws {AppError} As `usageScope`; `unavailable`. @throws {DatabaseError}
+ * @throws {AppError} As `usageScope`; `unavailable`.
  */
 export async function readLimits(
   context: Context,
@@ -25,12 +25,7 @@ export async function readLimits(
   return limits.map(limitStanding);
 }
 
-/**
- * Fills in usage for limits of an organization that have no counter.
- *
- * @param limits `now`: when the limits were read, in milliseconds since 1970.
- * @throws {AppError} `unavailable`. @throws {DatabaseError}
- */
+/** Fills in usage for limits that have no counter. `now`: when they were read. @throws {AppError} `unavailable`. */
 export async function sumMissing(
   { reports }: Pick<SessionContext, "reports">,
   { organizationId, rows, now }: {

@@ -55,7 +55,7 @@ export function queueLimits(threads: number): QueueLimits {
   };
 }
 
-export type RecorderContext = BaseContext & CounterContext;
+type RecorderContext = BaseContext & CounterContext;
 
 /** Queues requests and commits them in groups. */
 export class Recorder {
@@ -64,7 +64,6 @@ export class Recorder {
   readonly keys: KnownKeys;
   readonly #queue: FairQueue<PendingRequest>;
   #recordIds: UsageRecordIds | undefined;
-  /** Commits in progress. */
   #commits = 0;
   #isScheduled = false;
   #isClosed = false;
@@ -105,12 +104,12 @@ export class Recorder {
       commitSeconds,
       commitRecords,
       queuedRecords: this.#queue.records,
-      /** When the oldest queued request arrived, in milliseconds since 1970; null when the queue is empty. */
+      /** When the oldest queued request arrived; null when the queue is empty. */
       oldestQueuedAt,
     };
   }
 
-  /** Returns the ids of the database's records. Their key never changes, so it is read once. @throws {DatabaseError} */
+  /** Returns the ids of the database's records. Their key never changes, so it is read once. */
   async recordIds(): Promise<UsageRecordIds> {
     return this.#recordIds ??= createUsageRecordIds(await findRecordIdKey(this.#context.database));
   }
@@ -199,7 +198,6 @@ export class Recorder {
     await new Promise<void>((resolve) => this.#onIdle = resolve);
   }
 
-  /** Starts a commit as soon as it is worth one. */
   #schedule(): void {
     if (this.#isScheduled || !this.#isWorthACommit()) return;
     this.#isScheduled = true;

@@ -23,12 +23,7 @@ export function groupsOf<G extends UsageGroup>({ groupBy = [], metric = [] }: {
   return isByMetric ? groupBy : [...groupBy, "metric"];
 }
 
-/**
- * Adds up usage of an organization.
- *
- * @returns JSON of a limited number of sums, or CSV of any number.
- * @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `range_too_long`, `unavailable`.
- */
+/** Adds up usage. @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `range_too_long`, `unavailable`. */
 export async function sumUsage(
   context: SessionContext,
   access: UsageAccess,

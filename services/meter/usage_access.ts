@@ -23,24 +23,14 @@ export interface KeyAccess {
 
 export type UsageAccess = Access | KeyAccess;
 
-/**
- * Returns the access of the key with a hash.
- *
- * @param client Of the request, for the audit log.
- * @throws {AppError} `invalid_api_key`, `organization_suspended`.
- */
+/** Returns the access of a key. @throws {AppError} `invalid_api_key`, `organization_suspended`. */
 export async function keyAccess(context: Context, keyHash: string, client: ClientInfo): Promise<KeyAccess> {
   const { id, name, organizationId, permissions } = await requireApiKey(context, keyHash, null);
   const actor = { type: "apiKey", id, name, client } as const;
   return { actor, keyHash, permissions, organizationId, reader: keysOf(organizationId) };
 }
 
-/**
- * Requires that usage may be read.
- *
- * @returns The scope of jobs about it.
- * @throws {AppError} `permission_missing`, `forbidden`.
- */
+/** Returns the scope of jobs about usage. @throws {AppError} `permission_missing`, `forbidden`. */
 export function usageScope({ clock }: Pick<SessionContext, "clock">, access: UsageAccess): JobScope {
   if ("keyHash" in access) requireKeyPermission(access, "usage:read");
   else requirePermission(access, "usage.read");

@@ -74,11 +74,7 @@ function isOperator({ actor }: UsageAccess): boolean {
   return actor.type === "operator";
 }
 
-/**
- * Deletes some of the records that were recorded longer ago than `USAGE_RETENTION_DAYS`.
- *
- * @returns True if there may be more.
- */
+/** Deletes some records that are past `USAGE_RETENTION_DAYS`. Returns true if there may be more. */
 export async function deleteOldUsageRecords({ database, clock, config }: Context): Promise<boolean> {
   const before = clock() - config.usageRetentionDays * dayMs;
   const oldest = await findOldestRecordedAt(database);

@@ -64,7 +64,6 @@ export async function voidUsageRecord(
   throw unavailableError("Too many records of the same 15 minutes are being voided. Try again.");
 }
 
-/** Returns whom the void is by, and how they write it. */
 function voiderOf(context: Context, access: OperatorAccess | KeyAccess) {
   const { database, writeAs } = context;
   if ("keyHash" in access) {

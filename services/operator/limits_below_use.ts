@@ -14,11 +14,7 @@ import type { OrganizationPlanChange } from "./organization_plan.ts";
 import { getOrganization } from "./organizations.ts";
 import { getPlan, type PlanChange } from "./plans.ts";
 
-/**
- * Finds the organizations of a plan that already use more than a change of the plan would allow.
- *
- * @throws {AppError} `not_found`, `unavailable`.
- */
+/** Finds organizations that use more than a changed plan would allow. @throws {AppError} `not_found`, `unavailable`. */
 export async function planLimitsBelowUse(
   context: SessionContext,
   actor: OperatorActor,
@@ -32,12 +28,7 @@ export async function planLimitsBelowUse(
   return await limitsBelowUse(context, actor, { planId: id }, { before, after, signal });
 }
 
-/**
- * Finds what an organization already uses more of than another plan or other overrides would allow.
- *
- * @param change As for `changeOrganization`, which it precedes.
- * @throws {AppError} `not_found`, `unavailable`.
- */
+/** Finds what an organization uses more of than a change would allow. @throws {AppError} `not_found`, `unavailable`. */
 export async function organizationLimitsBelowUse(
   context: SessionContext,
   actor: OperatorActor,

@@ -26,11 +26,7 @@ interface NewUserInput {
   readonly password?: string | undefined;
 }
 
-/**
- * Creates an account whose email address counts as confirmed.
- *
- * @throws {AppError} `email_taken`, `limit_reached`; `validation_failed`, also for an unknown organization.
- */
+/** Creates an account with a confirmed address. @throws {AppError} `email_taken`, `limit_reached`, `validation_failed`. */
 export async function createUser(
   context: SessionContext,
   actor: OperatorActor,

@@ -18,7 +18,7 @@ import type { OperatorScope } from "../../domain/operator/operator_scope.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
 
-/** True if a session used a second factor recently enough to act as an operator. @param now Milliseconds since 1970. */
+/** True if a session used a second factor recently enough to act as an operator. */
 export function hasOperatorSignIn({ secondFactorAt }: Pick<Session, "secondFactorAt">, now: number): boolean {
   return secondFactorAt !== null && secondFactorAt > now - operatorSignInMs &&
     secondFactorAt <= now + operatorSignInMs;

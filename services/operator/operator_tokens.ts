@@ -24,12 +24,12 @@ export interface NewToken {
   readonly scopes: readonly OperatorScope[];
   /** CIDR blocks from which it may be used; none for any address. */
   readonly addresses: readonly string[];
-  /** Milliseconds since 1970, in the future; null for never. */
+  /** In the future; null for never. */
   readonly expiresAt: number | null;
 }
 
 /** A new token, with the text that is never available again. */
-export interface CreatedOperatorToken {
+interface CreatedOperatorToken {
   readonly token: OperatorToken;
   readonly fullToken: string;
 }

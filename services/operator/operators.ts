@@ -52,11 +52,7 @@ export async function addOperator(
   return { wasOperator: added?.changes !== 1, hasSecondFactor };
 }
 
-/**
- * Takes the operator flag away, effective on the next request. The tokens that the operator created keep working.
- *
- * @throws {AppError} `not_found`.
- */
+/** Takes the operator flag away. The tokens that they created keep working. @throws {AppError} `not_found`. */
 export async function removeOperator(
   context: Context,
   actor: OperatorActor,
@@ -72,7 +68,6 @@ export async function removeOperator(
   return { wasOperator: removed?.changes === 1 };
 }
 
-/** Lists every operator by email address. @throws {DatabaseError} */
 export async function listOperators({ database }: Context): Promise<ListedOperator[]> {
   const rows = await findOperators(database);
   return rows.map(({ id, email, name, operatorSince, disabledAt, hasTotp, passkeys }) => ({

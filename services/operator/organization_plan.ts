@@ -19,7 +19,6 @@ import type { SessionContext } from "../context.ts";
 export interface OrganizationPlanChange {
   readonly planId?: string | undefined;
   readonly overrides?: PlanOverridesChange | undefined;
-  /** An IANA name. */
   readonly timezone?: string | undefined;
 }
 

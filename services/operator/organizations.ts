@@ -64,9 +64,7 @@ interface NewOrganizationInput {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** The default plan by default. */
   readonly planId?: string | undefined;
-  /** An IANA name. */
   readonly timezone?: string | undefined;
-  /** The person to invite as its owner. */
   readonly owner?: { readonly email: string; readonly name?: string | undefined } | undefined;
 }
 
@@ -143,11 +141,7 @@ export async function changeOrganization(
   return toOrganization({ ...row, ...rowOf<StoredOrganization>(results, -1) });
 }
 
-/**
- * Deletes an organization as its owners can. Its keys, memberships and invitations end immediately.
- *
- * @throws {AppError} `not_found`.
- */
+/** Deletes an organization as its owners can, effective immediately. @throws {AppError} `not_found`. */
 export async function deleteOrganization(
   context: SessionContext,
   actor: OperatorActor,

@@ -27,8 +27,7 @@ export interface PasswordLink {
 }
 
 /** A reset: by email, or with a link that the operator passes on. */
-export interface PasswordReset {
-  /** The address that an email was sent to. */
+interface PasswordReset {
   readonly sentTo: string | null;
   readonly link: PasswordLink | null;
 }

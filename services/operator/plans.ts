@@ -89,11 +89,7 @@ export interface PlanChange extends PlanNumbersChange {
   readonly limits?: readonly NewLimit[] | undefined;
 }
 
-/**
- * Changes a plan. It takes effect on the next request of its organizations.
- *
- * @throws {AppError} `not_found`, `plan_taken`, `validation_failed` if there would be no default plan.
- */
+/** Changes a plan, effective on the next request. @throws {AppError} `not_found`, `plan_taken`, `validation_failed`. */
 export async function changePlan(
   context: SessionContext,
   actor: OperatorActor,

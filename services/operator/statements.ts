@@ -64,11 +64,7 @@ interface StatementLineFilter {
   readonly organizationId?: string | undefined;
 }
 
-/**
- * Reads a statement with a page of its lines. The first page has the totals.
- *
- * @throws {AppError} `not_found`; `validation_failed` for an invalid cursor.
- */
+/** Reads a statement with a page of lines. The first has the totals. @throws {AppError} `not_found`, `validation_failed`. */
 export async function readStatement(
   context: SessionContext,
   actor: OperatorActor,
@@ -204,7 +200,7 @@ const system: Actor = { type: "system", client: { address: "", userAgent: "", re
  * this at the same time.
  *
  * @returns The statement that was closed, or null.
- * @throws {DatabaseError} @throws {AppError} `unavailable`.
+ * @throws {AppError} `unavailable`.
  */
 export async function closeDueStatement(context: Context): Promise<Statement | null> {
   const { database, config, clock } = context;

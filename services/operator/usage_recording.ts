@@ -9,7 +9,6 @@ import { timestampFault, type UsageInput } from "../../domain/meter/usage_record
 import type { SessionContext } from "../context.ts";
 import { findRepeats } from "../meter/commit_group.ts";
 
-/** Usage of an organization, or of a key of it. */
 export interface OperatorUsageInput extends UsageInput {
   readonly target: RecordTarget;
 }

@@ -13,7 +13,6 @@ import { operatorReader } from "../reports/job_reader.ts";
 import { sessionBounds } from "../sign_in/session_tokens.ts";
 import { toOperatorUser, type UserFilter } from "../reports/jobs/user_list.ts";
 
-/** Lists every user by email address, page by page. @throws {DatabaseError} */
 export async function* allUsers({ database }: SessionContext): AsyncGenerator<readonly OperatorUser[]> {
   for (let after = "";;) {
     const rows = await findUsers(database, { after, limit: operatorPageItemsMax });

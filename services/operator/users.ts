@@ -158,11 +158,7 @@ async function findChangeableUser(
   return found;
 }
 
-/**
- * Finds a user whom an operator may change.
- *
- * @throws {AppError} `not_found`; `forbidden` for an operator's account; `validation_failed` for a disabled one.
- */
+/** Finds a user whom an operator may change. @throws {AppError} `not_found`, `forbidden`; `validation_failed` if disabled. */
 export async function findEnabledUser(
   context: SessionContext,
   actor: OperatorActor,

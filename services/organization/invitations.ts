@@ -27,14 +27,10 @@ import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import type { Writer } from "../sign_in/session_writes.ts";
-import { takeInvitationEmail } from "./invitation_limits.ts";
+import type { SessionActor } from "../../domain/actor.ts";
+import { rateLimited } from "../sign_in/credentials.ts";
 
-/**
- * Lists invitations, newest first.
- *
- * @param input `isOpen`: only those that were neither accepted nor revoked, or only the others. All by default.
- * @throws {AppError} `forbidden`, `validation_failed`.
- */
+/** Lists invitations, newest first; by default, open and other ones. @throws {AppError} `forbidden`, `validation_failed`. */
 export async function listInvitations(
   { database, clock }: SessionContext,
   access: Access,
@@ -60,7 +56,7 @@ export async function getInvitation(
   return toInvitation(await findRow(context, access, id), context.clock());
 }
 
-export interface NewInvitation {
+interface NewInvitation {
   readonly email: string;
   readonly role: Role;
   /** The recipient's name, for the email. */
@@ -107,11 +103,7 @@ export async function createInvitation(
   });
 }
 
-/**
- * Sends a new link that is valid for another seven days. The old link stops working.
- *
- * @throws {AppError} As {@linkcode createInvitation}, and `not_found`.
- */
+/** Sends a new link, which replaces the old one. @throws {AppError} As {@linkcode createInvitation}, and `not_found`. */
 export async function resendInvitation(
   context: SessionContext,
   access: MemberAccess,
@@ -150,7 +142,6 @@ export async function revokeInvitation(context: SessionContext, access: Access, 
   if (!isRevoked) throw notFoundError();
 }
 
-/** An invitation that is written and sent. */
 interface Sending {
   readonly writer: Writer;
   readonly invitation: Pick<InvitationRow, "id" | "email" | "role"> & Pick<NewInvitation, "name">;
@@ -163,11 +154,7 @@ interface Sending {
   readonly select?: readonly Statement[];
 }
 
-/**
- * Writes an invitation and its email within all limits. Earlier links stop working.
- *
- * @throws {AppError} `rate_limited`, or the error of `findError`.
- */
+/** Writes an invitation and its email within all limits. @throws {AppError} `rate_limited`, or as `findError` returns. */
 async function sendEmail(
   context: SessionContext,
   access: Access,
@@ -268,4 +255,33 @@ function invitationStatus({ acceptedAt, revokedAt, expiresAt }: InvitationRow, n
   if (acceptedAt !== null) return "accepted";
   if (revokedAt !== null) return "revoked";
   return expiresAt <= now ? "expired" : "pending";
+}
+
+/**
+ * Counts an email for the organization, for the inviter, who could create any number of organizations, and for the inviter
+ * and this address: inviters choose whom the service writes to, so it must be of little use to spammers.
+ *
+ * @throws {AppError} `rate_limited`; then nothing is counted.
+ */
+function takeInvitationEmail(
+  { rateLimits }: SessionContext,
+  { user: { id, emailVerified } }: SessionActor,
+  { organizationId, email }: { organizationId: string; email: string },
+): void {
+  const { invitationEmails, invitationEmailsToAddress, unverifiedInvitationEmails } = rateLimits;
+  const limits = [
+    [invitationEmails, organizationId],
+    [invitationEmails, id],
+    [invitationEmailsToAddress, `${id} ${email}`],
+    ...(emailVerified ? [] : [[unverifiedInvitationEmails, id] as const]),
+  ] as const;
+  for (const [limiter, name] of limits) {
+    const { isAllowed, resetMs } = limiter.peek(name);
+    if (isAllowed) continue;
+    if (limiter !== unverifiedInvitationEmails) throw rateLimited(resetMs);
+    throw new AppError("rate_limited", "Confirm your email address to invite more people.", {
+      retryAfterSeconds: Math.max(1, Math.ceil(resetMs / 1000)),
+    });
+  }
+  for (const [limiter, name] of limits) limiter.take(name);
 }

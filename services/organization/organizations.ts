@@ -28,7 +28,6 @@ import { writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 
-/** Lists the actor's organizations by name. */
 export async function listOrganizations(context: SessionContext, actor: SessionActor) {
   return (await findOrganizations(context.database, actor.user.id)).map(toOrganization);
 }
@@ -79,11 +78,7 @@ export async function renameOrganization(
   throw unavailableError("Someone else just renamed the organization. Try again.");
 }
 
-/**
- * Makes another member an owner, and the actor an admin.
- *
- * @throws {AppError} `forbidden`, `proof_required`, `validation_failed` for a user who is not another member.
- */
+/** Makes another member an owner, and the actor an admin. @throws {AppError} `forbidden`, `proof_required`, `validation_failed`. */
 export async function transferOrganization(
   context: SessionContext,
   access: MemberAccess,
@@ -135,7 +130,6 @@ export async function deleteOrganization(
   if (!isDeleted) throw otherName;
 }
 
-/** Returns the error for a user who has reached the limit of organizations. */
 export function membershipLimitError(): AppError {
   return new AppError(
     "limit_reached",

@@ -6,12 +6,10 @@ import type { OperatorAccess } from "../access.ts";
 import { type Change, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 
-/** Suspends an organization, unless it is suspended. */
 export async function suspendOrganization(context: SessionContext, access: OperatorAccess): Promise<void> {
   await writeChange(context, access.actor, statusChange(context, access, "suspended"));
 }
 
-/** Resumes a suspended organization. */
 export async function resumeOrganization(context: SessionContext, access: OperatorAccess): Promise<void> {
   await writeChange(context, access.actor, statusChange(context, access, "active"));
 }

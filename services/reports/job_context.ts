@@ -23,13 +23,10 @@ export function pauseAfterSlices({ pause }: Pick<JobContext, "pause">): () => Pr
   };
 }
 
-/** Every job knows the time of its request. */
 export interface JobTime {
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Jobs about one organization. */
 export interface JobScope extends JobTime {
   readonly organizationId: string;
 }

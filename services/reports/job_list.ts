@@ -54,7 +54,6 @@ export type JobName = keyof Jobs;
 export type JobInput<N extends JobName> = Parameters<Jobs[N]>[1];
 export type JobResult<N extends JobName> = Awaited<ReturnType<Jobs[N]>>;
 
-/** Runs a job, and returns or throws what it does. */
 export function runJob(
   name: JobName,
   context: JobContext,

@@ -16,7 +16,6 @@ export function keysOf(organizationId: string): JobReader {
   return { name: `keys of ${organizationId}`, isWork: false };
 }
 
-/** Returns the reader for all members of an organization. */
 export function membersOf(organizationId: string): JobReader {
   return { name: `members of ${organizationId}`, isWork: false };
 }
@@ -31,7 +30,6 @@ export function recordingOf(organization: number): JobReader {
   return { name: `recording of ${organization}`, isWork: true };
 }
 
-/** Returns the reader for verifying keys of an organization. */
 export function verificationsOf(organizationId: string): JobReader {
   return { name: `verifications of ${organizationId}`, isWork: true };
 }
@@ -41,5 +39,4 @@ export function voidsBy(voidedBy: string): JobReader {
   return { name: `voids by ${voidedBy}`, isWork: true };
 }
 
-/** The reader for closing months. */
 export const statementReader: JobReader = { name: "statements", isWork: true };

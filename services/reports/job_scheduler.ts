@@ -13,7 +13,6 @@ export interface JobLimits {
   readonly openMax: number;
 }
 
-/** A job that waits for a slice. */
 interface Waiting {
   readonly resume: () => void;
   readonly reject: (error: unknown) => void;
@@ -35,7 +34,6 @@ interface ReaderJobs {
 /** For this long after a slice, in milliseconds, messages that arrived during it may still be unread. */
 const unreadMs = 5;
 
-/** Gives slices to jobs. */
 export class JobScheduler {
   readonly #limits: JobLimits;
   /** By name; the first one is served next. */
@@ -108,7 +106,6 @@ export class JobScheduler {
         await slow;
         await wait(own.returning);
       },
-      /** Ends the job. */
       leave: () => {
         release({ staysRunning: false });
         close();

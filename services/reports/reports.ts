@@ -44,12 +44,7 @@ export class Reports {
     return { running, waiting: this.#open.size - running };
   }
 
-  /**
-   * Runs a job that returns a value.
-   *
-   * @param options `reader`: who reads it. `signal`: cancels it.
-   * @throws {AppError} What the job throws; `unavailable` when there are too many. @throws {DatabaseError}
-   */
+  /** Runs a job that returns a value. @throws {AppError} As the job throws; `unavailable` when there are too many. */
   async read<N extends JobName>(
     name: N,
     input: JobInput<N>,

@@ -19,14 +19,12 @@ import type {
 import { JobScheduler } from "./job_scheduler.ts";
 import { runJob } from "./job_list.ts";
 
-/** The part of a worker's global scope used here. */
 interface WorkerScope {
   onmessage: ((event: MessageEvent<ReportsThreadRequest>) => void) | null;
   postMessage(response: ReportsThreadResponse): void;
   close(): void;
 }
 
-/** A job that has not finished. */
 interface OpenJob {
   readonly cancel: AbortController;
   finished: Promise<void>;

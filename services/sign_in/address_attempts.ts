@@ -19,7 +19,6 @@ export interface AttemptCounter {
   end(address: string, outcome: AttemptOutcome): void | Promise<void>;
 }
 
-/** Attempts by client address. */
 export interface Attempts {
   /** Failed sign-ins, codes and passkeys. For an unknown proxy, those that run at the same time. */
   readonly failures: AttemptCounter;

@@ -33,7 +33,7 @@ export function relyingParty({ baseUrl }: Config): RelyingParty {
   return { id: baseUrl.hostname, origin: baseUrl.origin };
 }
 
-/** Writes challenges as a session, or without one to sign in. `now`: milliseconds since 1970. */
+/** Writes challenges as a session, or without one to sign in. */
 export interface ChallengeWriter {
   readonly write: Database["write"];
   readonly now: number;

@@ -33,11 +33,7 @@ export async function beginPasskeySignIn(context: Context, client: ClientInfo, t
   return await ownPasskeyOptions(context, challengeWriter(context), userId);
 }
 
-/**
- * Signs in with a passkey: alone, or with a token as the second step of that sign-in.
- *
- * @throws {AppError} `invalid_credentials`, `two_step_state`, `rate_limited`.
- */
+/** Signs in, or completes a sign-in. @throws {AppError} `invalid_credentials`, `two_step_state`, `rate_limited`. */
 export async function signInWithPasskey(
   context: Context,
   client: ClientInfo,

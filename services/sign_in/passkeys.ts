@@ -44,11 +44,7 @@ export async function getPasskey(context: SessionContext, actor: SessionActor, i
   return toPasskey(found);
 }
 
-/**
- * Returns the options for `navigator.credentials.create()`.
- *
- * @throws {AppError} `proof_required`, `second_factor_required`, `limit_reached`.
- */
+/** Returns options for a browser. @throws {AppError} `proof_required`, `second_factor_required`, `limit_reached`. */
 export async function beginPasskey(context: SessionContext, actor: SessionActor): Promise<PasskeyOptions> {
   await requireMayChangeFactors(context, actor);
   const { id, email, name } = actor.user;

@@ -23,11 +23,7 @@ export function needsRehash(phc: string): boolean {
 export interface PasswordHashing {
   /** Returns a PHC string. @throws {AppError} `unavailable` when too many are waiting. */
   hash(password: string): Promise<string>;
-  /**
-   * Checks a password. With undefined for an unknown user, it takes as long and returns false.
-   *
-   * @throws {AppError} `unavailable` when too many are waiting.
-   */
+  /** Checks a password; without `phc` it takes as long and returns false. @throws {AppError} `unavailable` when busy. */
   verify(phc: string | undefined, password: string): Promise<boolean>;
 }
 

@@ -25,7 +25,7 @@ import { signInExpiredError } from "./second_step_codes.ts";
 import { hashToken, newToken } from "./session_tokens.ts";
 import type { PasskeyAnswer, PasskeyOptions } from "./webauthn.ts";
 
-/** True if a session's last authentication is recent at `now`, in milliseconds since 1970. */
+/** True if a session's last authentication is recent at `now`. */
 export function hasRecentAuthentication({ authenticatedAt }: Pick<Session, "authenticatedAt">, now: number) {
   // One far in the future comes from a clock that was set back.
   return authenticatedAt > now - recentAuthenticationMs && authenticatedAt <= now + recentAuthenticationMs;
@@ -139,11 +139,7 @@ async function useCode(
   mail.wake();
 }
 
-/**
- * Returns the options for `navigator.credentials.get()`.
- *
- * @throws {AppError} `two_step_state` without a passkey, `rate_limited`.
- */
+/** Returns options for a browser. @throws {AppError} `two_step_state` without a passkey, `rate_limited`. */
 export async function beginPasskeyProof(
   context: SessionContext,
   actor: SessionActor,

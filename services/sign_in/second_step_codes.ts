@@ -55,11 +55,7 @@ export class SecondStepCodes {
     this.#mail = mail;
   }
 
-  /**
-   * Checks a code of the sign-in that waits for it, and returns the statements that use it up.
-   *
-   * @throws {AppError} `invalid_code`, `codes_locked`, `two_step_state`.
-   */
+  /** Returns statements that use a code up. @throws {AppError} `invalid_code`, `codes_locked`, `two_step_state`. */
   async check(step: SecondStep, input: CodeInput): Promise<VerifiedStep> {
     const { database } = this.#base;
     const code = parseSecondStepCode(input.code);

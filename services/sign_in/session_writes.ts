@@ -30,7 +30,7 @@ import type { RateLimits } from "../rate_limits.ts";
 import { sessionBounds } from "./session_tokens.ts";
 
 /** A permission that a member has in an organization. `writeAs` checks it again in the transaction that uses it. */
-export interface Permit {
+interface Permit {
   readonly actor: SessionActor;
   readonly organizationId: string;
   readonly permission: Permission;

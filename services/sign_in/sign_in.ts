@@ -34,7 +34,6 @@ export interface SecondStepRequired {
   readonly secondStep: {
     /** Only the second step accepts it. */
     readonly token: string;
-    /** Milliseconds since 1970. */
     readonly expiresAt: number;
   };
 }
@@ -157,7 +156,7 @@ export function accountChangedError(): AppError {
   return unavailableError("Your account was just changed. Sign in again.");
 }
 
-/** Reads the session that a batch creates, as its last statement. @param now Milliseconds since 1970. */
+/** Reads the session that a batch creates, as its last statement. */
 export function selectSignedIn({ config }: BaseContext, token: string, now: number): Statement {
   return selectSession(hashToken(token), sessionBounds(config, now));
 }

@@ -21,7 +21,7 @@ export async function totpUrl(app: { secret: string; host: string; email: string
   }).toString();
 }
 
-/** Returns the time step of a code, at most one away from `now` (milliseconds since 1970), or null if it is wrong. */
+/** Returns the time step of a code, at most one away from `now`, or null if it is wrong. */
 export async function totpStep({ secret, code }: { secret: string; code: string }, now: number) {
   const { Secret, TOTP } = await import("otpauth");
   const totp = new TOTP({ ...form, secret: Secret.fromBase32(secret) });

@@ -123,11 +123,7 @@ export async function turnOffTwoStep(context: SessionContext, actor: SessionActo
   throw totp.enabled ? recentAuthenticationError() : turnedOffError();
 }
 
-/**
- * Replaces the recovery codes. The new ones can't be read again.
- *
- * @throws {AppError} `proof_required`, `second_factor_required`, `two_step_state`.
- */
+/** Replaces the recovery codes. @throws {AppError} `proof_required`, `second_factor_required`, `two_step_state`. */
 export async function replaceRecoveryCodes(context: SessionContext, actor: SessionActor): Promise<string[]> {
   await requireMayChangeFactors(context, actor);
   const { id: userId, email: to, name } = actor.user;

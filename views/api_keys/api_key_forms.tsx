@@ -2,17 +2,15 @@
 import type { ApiKey } from "../../domain/api_key.ts";
 import { apiKeyNameCharactersMax, budgetLimitsMax } from "../../domain/limits.ts";
 import { operatorsKeyPermission } from "../../domain/key_permissions.ts";
-import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { type Choice, NameField, RadioGroup } from "../components/field.tsx";
-import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
+import { aboutOrganization, type FormErrors } from "../components/form.tsx";
+import { FormPage } from "../components/form_page.tsx";
 import { ExpiryField, type ExpiryValue } from "../components/expiry_field.tsx";
 import { type ApiKeyAction, apiKeyHref } from "../components/key_name.tsx";
 import { LimitFields, type LimitFieldsProps } from "../components/limit_fields.tsx";
-import { Notice } from "../components/notice.tsx";
-import { PageHead } from "../components/page_head.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
-import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import type { Page, PortalFrame } from "../layout.tsx";
 import { type Measure, measureNoun, quantityWords } from "../text/quantity.ts";
 import { exactTime, fullDate, relativeTime } from "../text/time.ts";
 import { type PermissionChoice, PermissionFields } from "./permission_fields.tsx";
@@ -122,33 +120,30 @@ export function budgetPage(
   const { frame, apiKey: { id, name }, message, fields } = props;
   const href = apiKeyHref(frame.base, id);
   return (
-    <PortalPage title="Budget" frame={frame} place="api-keys">
-      <PageHead
-        back={{ href, label: name }}
-        title="Budget of “{name}”"
-        name={name}
-        text="Limits what this key can use, in addition to your organization's limits. After a rotation, the old and the new key share the budget."
-      />
-      <Form class="card" action={`${href}/budget`} hidden={aboutOrganization(frame)}>
-        <div class="body">
-          <Notice tone="error" text={message ?? fields["limits"]} />
-          <p class="muted small">
-            {`Up to ${budgetLimitsMax} limits, none above your organization's. Windows follow the calendar in its time zone. ` +
-              "Rows without a quantity are removed."}
-          </p>
-          <LimitFields {...props} limitsMax={budgetLimitsMax} />
-        </div>
-        <footer>
-          <SubmitButton>Save budget</SubmitButton>
-          <ButtonLink href={href}>Cancel</ButtonLink>
-        </footer>
-      </Form>
-    </PortalPage>
+    <FormPage
+      frame={frame}
+      place="api-keys"
+      title="Budget"
+      heading="Budget of “{name}”"
+      name={name}
+      text="Limits what this key can use, in addition to your organization's limits. After a rotation, the old and the new key share the budget."
+      back={{ href, label: name }}
+      action={`${href}/budget`}
+      hidden={aboutOrganization(frame)}
+      error={message ?? fields["limits"]}
+      submit="Save budget"
+    >
+      <p class="muted small">
+        {`Up to ${budgetLimitsMax} limits, none above your organization's. Windows follow the calendar in its time zone. ` +
+          "Rows without a quantity are removed."}
+      </p>
+      <LimitFields {...props} limitsMax={budgetLimitsMax} />
+    </FormPage>
   );
 }
 
 /** The usage of a key today, of its main metric. */
-export interface UsageToday {
+interface UsageToday {
   readonly metric: Measure;
   /** An exact decimal text. */
   readonly today: string;

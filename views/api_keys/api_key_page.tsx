@@ -22,9 +22,8 @@ import { type FirstRequest, FirstRequestCard, statusText } from "./first_request
 import { KeyFacts, KeyUsage } from "./key_usage.tsx";
 import { PermissionList } from "./permission_fields.tsx";
 
-export interface ApiKeyPageProps {
+interface ApiKeyPageProps {
   readonly frame: PortalFrame;
-  /** The current key of the lineage. */
   readonly apiKey: ApiKey;
   /** With the current one first, then newest first. */
   readonly generations: readonly ApiKey[];
@@ -37,7 +36,6 @@ export interface ApiKeyPageProps {
   readonly firstRequest: FirstRequest;
   /** The latest entries about the key; null without the permission to read them. */
   readonly events: readonly AuditEvent[] | null;
-  /** A text about what was just done. */
   readonly flash: string | null;
 }
 

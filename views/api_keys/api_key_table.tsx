@@ -37,16 +37,14 @@ const permissionWords: ReadonlyMap<string, string> = new Map([
   ["usage:void", "void"],
 ]);
 
-export interface ApiKeyTableProps {
+interface ApiKeyTableProps {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLineRow[];
-  /** True if all of them are inactive. */
   readonly areInactive: boolean;
   /** The current order, and the addresses of others; undefined if the lines can't be sorted. */
   readonly sorting?: { readonly order: KeyOrder; readonly hrefOf: (order: KeyOrder) => string };
 }
 
-/** The lines as a table, in the given order. */
 export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableProps) {
   const { now } = frame;
   const sortBy = (order: KeyOrder, direction: SortDirection): Pick<Column, "sort"> => ({

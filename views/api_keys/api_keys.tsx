@@ -24,21 +24,19 @@ import { ApiKeyTable, type KeyLineRow } from "./api_key_table.tsx";
 import { NewApiKeyForm, type NewKeyValues } from "./new_api_key.tsx";
 
 interface KeyListProps extends KeyListPage {
-  /** The address of the list. */
   readonly href: string;
   readonly state: KeyState;
   /** True if the order was chosen. */
   readonly isSorted: boolean;
 }
 
-export interface ApiKeysPageProps {
+interface ApiKeysPageProps {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLineRow[];
   /** Null when it is not available, and the lines are those of the newest keys. */
   readonly list: KeyListProps | null;
   /** For the form that creates the first key. */
   readonly newKey: NewKeyValues;
-  /** A text about what was just done. */
   readonly flash: string | null;
 }
 

@@ -20,11 +20,9 @@ export interface FirstRequest {
 }
 
 interface FirstRequestProps {
-  /** As in `PortalFrame`. */
   readonly base: string;
   readonly apiKeyId: string;
   readonly request: FirstRequest;
-  /** The record of the request, if it is known. */
   readonly record?: LastRecord | null | undefined;
 }
 

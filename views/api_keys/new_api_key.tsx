@@ -20,7 +20,6 @@ import { type PermissionChoice, PermissionFields, PermissionList } from "./permi
 
 const place = "api-keys";
 
-/** The values of the form, as chosen and typed. */
 export interface NewKeyValues {
   readonly name: string;
   readonly expiry: ExpiryValue;
@@ -110,7 +109,6 @@ export interface CreatedKeyProps {
 
 const noRequest = { isUsed: false, last: null, isAwaited: true };
 
-/** The page with the full key, which is shown only once. */
 export function createdKeyPage(props: CreatedKeyProps): Page {
   const { frame, apiKey, fullKey, replaced, usage } = props;
   return (

@@ -3,7 +3,6 @@ import { isOwnPermission, operatorsKeyPermission } from "../../domain/key_permis
 import { keyPermissionCharactersMax, ownKeyPermissionsMax } from "../../domain/limits.ts";
 import { CheckboxGroup, type Choice, TextField } from "../components/field.tsx";
 
-/** The permissions of a key, as chosen and typed. */
 export interface PermissionChoice {
   readonly usage: ReadonlySet<string>;
   /** An organization's own, separated by spaces or commas. */

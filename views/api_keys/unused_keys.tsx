@@ -2,19 +2,17 @@
 import { apiKeyTag } from "../../domain/api_key.ts";
 import type { KeyLine } from "../../domain/key_list.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
-import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { CheckboxGroup } from "../components/field.tsx";
-import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
-import { PageHead } from "../components/page_head.tsx";
-import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { aboutOrganization, type FormErrors } from "../components/form.tsx";
+import type { Page, PortalFrame } from "../layout.tsx";
+import { FormPage } from "../components/form_page.tsx";
 import { shortDate } from "../text/time.ts";
 
-export interface UnusedKeysPageProps extends FormErrors {
+interface UnusedKeysPageProps extends FormErrors {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLine[];
   /** With those that are not shown. */
   readonly count: number;
-  /** Ids of the keys to revoke. */
   readonly chosen: ReadonlySet<string>;
 }
 
@@ -22,42 +20,34 @@ export function unusedKeysPage({ frame, lines, count, chosen, ...errors }: Unuse
   const keysHref = `${frame.base}/api-keys`;
   const isPart = count > lines.length;
   return (
-    <PortalPage title="Revoke unused keys" frame={frame} place="api-keys">
-      <div class="ask">
-        <PageHead
-          back={{ href: keysHref, label: "API keys" }}
-          title="Revoke unused keys"
-          text="Requests with a revoked key will fail immediately. This can't be undone."
-        />
-        <Form
-          class="card"
-          action={`${keysHref}/revoke-unused`}
-          hidden={aboutOrganization(frame)}
-          error={errors.message}
-        >
-          <div class="body">
-            <CheckboxGroup
-              label={isPart
-                ? `${groupDigits(lines.length)} of ${countOf(count, "key")} not used for 90 days`
-                : `${countOf(count, "key")} not used for 90 days`}
-              name="keys"
-              value={chosen}
-              error={errors.fields["keys"]}
-              choices={lines.map((line) => ({
-                value: line.id,
-                label: line.name,
-                isName: true,
-                hint: useText(line, frame.now),
-              }))}
-            />
-          </div>
-          <footer>
-            <SubmitButton tone="destroy">Revoke selected keys</SubmitButton>
-            <ButtonLink href={keysHref}>Cancel</ButtonLink>
-          </footer>
-        </Form>
-      </div>
-    </PortalPage>
+    <FormPage
+      frame={frame}
+      place="api-keys"
+      title="Revoke unused keys"
+      text="Requests with a revoked key will fail immediately. This can't be undone."
+      back={{ href: keysHref, label: "API keys" }}
+      action={`${keysHref}/revoke-unused`}
+      hidden={aboutOrganization(frame)}
+      error={errors.message}
+      submit="Revoke selected keys"
+      tone="destroy"
+      isNarrow
+    >
+      <CheckboxGroup
+        label={isPart
+          ? `${groupDigits(lines.length)} of ${countOf(count, "key")} not used for 90 days`
+          : `${countOf(count, "key")} not used for 90 days`}
+        name="keys"
+        value={chosen}
+        error={errors.fields["keys"]}
+        choices={lines.map((line) => ({
+          value: line.id,
+          label: line.name,
+          isName: true,
+          hint: useText(line, frame.now),
+        }))}
+      />
+    </FormPage>
   );
 }
 

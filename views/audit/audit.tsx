@@ -15,7 +15,7 @@ import {
 } from "./audit_filters.tsx";
 import { type AuditRow, AuditTable } from "./audit_table.tsx";
 
-export interface AuditPageProps extends AuditFilterProps {
+interface AuditPageProps extends AuditFilterProps {
   readonly frame: PortalFrame;
   /** A page of entries, newest first. None if a field has an error. */
   readonly events: readonly AuditRow[];

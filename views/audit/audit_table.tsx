@@ -1,11 +1,13 @@
 // The list of audit log entries.
 import type { AuditEvent } from "../../domain/audit.ts";
-import { objectHref } from "./audit_links.ts";
 import { auditActorName, auditDenial, auditSentence } from "./audit_text.ts";
-import { organizationHref } from "../operator/links.ts";
+import { organizationHref, userHref } from "../operator/links.ts";
 import { Badge } from "../components/badge.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
+import { isId } from "../../domain/id.ts";
+import { apiKeyHref } from "../components/key_name.tsx";
+import { recordHref } from "../meter/record_table.tsx";
 
 export type AuditRow = AuditEvent & {
   /** The name of the browser or program, or null. */
@@ -82,4 +84,14 @@ export function AuditSentence(
       )}
     </div>
   );
+}
+
+export function objectHref(id: string, { isConsole }: { isConsole: boolean }): string | null {
+  if (isConsole) {
+    return isId("usr", id) ? userHref(id) : isId("org", id) ? organizationHref(id) : null;
+  }
+  if (isId("key", id)) return apiKeyHref("/portal", id);
+  if (isId("usr", id)) return `/portal/members#${id}`;
+  if (isId("org", id)) return "/portal/organization";
+  return id.startsWith("use_") ? recordHref("/portal", id) : null;
 }

@@ -47,7 +47,6 @@ export interface ChartProps {
 interface ChartOptions extends Pick<ChartProps, "measure" | "by" | "period" | "isSmall"> {
   readonly windows: readonly UsageWindow[];
   readonly timezone: string;
-  /** Milliseconds since 1970. */
   readonly now: number;
   /** Names a part, such as a product. The color of its series is the part's own or, by default, that of its position. */
   readonly series: (part: string) => Omit<ChartSeries, "color"> & { readonly color?: SeriesColor };

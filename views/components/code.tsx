@@ -3,12 +3,7 @@ import type { Child } from "hono/jsx";
 import type { ExampleUsage } from "../../domain/meter/catalogue.ts";
 import { Icon } from "./icon.tsx";
 
-/**
- * Builds the command that records one unit of usage. Slugs and keys need no quoting.
- *
- * @param usageUrl The full address of `POST /api/v1/usage`.
- * @param fullKey By default, the shell's `$GATEHOUSE_KEY`.
- */
+/** Builds the command that records one unit. By default, the key is the shell's `$GATEHOUSE_KEY`. */
 export function exampleCurl(
   usageUrl: string,
   { productSlug, metric }: ExampleUsage,

@@ -32,7 +32,7 @@ const choices: readonly Choice[] = [
 ];
 const lastDay = "9999-12-31";
 
-/** `now`: milliseconds since 1970. `kept`: the label of the choice `keep`, which changes nothing. */
+/** `kept`: the label of the choice `keep`, which changes nothing. */
 export function ExpiryField(
   { value, fields, now, kept = null }:
     & { value: ExpiryValue; now: number; kept?: string | null }

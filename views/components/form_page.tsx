@@ -1,13 +1,13 @@
 // A page whose only purpose is a form.
 import type { Child } from "hono/jsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { ButtonLink, SubmitButton } from "./button.tsx";
-import { Form } from "./form.tsx";
+import { ButtonLink, type ButtonTone, SubmitButton } from "./button.tsx";
+import { Form, type FormProps } from "./form.tsx";
 import { Notice } from "./notice.tsx";
 import { PageHead, type PageLink } from "./page_head.tsx";
 import type { Place } from "./side.tsx";
 
-interface FormPageProps {
+interface FormPageProps extends Pick<FormProps, "action" | "hidden"> {
   readonly frame: PortalFrame;
   readonly place: Place | null;
   /** The name of the page in the browser. */
@@ -16,15 +16,11 @@ interface FormPageProps {
   readonly heading?: string | undefined;
   readonly name?: string | undefined;
   readonly text?: Child;
-  /** The page to return to. */
   readonly back: PageLink;
-  readonly action: string;
-  /** Fields that are sent but not shown, by name. */
-  readonly hidden?: Readonly<Record<string, string>>;
   /** Why the form was rejected, if no field has the error. */
   readonly error: string | null | undefined;
   readonly submit: string;
-  /** The first fields. */
+  readonly tone?: ButtonTone;
   readonly children: Child;
   /** Further fields, each below a line. */
   readonly more?: readonly Child[];
@@ -44,7 +40,7 @@ export function FormPage(props: FormPageProps): Page {
         </div>
         {(props.more ?? []).map((fields) => <div class="body ruled">{fields}</div>)}
         <footer>
-          <SubmitButton>{props.submit}</SubmitButton>
+          <SubmitButton tone={props.tone ?? "primary"}>{props.submit}</SubmitButton>
           <ButtonLink href={back.href}>Cancel</ButtonLink>
         </footer>
       </Form>

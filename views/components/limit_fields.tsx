@@ -19,7 +19,6 @@ export interface LimitFieldsProps {
   /** Names of errors begin with it. */
   readonly path?: string;
   readonly limitsMax: number;
-  /** Limits of a plan can be lifted. */
   readonly canLift?: boolean;
   readonly productSlugs: readonly string[];
   readonly metrics: readonly string[];

@@ -16,7 +16,6 @@ export function usedShare({ used, quantity }: LimitStanding): number {
 }
 
 interface Context {
-  /** Milliseconds since 1970. */
   readonly now: number;
   readonly catalogue?: Catalogue | undefined;
 }

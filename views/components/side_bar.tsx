@@ -26,7 +26,6 @@ interface SideBarProps {
   readonly badge?: Child;
   readonly places: readonly PlaceLink[];
   readonly place: string | null;
-  /** The heading of the menu. */
   readonly who: { readonly name: string; readonly second: string };
   readonly children: Child;
 }
@@ -113,12 +112,7 @@ export function Initial({ name }: { name: string }) {
   return <span class="initial" aria-hidden="true">{first?.segment.toUpperCase() ?? ""}</span>;
 }
 
-export interface OwnLink {
-  readonly href: string;
-  readonly label: string;
-  readonly icon: IconName;
-  readonly place: string;
-}
+export type OwnLink = Pick<PlaceLink, "place" | "href" | "label" | "icon">;
 
 const account: readonly OwnLink[] = [
   { place: "account", href: "/portal/account", label: "Account", icon: "person" },

@@ -4,11 +4,7 @@ const height = 24;
 /** A little more than half the stroke, so that it isn't cut off at the edges. */
 const inset = 1.5;
 
-/**
- * Returns the points of a line in a box of 84 × 24, from zero at the bottom to the highest value at the top.
- *
- * @param values From the oldest to the newest, none negative.
- */
+/** Returns points of a line in a box of 84 × 24, from zero at the bottom to the highest value. The newest is last. */
 export function sparklinePoints(values: readonly number[]): { readonly x: number; readonly y: number }[] {
   const highest = Math.max(...values, 0) || 1;
   const step = (width - 2 * inset) / Math.max(1, values.length - 1);

@@ -21,11 +21,7 @@ interface MarkdownStart {
   readonly isTitle: boolean;
 }
 
-/**
- * Divides a guide into pages by the anchor at which they begin, "" for the first. The title is left out.
- *
- * @throws {Error} When the guide has no such heading.
- */
+/** Divides a guide by the anchors at which its pages begin, "" first. @throws {Error} Without such a heading. */
 export function splitMarkdown(
   markdown: string,
   starts: readonly MarkdownStart[],

@@ -7,11 +7,9 @@ interface ListedMail {
   readonly id: string;
   readonly to: string;
   readonly subject: string;
-  /** Milliseconds since 1970. */
   readonly sentAt: number;
 }
 
-/** `now`: milliseconds since 1970. */
 export function devMailsPage(
   { frame, mails, now }: { frame: GateFrame; mails: readonly ListedMail[]; now: number },
 ): Page {

@@ -24,7 +24,7 @@ export type AccessState =
     readonly others: readonly Membership[];
   };
 
-export interface AccessPageProps {
+interface AccessPageProps {
   readonly frame: GateFrame;
   readonly user: User;
   readonly state: AccessState;

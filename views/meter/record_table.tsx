@@ -19,12 +19,10 @@ export function recordHref(base: string, id: string, action?: "void"): string {
   return action === undefined ? href : `${href}/${action}`;
 }
 
-/** Lists records in the given order. Operators can void them. */
 export function RecordTable({ label, records, frame, timezone, catalogue }: {
   label: string;
   records: readonly NamedUsageRecord[];
   frame: PortalFrame;
-  /** An IANA name. */
   timezone: string;
   catalogue: Catalogue;
 }) {
@@ -70,7 +68,6 @@ export function RecordTable({ label, records, frame, timezone, catalogue }: {
   );
 }
 
-/** The key of a record, as a link for those who may open it. */
 export function RecordKey({ record, frame }: { record: NamedUsageRecord; frame: PortalFrame }) {
   const { apiKeyId, apiKeyName, apiKeyCreatedBy } = record;
   if (apiKeyId === null || apiKeyName === null) return <span class="muted">{operatorRecordsName}</span>;

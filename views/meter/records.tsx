@@ -1,5 +1,5 @@
 // The page of all usage records, with filters, and the page of one of them.
-import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
+import { usagePageYearMax, usagePageYearMin, voidReasonCharactersMax } from "../../domain/limits.ts";
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import type { NamedUsageRecord } from "../../domain/meter/usage_record.ts";
 import { groupDigits } from "../../domain/number_text.ts";
@@ -9,8 +9,8 @@ import { Card } from "../components/card.tsx";
 import { CodeExample } from "../components/code_example.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Facts } from "../components/facts.tsx";
-import { DateField, SelectField } from "../components/field.tsx";
-import { HiddenFields } from "../components/form.tsx";
+import { DateField, SelectField, TextField } from "../components/field.tsx";
+import { type FormErrors, HiddenFields } from "../components/form.tsx";
 import { HintLine, ListCard, SearchBox, Tabs } from "../components/list_card.tsx";
 import { Menu } from "../components/menu.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -22,6 +22,7 @@ import { measureNoun } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 import { recordHref, RecordKey, RecordTable } from "./record_table.tsx";
 import { withAll } from "./usage_filters.tsx";
+import { ConfirmPage } from "../components/confirm_page.tsx";
 
 /** The choices in the page's address. Null: everything. */
 export interface RecordsAddress {
@@ -39,23 +40,10 @@ export interface RecordsAddress {
   readonly timezone: string | null;
 }
 
-/** The position of a page in the list. */
 interface RecordsPosition {
   readonly cursor?: string;
   readonly newerThan?: string;
 }
-
-/** The address of all records. */
-export const allRecords: RecordsAddress = {
-  status: null,
-  productSlug: null,
-  metric: null,
-  apiKey: null,
-  search: null,
-  from: null,
-  to: null,
-  timezone: null,
-};
 
 /** Returns the page's address. @param base As in `PortalFrame`. */
 export function recordsHref(
@@ -68,7 +56,6 @@ export function recordsHref(
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** Returns the choices that were made. */
 function given(choices: Readonly<Record<string, string | null>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(choices).filter((choice): choice is [string, string] => !!choice[1]),
@@ -90,7 +77,6 @@ interface RecordsPageProps {
   readonly errors: { readonly from?: string; readonly to?: string };
   /** Newest first. Null if a field has an error. */
   readonly records: readonly NamedUsageRecord[] | null;
-  /** The pages around it. */
   readonly nextCursor: string | null;
   readonly previousCursor: string | null;
 }
@@ -205,7 +191,6 @@ function Filters({ frame, address, timezone, choices, catalogue, errors }: Recor
   );
 }
 
-/** The filters in words, and a link without them. */
 function Chosen({ frame, address, choices, catalogue }: RecordsPageProps) {
   const { productSlug, metric, apiKey, from, to, search, timezone, status } = address;
   const key = choices.apiKeys.find(({ id }) => id === apiKey)?.name ?? apiKey;
@@ -245,14 +230,12 @@ function Nothing({ frame, address, records }: RecordsPageProps) {
 interface RecordPageProps {
   readonly frame: PortalFrame;
   readonly record: NamedUsageRecord;
-  /** Gives names and units. */
   readonly catalogue: Catalogue;
   /** In which times are; an IANA name. */
   readonly timezone: string;
   readonly flash: string | null;
 }
 
-/** The page of a record, with all of its fields. */
 export function recordPage(props: RecordPageProps): Page {
   const { frame, record, catalogue, timezone, flash } = props;
   const { apiKeyName: _name, apiKeyCreatedBy: _createdBy, voidedByName, ...json } = record;
@@ -304,7 +287,7 @@ export function recordPage(props: RecordPageProps): Page {
 }
 
 /** Returns what was used, such as `GB of storage`. */
-export function recordNoun({ metric }: NamedUsageRecord, catalogue: Catalogue): string {
+function recordNoun({ metric }: NamedUsageRecord, catalogue: Catalogue): string {
   const measure = metricOf(catalogue, metric);
   const noun = measureNoun(measure);
   return measure.unit === null ? noun : `${measure.unit} of ${noun}`;
@@ -338,5 +321,45 @@ function Details({ record, frame, catalogue, timezone }: RecordPageProps) {
         { label: "ID", value: <code class="pick">{record.id}</code> },
       ]}
     />
+  );
+}
+
+interface VoidRecordPageProps extends FormErrors {
+  readonly frame: PortalFrame;
+  readonly record: NamedUsageRecord;
+  readonly catalogue: Catalogue;
+  readonly reason: string;
+}
+
+export function voidRecordPage(props: VoidRecordPageProps): Page {
+  const { frame, record, catalogue, reason, fields, message } = props;
+  return (
+    <ConfirmPage
+      frame={frame}
+      place="usage"
+      title="Void record"
+      heading="Void this record?"
+      text="It no longer counts toward sums. If its month is closed, the next statement adjusts it. Members see the reason. This can't be undone."
+      facts={[
+        { label: "Quantity", value: `${groupDigits(record.quantity)} ${recordNoun(record, catalogue)}` },
+        { label: "Product", value: <bdi>{productOf(catalogue, record.productSlug).name}</bdi> },
+        { label: "Time", value: <MomentTime at={record.timestamp} now={frame.now} timezone="UTC" /> },
+        { label: "Idempotency key", value: record.idempotencyKey ?? "None" },
+      ]}
+      action={recordHref(frame.base, record.id, "void")}
+      error={message}
+      submit="Void record"
+      back={{ href: recordHref(frame.base, record.id), label: "Record" }}
+    >
+      <TextField
+        label="Reason"
+        name="reason"
+        value={reason}
+        error={fields["reason"]}
+        autocomplete="off"
+        required
+        maxlength={voidReasonCharactersMax}
+      />
+    </ConfirmPage>
   );
 }

@@ -27,7 +27,6 @@ import {
 } from "./usage_filters.tsx";
 import { Breakdown, type BreakdownProps } from "./usage_tables.tsx";
 
-/** The usage in the range. */
 export interface UsageReport {
   readonly strip: MetricStripProps;
   /** Null if nothing was used. */
@@ -50,7 +49,6 @@ export interface UsagePageProps extends UsageFilterProps {
   readonly limits: readonly LimitStanding[] | null;
   /** The recipients of emails about them; null where none are sent. */
   readonly mailReach: LimitMailReach | null;
-  /** Gives them names and units. */
   readonly catalogue: Catalogue;
   /** The latest, newest first. */
   readonly records: readonly NamedUsageRecord[];
@@ -76,7 +74,6 @@ export function usagePage(props: UsagePageProps): Page {
   );
 }
 
-/** The numbers of a page as a file. */
 export function CsvLink({ href }: { href: string }) {
   return <ButtonLink href={href} isFile>Download CSV</ButtonLink>;
 }
@@ -154,7 +151,6 @@ function UsageView(props: UsagePageProps) {
   );
 }
 
-/** In place of a report. */
 export function NothingToShow({ problem }: { problem: string | null }) {
   return (
     <div class="card">

@@ -17,7 +17,6 @@ interface UsageFilters {
   readonly apiKey: string | null;
 }
 
-/** The parameters of the page's address. */
 export interface UsageAddress {
   /** The path of the page: the portal's or the console's. */
   readonly path: string;
@@ -36,7 +35,6 @@ export interface UsageAddress {
   readonly pages: { readonly products: number | null; readonly keys: number | null };
 }
 
-/** Returns the page's path and query, without defaults. */
 export function usageHref(
   { path, range, days, window, timezone, filters, stack, pages }: UsageAddress,
 ): string {
@@ -54,7 +52,6 @@ export function usageHref(
   return `${path}?${query}`;
 }
 
-/** The first pages of the tables. */
 export const firstPages = { products: null, keys: null } as const;
 
 /** Returns the page with other filters, from the first line of its tables on. */
@@ -175,7 +172,6 @@ function rangeHref(address: UsageAddress, range: ReportRange): string {
   return usageHref({ ...address, range, window: null, pages: firstPages });
 }
 
-/** A form that keeps the other parameters of the address. */
 function FilterForm(
   { address, omit, children }: UsageFilterProps & { omit: readonly string[]; children: Child },
 ) {
@@ -217,12 +213,10 @@ function DaysForm({ place, ...props }: UsageFilterProps & FieldPlace) {
   );
 }
 
-/** One of several choices. */
 interface FilterSelect {
   readonly title: string;
   readonly name: "productSlug" | "metric" | "apiKey" | "window" | "timezone";
   readonly value: string;
-  /** The value in words. */
   readonly shown: string;
   readonly choices: readonly (Choice | ChoiceGroup)[];
   readonly error: string | undefined;

@@ -10,7 +10,6 @@ import { Share } from "../components/share.tsx";
 import { Sparkline } from "../components/sparkline.tsx";
 import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
 
-/** A line of the table. */
 interface BreakdownLine {
   readonly name: string;
   /** Null for usage without a key. */
@@ -30,7 +29,6 @@ interface BreakdownLine {
 }
 
 export interface BreakdownProps {
-  /** The heading, such as `Products`. */
   readonly title: string;
   /** The subject of a line, such as `Product`. */
   readonly column: string;
@@ -44,7 +42,6 @@ export interface BreakdownProps {
   readonly olderHref: string | null;
 }
 
-/** The card. */
 export function Breakdown(props: BreakdownProps) {
   const { title, column, measure, period, lines, all } = props;
   const hasTrends = lines.some(({ trend }) => trend !== undefined);

@@ -21,7 +21,7 @@ const queueOldestSeconds = 5;
 const mailOldestSeconds = 900;
 const logBytesMax = 1e9;
 
-/** @param options `sendsMail`: whether a mail server is set up. `now`: milliseconds since 1970. */
+/** @param options `sendsMail`: whether a mail server is set up. */
 export function healthOf(
   state: SystemState,
   options: { sendsMail: boolean; now: number },

@@ -13,7 +13,6 @@ export function userHref(id: string): string {
   return `${usersHref}/${encodeURIComponent(id)}`;
 }
 
-/** Returns the address of a plan's page, or of a page about it. */
 export function planHref(id: string, action?: "edit" | "default" | "delete"): string {
   const page = `${plansHref}/${encodeURIComponent(id)}`;
   return action === undefined ? page : `${page}/${action}`;

@@ -30,7 +30,7 @@ import { OrganizationStatusBadge } from "./organization_table.tsx";
 import { OrganizationStatements, type OrganizationStatementsProps } from "./organization_statements.tsx";
 
 /** The sidebar's entry of all pages about organizations. */
-export const organizationPlace = "operator/organizations";
+const organizationPlace = "operator/organizations";
 
 type OrganizationAction =
   | "edit"
@@ -45,11 +45,11 @@ type OrganizationAction =
   | "resume"
   | "delete";
 
-export function organizationActionHref(id: string, action: OrganizationAction): string {
+function organizationActionHref(id: string, action: OrganizationAction): string {
   return `${organizationHref(id)}/${action}`;
 }
 
-export interface OrganizationPageProps {
+interface OrganizationPageProps {
   readonly frame: PortalFrame;
   readonly organization: OperatedOrganization;
   readonly plan: Plan;

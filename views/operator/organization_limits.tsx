@@ -25,7 +25,6 @@ interface OrganizationLimitsProps {
   readonly standings: readonly LimitStanding[];
   /** The people who get emails about limits; null where none are sent. */
   readonly mailReach: LimitMailReach | null;
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 

@@ -6,7 +6,6 @@ import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import type { ChartProps } from "../components/chart_props.ts";
 import { EmptyState } from "../components/empty_state.tsx";
-import { type Figure, Figures } from "../components/figures.tsx";
 import { Switch } from "../components/menu.tsx";
 import { MetricChart } from "../components/metric_chart.tsx";
 import { Icon, type IconName } from "../components/icon.tsx";
@@ -16,9 +15,10 @@ import { Share } from "../components/share.tsx";
 import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { Health } from "./health.ts";
-import type { Measure } from "../text/quantity.ts";
+import { type Measure, quantityText } from "../text/quantity.ts";
 import { organizationsHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
+import type { Child } from "hono/jsx";
 
 export interface Attention {
   readonly icon: IconName;
@@ -41,11 +41,10 @@ interface Customer {
   readonly change: number | null;
 }
 
-export interface OverviewProps {
+interface OverviewProps {
   readonly frame: PortalFrame;
   /** The time of the numbers, such as `15:12:09`. */
   readonly updated: string;
-  /** The metrics to choose from, and the chosen one; null without usage. */
   readonly metrics: readonly { readonly metric: string; readonly name: string }[];
   readonly metric: string | null;
   /** The name and unit of quantities of the chosen one. */
@@ -56,7 +55,6 @@ export interface OverviewProps {
   /** Null before the first record. */
   readonly chart: ChartProps | null;
   readonly customers: readonly Customer[];
-  /** Organizations that were active this month. */
   readonly activeCount: number;
   readonly attention: readonly Attention[];
   readonly health: readonly Health[];
@@ -203,5 +201,35 @@ export function HealthList({ health }: { health: readonly Health[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+interface Figure {
+  readonly label: string;
+  /** A number or a decimal string; none if there is nothing to show. */
+  readonly number: number | string | undefined;
+  readonly measure?: Measure;
+  readonly note?: Child;
+}
+
+/** Longer numbers are smaller. */
+const longCharacters = 11;
+
+function Figures({ figures }: { figures: readonly Figure[] }) {
+  return (
+    <dl class="card figures">
+      {figures.map(({ label, number, measure = { name: label, unit: null }, note }) => {
+        const { number: text } = quantityText(number ?? "–", measure);
+        return (
+          <div>
+            <dt>{label}</dt>
+            <dd class={text.length > longCharacters ? "value long" : "value"}>
+              <Quantity value={number ?? "–"} measure={measure} />
+            </dd>
+            {note === undefined ? null : <dd class="tiny muted">{note}</dd>}
+          </div>
+        );
+      })}
+    </dl>
   );
 }

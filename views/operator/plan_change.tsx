@@ -62,7 +62,6 @@ export interface ConfirmChangeProps
   readonly heading: string;
   readonly changes: readonly ValueChange[];
   readonly below: LimitsBelowUse;
-  /** The form, which is sent again. */
   readonly input: Readonly<Record<string, string>>;
 }
 

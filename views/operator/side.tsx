@@ -25,7 +25,6 @@ const places = [
   { place: "operator/system", href: "/operator/system", label: "System", icon: "disk" },
 ] as const satisfies readonly PlaceLink[];
 
-/** Returns the link to the first page of a place. */
 export function operatorPlaceLink(place: OperatorPlace): PageLink {
   return { href: `/${place}`, label: places.find((one) => one.place === place)?.label ?? place };
 }

@@ -3,12 +3,10 @@ import { monthWords } from "../text/time.ts";
 import { listHref } from "./list_filters.tsx";
 import { statementsHref } from "./links.ts";
 
-/** Returns the address of a statement, or of its lines for one organization. */
 export function statementHref(id: string, organizationId?: string): string {
   return listHref(`${statementsHref}/${encodeURIComponent(id)}`, { organizationId });
 }
 
-/** Returns the address of a statement as CSV. */
 export function statementCsvHref(id: string, organizationId?: string): string {
   return listHref(`/api${statementsHref}/${encodeURIComponent(id)}.csv`, { organizationId });
 }

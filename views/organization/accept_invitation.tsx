@@ -15,11 +15,9 @@ interface SignUp extends Pick<FormErrors, "fields"> {
 }
 
 export type Invitee =
-  /** The invited person, signed in. */
   | { readonly kind: "invited" }
   /** The invited person, signed in with an email address that is not confirmed yet. */
   | { readonly kind: "unverified"; readonly sendsMail: boolean }
-  /** Someone else, signed in. */
   | { readonly kind: "other"; readonly email: string }
   /** No one is signed in, and the invited address has an account. */
   | { readonly kind: "signIn"; readonly href: string }
@@ -28,7 +26,7 @@ export type Invitee =
   /** No one is signed in, the invited address has no account, and sign-up is closed. */
   | { readonly kind: "closed" };
 
-export interface AcceptInvitationPageProps {
+interface AcceptInvitationPageProps {
   readonly frame: GateFrame;
   readonly token: string;
   readonly offer: InvitationOffer;

@@ -11,7 +11,7 @@ import { membersBack } from "./member_table.tsx";
 
 export type InvitationRow = Invitation & { readonly canChange: boolean };
 
-export interface InvitationTableProps {
+interface InvitationTableProps {
   readonly frame: PortalFrame;
   readonly invitations: readonly InvitationRow[];
   /** Of the page of the list, to which sending again returns. */

@@ -19,7 +19,6 @@ interface MemberPageProps {
   readonly message: string | null;
 }
 
-/** A page with a choice. */
 type MemberFormProps = MemberPageProps & FormErrors & { readonly value: string };
 
 /** @param props `owners`: the number of owners. */
@@ -52,7 +51,6 @@ export function memberRolePage(props: MemberFormProps & { readonly owners: numbe
   });
 }
 
-/** Asks for confirmation, and what should happen to the member's keys. */
 export function removeMemberPage(props: MemberFormProps): Page {
   return memberPage(props, {
     title: "Remove member",

@@ -11,7 +11,6 @@ import { roleWords } from "../text/role.ts";
 
 export type MemberAction = "role" | "remove" | "leave";
 
-/** A member, with what the viewer can do. */
 export type MemberRow = Member & { readonly actions: readonly MemberAction[] };
 
 /** Links back from the pages about one member or invitation. */

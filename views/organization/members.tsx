@@ -14,7 +14,7 @@ import { roleWords } from "../text/role.ts";
 import { type InvitationRow, InvitationTable } from "./invitation_table.tsx";
 import { type MemberRow, MemberTable } from "./member_table.tsx";
 
-export interface MembersPageProps {
+interface MembersPageProps {
   readonly frame: PortalFrame;
   readonly members: readonly MemberRow[];
   readonly counts: Readonly<Record<Role, number>>;
@@ -22,19 +22,16 @@ export interface MembersPageProps {
   /** Null for viewers who can't invite. */
   readonly inviting: Inviting | null;
   readonly flash: string | null;
-  /** An error outside of the form. */
   readonly error: string | null;
 }
 
 /** The form that invites, with its errors, and the open invitations. */
 export interface Inviting extends FormErrors {
-  /** The roles that the viewer can give. */
   readonly roles: readonly Role[];
   readonly values: { readonly email: string; readonly name: string; readonly role: string };
   /** True for operators who must authenticate before they fill in the form. */
   readonly needsAuthentication: boolean;
   readonly invitations: readonly InvitationRow[];
-  /** Of this page of the list; undefined for the first one. */
   readonly cursor: string | undefined;
   readonly nextHref: string | null;
   readonly flash: string | null;

@@ -1,8 +1,8 @@
 // The page of the active organization: its name, its details, and how to leave, transfer or delete it.
-import type { Child } from "hono/jsx";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { Organization } from "../../domain/organization.ts";
-import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { SubmitButton } from "../components/button.tsx";
+import { ActionsCard, type PageAction } from "../components/actions_card.tsx";
 import { Card } from "../components/card.tsx";
 import { Facts } from "../components/facts.tsx";
 import { NameField } from "../components/field.tsx";
@@ -13,7 +13,7 @@ import { DayTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { asRole, yourRoleSentences } from "../text/role.ts";
 
-export interface OrganizationPageProps {
+interface OrganizationPageProps {
   readonly frame: PortalFrame;
   readonly organization: Organization;
   /** True if the viewer is the only owner, who can't leave. */
@@ -57,9 +57,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
           ]}
         />
       </Card>
-      <Card title="Danger zone" flush>
-        <DangerZone {...props} />
-      </Card>
+      <DangerZone {...props} />
     </PortalPage>
   );
 }
@@ -85,41 +83,27 @@ function RenameForm({ frame, form: { value, fields, message } }: OrganizationPag
 }
 
 function DangerZone({ organization: { role, memberCount }, isOnlyOwner }: OrganizationPageProps) {
-  const leaveText = isOnlyOwner
-    ? "You are the only owner. Make another member an owner first, or delete the organization."
-    : "You lose access immediately. The keys that you created here are revoked.";
-  return (
-    <ul class="acts">
-      <Action title="Leave" text={leaveText}>
-        {!isOnlyOwner && <ButtonLink tone="plain-destroy" href="/portal/members/leave">Leave</ButtonLink>}
-      </Action>
-      {role === "OWNER" && (
-        <>
-          <Action title="Transfer ownership" text="Another member becomes an owner, and you become an admin.">
-            {memberCount > 1
-              ? <ButtonLink href="/portal/organization/transfer">Choose a member</ButtonLink>
-              : <ButtonLink href="/portal/members">Invite a member first</ButtonLink>}
-          </Action>
-          <Action
-            title="Delete"
-            text="Permanently deletes the organization with all its data. Keys stop working immediately."
-          >
-            <ButtonLink tone="plain-destroy" href="/portal/organization/delete">Delete</ButtonLink>
-          </Action>
-        </>
-      )}
-    </ul>
-  );
-}
-
-function Action({ title, text, children }: { title: string; text: string; children: Child }) {
-  return (
-    <li>
-      <div>
-        <h3>{title}</h3>
-        <p class="muted small">{text}</p>
-      </div>
-      {children}
-    </li>
-  );
+  const leave: PageAction = {
+    title: "Leave",
+    text: isOnlyOwner
+      ? "You are the only owner. Make another member an owner first, or delete the organization."
+      : "You lose access immediately. The keys that you created here are revoked.",
+    href: isOnlyOwner ? null : "/portal/members/leave",
+    label: "Leave",
+    tone: "plain-destroy",
+  };
+  const ofOwners: readonly PageAction[] = [{
+    title: "Transfer ownership",
+    text: "Another member becomes an owner, and you become an admin.",
+    ...(memberCount > 1
+      ? { href: "/portal/organization/transfer", label: "Choose a member" }
+      : { href: "/portal/members", label: "Invite a member first" }),
+  }, {
+    title: "Delete",
+    text: "Permanently deletes the organization with all its data. Keys stop working immediately.",
+    href: "/portal/organization/delete",
+    label: "Delete",
+    tone: "plain-destroy",
+  }];
+  return <ActionsCard title="Danger zone" actions={role === "OWNER" ? [leave, ...ofOwners] : [leave]} />;
 }

@@ -15,12 +15,10 @@ import { roleWords } from "../text/role.ts";
 
 const back = { href: "/portal/organization", label: "Organization" };
 
-/** Asks for the new owner, or says that there are no other members. */
 export function transferOrganizationPage({ frame, members, nextHref, value, fields, message }: FormErrors & {
   frame: PortalFrame;
   members: readonly Member[];
   nextHref: string | null;
-  /** The id of the chosen member. */
   value: string;
 }): Page {
   const title = "Transfer ownership";
@@ -71,13 +69,11 @@ export function transferOrganizationPage({ frame, members, nextHref, value, fiel
   );
 }
 
-/** Asks for confirmation by typing the organization's name. */
 export function deleteOrganizationPage(
   { frame, organization, activeApiKeys, value, fields, message }: FormErrors & {
     frame: PortalFrame;
     organization: Organization;
     activeApiKeys: number;
-    /** The name as typed. */
     value: string;
   },
 ): Page {

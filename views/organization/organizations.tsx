@@ -14,7 +14,7 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { groupDigits } from "../../domain/number_text.ts";
 import { roleWords } from "../text/role.ts";
 
-export interface OrganizationsPageProps {
+interface OrganizationsPageProps {
   readonly frame: PortalFrame;
   readonly organizations: readonly Organization[];
   /** `value`: the name as typed. */

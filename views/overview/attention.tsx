@@ -13,7 +13,7 @@ import { limitName, usedWords } from "../text/limit.ts";
 export interface AttentionProps {
   /** Null if unavailable. */
   readonly limits: readonly LimitStanding[] | null;
-  /** Keys that expire soon: the first of them, in milliseconds since 1970, and how many there are. */
+  /** Keys that expire soon: the first of them, and how many there are. */
   readonly expiring: {
     readonly count: number;
     readonly keys: readonly { readonly id: string; readonly name: string; readonly endsAt: number | null }[];
@@ -21,7 +21,6 @@ export interface AttentionProps {
   /** Null for those who can't see it. */
   readonly withoutTwoStep: { readonly count: number; readonly names: readonly string[] } | null;
   readonly catalogue: Catalogue;
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 

@@ -41,12 +41,7 @@ export function exactTime(atMs: number): string {
   return `${fullDate(atMs)}, ${clockTime(atMs)} UTC`;
 }
 
-/**
- * Names a range of days, such as `November 21, 2026`, `November 1–30, 2026`, `August 24 – November 21, 2026`.
- *
- * @param range `end` is exclusive.
- * @param nowMs If given, the current year is omitted.
- */
+/** Names days: `November 21, 2026`, `November 1–30, 2026`. `end` is exclusive; the year of `nowMs` is omitted. */
 export function dateRangeWords({ start, end }: { start: number; end: number }, nowMs?: number): string {
   const [first, last] = [new Date(start), new Date(Math.max(start, end - 1))] as const;
   const [firstYear, lastYear] = [first.getUTCFullYear(), last.getUTCFullYear()];

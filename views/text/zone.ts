@@ -56,11 +56,7 @@ export function shortDaysWords(window: UsageWindow, timezone: string, now?: numb
   return daysWords(window, timezone, now).replaceAll(/\b([A-Z][a-z]{2})[a-z]+/g, "$1");
 }
 
-/**
- * Names the windows of a chart uniquely: an hour that repeats when clocks go back includes its UTC offset.
- *
- * @param options `now`: its year is omitted.
- */
+/** Names the windows of a chart uniquely: an hour that repeats when clocks go back includes its UTC offset. */
 export function windowNames(
   windows: readonly UsageWindow[],
   options: { unit: WindowUnit; timezone: string; now: number },

@@ -1,7 +1,6 @@
 // The search of the documentation: sections with all words, the best first. It reads a list that is made once.
 import { docsQueryCharactersMax, type DocsResult } from "../../../views/docs/docs_page.tsx";
 
-/** A part of a page, as plain text. */
 export interface DocsSection {
   readonly href: string;
   readonly group: string;

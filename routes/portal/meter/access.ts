@@ -30,7 +30,6 @@ import { switchOrganization } from "../../../services/sign_in/sessions.ts";
 const conditionsSchema = z.object(forwardConditionsShape);
 const emailSent: NoticeProps = { tone: "done", text: "Email sent. Earlier links no longer work." };
 
-/** Mounts `/portal/access`. */
 export function portalAccessRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
   const frame = gateFrame(parts);

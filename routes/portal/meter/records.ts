@@ -10,8 +10,12 @@ import { readCatalogue } from "../../../services/meter/usage.ts";
 import { readUsageRecord, viewUsageRecords } from "../../../services/meter/usage_records.ts";
 import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
 import { recordHref } from "../../../views/meter/record_table.tsx";
-import { recordPage, type RecordsAddress, recordsPage } from "../../../views/meter/records.tsx";
-import { voidRecordPage } from "../../../views/meter/void_record.tsx";
+import {
+  recordPage,
+  type RecordsAddress,
+  recordsPage,
+  voidRecordPage,
+} from "../../../views/meter/records.tsx";
 import { organizationsHref } from "../../../views/operator/links.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";

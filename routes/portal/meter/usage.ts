@@ -32,7 +32,6 @@ import { otherMetrics, shownReport } from "./usage_report.ts";
 const pagesMax = 1_000;
 type Choice = ReturnType<typeof parsePeriodQuery>;
 
-/** Mounts `/portal/usage`, and the same for operators. */
 export function usagePages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const timezones = timezoneNames();

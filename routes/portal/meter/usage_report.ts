@@ -22,9 +22,7 @@ import { daysWords, shortDaysWords, zoneWords } from "../../../views/text/zone.t
 interface ReportOptions {
   readonly period: ReportPeriod;
   readonly address: UsageAddress;
-  /** An IANA name. */
   readonly timezone: string;
-  /** Milliseconds since 1970. */
   readonly now: number;
   /** The subject of the second table. `hrefOf`: the page of a line; null if there is none. */
   readonly groups: {
@@ -191,7 +189,6 @@ export function monthReport(
     & Pick<ReportOptions, "period" | "timezone" | "now" | "trends">
     & Pick<UsageAddress, "days">
     & {
-      /** As in `PortalFrame`. */
       readonly base: string;
       readonly metricHref: (metric: string) => string;
       readonly groups: Omit<ReportOptions["groups"], "hrefOf">;

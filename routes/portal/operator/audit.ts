@@ -12,7 +12,6 @@ import { operatorFrame, operatorPages } from "./page.ts";
 const path = "/operator/audit";
 const nothing = { events: [], nextCursor: null };
 
-/** Mounts `/operator/audit`. */
 export function operatorAuditPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const { get } = operatorPages(app, parts);

@@ -35,7 +35,6 @@ const flashes = {
   "note-deleted": "Note deleted.",
 };
 
-/** Mounts `/operator/organizations/:id`. */
 export function operatorOrganizationPage(app: App, parts: PortalParts): void {
   const { services } = parts;
   const { get } = operatorPages(app, parts);
@@ -105,7 +104,6 @@ async function numbersOf(parts: PortalParts, { actor, ...wanted }: Wanted & { ac
   return { limits, ...usage, statements };
 }
 
-/** Reads the usage of the current month. */
 async function usageOf({ services }: PortalParts, { access, metric: wanted, signal }: Wanted) {
   const now = services.clock();
   const { period, unit, timezone, days } = parsePeriodQuery({}, now);

@@ -22,7 +22,6 @@ import { operatorFrame, operatorHome, operatorPages } from "./page.ts";
 const namedSendersMax = 3;
 const namedLimitsMax = 3;
 
-/** Mounts `/operator`. */
 export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   const { get } = operatorPages(app, parts);

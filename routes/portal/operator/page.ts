@@ -23,12 +23,10 @@ import {
 /** The first page of the console. */
 export const operatorHome = "/operator";
 
-/** An operator with a browser. */
 export type ConsoleActor = OperatorActor & {
   readonly credential: { readonly kind: "account"; readonly session: SessionActor };
 };
 
-/** Handles a request of an operator. */
 type ConsoleHandler = (c: AppContext, actor: ConsoleActor) => Response | Promise<Response>;
 
 /**

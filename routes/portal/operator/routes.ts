@@ -16,7 +16,6 @@ import { operatorTokenPages } from "../../nouns/operator_tokens.tsx";
 import { operatorUsagePages } from "./usage.ts";
 import { userPages } from "../../nouns/users.tsx";
 
-/** Mounts the console. */
 export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOverviewRoutes(app, parts);
   operatorAuditPages(app, parts);

@@ -14,7 +14,6 @@ import { mountPage } from "../noun_pages.ts";
 import type { PortalParts } from "../page.ts";
 import { consolePages } from "./page.ts";
 
-/** Mounts `/operator/system`. */
 export function operatorSystemPages(app: App, parts: PortalParts): void {
   mountPage(consolePages(app, parts, "operator/system"), "/operator/system", async (_c, { frame, place }) => {
     const state = await readSystemState(parts);

@@ -13,7 +13,6 @@ const path = "/operator/usage";
 const csv = { path: "/api/operator/usage.csv", query: { groupBy: "organization,productSlug,metric" } };
 const groups = { title: "Organizations", column: "Organization", hrefOf: organizationHref };
 
-/** Mounts `/operator/usage`. */
 export function operatorUsagePages(app: App, parts: PortalParts): void {
   const timezones = timezoneNames();
   operatorPages(app, parts).get(path, async (c, actor) => {

@@ -21,7 +21,6 @@ const path = "/invitations/accept";
 const joined = "/portal/members?done=joined";
 const explained: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_account", "email_unverified"]);
 
-/** Mounts `/invitations/accept`, `/invitations/sign-up` and `/invitations/sign-out`. */
 export function portalAcceptInvitationRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
 
@@ -99,7 +98,6 @@ function inviteeOf(
   return parts.config.signUp === "closed" ? { kind: "closed" } : { kind: "signUp", name: "", fields: {} };
 }
 
-/** Returns the address of the page, as in the email. */
 function addressOf(token: string): string {
   return `${path}?token=${encodeURIComponent(token)}`;
 }

@@ -32,7 +32,6 @@ const path = "/members";
 /** Where the page has the form and the list of invitations. */
 const invitationsPart = "#invitations";
 
-/** Mounts the page of members and invitations, and the pages about one invitation. */
 export function invitationPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   mountForm(organizationPages(app, parts), {

@@ -35,7 +35,6 @@ export interface KeyListQuery {
   readonly timezone?: string | undefined;
 }
 
-/** A line with its current key as stored. */
 export type StoredLine = ListedLine & { readonly row: ApiKeyRow };
 
 export interface KeyList extends KeyListPage {
@@ -101,7 +100,6 @@ async function readLimit({ database }: JobContext, { organizationId, createdBy }
   return max === undefined ? null : { active, max };
 }
 
-/** Reads the usage of lines in the last 30 days, by the id of their current key. */
 function readTotals(context: JobContext, input: Scope & KeyListQuery, lines: readonly ListedLine[]) {
   const apiKeyIds = lines.length > linesByUsageMax ? undefined : lines.map(({ current: { id } }) => id);
   return readKeyUsage(context, { ...input, apiKeyIds, window: "total" });

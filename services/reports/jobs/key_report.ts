@@ -12,7 +12,6 @@ import { readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageSums } from "./usage_sums.ts";
 
 export interface KeyReportQuery {
-  /** The id of a key, which stands for its lineage. */
   readonly apiKeyId: string;
   /** The metric to draw; the one with the most records if it is null or was not used. */
   readonly metric: string | null;

@@ -6,12 +6,10 @@ import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import type { SumParts } from "../../../domain/meter/quantity.ts";
 import { type JobContext, type JobScope, pauseAfterSlices } from "../job_context.ts";
 
-/** Unknown counters of one organization. */
-export interface LimitCells {
+interface LimitCells {
   readonly cells: readonly LimitCell[];
 }
 
-/** Adds up earlier usage for counters. @throws {DatabaseError} */
 export async function sumLimitCells(context: JobContext, { cells }: LimitCells): Promise<MissingSums[]> {
   const missing = await inSlices(
     context,
@@ -21,12 +19,10 @@ export async function sumLimitCells(context: JobContext, { cells }: LimitCells):
   return missing.filter((sums) => sums !== undefined);
 }
 
-/** Limits of an organization whose current windows have no counter. */
-export interface LimitsToSum extends JobScope {
+interface LimitsToSum extends JobScope {
   readonly limits: readonly (LimitScopeRow & { readonly timezone: string })[];
 }
 
-/** Adds up the usage of each limit. @throws {DatabaseError} */
 export function sumLimits(context: JobContext, { limits, now }: LimitsToSum): Promise<SumParts[]> {
   return inSlices(
     context,

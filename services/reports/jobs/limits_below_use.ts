@@ -30,7 +30,7 @@ interface LimitUseQuery extends JobTime {
   readonly lowered: LoweredLimits;
 }
 
-/** Finds organizations that use more in the current windows, as far as time allows. @throws {DatabaseError} */
+/** Finds organizations that use more in the current windows, as far as time allows. */
 export async function searchLimitsBelowUse(
   context: JobContext,
   { which, lowered, now }: LimitUseQuery,
@@ -62,7 +62,6 @@ export async function searchLimitsBelowUse(
 interface Step {
   readonly rows: readonly LimitedOrganizationRow[];
   readonly lowered: LoweredLimits;
-  /** True for limits of a plan. */
   readonly isPlan: boolean;
   readonly now: number;
 }

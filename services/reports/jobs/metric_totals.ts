@@ -11,7 +11,6 @@ export interface MetricTotal {
   /** The sum, and that of the compared period: in millionths. */
   readonly micros: bigint;
   readonly before: bigint;
-  /** The number of records in the period. */
   readonly records: number;
 }
 
@@ -43,7 +42,6 @@ export async function readMetricTotals(
   return metricTotals(await read(period), await read(period.compared));
 }
 
-/** A sum that belongs to a metric. */
 interface TotalSum {
   readonly metric?: string | undefined;
   readonly micros: bigint;

@@ -3,15 +3,16 @@ import {
   type ActiveOrganizations,
   countActiveOrganizations,
   findBusiestTotals,
+  findReachedLimits,
   findSeriesOf,
   findSuspendedSenders,
   findTopCustomers,
   type OverviewSeries,
+  type ReachedLimit,
   type SeriesSumRow,
   type SignedWindow,
   sumSeries,
 } from "../../../db/operator/overview.ts";
-import { findReachedLimits, type ReachedLimit } from "../../../db/operator/reached_limits.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import {
   apiKeyUsedIntervalMs,
@@ -47,7 +48,6 @@ interface OverviewFigure {
   readonly change: number | null;
 }
 
-/** Times in milliseconds since 1970. */
 export interface OperatorOverview {
   readonly updatedAt: number;
   /** By records of the two months, most first. Today is compared with the same day a week before until this time of day, the
@@ -65,7 +65,6 @@ export interface OperatorOverview {
     readonly today: OverviewFigure;
     readonly month: OverviewFigure;
   }[];
-  /** The days of this month so far, and their usage by product. */
   readonly days: readonly UsageWindow[];
   readonly chart: UsageStack;
   readonly catalogue: Catalogue;
@@ -79,7 +78,6 @@ export interface OperatorOverview {
   readonly reachedLimits: readonly ReachedLimit[];
 }
 
-/** An organization that used much of the metric this month. */
 interface TopCustomer extends OverviewFigure {
   readonly id: string;
   readonly name: string;
@@ -213,7 +211,6 @@ function timesAt(now: number) {
   };
 }
 
-/** Sums of one group by position. */
 class Sums {
   readonly micros = [0n, 0n, 0n, 0n];
   readonly records = [0, 0, 0, 0];

@@ -16,7 +16,6 @@ import { createUsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
 import { findUsageRecordRows, newestPosition, startOf, type UsageRecordQuery } from "./usage_record_list.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
-/** A record as operators see it. */
 export interface OperatorUsageRecord extends UsageRecord {
   readonly organizationId: string;
 }
@@ -63,7 +62,6 @@ export async function readOperatorRecordPage(
   return { usageRecords, nextCursor };
 }
 
-/** Reads a page of each organization, and merges them. */
 async function rowsOfSome(
   context: JobContext,
   query: OperatorRecordQuery,

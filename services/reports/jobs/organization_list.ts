@@ -39,7 +39,6 @@ function positionOf(cursor: string): OrganizationPosition {
   return { number: Number(number), name };
 }
 
-/** Returns the public form of an organization. */
 export function toOrganization(row: OperatedOrganizationRow): OperatedOrganization {
   return {
     id: row.id,

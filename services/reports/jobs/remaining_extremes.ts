@@ -15,14 +15,9 @@ import {
 import { rollupQuarterMs, usageRecordScanMax } from "../../../domain/limits.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 
-/** The record to be voided. */
 export type VoidedRecord = JobScope & { readonly seq: number };
 
-/**
- * Scans the other records of a record's series and 15 minutes.
- *
- * @returns Their extremes, or null when the record no longer exists.
- */
+/** Returns the extremes of the other records of a series and 15 minutes, or null if the record no longer exists. */
 export async function findRemainingExtremes(context: JobContext, record: VoidedRecord) {
   for (;;) {
     const rollup = await findRecordInRollup(context.database, record);
@@ -34,11 +29,7 @@ export async function findRemainingExtremes(context: JobContext, record: VoidedR
   }
 }
 
-/**
- * Scans the records up to the rollup's cursor, newest timestamp first.
- *
- * @returns The result, if an equal record is found early; otherwise the extremes of all.
- */
+/** Scans the records, newest first. Returns the result if an equal record is found early, or the extremes of all. */
 async function scanRollup(
   context: JobContext,
   { organizationId, seq }: VoidedRecord,
@@ -70,11 +61,7 @@ async function scanRollup(
   return all;
 }
 
-/**
- * Adds the records that were recorded during the scan.
- *
- * @returns Null if the scan must be repeated, because other records were voided meanwhile or this one was deleted.
- */
+/** Adds the records recorded during the scan. Returns null to repeat it: others were voided, or this one was deleted. */
 async function addRecent(
   context: JobContext,
   record: VoidedRecord,

@@ -2,12 +2,10 @@
 import { sumWindow } from "../../../db/meter/window_totals.ts";
 import {
   type BilledRow,
+  encodeStatementLines,
   findBilledOrganizations,
   findBilledSums,
   findChangedMonths,
-} from "../../../db/operator/statement_sums.ts";
-import {
-  encodeStatementLines,
   findPartEnd,
   findStatementLines,
   findStatements,
@@ -30,7 +28,6 @@ import { microsToDecimal, sumMicros, sumParts } from "../../../domain/meter/quan
 import { invalidCursorError, readPage } from "../../pages.ts";
 import { type JobContext, JobText, type JobTime } from "../job_context.ts";
 
-/** The next lines of a statement. */
 interface StatementStep {
   /** The number of the last organization that they are about. */
   readonly through: number;
@@ -79,7 +76,6 @@ export async function readStatementStep(
   return { through, lines: encodeInParts(charges.lines(number)) };
 }
 
-/** Sums by organization, month, product and metric. */
 class Charges {
   readonly #rows = new Map<string, { row: BilledRow; count: number; micros: bigint }>();
 

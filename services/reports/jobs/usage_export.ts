@@ -13,11 +13,7 @@ import {
   type UsageSum,
 } from "./usage_sums.ts";
 
-/**
- * Writes `{from, to, window, data}`.
- *
- * @returns JSON. @throws {AppError} As `usageRange`; `range_too_long` for more than 100,000 sums.
- */
+/** Writes `{from, to, window, data}`. @throws {AppError} As `usageRange`; `range_too_long` for over 100,000 sums. */
 export async function usageJson(context: JobContext, input: UsageScope & UsageQuery) {
   const { range, sumsMax, batches } = await streamUsageSums(context, input);
   // The status is sent with the first bytes, so the sums are counted before any of them is written.
@@ -73,11 +69,7 @@ const groupColumns = {
   apiKey: ["apiKey", "apiKeyName"],
 } as const satisfies Record<UsageGroup, readonly (keyof UsageSum)[]>;
 
-/**
- * Writes a header line, then one line per window and group.
- *
- * @returns CSV. @throws {AppError} As `usageRange`.
- */
+/** Writes a header line, then one line per window and group. @throws {AppError} As `usageRange`. */
 export async function usageCsv(context: JobContext, input: UsageScope & UsageQuery) {
   const { batches } = await streamUsageSums(context, input);
   const columns = (input.groupBy ?? []).flatMap((group) => groupColumns[group]);

@@ -27,7 +27,6 @@ export interface UsagePageQuery
 
 export type UsagePageNumbers = Awaited<ReturnType<typeof readUsagePage>>;
 
-/** Reads what the page shows. */
 export async function readUsagePage(context: JobContext, input: JobScope & UsagePageQuery) {
   const { database } = context;
   const { organizationId, now, filters: requested, timezone } = input;

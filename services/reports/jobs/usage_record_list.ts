@@ -174,7 +174,6 @@ async function withoutEmptyTime(
   return end <= before.timestamp ? { ...scan, before: startOfTime(end) } : scan;
 }
 
-/** Returns the position before all records of a timestamp. */
 const startOfTime = (timestamp: number): UsageRecordPosition => ({ timestamp, series: 0, seq: 0 });
 
 /** Returns the position directly after a record, in the order from the oldest to the newest. */

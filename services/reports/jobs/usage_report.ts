@@ -13,7 +13,6 @@ import { readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "
 
 /** Keys with a series of their own. */
 const keySeriesMax = 5;
-/** Lines of a table on one page. */
 const reportLinesMax = 50;
 
 type ReportStack = "productSlug" | "apiKey";
@@ -46,11 +45,7 @@ export type ReportNumbers = Pick<
 type Input = UsageScope & UsageReportQuery;
 type Period = NonNullable<UsageReportQuery["period"]>;
 
-/**
- * Reads the report.
- *
- * @returns `report` null without a period, if nothing was ever recorded, or if `problem` says why it can't be shown.
- */
+/** Returns `report` null without a period or usage, or if `problem` says why it can't be shown. */
 export async function readUsageReport(context: JobContext, input: Input) {
   const { unit, filter, group, stack, pages } = input;
   const catalogue = await readCatalogue(context, input);

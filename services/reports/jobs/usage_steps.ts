@@ -5,7 +5,6 @@ import { rollupNumber, rollupPieces, rollupStart } from "../../../domain/meter/r
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 
 export interface UsageStep {
-  /** Numbers of organizations. */
   readonly organizations: readonly number[];
   readonly pieces: readonly PositionedPiece[];
   /** True if all windows so far are complete, of these organizations if the sums tell organizations apart, else of all. */
@@ -49,7 +48,6 @@ function seriesOf(organizations: readonly MeteredOrganization[]): number {
   return organizations.reduce((sum, { series }) => sum + series, 0);
 }
 
-/** Returns the organizations in groups, each of which one step can read. */
 function groupsOf(
   organizations: readonly MeteredOrganization[],
   pieces: readonly PositionedPiece[],

@@ -98,12 +98,7 @@ async function findOrganizations(
   return [{ ...only, series: await countSeries(database, { ...input, organizations: [only.number] }) }];
 }
 
-/**
- * Adds up usage.
- *
- * @returns All sums, by window and then by group.
- * @throws {AppError} As {@linkcode usageRange}; `range_too_long` for more than 100,000 sums.
- */
+/** Returns all sums, by window, then group. @throws {AppError} As {@linkcode usageRange}; `range_too_long` above 100,000. */
 export async function readUsageSums(
   context: JobContext,
   input: UsageScope & UsageQuery,

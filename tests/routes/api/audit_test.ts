@@ -8,7 +8,7 @@ import {
   auditRetentionMs,
   unverifiedInvitationMailsPerHourMax,
 } from "../../../domain/limits.ts";
-import { accountLinkMailsToRecipientPerHourMax } from "../../../domain/mail/recipient_limits.ts";
+import { accountLinkMailsToRecipientPerHourMax } from "../../../domain/mail/mail_budget.ts";
 import {
   assertError,
   createTestKey,

@@ -10,7 +10,7 @@ import {
   otherMailsToUnconfirmedRecipientPerDayMax,
   unverifiedInvitationMailsToRecipientPerDayMax,
   verificationMailsToRecipientPerDayMax,
-} from "../../../domain/mail/recipient_limits.ts";
+} from "../../../domain/mail/mail_budget.ts";
 import { cookieOf, startTestApp, type TestApp, testPassword } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
 import { headerOf, linksOf, type Smtp, startSmtp } from "../../support/network/smtp.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../../domain/audit.ts";
 import { limitsText } from "../../../domain/meter/usage_limit.ts";
 import { auditHref, wholeAuditLog } from "../../../views/audit/audit_filters.tsx";
-import { objectHref } from "../../../views/audit/audit_links.ts";
+import { objectHref } from "../../../views/audit/audit_table.tsx";
 import { auditActorName, auditDenial, auditSentence } from "../../../views/audit/audit_text.ts";
 
 const event: AuditEvent = {
