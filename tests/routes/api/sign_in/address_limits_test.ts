@@ -12,7 +12,9 @@ import {
   signInFailuresFree,
   unknownProxyClientsMax,
 } from "../../../../domain/limits.ts";
+import { unavailableError } from "../../../../domain/errors.ts";
 import { generateApiKey } from "../../../../domain/api_key.ts";
+import { Credentials } from "../../../../services/sign_in/credentials.ts";
 import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
 import { me } from "../../../support/people/people.ts";
 
@@ -252,3 +254,29 @@ testApp(
     assert.equal((await prove(testPassword)).status, 204);
   },
 );
+
+testApp("guesses rejected during an overload are not counted", async (test) => {
+  const ada = await test.signUp();
+  const full = () => Promise.reject(unavailableError("Too many people are signing in at this moment."));
+  const { config, now: clock } = test;
+  const base = { config, database: test.opened.database, clock };
+  const credentials = new Credentials(base, {
+    ...test.parts,
+    hasher: { hash: full, verify: full },
+    onBackgroundError: () => {},
+  });
+  const client = { address: "10.8.1.1", userAgent: "", requestId: null };
+  for (let n = 0; n < 12; n++) {
+    const guess = credentials.guess({
+      subject: ada.email,
+      actor: { type: "anonymous", client },
+      failureAction: "session.refused",
+      about: () => ({}),
+    }, () => credentials.isPassword(undefined, wrong));
+    await assert.rejects(guess, { code: "unavailable" });
+  }
+  const peer = { peerAddress: client.address };
+  const guesses = signIn(ada.email, wrong);
+  for (let n = 0; n < signInFailuresFree; n++) assert.equal((await guesses(test, peer, n)).status, 401);
+  assert.equal((await guesses(test, peer, 0)).status, 429);
+});
