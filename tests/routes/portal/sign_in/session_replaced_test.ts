@@ -1,15 +1,8 @@
 // A new session replaces the one in the request's cookie, and the least recently used one beyond the limit.
 import assert from "node:assert/strict";
 import { sessionsPerUserMax, signInFailuresFree } from "../../../../domain/limits.ts";
-import {
-  cookieOf,
-  startTestApp,
-  type TestApp,
-  testApp,
-  testPassword,
-  type TestPerson,
-} from "../../../support/app/app.ts";
-import { databaseKinds } from "../../../support/database/database.ts";
+import { cookieOf, type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app/app.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import { me, signInAgain } from "../../../support/people/people.ts";
 import {
   addPasskey,
@@ -127,46 +120,38 @@ async function assertLive(test: TestApp, cookies: readonly string[], expected: n
   assert.equal((await listed.json()).sessions.length, expected);
 }
 
-for (const { name, ignore, open } of databaseKinds) {
-  Deno.test({
-    name: `${name} database: concurrent sign-ins of every kind never leave more than fifty sessions`,
-    ignore,
-    async fn() {
-      const test = await startTestApp({}, { open });
-      const ada = await twoStepPerson(test);
-      const { passkey } = await addPasskey(test, ada.cookie);
-      const cookies = [ada.cookie];
-      const finish = async (sent: Promise<Response>) => {
-        const response = await sent;
-        assert.equal(response.status, 200, await response.clone().text());
-        cookies.push(cookieOf(response));
-      };
-      for (const code of ada.recoveryCodes) {
-        const step = await firstStep(test, ada.email);
-        const byPasskey: object[] = [{
-          token: step,
-          response: passkey.signIn(await signInOptions(test, step)),
-        }];
-        for (let n = 0; n < 4; n++) byPasskey.push({ response: passkey.signIn(await signInOptions(test)) });
-        const token = await firstStep(test, ada.email);
-        await Promise.all([
-          ...byPasskey.map((json) => finish(test.send("/api/auth/sign-in/passkey", { json }))),
-          finish(secondStep(test, { token, code })),
-        ]);
-        await assertLive(test, cookies, Math.min(cookies.length, sessionsPerUserMax));
-      }
-      assert(cookies.length > sessionsPerUserMax);
+onEveryDatabase("concurrent sign-ins of every kind never leave more than fifty sessions", async (test) => {
+  const ada = await twoStepPerson(test);
+  const { passkey } = await addPasskey(test, ada.cookie);
+  const cookies = [ada.cookie];
+  const finish = async (sent: Promise<Response>) => {
+    const response = await sent;
+    assert.equal(response.status, 200, await response.clone().text());
+    cookies.push(cookieOf(response));
+  };
+  for (const code of ada.recoveryCodes) {
+    const step = await firstStep(test, ada.email);
+    const byPasskey: object[] = [{
+      token: step,
+      response: passkey.signIn(await signInOptions(test, step)),
+    }];
+    for (let n = 0; n < 4; n++) byPasskey.push({ response: passkey.signIn(await signInOptions(test)) });
+    const token = await firstStep(test, ada.email);
+    await Promise.all([
+      ...byPasskey.map((json) => finish(test.send("/api/auth/sign-in/passkey", { json }))),
+      finish(secondStep(test, { token, code })),
+    ]);
+    await assertLive(test, cookies, Math.min(cookies.length, sessionsPerUserMax));
+  }
+  assert(cookies.length > sessionsPerUserMax);
 
-      const eve = await test.signUp("Eve");
-      const others = [eve.cookie];
-      for (let round = 0; round < 15; round++) {
-        // More at the same time would be delayed as guesses.
-        const signIns = Array.from({ length: signInFailuresFree - 1 }, () => signInAgain(test, eve.email));
-        others.push(...await Promise.all(signIns));
-        if (round % 5 === 4) await assertLive(test, others, Math.min(others.length, sessionsPerUserMax));
-      }
-      assert(others.length > sessionsPerUserMax);
-      await test.dispose();
-    },
-  });
-}
+  const eve = await test.signUp("Eve");
+  const others = [eve.cookie];
+  for (let round = 0; round < 15; round++) {
+    // More at the same time would be delayed as guesses.
+    const signIns = Array.from({ length: signInFailuresFree - 1 }, () => signInAgain(test, eve.email));
+    others.push(...await Promise.all(signIns));
+    if (round % 5 === 4) await assertLive(test, others, Math.min(others.length, sessionsPerUserMax));
+  }
+  assert(others.length > sessionsPerUserMax);
+});
