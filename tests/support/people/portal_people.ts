@@ -66,7 +66,7 @@ export async function joinBy(
 
 /** @returns The success and error notices on a page, without markup. */
 export function noticesOf(html: string): string[] {
-  return [...html.matchAll(/<div class="note (?:done|refused)".*?<p>(.*?)<\/p>/g)].map(([, text = ""]) =>
+  return [...html.matchAll(/<div class="note (?:done|error)".*?<p>(.*?)<\/p>/g)].map(([, text = ""]) =>
     text
   );
 }
