@@ -167,7 +167,8 @@ testApp("the second step and passkeys redirect to allowed addresses only", async
 testApp("/portal/confirm-password redirects only to the portal", async (test) => {
   const { cookie, email } = await test.signUp();
   const away = (target: string | null) => target?.startsWith("/portal") ? target : "/portal/account";
-  for (const [text, target] of [...all, [`${proof}?return_to=//evil.example`, null] as const]) {
+  const others = [`${proof}?return_to=//evil.example`, "/portalx", "/sign-in", "/portal/%2e%2e/sign-out"];
+  for (const [text, target] of [...all, ...others.map((text) => [text, null] as const)]) {
     const page = await send(test, query(proof, text), { cookie });
     assert.equal(page.location, away(target), JSON.stringify(text));
   }

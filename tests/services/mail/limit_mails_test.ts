@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { mailLimitNotices } from "../../../services/mail/limit_mails.ts";
+import { assertRows } from "../../support/app/rows.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
 import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
 import { makeOperator } from "../../support/operators/operators.ts";
-import { page, submit } from "../../support/people/portal_people.ts";
 import { joinedPerson, verifiedPerson } from "../../support/people/people.ts";
 import { onEveryDatabase } from "../../support/meter/usage.ts";
 import { run } from "../../support/people/scene.ts";
@@ -50,20 +50,34 @@ async function limitMails(test: TestApp): Promise<string[]> {
   return mails.filter(({ subject }) => /limit/.test(subject)).map(({ to, subject }) => `${to}: ${subject}`);
 }
 
-async function rename(test: TestApp, { cookie, organizationId }: TestPerson, name: string): Promise<void> {
-  const path = `/api/portal/organizations/${organizationId}`;
-  const response = await test.send(path, { method: "PATCH", cookie, json: { name } });
-  assert.equal(response.status, 200, await response.text());
+/** A person with a confirmed address and the organization “Acme”. */
+async function newOwner(test: TestApp, name = "Acme"): Promise<TestPerson> {
+  const owner = await verifiedPerson(test);
+  await run(test, "UPDATE organizations SET name = ? WHERE id = ?", name, owner.organizationId);
+  return owner;
+}
+
+async function newOperator(test: TestApp): Promise<TestPerson> {
+  const operator = await verifiedPerson(test);
+  await makeOperator(test, operator);
+  return operator;
+}
+
+async function record(
+  test: TestApp,
+  apiKey: string,
+  { status = 201, ...more }: { quantity: number; timestamp?: string; status?: number },
+): Promise<void> {
+  const json = { productSlug: "tiles", metric: "requests", ...more };
+  assert.equal((await test.send("/api/v1/usage", { apiKey, json })).status, status);
 }
 
 onEveryDatabase("owners and admins get an email at 80% and at 100%, once a window", async (test) => {
-  const owner = await verifiedPerson(test);
-  const organizationId = owner.organizationId;
-  await rename(test, owner, "Acme");
+  const owner = await newOwner(test);
+  const { organizationId } = owner;
   const admin = await joinedPerson(test, owner, "ADMIN");
   await joinedPerson(test, owner, "MEMBER");
-  const operator = await verifiedPerson(test);
-  await makeOperator(test, operator);
+  await newOperator(test);
   const { number: limit } = await addLimit(test, { organizationId }, { per: "month", quantity: 10 });
   const both = (subject: string) => [admin, owner].map(({ email }) => `${email}: ${subject}`).sort();
 
@@ -79,11 +93,9 @@ onEveryDatabase("owners and admins get an email at 80% and at 100%, once a windo
 });
 
 onEveryDatabase("operators get an email about a hard limit that was hit, once a window", async (test) => {
-  const owner = await verifiedPerson(test);
+  const owner = await newOwner(test);
   const { organizationId } = owner;
-  await rename(test, owner, "Acme");
-  const operator = await verifiedPerson(test);
-  await makeOperator(test, operator);
+  const operator = await newOperator(test);
   const hard = await addLimit(test, { organizationId }, { per: "day", quantity: 10, mode: "hard" });
   const expected = (subject: string) =>
     [`${operator.email}: Acme has hit a hard limit`, `${owner.email}: ${subject}`].sort();
@@ -97,43 +109,35 @@ onEveryDatabase("operators get an email about a hard limit that was hit, once a 
 });
 
 onEveryDatabase("what the recorder notes becomes an email", async (test) => {
-  const owner = await verifiedPerson(test);
-  await rename(test, owner, "Acme");
+  const owner = await newOwner(test);
   const { fullKey } = await createTestKey(test, owner);
   await addLimit(test, { organizationId: owner.organizationId }, { per: "month", quantity: 10 });
-  const record = async (quantity: number) => {
-    const json = { productSlug: "tiles", metric: "requests", quantity };
-    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 201);
+  const use = async (quantity: number) => {
+    await record(test, fullKey, { quantity });
     await softCountersAreKnown(test);
   };
-  await record(7.9);
+  await use(7.9);
   assert.deepEqual(await newMails(test), []);
-  await record(0.1);
+  await use(0.1);
   assert.deepEqual(await newMails(test), [`${owner.email}: Acme has used 80% of a limit`]);
-  await record(3);
+  await use(3);
   assert.deepEqual(await newMails(test), [`${owner.email}: Acme has reached a limit`]);
 });
 
 onEveryDatabase("budgets of keys cause no emails", async (test) => {
-  const owner = await verifiedPerson(test);
-  const operator = await verifiedPerson(test);
-  await makeOperator(test, operator);
-  await rename(test, owner, "Acme");
+  const owner = await newOwner(test);
+  await newOperator(test);
   const { id, fullKey } = await createTestKey(test, owner);
   await addLimit(test, { apiKeyId: id }, { per: "month", quantity: 10, mode: "hard" });
   for (const [quantity, status] of [[8, 201], [2, 201], [1, 429]] as const) {
-    const json = { productSlug: "tiles", metric: "requests", quantity };
-    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, status);
+    await record(test, fullKey, { quantity, status });
     assert.deepEqual(await newMails(test), []);
   }
 });
 
 onEveryDatabase("a customer with many limits doesn't use up the emails that operators get", async (test) => {
-  const [owner, other] = [await verifiedPerson(test), await verifiedPerson(test)];
-  await rename(test, owner, "Acme");
-  await rename(test, other, "Beta");
-  const operator = await verifiedPerson(test);
-  await makeOperator(test, operator);
+  const [owner, other] = [await newOwner(test), await newOwner(test, "Beta")];
+  await newOperator(test);
   const { number: limit } = await addLimit(test, {}, { per: "day", quantity: 10, mode: "hard" });
   const { organizationId } = owner;
   for (let window = 0; window < 101; window++) {
@@ -148,9 +152,8 @@ onEveryDatabase("a customer with many limits doesn't use up the emails that oper
 });
 
 onEveryDatabase("a notice of a limit that was removed causes no email", async (test) => {
-  const owner = await verifiedPerson(test);
+  const owner = await newOwner(test);
   const { organizationId } = owner;
-  await rename(test, owner, "Acme");
   const { number: limit } = await addLimit(test, { organizationId }, { per: "day", quantity: 10 });
   await note(test, { limit, organizationId, level: "near" });
   await run(test, "DELETE FROM usage_limits");
@@ -159,41 +162,38 @@ onEveryDatabase("a notice of a limit that was removed causes no email", async (t
 });
 
 onEveryDatabase("usage of the past causes no flood of emails", async (test) => {
-  const owner = await verifiedPerson(test);
-  const operator = await verifiedPerson(test);
-  await makeOperator(test, operator);
-  await rename(test, owner, "Acme");
+  const owner = await newOwner(test);
+  await newOperator(test);
   const { fullKey } = await createTestKey(test, owner);
   for (const per of ["minute", "day"] as const) {
     await addLimit(test, { organizationId: owner.organizationId }, { per, quantity: 10, mode: "hard" });
   }
   for (let daysAgo = 20; daysAgo >= 0; daysAgo--) {
     const timestamp = new Date(test.now() - daysAgo * 24 * 3_600_000).toISOString();
-    const json = { productSlug: "tiles", metric: "requests", quantity: 10, timestamp };
-    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 201);
+    await record(test, fullKey, { quantity: 10, timestamp });
   }
   // Two limits, today and yesterday.
   assert.equal((await newMails(test)).length, 2 * 2 * 2);
 });
 
 onEveryDatabase("each person can turn emails about limits off and on", async (test) => {
-  const owner = await verifiedPerson(test);
-  const { organizationId, cookie } = owner;
-  await rename(test, owner, "Acme");
+  const owner = await newOwner(test);
+  const { organizationId } = owner;
   const admin = await joinedPerson(test, owner, "ADMIN");
   const { number: limit } = await addLimit(test, { organizationId }, { per: "day", quantity: 10 });
-  const turn = async (limits: boolean) => {
-    const path = "/api/portal/account/emails";
-    const response = await test.send(path, { method: "PATCH", cookie, json: { limits } });
-    assert.deepEqual(await response.json(), { limits });
-    assert.deepEqual(await (await test.send(path, { cookie })).json(), { limits });
-  };
   const subject = "Acme has used 80% of a limit";
-  await turn(false);
+  const emails = "/api/portal/account/emails";
+  const { html } = await assertRows(test, owner, [
+    [`PATCH ${emails}`, { limits: false }, 200, { shows: ['{"limits":false}'] }],
+    [`GET ${emails}`, null, 200],
+  ]);
+  assert.deepEqual(JSON.parse(html), { limits: false });
   await note(test, { limit, organizationId, level: "near" });
   assert.deepEqual(await newMails(test), [`${admin.email}: ${subject}`]);
-  await submit(test, "/portal/account/emails", { form: { limits: "on" }, person: owner });
-  assert.match((await page(test, "/portal/account", owner)).html, />Turn off emails<\/button>/);
+  await assertRows(test, owner, [
+    ["POST /portal/account/emails", { limits: "on" }, 303],
+    ["GET /portal/account", null, 200, { shows: [">Turn off emails</button>"] }],
+  ]);
   await note(test, { limit, organizationId, level: "near", window: 2 });
   assert.deepEqual(await newMails(test), [admin, owner].map(({ email }) => `${email}: ${subject}`).sort());
 });

@@ -4,8 +4,8 @@ import { sql } from "../../../db/engine/database.ts";
 import { mailLeaseMs } from "../../../domain/limits.ts";
 import { linkLifetimesMs, type NewMail } from "../../../domain/mail/mail.ts";
 import type { Role } from "../../../domain/sign_in/session.ts";
-import { startTestApp, type TestApp, testApp, testPassword, type TestPerson } from "../../support/app/app.ts";
-import { databaseKinds } from "../../support/database/database.ts";
+import { type TestApp, testApp, testPassword, type TestPerson } from "../../support/app/app.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
 import { linkToken } from "../../support/people/links.ts";
 import { putMails, waitingMails } from "../../support/people/mails.ts";
 import { mailLog } from "../../support/portal/words/mail.ts";
@@ -108,40 +108,29 @@ const over: Record<string, readonly [sql: string, drops: readonly string[]]> = {
   ],
 };
 
-for (const { name, ignore, open } of databaseKinds) {
-  Deno.test({
-    name: `${name}: drops resets, confirmations and address changes with invalid links`,
-    ignore,
-    async fn() {
-      const test = await startTestApp({}, { open });
-      try {
-        for (const [index, [what, [change, drops]]] of Object.entries(over).entries()) {
-          const person = {
-            email: `a${index}@example.com`,
-            userId: `usr_a${index}`,
-            cookie: "",
-            organizationId: "",
-          };
-          const { database } = test.opened;
-          for (const [which, mail] of Object.entries(late)) {
-            await database.write([
-              sql`DELETE FROM users`,
-              sql`INSERT INTO users (id, email, name, password_hash, created_at)
-                VALUES (${person.userId}, ${person.email}, 'Ada', '', 0)`,
-            ]);
-            const one = mail(person);
-            await putMails(database, [one], test.now());
-            await database.write([{ sql: change, args: [person.userId] }]);
-            const sent = await sentTo(test);
-            assert.deepEqual(sent, drops.includes(which) ? [] : [one.to], `${which}: ${what}`);
-          }
-        }
-      } finally {
-        await test.dispose();
-      }
-    },
-  });
-}
+onEveryDatabase("drops resets, confirmations and address changes with invalid links", async (test) => {
+  for (const [index, [what, [change, drops]]] of Object.entries(over).entries()) {
+    const person = {
+      email: `a${index}@example.com`,
+      userId: `usr_a${index}`,
+      cookie: "",
+      organizationId: "",
+    };
+    const { database } = test.opened;
+    for (const [which, mail] of Object.entries(late)) {
+      await database.write([
+        sql`DELETE FROM users`,
+        sql`INSERT INTO users (id, email, name, password_hash, created_at)
+          VALUES (${person.userId}, ${person.email}, 'Ada', '', 0)`,
+      ]);
+      const one = mail(person);
+      await putMails(database, [one], test.now());
+      await database.write([{ sql: change, args: [person.userId] }]);
+      const sent = await sentTo(test);
+      assert.deepEqual(sent, drops.includes(which) ? [] : [one.to], `${which}: ${what}`);
+    }
+  }
+});
 
 testApp("drops an invitation that expired before it was sent", async (test) => {
   const owner = await test.signUp();

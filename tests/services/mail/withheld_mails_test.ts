@@ -1,13 +1,8 @@
 // Emails about limits that no one gets: the pages of the customer and of operators say why, and /metrics counts them.
 import assert from "node:assert/strict";
 import { mailLimitNotices } from "../../../services/mail/limit_mails.ts";
-import {
-  createTestKey,
-  startTestApp,
-  type TestApp,
-  testApp,
-  type TestPerson,
-} from "../../support/app/app.ts";
+import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
+import { assertRows } from "../../support/app/rows.ts";
 import { newOperator } from "../../support/operators/console.ts";
 import { addLimit } from "../../support/meter/limits.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
@@ -121,29 +116,21 @@ testApp("those who never confirmed are counted apart from those who turned the e
 
 const escaped = (text: string) => text.replaceAll("'", "&#39;");
 
-Deno.test("nothing is said or counted where no email is sent", async () => {
-  const test = await startTestApp({ BASE_URL: "https://auth.example.com" });
-  try {
-    const operator = await newOperator(test);
-    const person = await test.signUp();
-    const { organizationId } = person;
-    const { fullKey } = await createTestKey(test, person);
-    await addLimit(test, { organizationId }, { per: "month", quantity: 10 });
-    await recordOne(test, fullKey, { quantity: 10 });
-    assert.deepEqual(await texts(test, { person, operator, organizationId }), [null, null]);
-    assert.deepEqual(await mailed(test), { written: 0, unconfirmed: 0, noOwner: 0 });
-  } finally {
-    await test.dispose();
-  }
-});
+testApp("nothing is said or counted where no email is sent", async (test) => {
+  const operator = await newOperator(test);
+  const person = await test.signUp();
+  const { organizationId } = person;
+  const { fullKey } = await createTestKey(test, person);
+  await addLimit(test, { organizationId }, { per: "month", quantity: 10 });
+  await recordOne(test, fullKey, { quantity: 10 });
+  assert.deepEqual(await texts(test, { person, operator, organizationId }), [null, null]);
+  assert.deepEqual(await mailed(test), { written: 0, unconfirmed: 0, noOwner: 0 });
+}, { BASE_URL: "https://auth.example.com" });
 
-testApp(
-  "the account page says that emails about limits wait for the address to be confirmed",
-  async (test) => {
-    const person = await test.signUp();
-    const html = async () => (await openPage(test, "/portal/account", { person })).html;
-    assert.match(await html(), /These emails start when you confirm your email address\./);
-    await run(test, "UPDATE users SET email_verified_at = 1");
-    assert.doesNotMatch(await html(), /These emails start/);
-  },
-);
+testApp("the account page says that emails about limits wait for a confirmation", async (test) => {
+  const person = await test.signUp();
+  const text = "These emails start when you confirm your email address.";
+  await assertRows(test, person, [["GET /portal/account", null, 200, { shows: [text] }]]);
+  await run(test, "UPDATE users SET email_verified_at = 1");
+  await assertRows(test, person, [["GET /portal/account", null, 200, { hides: [text] }]]);
+});

@@ -1,6 +1,7 @@
-// The hashing thread: it matches responses with requests, and is replaced after it failed.
+// The hashing thread: it matches responses with requests, rejects too many of them, and is replaced after it failed.
 import assert from "node:assert/strict";
 import { newPasswordWorker, PasswordHasher } from "../../../services/sign_in/password_hasher.ts";
+import { testPassword } from "../../support/app/app.ts";
 
 Deno.test("concurrent requests each get the result of their own password", async () => {
   const hasher = new PasswordHasher(2);
@@ -32,4 +33,19 @@ Deno.test("a failed hashing thread rejects what it was doing, and the next passw
     hasher.close();
     URL.revokeObjectURL(broken);
   }
+});
+
+Deno.test("the hasher rejects too many waiting requests, and hashes for unknown users too", async () => {
+  const hasher = new PasswordHasher(1);
+  const results = await Promise.allSettled(
+    Array.from({ length: 40 }, () => hasher.verify(undefined, testPassword)),
+  );
+  const rejected = results.filter((result) => result.status === "rejected");
+  assert(rejected.length > 0 && rejected.length < 40);
+  assert(rejected.every(({ reason }) => reason.code === "unavailable"));
+  assert.equal(await hasher.verify(undefined, testPassword), false);
+  const phc = await hasher.hash(testPassword);
+  assert.equal(await hasher.verify(phc, testPassword), true);
+  assert.equal(await hasher.verify(phc, `${testPassword}!`), false);
+  hasher.close();
 });

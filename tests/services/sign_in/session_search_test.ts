@@ -4,8 +4,8 @@ import { type Database, DatabaseError, sql, type Statement } from "../../../db/e
 import { sessionTokensPerReadMax } from "../../../domain/limits.ts";
 import { SessionSearch } from "../../../services/sign_in/session_search.ts";
 import { newToken } from "../../../services/sign_in/session_tokens.ts";
-import { startTestApp, type TestApp } from "../../support/app/app.ts";
-import { databaseKinds } from "../../support/database/database.ts";
+import { type TestApp, testApp } from "../../support/app/app.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
 import fc from "../../support/runner/fast_check.ts";
 import { joinedPerson, signInAgain } from "../../support/people/people.ts";
 import { poll } from "../../support/runner/poll.ts";
@@ -43,47 +43,38 @@ function countedSearch({ config, opened: { database }, now }: TestApp) {
   return { search, reads, hold };
 }
 
-for (const { name, ignore, open } of databaseKinds) {
-  Deno.test({
-    name: `requests that share a read find what each finds alone (${name})`,
-    ignore,
-    async fn() {
-      const test = await startTestApp({}, { open });
-      const { database } = test.opened;
-      const [ada, grace, idle] = [await test.signUp("Ada"), await test.signUp("Grace"), await test.signUp()];
-      const member = await joinedPerson(test, ada, "MEMBER");
-      await database.write([
-        sql`UPDATE sessions SET last_seen_at = 0 WHERE user_id = ${idle.userId}`,
-        sql`UPDATE users SET email_verified_at = ${test.now()}, name = 'G "H" \\ é' WHERE id = ${grace.userId}`,
-      ]);
-      const again = await signInAgain(test, ada.email);
-      const cookies = [ada.cookie, again, grace.cookie, member.cookie, idle.cookie];
-      const tokens = [...cookies.map(tokenOf), newToken(), "", "not a token"];
-      const alone = countedSearch(test).search;
-      const together = countedSearch(test);
-      const requests = fc.array(fc.array(fc.constantFrom(...tokens), { maxLength: 4 }), { maxLength: 12 });
-      await fc.assert(
-        fc.asyncProperty(requests, async (requests) => {
-          const expected = [];
-          for (const request of requests) expected.push(await alone.find(request));
-          together.reads.length = 0;
-          assert.deepEqual(
-            await Promise.all(requests.map((request) => together.search.find(request))),
-            expected,
-          );
-          assert.ok(together.reads.length <= 1);
-        }),
-        { numRuns: name === "remote" ? 20 : 200 },
+onEveryDatabase("requests that share a read find what each finds alone", async (test) => {
+  const { database } = test.opened;
+  const [ada, grace, idle] = [await test.signUp("Ada"), await test.signUp("Grace"), await test.signUp()];
+  const member = await joinedPerson(test, ada, "MEMBER");
+  await database.write([
+    sql`UPDATE sessions SET last_seen_at = 0 WHERE user_id = ${idle.userId}`,
+    sql`UPDATE users SET email_verified_at = ${test.now()}, name = 'G "H" \\ é' WHERE id = ${grace.userId}`,
+  ]);
+  const again = await signInAgain(test, ada.email);
+  const cookies = [ada.cookie, again, grace.cookie, member.cookie, idle.cookie];
+  const tokens = [...cookies.map(tokenOf), newToken(), "", "not a token"];
+  const alone = countedSearch(test).search;
+  const together = countedSearch(test);
+  const requests = fc.array(fc.array(fc.constantFrom(...tokens), { maxLength: 4 }), { maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(requests, async (requests) => {
+      const expected = [];
+      for (const request of requests) expected.push(await alone.find(request));
+      together.reads.length = 0;
+      assert.deepEqual(
+        await Promise.all(requests.map((request) => together.search.find(request))),
+        expected,
       );
-      assert.equal((await alone.find([tokenOf(idle.cookie)])).session, null);
-      assert.equal((await alone.find([tokenOf(member.cookie)])).session?.organization?.role, "MEMBER");
-      await test.dispose();
-    },
-  });
-}
+      assert.ok(together.reads.length <= 1);
+    }),
+    { numRuns: database.source.kind === "remote" ? 20 : 200 },
+  );
+  assert.equal((await alone.find([tokenOf(idle.cookie)])).session, null);
+  assert.equal((await alone.find([tokenOf(member.cookie)])).session?.organization?.role, "MEMBER");
+});
 
-Deno.test("a request that arrives after a read has begun doesn't share it", async () => {
-  const test = await startTestApp();
+testApp("a request that arrives after a read has begun doesn't share it", async (test) => {
   const token = tokenOf((await test.signUp()).cookie);
   const { search, reads, hold } = countedSearch(test);
   const release = hold();
@@ -95,22 +86,18 @@ Deno.test("a request that arrives after a read has begun doesn't share it", asyn
   assert.notEqual((await early).session, null);
   assert.equal((await late).session, null);
   assert.equal(reads.length, 2);
-  await test.dispose();
 });
 
-Deno.test("a read gets a bounded number of tokens", async () => {
-  const test = await startTestApp();
+testApp("a read gets a bounded number of tokens", async (test) => {
   const token = tokenOf((await test.signUp()).cookie);
   const { search, reads } = countedSearch(test);
   const requests = Array.from({ length: 2 * sessionTokensPerReadMax + 1 }, () => [token]);
   const found = await Promise.all(requests.map((request) => search.find(request)));
   assert.ok(found.every(({ session }) => session !== null));
   assert.equal(reads.length, 3);
-  await test.dispose();
 });
 
-Deno.test("a failed read fails the requests that wait for it, and no later one", async () => {
-  const test = await startTestApp();
+testApp("a failed read fails the requests that wait for it, and no later one", async (test) => {
   const token = tokenOf((await test.signUp()).cookie);
   const { config, opened: { database }, now } = test;
   let isDown = true;
@@ -124,5 +111,4 @@ Deno.test("a failed read fails the requests that wait for it, and no later one",
   assert.deepEqual(results.map(({ status }) => status), ["rejected", "rejected"]);
   isDown = false;
   assert.notEqual((await search.find([token])).session, null);
-  await test.dispose();
 });

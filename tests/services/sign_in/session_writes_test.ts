@@ -6,8 +6,9 @@ import { AppError } from "../../../domain/errors.ts";
 import { sessionWritesWaitingMax } from "../../../domain/limits.ts";
 import type { Permission } from "../../../domain/permissions.ts";
 import { accessTo, requirePermission } from "../../../services/access.ts";
-import { startTestApp, type TestApp } from "../../support/app/app.ts";
-import { databaseKinds } from "../../support/database/database.ts";
+import { type TestApp, testApp } from "../../support/app/app.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { run } from "../../support/people/scene.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -53,85 +54,57 @@ async function nameOf(database: Database, { user: { id } }: SessionActor): Promi
   return (await database.readFirst<{ name: string }>(sql`SELECT name FROM users WHERE id = ${id}`))?.name;
 }
 
-for (const { name, ignore, open } of databaseKinds) {
-  Deno.test({
-    name: `writes a batch only for a live session with the required role: ${name}`,
-    ignore,
-    async fn() {
-      const test = await startTestApp({}, { open });
-      try {
-        const scene = await signedIn(test);
-        const { actor: { id, user } } = scene;
-        const run = (text: string, ...args: string[]) => test.opened.database.write([{ sql: text, args }]);
-        const setRole = (role: string) =>
-          run("UPDATE memberships SET role = ? WHERE user_id = ?", role, user.id);
+onEveryDatabase("writes a batch only for a live session with the required role", async (test) => {
+  const scene = await signedIn(test);
+  const { actor: { id, user } } = scene;
+  const assertRename = async (permission: Permission | null, code: string | null) =>
+    assert.equal(await rename(scene, permission), code);
+  const setRole = (role: string) =>
+    run(test, "UPDATE memberships SET role = ? WHERE user_id = ?", role, user.id);
 
-        assert.equal(await rename(scene, null), null);
-        assert.equal(await rename(scene, "organization.manage"), null);
-        await setRole("ADMIN");
-        assert.equal(await rename(scene, "organization.manage"), "forbidden");
-        assert.equal(await rename(scene, "members.manage"), null);
-        await setRole("MEMBER");
-        assert.equal(await rename(scene, "members.manage"), "forbidden");
-        assert.equal(await rename(scene, "members.read"), null);
-        await run("DELETE FROM memberships WHERE user_id = ?", user.id);
-        assert.equal(await rename(scene, "members.read"), "not_found");
-        assert.equal(await rename(scene, null), null);
+  await assertRename(null, null);
+  await assertRename("organization.manage", null);
+  await setRole("ADMIN");
+  await assertRename("organization.manage", "forbidden");
+  await assertRename("members.manage", null);
+  await setRole("MEMBER");
+  await assertRename("members.manage", "forbidden");
+  await assertRename("members.read", null);
+  await run(test, "DELETE FROM memberships WHERE user_id = ?", user.id);
+  await assertRename("members.read", "not_found");
+  await assertRename(null, null);
 
-        await run("UPDATE users SET disabled_at = 1 WHERE id = ?", user.id);
-        assert.equal(await rename(scene, null), "unauthenticated");
-        await run("UPDATE users SET disabled_at = NULL WHERE id = ?", user.id);
-        assert.equal(await rename(scene, null), null);
-        test.advance(test.config.sessionIdleDays * dayMs);
-        assert.equal(await rename(scene, null), "unauthenticated");
-        test.advance(-test.config.sessionIdleDays * dayMs);
-        await run("DELETE FROM sessions WHERE id = ?", id);
-        assert.equal(await rename(scene, null), "unauthenticated");
-        assert.equal(await rename(scene, "members.read"), "unauthenticated");
-        assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM refused_writes`), []);
-      } finally {
-        await test.dispose();
-      }
-    },
-  });
+  await run(test, "UPDATE users SET disabled_at = 1 WHERE id = ?", user.id);
+  await assertRename(null, "unauthenticated");
+  await run(test, "UPDATE users SET disabled_at = NULL WHERE id = ?", user.id);
+  await assertRename(null, null);
+  test.advance(test.config.sessionIdleDays * dayMs);
+  await assertRename(null, "unauthenticated");
+  test.advance(-test.config.sessionIdleDays * dayMs);
+  await run(test, "DELETE FROM sessions WHERE id = ?", id);
+  await assertRename(null, "unauthenticated");
+  await assertRename("members.read", "unauthenticated");
+  assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM refused_writes`), []);
+});
 
-  Deno.test({
-    name: `reports a constraint error of the batch itself as such: ${name}`,
-    ignore,
-    async fn() {
-      const test = await startTestApp({}, { open });
-      try {
-        const { actor } = await signedIn(test);
-        const { writeAs } = test.services;
-        const broken = sql`UPDATE memberships SET role = 'KING' WHERE user_id = ${actor.user.id}`;
-        await assert.rejects(
-          writeAs(actor, [broken]),
-          (error) => error instanceof DatabaseError && error.kind === "constraint",
-        );
-      } finally {
-        await test.dispose();
-      }
-    },
-  });
-}
+onEveryDatabase("reports a constraint error of the batch itself as such", async (test) => {
+  const { actor } = await signedIn(test);
+  const broken = sql`UPDATE memberships SET role = 'KING' WHERE user_id = ${actor.user.id}`;
+  await assert.rejects(
+    test.services.writeAs(actor, [broken]),
+    (error) => error instanceof DatabaseError && error.kind === "constraint",
+  );
+});
 
-Deno.test("one person's waiting changes don't block everyone else's", async () => {
-  const test = await startTestApp();
-  try {
-    const { actor } = await signedIn(test);
-    const other = await signedIn(test);
-    const { writeAs } = test.services;
-    const rename = (by: SessionActor) =>
-      writeAs(by, [sql`UPDATE users SET name = 'New' WHERE id = ${by.user.id}`]);
-    const flood = Promise.allSettled(
-      Array.from({ length: sessionWritesWaitingMax + 5 }, () => rename(actor)),
-    );
-    await rename(other.actor);
-    const rejected = (await flood).filter((result) => result.status === "rejected");
-    assert.deepEqual(rejected.map(({ reason }) => reason.code), Array(5).fill("unavailable"));
-    // There is room again.
-    await rename(actor);
-  } finally {
-    await test.dispose();
-  }
+testApp("one person's waiting changes don't block everyone else's", async (test) => {
+  const { actor } = await signedIn(test);
+  const other = await signedIn(test);
+  const rename = (by: SessionActor) =>
+    test.services.writeAs(by, [sql`UPDATE users SET name = 'New' WHERE id = ${by.user.id}`]);
+  const flood = Promise.allSettled(Array.from({ length: sessionWritesWaitingMax + 5 }, () => rename(actor)));
+  await rename(other.actor);
+  const rejected = (await flood).filter((result) => result.status === "rejected");
+  assert.deepEqual(rejected.map(({ reason }) => reason.code), Array(5).fill("unavailable"));
+  // There is room again.
+  await rename(actor);
 });

@@ -10,11 +10,11 @@ export interface TestPage {
   readonly answer: Response;
 }
 
-/** Loads a page, or submits `form` to it. */
+/** Loads a page, or submits `form` to it. A `json` body calls an API. */
 export async function openPage(
   test: TestApp,
   path: string,
-  options: Pick<SendOptions, "form" | "cookie" | "headers" | "peerAddress"> & { person?: TestPerson } = {},
+  options: SendOptions & { person?: TestPerson } = {},
 ): Promise<TestPage> {
   const { person, ...more } = options;
   const response = await test.send(path, {

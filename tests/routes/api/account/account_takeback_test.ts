@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import {
   assertError,
   createTestKey,
-  startTestApp,
   type TestApp,
   testApp,
   testPassword,
   type TestPerson,
 } from "../../../support/app/app.ts";
+import { assertRows, sendRow } from "../../../support/app/rows.ts";
 import { listAudit } from "../../../support/app/audit.ts";
-import { databaseKinds } from "../../../support/database/database.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import {
   joinedPerson,
   mailedToken,
@@ -72,8 +72,7 @@ async function squat(test: TestApp) {
   assert.equal(accepted.status, 200, await accepted.text());
   const inside = { ...accomplice, organizationId: squatter.organizationId };
   const helper = await joinedPerson(test, inside, "ADMIN");
-  const guest = { email: "guest@example.com", role: "OWNER" };
-  const guestToken = await inviteTo(test, inside, guest);
+  const guestToken = await inviteTo(test, inside, { email: "guest@example.com", role: "OWNER" });
   const keys = [
     await createTestKey(test, squatter),
     await createTestKey(test, inside),
@@ -81,66 +80,47 @@ async function squat(test: TestApp) {
   ];
   for (const { fullKey } of keys) assert.equal((await recordWith(test, fullKey)).status, 201);
   await setRole(test, inside, squatter, "MEMBER");
-  return { squatter, accomplice, helper, guest, guestToken, keys, ownKey };
+  return { squatter, accomplice, helper, guestToken, keys, ownKey };
 }
 
-for (const { name, ignore, open } of databaseKinds) {
-  Deno.test({
-    name: `${name}: a reset removes everyone else from what a squatter set up`,
-    ignore,
-    async fn() {
-      const test = await startTestApp({}, { open });
-      try {
-        const { squatter, accomplice, helper, guest, guestToken, keys, ownKey } = await squat(test);
-        const { page, cookie } = await resetByMail(test, squatter.email);
-        assert.match(page, /never confirmed/);
-        const { organizationId } = squatter;
+onEveryDatabase("a reset removes everyone else from what a squatter set up", async (test) => {
+  const { squatter, accomplice, helper, guestToken, keys, ownKey } = await squat(test);
+  const { page, cookie } = await resetByMail(test, squatter.email);
+  assert.match(page, /never confirmed/);
+  const { organizationId } = squatter;
+  const own = await me(test, cookie);
+  assert.deepEqual(own.memberships.map((one) => [one.organizationId, one.role]), [[organizationId, "OWNER"]]);
+  const path = `/api/portal/organizations/${organizationId}`;
+  const { members } = await (await test.send(`${path}/members`, { cookie })).json();
+  assert.deepEqual(members.map((one: { user: { id: string } }) => one.user.id), [squatter.userId]);
 
-        const own = await me(test, cookie);
-        assert.deepEqual(own.memberships.map((one) => [one.organizationId, one.role]), [[
-          organizationId,
-          "OWNER",
-        ]]);
-        const path = `/api/portal/organizations/${organizationId}`;
-        const { members } = await (await test.send(`${path}/members`, { cookie })).json();
-        assert.deepEqual(members.map((one: { user: { id: string } }) => one.user.id), [squatter.userId]);
+  // The removed people see nothing, and their keys are rejected.
+  const { fullKey, id } = await createTestKey(test, { ...squatter, cookie });
+  assert.equal((await recordWith(test, fullKey)).status, 201);
+  for (const person of [accomplice, helper]) {
+    assert.ok(!JSON.stringify(await me(test, person.cookie)).includes(organizationId));
+    await assertRows(test, person, [
+      [`GET ${path}`, null, "404 not_found"],
+      [`GET ${path}/members`, null, "404 not_found"],
+      [`GET ${path}/invitations`, null, "404 not_found"],
+      ["POST /api/auth/organization", { organizationId }, "404 not_found"],
+    ]);
+    const keys = await sendRow(test, person, "GET /api/portal/api-keys");
+    assert.ok(!keys.html.includes(id));
+  }
+  for (const key of keys) await assertError(await recordWith(test, key.fullKey), 401, "invalid_api_key");
 
-        // The removed people see nothing, and their keys are rejected.
-        const { fullKey, id } = await createTestKey(test, { ...squatter, cookie });
-        assert.equal((await recordWith(test, fullKey)).status, 201);
-        for (const person of [accomplice, helper]) {
-          assert.ok(!JSON.stringify(await me(test, person.cookie)).includes(organizationId));
-          for (const rest of ["", "/members", "/invitations"]) {
-            await assertError(await test.send(`${path}${rest}`, { cookie: person.cookie }), 404, "not_found");
-          }
-          const switched = await test.send("/api/auth/organization", {
-            cookie: person.cookie,
-            json: { organizationId },
-          });
-          await assertError(switched, 404, "not_found");
-          const listed = await (await test.send("/api/portal/api-keys", { cookie: person.cookie })).text();
-          assert.ok(!listed.includes(id));
-        }
-        for (const key of keys) {
-          await assertError(await recordWith(test, key.fullKey), 401, "invalid_api_key");
-        }
+  // No invitation works any more.
+  const guest = { name: "Guest", password: testPassword, invitationToken: guestToken };
+  await assertRows(test, {}, [["POST /api/auth/sign-up", guest, "404 invalid_token"]]);
+  await assertRows(test, { cookie }, [
+    [`GET ${path}/invitations`, null, 200, { hides: ['"status":"pending"'] }],
+  ]);
 
-        // No invitation works any more.
-        const json = { name: "Guest", password: testPassword, invitationToken: guestToken };
-        await assertError(await test.send("/api/auth/sign-up", { json }), 404, "invalid_token");
-        const { invitations } = await (await test.send(`${path}/invitations`, { cookie })).json();
-        const open = invitations.filter((one: { status: string }) => one.status === "pending");
-        assert.deepEqual(open, [], guest.email);
-
-        // The accomplice keeps what they had before.
-        assert.deepEqual((await me(test, accomplice.cookie)).organizationId, accomplice.organizationId);
-        assert.equal((await recordWith(test, ownKey.fullKey)).status, 201);
-      } finally {
-        await test.dispose();
-      }
-    },
-  });
-}
+  // The accomplice keeps what they had before.
+  assert.equal((await me(test, accomplice.cookie)).organizationId, accomplice.organizationId);
+  assert.equal((await recordWith(test, ownKey.fullKey)).status, 201);
+});
 
 testApp("audits everyone whom the owner's reset removed, and sends one email about it", async (test) => {
   const { squatter, accomplice, helper } = await squat(test);

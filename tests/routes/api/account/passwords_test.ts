@@ -8,35 +8,36 @@ import {
   testApp,
   testPassword,
 } from "../../../support/app/app.ts";
+import { assertRows, type Row } from "../../../support/app/rows.ts";
+import { linkToken } from "../../../support/people/links.ts";
 import { lastMail, mailedToken, me, signInAgain, verifiedPerson } from "../../../support/people/people.ts";
 import { addPasskey, signInOptions } from "../../../support/people/second_step.ts";
 
 const newPassword = "another 7 fine battery";
+const record = { productSlug: "p", metric: "m", quantity: 1 };
+const reset = "POST /api/auth/password/reset";
+const change = "POST /api/auth/password/change";
+const signIn = "POST /api/auth/sign-in";
 const forgot = (test: TestApp, email: string, peerAddress = "10.5.0.1") =>
   test.send("/api/auth/password/forgot", { json: { email }, peerAddress });
-const reset = (test: TestApp, token: string, password = newPassword) =>
-  test.send("/api/auth/password/reset", { json: { token, password } });
-const signIn = (test: TestApp, email: string, password: string) =>
-  test.send("/api/auth/sign-in", { json: { email, password } });
 
 testApp("resets a password once with an emailed link, and ends all sessions", async (test) => {
   const ada = await verifiedPerson(test);
-  const other = await signInAgain(test, ada.email);
+  const { email } = ada;
+  const other = await signInAgain(test, email);
   const { fullKey } = await createTestKey(test, ada);
-  const response = await forgot(test, ` ${ada.email.toUpperCase()} `);
-  assert.equal(response.status, 202);
-  const token = await mailedToken(test, ada.email);
+  assert.equal((await forgot(test, ` ${email.toUpperCase()} `)).status, 202);
+  const token = await mailedToken(test, email);
   assert.equal((await me(test, other)).authenticated, true, "a request must not end sessions");
-  assert.equal((await reset(test, token)).status, 204);
+  await assertRows(test, {}, [[reset, { token, password: newPassword }, 204]]);
   for (const cookie of [ada.cookie, other]) assert.equal((await me(test, cookie)).authenticated, false);
-  await assertError(await signIn(test, ada.email, testPassword), 401, "invalid_credentials");
-  assert.equal((await signIn(test, ada.email, newPassword)).status, 200);
-  await assertError(await reset(test, token, "yet 8 another battery"), 404, "invalid_token");
-  assert.match((await lastMail(test, ada.email)).subject, /password/i);
-  const used = await test.send("/api/v1/usage", {
-    apiKey: fullKey,
-    json: { productSlug: "p", metric: "m", quantity: 1 },
-  });
+  await assertRows(test, {}, [
+    [signIn, { email, password: testPassword }, "401 invalid_credentials"],
+    [signIn, { email, password: newPassword }, 200],
+    [reset, { token, password: "yet 8 another battery" }, "404 invalid_token"],
+  ]);
+  assert.match((await lastMail(test, email)).subject, /password/i);
+  const used = await test.send("/api/v1/usage", { apiKey: fullKey, json: record });
   assert.equal(used.status, 201, "keys of a confirmed account must keep working");
 });
 
@@ -54,13 +55,12 @@ testApp("doesn't reveal whether an account exists when a link is requested", asy
 
 testApp("rejects an invalid new password and keeps the link valid", async (test) => {
   const ada = await verifiedPerson(test);
-  await forgot(test, ada.email);
-  const token = await mailedToken(test, ada.email);
-  for (const password of ["short", "password1234", ada.email, "x".repeat(129)]) {
-    const body = await assertError(await reset(test, token, password), 422, "validation_failed");
-    assert.equal(body.error.details?.[0]?.path, "password");
-  }
-  assert.equal((await reset(test, token)).status, 204);
+  const token = await linkToken(test, ada, { purpose: "reset_password" });
+  const bad = ["short", "password1234", ada.email, "x".repeat(129)];
+  await assertRows(test, {}, [
+    ...bad.map((password): Row => [reset, { token, password }, "422 validation_failed password"]),
+    [reset, { token, password: newPassword }, 204],
+  ]);
 });
 
 testApp("takes over an account with a reset if its address was never confirmed", async (test) => {
@@ -75,36 +75,22 @@ testApp("takes over an account with a reset if its address was never confirmed",
   assert.equal(invited.status, 201);
   const invitationToken = await mailedToken(test, "accomplice@example.com");
   await forgot(test, squatter.email);
-  assert.equal((await reset(test, await mailedToken(test, squatter.email))).status, 204);
+  const token = await mailedToken(test, squatter.email);
+  await assertRows(test, {}, [[reset, { token, password: newPassword }, 204]]);
   assert.equal((await me(test, squatter.cookie)).authenticated, false);
-  await assertError(
-    await test.send("/api/v1/usage", {
-      apiKey: fullKey,
-      json: { productSlug: "p", metric: "m", quantity: 1 },
-    }),
-    401,
-    "invalid_api_key",
-  );
-  await assertError(
-    await test.send("/api/auth/sign-up", {
-      json: { name: "Accomplice", password: testPassword, invitationToken },
-    }),
-    404,
-    "invalid_token",
-  );
+  const used = await test.send("/api/v1/usage", { apiKey: fullKey, json: record });
+  await assertError(used, 401, "invalid_api_key");
+  const accomplice = { name: "Accomplice", password: testPassword, invitationToken };
   const response = passkey.signIn(await signInOptions(test));
-  await assertError(
-    await test.send("/api/auth/sign-in/passkey", { json: { response } }),
-    401,
-    "invalid_credentials",
-  );
+  await assertRows(test, {}, [
+    ["POST /api/auth/sign-up", accomplice, "404 invalid_token"],
+    ["POST /api/auth/sign-in/passkey", { response }, "401 invalid_credentials"],
+  ]);
   const cookie = await signInAgain(test, squatter.email, newPassword);
   assert.equal((await me(test, cookie)).user?.emailVerified, true, "the mail proved the address");
-  await assertError(
-    await test.send("/api/auth/email/verify", { cookie, json: { token: verification } }),
-    404,
-    "invalid_token",
-  );
+  await assertRows(test, { cookie }, [
+    ["POST /api/auth/email/verify", { token: verification }, "404 invalid_token"],
+  ]);
 });
 
 testApp(
@@ -119,39 +105,24 @@ testApp(
   },
 );
 
-testApp(
-  "requires the current password for a change, gives this session a new token and ends all others",
-  async (test) => {
-    const ada = await test.signUp();
-    const other = await signInAgain(test, ada.email);
-    const change = (json: unknown, cookie = ada.cookie) =>
-      test.send("/api/auth/password/change", { cookie, json });
-    const wrong = await assertError(
-      await change({ currentPassword: "not my password", newPassword }),
-      401,
-      "invalid_credentials",
-    );
-    assert.equal(wrong.error.details?.[0]?.path, "currentPassword");
-    const weak = await assertError(
-      await change({ currentPassword: testPassword, newPassword: "short" }),
-      422,
-      "validation_failed",
-    );
-    assert.equal(weak.error.details?.[0]?.path, "newPassword");
-    const response = await change({ currentPassword: testPassword, newPassword });
-    assert.equal(response.status, 204);
-    const fresh = cookieOf(response);
-    assert.notEqual(fresh, ada.cookie);
-    assert.equal((await me(test, fresh)).authenticated, true);
-    for (const cookie of [ada.cookie, other]) assert.equal((await me(test, cookie)).authenticated, false);
-    await assertError(
-      await change({ currentPassword: testPassword, newPassword }, other),
-      401,
-      "unauthenticated",
-    );
-    assert.equal((await signIn(test, ada.email, newPassword)).status, 200);
-  },
-);
+testApp("a change requires the current password, and ends all sessions but this one", async (test) => {
+  const ada = await test.signUp();
+  const other = await signInAgain(test, ada.email);
+  const right = { currentPassword: testPassword, newPassword };
+  const { answer } = await assertRows(test, ada, [
+    [change, { ...right, currentPassword: "not my password" }, "401 invalid_credentials currentPassword"],
+    [change, { ...right, newPassword: "short" }, "422 validation_failed newPassword"],
+    [change, right, 204],
+  ]);
+  const fresh = cookieOf(answer);
+  assert.notEqual(fresh, ada.cookie);
+  assert.equal((await me(test, fresh)).authenticated, true);
+  for (const cookie of [ada.cookie, other]) assert.equal((await me(test, cookie)).authenticated, false);
+  await assertRows(test, { cookie: other }, [
+    [change, right, "401 unauthenticated"],
+    [signIn, { email: ada.email, password: newPassword }, 200],
+  ]);
+});
 
 testApp("rejects link requests over https without a mail server", async (test) => {
   await assertError(await forgot(test, "ada@example.com"), 503, "mail_unavailable");

@@ -12,8 +12,11 @@ import {
   signInFailuresFree,
   unknownProxyClientsMax,
 } from "../../../../domain/limits.ts";
+import { unavailableError } from "../../../../domain/errors.ts";
 import { generateApiKey } from "../../../../domain/api_key.ts";
-import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { Credentials } from "../../../../services/sign_in/credentials.ts";
+import { cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { assertRows, type Row } from "../../../support/app/rows.ts";
 import { me } from "../../../support/people/people.ts";
 
 /** Where a request comes from: its peer, and the client that the peer names. */
@@ -27,6 +30,7 @@ type Act = (test: TestApp, from: Sender, number: number) => Promise<Response>;
 /** How often a request is sent, by whom, and the status of each; or how many milliseconds pass. */
 type Step = readonly [times: number, from: Sender, act: Act, gives: number] | number;
 
+const ipv6 = (peerAddress: string): Sender => ({ peerAddress });
 const office = { peerAddress: "10.40.0.1" };
 const stranger = "203.0.113.66";
 const wrong = "a wrong but long one";
@@ -80,6 +84,14 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     [addressFailuresMax, office, signUp(ada), 409],
     [1, office, signUp(ada), 429],
     [1, office, signUp(), 429],
+  ],
+  "an IPv6 address is limited with its neighbors": [
+    ...Array.from(
+      { length: addressFailuresMax },
+      (_, n): Step => [1, ipv6(`2001:db8:1:2::${n + 1}`), failure, 401],
+    ),
+    [1, ipv6("2001:db8:1:2:ffff::9"), failure, 429],
+    [1, ipv6("2001:db8:1:3::1"), failure, 401],
   ],
   "successes don't reset failures": [
     ...Array.from({ length: addressFailuresMax }, (_, n): Step[] => [
@@ -215,6 +227,8 @@ testApp("concurrent password checks of one client's sessions leave room for othe
   for (const { status } of await Promise.all(confirmations)) assert.equal(status, 204);
 });
 
+const prove = "POST /api/portal/account/proof";
+const change = "POST /api/auth/password/change";
 const newPassword = { currentPassword: testPassword, newPassword: "another 7 fine battery" };
 
 testApp(
@@ -223,32 +237,54 @@ testApp(
     const { cookie, email } = await test.signUp();
     for (let n = 0; n < signInFailuresFree; n++) await signIn(email, wrong)(test, office, n);
     for (let n = signInFailuresFree; n < addressFailuresMax; n++) await failure(test, office, n);
-    assert.equal(
-      (await signIn(email)(test, office, 0)).status,
-      429,
-      "the account and the address are limited",
-    );
-    const prove = { cookie, json: { password: testPassword }, ...office };
-    assert.equal((await test.send("/api/portal/account/proof", prove)).status, 204);
-    const changed = await test.send("/api/auth/password/change", { cookie, json: newPassword, ...office });
-    assert.equal(changed.status, 204);
-    assert.equal((await me(test, cookieOf(changed))).authenticated, true);
+    const limited = await signIn(email)(test, office, 0);
+    assert.equal(limited.status, 429, "the account and the address are limited");
+    const { answer } = await assertRows(test, { cookie, ...office }, [
+      [prove, { password: testPassword }, 204],
+      [change, newPassword, 204],
+    ]);
+    assert.equal((await me(test, cookieOf(answer))).authenticated, true);
   },
 );
 
 testApp(
   "a session that guesses the password is delayed, and successes elsewhere don't reset that",
   async (test) => {
-    const { cookie, email } = await test.signUp();
-    const prove = (password: string) =>
-      test.send("/api/portal/account/proof", { cookie, json: { password } });
-    for (let n = 0; n < signInFailuresFree; n++) assert.equal((await prove(wrong)).status, 401);
-    await assertError(await prove(testPassword), 429, "rate_limited");
-    const change = await test.send("/api/auth/password/change", { cookie, json: newPassword });
-    await assertError(change, 429, "rate_limited");
-    assert.equal((await signIn(email)(test, office, 0)).status, 200, "signing in is not affected");
-    assert.equal((await prove(testPassword)).status, 429);
+    const ada = await test.signUp();
+    await assertRows(test, ada, [
+      ...Array<Row>(signInFailuresFree).fill([prove, { password: wrong }, "401 invalid_credentials"]),
+      [prove, { password: testPassword }, "429 rate_limited"],
+      [change, newPassword, "429 rate_limited"],
+    ]);
+    assert.equal((await signIn(ada.email)(test, office, 0)).status, 200, "signing in is not affected");
+    await assertRows(test, ada, [[prove, { password: testPassword }, "429 rate_limited"]]);
     test.advance(1_000);
-    assert.equal((await prove(testPassword)).status, 204);
+    await assertRows(test, ada, [[prove, { password: testPassword }, 204]]);
   },
 );
+
+testApp("guesses rejected during an overload are not counted", async (test) => {
+  const ada = await test.signUp();
+  const full = () => Promise.reject(unavailableError("Too many people are signing in at this moment."));
+  const { config, now: clock } = test;
+  const base = { config, database: test.opened.database, clock };
+  const credentials = new Credentials(base, {
+    ...test.parts,
+    hasher: { hash: full, verify: full },
+    onBackgroundError: () => {},
+  });
+  const client = { address: "10.8.1.1", userAgent: "", requestId: null };
+  for (let n = 0; n < 12; n++) {
+    const guess = credentials.guess({
+      subject: ada.email,
+      actor: { type: "anonymous", client },
+      failureAction: "session.refused",
+      about: () => ({}),
+    }, () => credentials.isPassword(undefined, wrong));
+    await assert.rejects(guess, { code: "unavailable" });
+  }
+  const peer = { peerAddress: client.address };
+  const guesses = signIn(ada.email, wrong);
+  for (let n = 0; n < signInFailuresFree; n++) assert.equal((await guesses(test, peer, n)).status, 401);
+  assert.equal((await guesses(test, peer, 0)).status, 429);
+});

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { recentAuthenticationMs, totpPeriodMs } from "../../../../domain/limits.ts";
-import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { assertRows } from "../../../support/app/rows.ts";
 import { makeOperator } from "../../../support/operators/operators.ts";
 import { signInAgain } from "../../../support/portal/pages.ts";
 import { run } from "../../../support/people/scene.ts";
@@ -18,9 +19,9 @@ import {
   turnOnTwoStep,
 } from "../../../support/people/second_step.ts";
 
-const proof = "/api/portal/account/proof";
-const options = `${proof}/passkey/options`;
-const renamed = { json: { name: "Renamed" }, method: "PATCH" };
+const account = "/api/portal/account";
+const proof = `${account}/proof`;
+const page = "/portal/confirm-password";
 
 /** @returns When the person's newest session used a second factor, in milliseconds since 1970, or null. */
 async function secondFactorAt(test: TestApp, userId: string): Promise<number | null | undefined> {
@@ -31,59 +32,54 @@ async function secondFactorAt(test: TestApp, userId: string): Promise<number | n
 }
 
 testApp("a passkey confirms a person's identity, alone and once per challenge", async (test) => {
-  const { cookie, userId } = await test.signUp();
-  const { passkey, id } = await addPasskey(test, cookie);
+  const ada = await test.signUp();
+  const { passkey, id } = await addPasskey(test, ada.cookie);
   test.advance(recentAuthenticationMs);
-  const rename = () => test.send(`/api/portal/account/passkeys/${id}`, { cookie, ...renamed });
-  await assertError(await rename(), 403, "proof_required");
-  const asked = await proofOptions(test, cookie);
-  assert.deepEqual(asked.allowCredentials.map((allowed: { id: string }) => allowed.id), [
-    passkey.credentialId,
+  const rename = `PATCH ${account}/passkeys/${id}`;
+  await assertRows(test, ada, [[rename, { name: "Renamed" }, "403 proof_required"]]);
+  const asked = await proofOptions(test, ada.cookie);
+  assert.deepEqual(asked.allowCredentials.map(({ id }: { id: string }) => id), [passkey.credentialId]);
+  const response = passkey.signIn(asked);
+  await assertRows(test, ada, [
+    [`POST ${proof}/passkey`, { response }, 204],
+    [rename, { name: "Renamed" }, 200],
+    [`POST ${proof}/passkey`, { response }, "401 invalid_credentials"],
   ]);
-  const json = { response: passkey.signIn(asked) };
-  assert.equal((await test.send(`${proof}/passkey`, { cookie, json })).status, 204);
-  assert.equal(await secondFactorAt(test, userId), test.now());
-  assert.equal((await rename()).status, 200);
-  await assertError(await test.send(`${proof}/passkey`, { cookie, json }), 401, "invalid_credentials");
+  assert.equal(await secondFactorAt(test, ada.userId), test.now());
   const [entry] = await test.opened.database.read(
     sql`SELECT action, details FROM audit_events WHERE action LIKE 'session.pro%' ORDER BY id`,
   );
   assert.deepEqual(entry, { action: "session.proved", details: '{"method":"passkey"}' });
 });
 
-testApp("another person's passkey, or a forged answer, confirms nothing", async (test) => {
+testApp("another person's passkey, or a forged response, confirms nothing", async (test) => {
   const [ada, eve] = [await test.signUp(), await test.signUp()];
   const { passkey } = await addPasskey(test, ada.cookie);
   const other = await addPasskey(test, eve.cookie);
   test.advance(recentAuthenticationMs);
-  const answers = [
+  const hers = await proofOptions(test, eve.cookie);
+  const responses = [
     (asked: { challenge: string }) => other.passkey.signIn(asked),
     (asked: { challenge: string }) => passkey.signIn(asked, { unverified: true }),
     (asked: { challenge: string }) => passkey.signIn(asked, { origin: "https://evil.example" }),
     (asked: { challenge: string }) => passkey.signIn({ ...asked, challenge: "AAAA" }),
+    // A challenge belongs to the person who asked for it.
+    () => passkey.signIn(hers),
   ];
-  for (const answer of answers) {
-    const json = { response: answer(await proofOptions(test, ada.cookie)) };
-    const response = await test.send(`${proof}/passkey`, { cookie: ada.cookie, json });
-    await assertError(response, 401, "invalid_credentials");
+  for (const respond of responses) {
+    const response = respond(await proofOptions(test, ada.cookie));
+    await assertRows(test, ada, [[`POST ${proof}/passkey`, { response }, "401 invalid_credentials"]]);
     // The delay after wrong guesses.
     test.advance(60_000);
   }
-  // A challenge belongs to the person who asked for it.
-  const stolen = { response: passkey.signIn(await proofOptions(test, eve.cookie)) };
-  const response = await test.send(`${proof}/passkey`, { cookie: ada.cookie, json: stolen });
-  await assertError(response, 401, "invalid_credentials");
   assert.equal(await secondFactorAt(test, ada.userId), null);
-  const register = await test.send("/api/portal/account/passkeys/options", {
-    cookie: ada.cookie,
-    method: "POST",
-  });
-  await assertError(register, 403, "proof_required");
+  await assertRows(test, ada, [[`POST ${account}/passkeys/options`, null, "403 proof_required"]]);
 });
 
 testApp("without a passkey there are no options", async (test) => {
-  const { cookie } = await test.signUp();
-  await assertError(await test.send(options, { cookie, method: "POST" }), 409, "two_step_state");
+  await assertRows(test, await test.signUp(), [
+    [`POST ${proof}/passkey/options`, null, "409 two_step_state"],
+  ]);
 });
 
 testApp("passkeys and codes are second factors, passwords are not", async (test) => {
@@ -113,90 +109,70 @@ testApp("passkeys and codes are second factors, passwords are not", async (test)
   assert.equal(await secondFactorAt(test, userId), test.now() - totpPeriodMs);
 });
 
-testApp("the page that asks for the password offers the passkey, and goes on", async (test) => {
-  const { cookie } = await test.signUp();
-  const page = "/portal/confirm-password?return_to=/portal/account/delete";
-  const html = async (path = page) => await (await test.send(path, { cookie })).text();
+testApp("the page that asks for the password offers the passkey, and continues", async (test) => {
+  const ada = await test.signUp();
+  const return_to = "/portal/account/delete";
+  const ask = `GET ${page}?return_to=${return_to}`;
   test.advance(recentAuthenticationMs);
-  assert.doesNotMatch(await html(), /data-passkey/);
-  await test.send(proof, { cookie, json: { password: testPassword } });
-  const { passkey } = await addPasskey(test, cookie);
+  await assertRows(test, ada, [
+    [ask, null, 200, { hides: ["data-passkey"] }],
+    [`POST ${proof}`, { password: testPassword }, 204],
+  ]);
+  const { passkey } = await addPasskey(test, ada.cookie);
   test.advance(recentAuthenticationMs);
-  const offered = await html();
-  assert.match(offered, /type="password"/);
-  assert.match(offered, /action="\/portal\/confirm-password\/passkey"/);
-  assert.match(offered, new RegExp(`data-options="${options}"`));
-  const form = { response: JSON.stringify(passkey.signIn(await proofOptions(test, cookie))) };
-  const send = () =>
-    test.send("/portal/confirm-password/passkey", {
-      cookie,
-      form: { ...form, return_to: "/portal/account/delete" },
-    });
-  const sent = await send();
-  assert.equal(sent.headers.get("location"), "/portal/account/delete");
-  const again = await send();
-  assert.equal(again.status, 401);
-  assert.match(await again.text(), /This passkey was rejected/);
+  const response = JSON.stringify(passkey.signIn(await proofOptions(test, ada.cookie)));
+  await assertRows(test, ada, [
+    [ask, null, 200, {
+      shows: ['type="password"', `action="${page}/passkey"`, `data-options="${proof}/passkey/options"`],
+    }],
+    [`POST ${page}/passkey`, { response, return_to }, `303 ${return_to}`],
+    [`POST ${page}/passkey`, { response, return_to }, 401, { shows: ["This passkey was rejected"] }],
+  ]);
 });
 
 testApp("for the console, a password alone is not enough", async (test) => {
-  const { cookie, userId } = await test.signUp();
-  const page = "/portal/confirm-password?return_to=/operator/tokens";
-  const open = () => test.send(page, { cookie });
-  await addPasskey(test, cookie);
-  const passkeyOnly = await (await open()).text();
-  assert.doesNotMatch(passkeyOnly, /type="password"/);
-  assert.match(passkeyOnly, /data-passkey/);
-  await turnOnTwoStep(test, cookie);
-  assert.match(await (await open()).text(), /name="code"/);
-  await run(test, "UPDATE sessions SET second_factor_at = ? WHERE user_id = ?", test.now(), userId);
-  assert.equal((await open()).headers.get("location"), "/operator/tokens");
+  const ada = await test.signUp();
+  const ask = `GET ${page}?return_to=/operator/tokens`;
+  await addPasskey(test, ada.cookie);
+  await assertRows(test, ada, [[ask, null, 200, { shows: ["data-passkey"], hides: ['type="password"'] }]]);
+  await turnOnTwoStep(test, ada.cookie);
+  await assertRows(test, ada, [[ask, null, 200, { shows: ['name="code"'] }]]);
+  await run(test, "UPDATE sessions SET second_factor_at = ? WHERE user_id = ?", test.now(), ada.userId);
+  await assertRows(test, ada, [[ask, null, "303 /operator/tokens"]]);
 });
 
-testApp(
-  "with a password alone, nobody changes the second factors of an operator who has one",
-  async (test) => {
-    const mara = await test.signUp();
-    const { passkey, id } = await addPasskey(test, mara.cookie);
-    await makeOperator(test, mara);
-    const cookie = await signInAgain(test, mara, { password: testPassword });
-    const account = "/api/portal/account";
-    const changes: [method: string, path: string, json?: unknown][] = [
-      ["POST", "passkeys/options"],
-      ["POST", "passkeys", {
-        name: "Mine",
-        response: passkey.register(await passkeyOptions(test, mara.cookie)),
-      }],
-      ["DELETE", `passkeys/${id}`],
-      ["POST", "two-step/totp"],
-      ["POST", "two-step/totp/confirm", { code: "000000" }],
-      ["DELETE", "two-step/totp"],
-      ["POST", "two-step/recovery-codes"],
-    ];
-    for (const [method, path, json] of changes) {
-      const response = await test.send(`${account}/${path}`, { method, cookie, json });
-      await assertError(response, 403, "second_factor_required");
-    }
-    const page = await test.send(`/portal/account/passkeys/${id}/remove`, { cookie, form: {} });
-    assert.equal(page.status, 403);
+testApp("an operator's password alone changes none of their second factors", async (test) => {
+  const mara = await test.signUp();
+  const { passkey, id } = await addPasskey(test, mara.cookie);
+  const registration = passkey.register(await passkeyOptions(test, mara.cookie));
+  await makeOperator(test, mara);
+  const by = { cookie: await signInAgain(test, mara, { password: testPassword }) };
+  const denied = "403 second_factor_required";
+  await assertRows(test, by, [
+    [`POST ${account}/passkeys/options`, null, denied],
+    [`POST ${account}/passkeys`, { name: "Mine", response: registration }, denied],
+    [`DELETE ${account}/passkeys/${id}`, null, denied],
+    [`POST ${account}/two-step/totp`, null, denied],
+    [`POST ${account}/two-step/totp/confirm`, { code: "000000" }, denied],
+    [`DELETE ${account}/two-step/totp`, null, denied],
+    [`POST ${account}/two-step/recovery-codes`, null, denied],
+    [`POST /portal/account/passkeys/${id}/remove`, null, 403],
     // It shows the secret of a setup that was begun in another session.
-    assert.equal((await test.send("/portal/account/two-step/set-up", { cookie })).status, 403);
-    const json = { response: passkey.signIn(await proofOptions(test, cookie)) };
-    assert.equal((await test.send(`${proof}/passkey`, { cookie, json })).status, 204);
-    await addPasskey(test, cookie, "Phone");
-  },
-);
+    ["GET /portal/account/two-step/set-up", null, 403],
+  ]);
+  const response = passkey.signIn(await proofOptions(test, by.cookie));
+  await assertRows(test, by, [[`POST ${proof}/passkey`, { response }, 204]]);
+  await addPasskey(test, by.cookie, "Phone");
+});
 
-testApp(
-  "operators add the first second factor with their password, the next one with the first",
-  async (test) => {
-    const { cookie } = await test.signUp();
-    await run(test, "UPDATE users SET operator_since = ?", test.now());
-    const { passkey } = await addPasskey(test, cookie);
-    const begin = () => test.send("/api/portal/account/two-step/totp", { cookie, method: "POST" });
-    await assertError(await begin(), 403, "second_factor_required");
-    const json = { response: passkey.signIn(await proofOptions(test, cookie)) };
-    assert.equal((await test.send(`${proof}/passkey`, { cookie, json })).status, 204);
-    await turnOnTwoStep(test, cookie);
-  },
-);
+testApp("operators add the first second factor with their password, others with the first", async (test) => {
+  const ada = await test.signUp();
+  await run(test, "UPDATE users SET operator_since = ?", test.now());
+  const { passkey } = await addPasskey(test, ada.cookie);
+  const response = passkey.signIn(await proofOptions(test, ada.cookie));
+  await assertRows(test, ada, [
+    [`POST ${account}/two-step/totp`, null, "403 second_factor_required"],
+    [`POST ${proof}/passkey`, { response }, 204],
+  ]);
+  await turnOnTwoStep(test, ada.cookie);
+});

@@ -7,9 +7,9 @@ import { countTotpGuess } from "../../../../db/sign_in/totp.ts";
 import { totpWrongCodesMax } from "../../../../domain/limits.ts";
 import { hashToken } from "../../../../services/sign_in/session_tokens.ts";
 import { listAudit } from "../../../support/app/audit.ts";
-import { assertError, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
-import { databaseKinds } from "../../../support/database/database.ts";
-import { me } from "../../../support/people/people.ts";
+import { assertError, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { assertRows } from "../../../support/app/rows.ts";
+import { onEveryDatabase } from "../../../support/meter/usage.ts";
 import {
   addPasskey,
   codeOf,
@@ -20,7 +20,7 @@ import {
   twoStepPerson,
   wrongCode,
 } from "../../../support/people/second_step.ts";
-import { inPage, signInWords } from "../../../support/portal/words/sign_in.ts";
+import { signInWords } from "../../../support/portal/words/sign_in.ts";
 import { subjectOf } from "../../../support/portal/words/mail.ts";
 
 const dayMs = 24 * 3_600_000;
@@ -61,45 +61,36 @@ async function lockMails(test: TestApp) {
   return (await test.mails()).filter(({ subject }) => subject === subjectOf("two_step_locked"));
 }
 
-for (const { name, ignore, open } of databaseKinds) {
-  Deno.test({
-    name:
-      `${name}: rejects the right code after a hundred wrong ones in a row, days apart, and notifies the owner once`,
-    ignore,
-    async fn() {
-      const test = await startTestApp({}, { open });
-      try {
-        const ada = await twoStepPerson(test);
-        await setWrongCodes(test, ada, totpWrongCodesMax - 3);
-        for (let n = 0; n < 3; n++) {
-          // Unlike the delays, the count is not forgotten after a day.
-          test.advance(dayMs + 1);
-          assert.deepEqual(await lockMails(test), []);
-          await assertError(await guess(test, ada, wrongCode(ada.secret, test.now())), 401, "invalid_code");
-        }
-        const lockedAt = new Date(test.now()).toISOString();
-        assert.equal((await lockMails(test)).length, 1);
-        for (let n = 0; n < 2; n++) {
-          test.advance(60_000);
-          await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
-        }
-        const [mail, ...more] = await lockMails(test);
-        assert.deepEqual([mail?.to, more], [ada.email, []]);
-        assert.match(mail?.text ?? "", /100 wrong codes in a row.*\/forgot-password/s);
-        assert.equal((await listAudit(test, ada.cookie, "?action=two_step.locked")).events.length, 1);
-        // The person stays signed in and sees it.
-        assert.equal((await me(test, ada.cookie)).authenticated, true);
-        const { totp } = await (await test.send("/api/portal/account/two-step", { cookie: ada.cookie }))
-          .json();
-        assert.deepEqual([totp.enabled, totp.lockedAt], [true, lockedAt]);
-        const page = await test.send("/portal/account/two-step", { cookie: ada.cookie });
-        assert.match(await page.text(), inPage(signInWords.locked));
-      } finally {
-        await test.dispose();
-      }
-    },
-  });
-}
+onEveryDatabase(
+  "rejects the right code after a hundred wrong ones in a row, days apart, and notifies the owner once",
+  async (test) => {
+    const ada = await twoStepPerson(test);
+    await setWrongCodes(test, ada, totpWrongCodesMax - 3);
+    for (let n = 0; n < 3; n++) {
+      // Unlike the delays, the count is not forgotten after a day.
+      test.advance(dayMs + 1);
+      assert.deepEqual(await lockMails(test), []);
+      await assertError(await guess(test, ada, wrongCode(ada.secret, test.now())), 401, "invalid_code");
+    }
+    const lockedAt = new Date(test.now()).toISOString();
+    assert.equal((await lockMails(test)).length, 1);
+    for (let n = 0; n < 2; n++) {
+      test.advance(60_000);
+      await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
+    }
+    const [mail, ...more] = await lockMails(test);
+    assert.deepEqual([mail?.to, more], [ada.email, []]);
+    assert.match(mail?.text ?? "", /100 wrong codes in a row.*\/forgot-password/s);
+    assert.equal((await listAudit(test, ada.cookie, "?action=two_step.locked")).events.length, 1);
+    // The person stays signed in and sees it.
+    const { html } = await assertRows(test, ada, [
+      ["GET /portal/account/two-step", null, 200, { shows: [signInWords.locked] }],
+      ["GET /api/portal/account/two-step", null, 200],
+    ]);
+    const { totp } = JSON.parse(html);
+    assert.deepEqual([totp.enabled, totp.lockedAt], [true, lockedAt]);
+  },
+);
 
 testApp(
   "recovery codes and passkeys still work when codes are locked, and keep them locked",
@@ -168,10 +159,9 @@ testApp("the second step shows the lock, with a link to use a recovery code", as
   const ada = await lockedPerson(test);
   const signIn = await test.send("/sign-in", { form: { email: ada.email, password: testPassword } });
   const cookie = (signIn.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
-  const form = { code: rightCode(test, ada) };
-  const response = await test.send("/sign-in/second-step", { form, cookie, peerAddress: "10.9.0.2" });
-  assert.equal(response.status, 403);
-  const html = await response.text();
-  assert.match(html, inPage(signInWords.codesLocked));
-  assert.match(html, /Use a recovery code<\/a>/);
+  await assertRows(test, { cookie, peerAddress: "10.9.0.2" }, [
+    ["POST /sign-in/second-step", { code: rightCode(test, ada) }, 403, {
+      shows: [signInWords.codesLocked, "Use a recovery code</a>"],
+    }],
+  ]);
 });

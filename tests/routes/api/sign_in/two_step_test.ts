@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { totpPeriodMs } from "../../../../domain/limits.ts";
 import { sql } from "../../../../db/engine/database.ts";
-import { assertError, cookieOf, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
-import { lastMail, me } from "../../../support/people/people.ts";
+import { cookieOf, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { assertRows, type Row, sendRow } from "../../../support/app/rows.ts";
+import { lastMail, me, signInAgain } from "../../../support/people/people.ts";
 import {
   codeOf,
   firstStep,
@@ -15,97 +16,77 @@ import {
 
 const minuteMs = 60_000;
 const account = "/api/portal/account";
-const status = async (test: TestApp, cookie: string) =>
-  await (await test.send(`${account}/two-step`, { cookie })).json();
+const path = "POST /api/auth/sign-in/second-step";
+const status = async (test: TestApp, by: { cookie: string }) =>
+  JSON.parse((await sendRow(test, by, `GET ${account}/two-step`)).html);
+const off = {
+  totp: { enabled: false, confirmedAt: null, lockedAt: null },
+  recoveryCodesLeft: 0,
+  passkeys: [],
+};
 
-testApp(
-  "a code of the app turns on two-step sign-in, which sends an email and applies from the next sign-in",
-  async (test) => {
-    const ada = await test.signUp();
-    const off = {
-      totp: { enabled: false, confirmedAt: null, lockedAt: null },
-      recoveryCodesLeft: 0,
-      passkeys: [],
-    };
-    assert.deepEqual(await status(test, ada.cookie), off);
-    const begun = await (await test.send(`${account}/two-step/totp`, { method: "POST", cookie: ada.cookie }))
-      .json();
-    assert.match(begun.secret, /^[A-Z2-7]{32}$/);
-    const url = new URL(begun.otpauthUrl);
-    assert.equal(
-      decodeURIComponent(url.pathname).replace(/^\/\/totp/, ""),
-      `/Gatehouse localhost:8000:${ada.email}`,
-    );
-    assert.deepEqual(Object.fromEntries(url.searchParams), {
-      issuer: "Gatehouse localhost:8000",
-      secret: begun.secret,
-      algorithm: "SHA1",
-      digits: "6",
-      period: "30",
-    });
-    assert.match(
-      begun.qrCode,
-      /^<svg [^<>]*role="img"[^<>]*><path fill="#ffffff"[^<>]*\/><path fill="#000000"/,
-    );
-    assert.doesNotMatch(begun.qrCode, /style|script/);
-    assert.deepEqual(await status(test, ada.cookie), off, "it stays off until the first code is confirmed");
-    assert.equal(
-      (await test.send("/api/auth/sign-in", {
-        json: { email: ada.email, password: "correct horse 9 battery" },
-      }).then((response) => response.json())).authenticated,
-      true,
-    );
+/** Sends requests at the same time, and asserts that one of them signs in. */
+async function assertOneSignsIn(requests: readonly Promise<Response>[]): Promise<void> {
+  const statuses = (await Promise.all(requests)).map(({ status }) => status);
+  assert.equal(statuses.filter((status) => status === 200).length, 1, String(statuses));
+}
 
-    const confirm = (code: string) =>
-      test.send(`${account}/two-step/totp/confirm`, { cookie: ada.cookie, json: { code } });
-    const rejected = await assertError(
-      await confirm(wrongCode(begun.secret, test.now())),
-      401,
-      "invalid_code",
-    );
-    assert.deepEqual(rejected.error.details?.map(({ path }) => path), ["code"]);
-    const confirmed = await confirm(codeOf(begun.secret, test.now()));
-    assert.equal(confirmed.status, 200);
-    const { recoveryCodes } = await confirmed.json();
-    assert.equal(new Set(recoveryCodes).size, 10);
-    for (const code of recoveryCodes) {
-      assert.match(
-        code,
-        /^([0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}$/,
-      );
-    }
-    const on = await status(test, ada.cookie);
-    assert.deepEqual(on, {
-      totp: { enabled: true, confirmedAt: new Date(test.now()).toISOString(), lockedAt: null },
-      recoveryCodesLeft: 10,
-      passkeys: [],
-    });
-    assert.match((await lastMail(test, ada.email)).subject, /two-step/i);
-    await assertError(await confirm(codeOf(begun.secret, test.now())), 409, "two_step_state");
-    await assertError(
-      await test.send(`${account}/two-step/totp`, { method: "POST", cookie: ada.cookie }),
-      409,
-      "two_step_state",
-    );
+testApp("setting up an authenticator app shows its secret as text, URL and QR code", async (test) => {
+  const ada = await test.signUp();
+  assert.deepEqual(await status(test, ada), off);
+  const { html } = await assertRows(test, ada, [[`POST ${account}/two-step/totp`, null, 200]]);
+  const { secret, otpauthUrl, qrCode } = JSON.parse(html);
+  assert.match(secret, /^[A-Z2-7]{32}$/);
+  const url = new URL(otpauthUrl);
+  const label = decodeURIComponent(url.pathname).replace(/^\/\/totp/, "");
+  assert.equal(label, `/Gatehouse localhost:8000:${ada.email}`);
+  assert.deepEqual(Object.fromEntries(url.searchParams), {
+    issuer: "Gatehouse localhost:8000",
+    secret,
+    algorithm: "SHA1",
+    digits: "6",
+    period: "30",
+  });
+  assert.match(qrCode, /^<svg [^<>]*role="img"[^<>]*><path fill="#ffffff"[^<>]*\/><path fill="#000000"/);
+  assert.doesNotMatch(qrCode, /style|script/);
+  assert.deepEqual(await status(test, ada), off, "it stays off until the first code is confirmed");
+  assert.equal((await me(test, await signInAgain(test, ada.email))).authenticated, true);
+});
 
+testApp("a code turns on two-step sign-in, which sends an email, and the next one signs in", async (test) => {
+  const ada = await test.signUp();
+  const begin = `POST ${account}/two-step/totp`;
+  const { html } = await assertRows(test, ada, [[begin, null, 200]]);
+  const { secret } = JSON.parse(html);
+  const code = () => codeOf(secret, test.now());
+  const confirmed = await assertRows(test, ada, [
+    [`${begin}/confirm`, { code: wrongCode(secret, test.now()) }, "401 invalid_code code"],
+    [`${begin}/confirm`, { code: code() }, 200],
+  ]);
+  const { recoveryCodes } = JSON.parse(confirmed.html);
+  assert.equal(new Set(recoveryCodes).size, 10);
+  for (const code of recoveryCodes) assert.match(code, /^([0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}$/);
+  assert.deepEqual(await status(test, ada), {
+    totp: { enabled: true, confirmedAt: new Date(test.now()).toISOString(), lockedAt: null },
+    recoveryCodesLeft: 10,
+    passkeys: [],
+  });
+  assert.match((await lastMail(test, ada.email)).subject, /two-step/i);
+  const token = await firstStep(test, ada.email);
+  await assertRows(test, ada, [
+    [`${begin}/confirm`, { code: code() }, "409 two_step_state"],
+    [begin, null, "409 two_step_state"],
     // The code that turned it on can't be used again.
-    const token = await firstStep(test, ada.email);
-    await assertError(
-      await secondStep(test, { token, code: codeOf(begun.secret, test.now()) }),
-      401,
-      "invalid_code",
-    );
-    test.advance(totpPeriodMs);
-    const answer = await secondStep(test, { token, code: codeOf(begun.secret, test.now()) });
-    assert.equal(answer.status, 200);
-    assert.equal((await answer.clone().json()).user.id, ada.userId);
-    assert.equal((await me(test, cookieOf(answer))).authenticated, true);
-    const [entry] = await test.opened.database.read(
-      sql`SELECT details FROM audit_events WHERE action = 'session.created' ORDER BY id DESC LIMIT 1`,
-    );
-    assert.deepEqual(JSON.parse(String(entry?.["details"])), { method: "password and code" });
-  },
-);
+    [path, { token, code: code() }, "401 invalid_code code"],
+  ]);
+  test.advance(totpPeriodMs);
+  const { answer } = await assertRows(test, {}, [[path, { token, code: code() }, 200]]);
+  assert.equal((await me(test, cookieOf(answer))).user?.id, ada.userId);
+  const [entry] = await test.opened.database.read(
+    sql`SELECT details FROM audit_events WHERE action = 'session.created' ORDER BY id DESC LIMIT 1`,
+  );
+  assert.deepEqual(JSON.parse(String(entry?.["details"])), { method: "password and code" });
+});
 
 testApp("between the steps every route responds as without a session", async (test) => {
   const ada = await twoStepPerson(test);
@@ -157,61 +138,53 @@ testApp("between the steps every route responds as without a session", async (te
 
 testApp("rejects a replayed code, and the code before it", async (test) => {
   const ada = await twoStepPerson(test);
-  const code = codeOf(ada.secret, test.now());
-  const first = await secondStep(test, { token: await firstStep(test, ada.email), code });
-  assert.equal(first.status, 200);
-  const token = await firstStep(test, ada.email);
-  await assertError(await secondStep(test, { token, code }), 401, "invalid_code");
-  const earlier = codeOf(ada.secret, test.now() - totpPeriodMs);
-  await assertError(await secondStep(test, { token, code: earlier }), 401, "invalid_code");
-  const later = codeOf(ada.secret, test.now() + totpPeriodMs);
-  assert.equal((await secondStep(test, { token, code: later })).status, 200);
+  const code = (steps: number) => codeOf(ada.secret, test.now() + steps * totpPeriodMs);
+  const [first, token] = [await firstStep(test, ada.email), await firstStep(test, ada.email)];
+  await assertRows(test, {}, [
+    [path, { token: first, code: code(0) }, 200],
+    [path, { token, code: code(0) }, "401 invalid_code code"],
+    [path, { token, code: code(-1) }, "401 invalid_code code"],
+    [path, { token, code: code(1) }, 200],
+  ]);
 });
 
 testApp("accepts codes one time step away, and rejects codes two steps away", async (test) => {
   const ada = await twoStepPerson(test);
   test.advance(10 * totpPeriodMs);
-  for (const steps of [-2, 2]) {
-    const code = codeOf(ada.secret, test.now() + steps * totpPeriodMs);
-    const response = await secondStep(test, { token: await firstStep(test, ada.email), code });
-    await assertError(response, 401, "invalid_code");
-  }
-  for (const steps of [-1, 0, 1]) {
-    const code = codeOf(ada.secret, test.now() + steps * totpPeriodMs);
-    const answer = await secondStep(test, { token: await firstStep(test, ada.email), code });
-    assert.equal(answer.status, 200, `${steps}`);
+  const outcomes = [[-2, "401 invalid_code code"], [2, "401 invalid_code code"], [-1, 200], [0, 200], [
+    1,
+    200,
+  ]];
+  for (const [steps, outcome = ""] of outcomes) {
+    const code = codeOf(ada.secret, test.now() + Number(steps) * totpPeriodMs);
+    await assertRows(test, {}, [[path, { token: await firstStep(test, ada.email), code }, outcome]]);
   }
 });
 
-testApp("concurrent requests with one code create one session", async (test) => {
+testApp("concurrent requests with one code, or for one sign-in, create one session", async (test) => {
   const ada = await twoStepPerson(test);
   const sessions = async () =>
     (await test.opened.database.read(sql`SELECT 1 FROM sessions WHERE user_id = ${ada.userId}`)).length;
   const before = await sessions();
-  const token = await firstStep(test, ada.email);
-  const code = codeOf(ada.secret, test.now());
-  const one = await Promise.all([1, 2, 3].map((n) => secondStep(test, { token, code }, `10.8.0.${n}`)));
-  assert.equal(one.filter(({ status }) => status === 200).length, 1);
+  const begin = async () => await firstStep(test, ada.email);
+  const code = () => codeOf(ada.secret, test.now());
+  const same = await begin();
+  await assertOneSignsIn(
+    [1, 2, 3].map((n) => secondStep(test, { token: same, code: code() }, `10.8.0.${n}`)),
+  );
   assert.equal(await sessions(), before + 1);
 
-  // The same code for several sign-ins.
+  // One code for several sign-ins.
   test.advance(totpPeriodMs);
-  const tokens = [await firstStep(test, ada.email), await firstStep(test, ada.email)];
-  const next = codeOf(ada.secret, test.now());
-  const two = await Promise.all(
-    tokens.map((token, n) => secondStep(test, { token, code: next }, `10.8.1.${n}`)),
-  );
-  assert.equal(two.filter(({ status }) => status === 200).length, 1);
+  const tokens = [await begin(), await begin()];
+  await assertOneSignsIn(tokens.map((token, n) => secondStep(test, { token, code: code() }, `10.8.1.${n}`)));
   assert.equal(await sessions(), before + 2);
 
   // Two different codes for one sign-in.
   test.advance(2 * totpPeriodMs);
-  const last = await firstStep(test, ada.email);
-  const codes = [codeOf(ada.secret, test.now()), ada.recoveryCodes[0] ?? ""];
-  const three = await Promise.all(
-    codes.map((code, n) => secondStep(test, { token: last, code }, `10.8.2.${n}`)),
-  );
-  assert.equal(three.filter(({ status }) => status === 200).length, 1);
+  const token = await begin();
+  const codes = [code(), ada.recoveryCodes[0] ?? ""];
+  await assertOneSignsIn(codes.map((code, n) => secondStep(test, { token, code }, `10.8.2.${n}`)));
   assert.equal(await sessions(), before + 3);
 });
 
@@ -219,98 +192,69 @@ testApp("a recovery code works once, in any spelling, and the email says how man
   const ada = await twoStepPerson(test);
   const [first = "", second = ""] = ada.recoveryCodes;
   const typed = ` ${first.toLowerCase().replaceAll("-", "").replaceAll("0", "o").replaceAll("1", "L")} `;
-  const response = await secondStep(test, { token: await firstStep(test, ada.email), code: typed });
-  assert.equal(response.status, 200, await response.clone().text());
+  await assertRows(test, {}, [[path, { token: await firstStep(test, ada.email), code: typed }, 200]]);
   assert.match((await lastMail(test, ada.email)).text, /\b9\b/);
-  assert.equal((await status(test, ada.cookie)).recoveryCodesLeft, 9);
-  const token = await firstStep(test, ada.email);
-  await assertError(await secondStep(test, { token, code: first }), 401, "invalid_code");
-  const both = await Promise.all([
-    secondStep(test, { token, code: second }),
-    secondStep(test, { token: await firstStep(test, ada.email), code: second }),
-  ]);
-  assert.equal(both.filter(({ status }) => status === 200).length, 1);
-  const kept = await test.opened.database.read(sql`SELECT * FROM recovery_codes`);
-  const text = JSON.stringify(kept);
+  assert.equal((await status(test, ada)).recoveryCodesLeft, 9);
+  const [token, other] = [await firstStep(test, ada.email), await firstStep(test, ada.email)];
+  await assertRows(test, {}, [[path, { token, code: first }, "401 invalid_code code"]]);
+  await assertOneSignsIn([token, other].map((token) => secondStep(test, { token, code: second })));
+  const kept = JSON.stringify(await test.opened.database.read(sql`SELECT * FROM recovery_codes`));
   for (const code of ada.recoveryCodes) {
-    assert.ok(
-      !text.includes(code) && !text.includes(code.replaceAll("-", "")),
-    );
+    assert.ok(!kept.includes(code) && !kept.includes(code.replaceAll("-", "")));
   }
 });
 
 testApp("new recovery codes replace the old ones, and don't work for another account", async (test) => {
   const ada = await twoStepPerson(test);
   const eve = await twoStepPerson(test, "Eve");
-  const response = await test.send(`${account}/two-step/recovery-codes`, {
-    method: "POST",
-    cookie: ada.cookie,
-  });
-  const { recoveryCodes } = await response.json();
+  const { html } = await assertRows(test, ada, [[`POST ${account}/two-step/recovery-codes`, null, 200]]);
+  const { recoveryCodes } = JSON.parse(html);
   assert.equal(recoveryCodes.length, 10);
   assert.match((await lastMail(test, ada.email)).subject, /recovery codes/i);
   const token = await firstStep(test, ada.email);
-  for (
-    const code of [ada.recoveryCodes[0] ?? "", eve.recoveryCodes[0] ?? "", codeOf(eve.secret, test.now())]
-  ) {
-    await assertError(await secondStep(test, { token, code }), 401, "invalid_code");
-  }
-  assert.equal((await secondStep(test, { token, code: recoveryCodes[0] })).status, 200);
+  const wrong = [ada.recoveryCodes[0], eve.recoveryCodes[0], codeOf(eve.secret, test.now())];
+  await assertRows(test, {}, [
+    ...wrong.map((code): Row => [path, { token, code }, "401 invalid_code code"]),
+    [path, { token, code: recoveryCodes[0] }, 200],
+  ]);
 });
 
 testApp("turning off two-step sign-in deletes its codes, and the password alone signs in", async (test) => {
   const ada = await twoStepPerson(test);
   await reauthenticateWithCode(test, ada);
-  const off = () => test.send(`${account}/two-step/totp`, { method: "DELETE", cookie: ada.cookie });
-  assert.equal((await off()).status, 204);
-  await assertError(await off(), 409, "two_step_state");
-  await assertError(
-    await test.send(`${account}/two-step/recovery-codes`, { method: "POST", cookie: ada.cookie }),
-    409,
-    "two_step_state",
-  );
+  await assertRows(test, ada, [
+    [`DELETE ${account}/two-step/totp`, null, 204],
+    [`DELETE ${account}/two-step/totp`, null, "409 two_step_state"],
+    [`POST ${account}/two-step/recovery-codes`, null, "409 two_step_state"],
+  ]);
   for (const table of [sql`totp`, sql`recovery_codes`, sql`pending_sign_ins`]) {
     assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM ${table}`), []);
   }
-  const response = await test.send("/api/auth/sign-in", {
-    json: { email: ada.email, password: "correct horse 9 battery" },
-  });
-  assert.equal((await response.json()).authenticated, true);
+  assert.equal((await me(test, await signInAgain(test, ada.email))).authenticated, true);
 });
 
 testApp(
   "every change of two-step sign-in requires an authentication in the last ten minutes",
   async (test) => {
     const ada = await twoStepPerson(test);
-    const cookie = cookieOf(
-      await secondStep(test, {
-        token: await firstStep(test, ada.email),
-        code: codeOf(ada.secret, test.now()),
-      }),
-    );
-    const writes = [
-      ["POST", "/two-step/totp"],
-      ["POST", "/two-step/totp/confirm", { code: "123456" }],
-      ["DELETE", "/two-step/totp"],
-      ["POST", "/two-step/recovery-codes"],
-      ["POST", "/passkeys/options"],
-      ["PATCH", `/passkeys/pas_${"0".repeat(32)}`, { name: "x" }],
-      ["DELETE", `/passkeys/pas_${"0".repeat(32)}`],
-    ] as const;
+    const code = codeOf(ada.secret, test.now());
+    const { answer } = await assertRows(test, {}, [
+      [path, { token: await firstStep(test, ada.email), code }, 200],
+    ]);
+    const by = { cookie: cookieOf(answer) };
+    const unknown = `${account}/passkeys/pas_${"0".repeat(32)}`;
     test.advance(10 * minuteMs);
-    for (const [method, path, json] of writes) {
-      const send = (more: Record<string, unknown>) =>
-        test.send(`${account}${path}`, { method, ...(json === undefined ? {} : { json }), ...more });
-      await assertError(await send({ cookie }), 403, "proof_required");
-      await assertError(await send({}), 401, "unauthenticated");
-      await assertError(
-        await send({ cookie, headers: { origin: "https://evil.example" } }),
-        403,
-        "cross_site",
-      );
-    }
-    assert.equal((await status(test, cookie)).totp.enabled, true);
-    await reauthenticateWithCode(test, { cookie, secret: ada.secret });
-    assert.equal((await test.send(`${account}/two-step/totp`, { method: "DELETE", cookie })).status, 204);
+    await assertRows(test, by, [
+      [`POST ${account}/two-step/totp`, null, "403 proof_required"],
+      [`POST ${account}/two-step/totp/confirm`, { code: "123456" }, "403 proof_required"],
+      [`DELETE ${account}/two-step/totp`, null, "403 proof_required"],
+      [`POST ${account}/two-step/recovery-codes`, null, "403 proof_required"],
+      [`POST ${account}/passkeys/options`, null, "403 proof_required"],
+      [`PATCH ${unknown}`, { name: "x" }, "403 proof_required"],
+      [`DELETE ${unknown}`, null, "403 proof_required"],
+    ]);
+    assert.equal((await status(test, by)).totp.enabled, true);
+    await reauthenticateWithCode(test, { ...by, secret: ada.secret });
+    await assertRows(test, by, [[`DELETE ${account}/two-step/totp`, null, 204]]);
   },
 );

@@ -1,162 +1,110 @@
-// The pages of the user's own account with plain forms: name, email address, password, sessions and deletion.
+// The pages of the user's own account with plain forms. What an action does is tested with the API; here are the forms, redirects and
+// notices.
 import assert from "node:assert/strict";
-import { insertMembership } from "../../../../db/organization/memberships.ts";
-import { insertAuditEvent } from "../../../../db/audit.ts";
-import { accountMailsPerHourMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
-import { linkLifetimesMs } from "../../../../domain/mail/mail.ts";
 import {
-  cookieOf,
-  createTestKey,
-  type TestApp,
-  testApp,
-  testPassword,
-  type TestPerson,
-} from "../../../support/app/app.ts";
-import { linkToken } from "../../../support/people/links.ts";
-import { openPage, signInAgain } from "../../../support/portal/pages.ts";
-import { accountWords, doneNotice, rejectedNotice } from "../../../support/portal/words/account.ts";
+  accountMailsPerHourMax,
+  recentAuthenticationMs,
+  signInFailuresFree,
+} from "../../../../domain/limits.ts";
+import { linkLifetimesMs } from "../../../../domain/mail/mail.ts";
 import { enterName } from "../../../../routes/schemas/messages.ts";
-import { inPage, signInWords } from "../../../support/portal/words/sign_in.ts";
+import { cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { assertRows, type Row } from "../../../support/app/rows.ts";
+import { linkToken } from "../../../support/people/links.ts";
+import { joinedPerson, me } from "../../../support/people/people.ts";
+import { signInAgain } from "../../../support/portal/pages.ts";
+import { accountWords, doneNotice, rejectedNotice } from "../../../support/portal/words/account.ts";
+import { signInWords } from "../../../support/portal/words/sign_in.ts";
 
-const newPassword = "nine purple otters sing";
+const account = "/portal/account";
 const confirmHref = (page: string) => `/portal/confirm-password?return_to=${encodeURIComponent(page)}`;
-const isSignedIn = async (test: TestApp, cookie: string) =>
-  (await openPage(test, "/portal/account", { cookie })).status === 200;
-
-/** Adds a member to an organization, as an invitation would. */
-async function join(test: TestApp, member: TestPerson, owner: TestPerson): Promise<void> {
-  const now = test.now();
-  const client = { address: "", userAgent: "", requestId: null };
-  const audit = insertAuditEvent({ type: "system", client }, {
-    action: "member.joined",
-    organizationId: owner.organizationId,
-  }, { now, always: true });
-  const { userId } = member;
-  const { organizationId } = owner;
-  await test.opened.database.write([
-    audit.statement,
-    insertMembership({ userId, organizationId, role: "MEMBER", now }, audit.id),
-  ]);
-}
+const isSignedIn = async (test: TestApp, cookie: string) => (await me(test, cookie)).authenticated;
 
 testApp("changes the name with a form that keeps rejected input and escapes it", async (test) => {
-  const person = await test.signUp();
-  const done = await openPage(test, "/portal/account/name", { person, form: { name: `  <b>"Ada"</b> ` } });
-  assert.equal(done.status, 303);
-  const page = await openPage(test, done.location ?? "", { person });
-  assert.match(page.html, doneNotice);
-  assert.match(page.html, /value="&lt;b&gt;&quot;Ada&quot;&lt;\/b&gt;"/);
-  assert.doesNotMatch(page.html, /<b>/);
-  for (const name of ["", "   ", "x".repeat(101)]) {
-    const refused = await openPage(test, "/portal/account/name", { person, form: { name } });
-    assert.equal(refused.status, 422);
-    assert.match(refused.html, new RegExp(`id="name-error"[^]*${enterName}`));
-    assert(refused.html.includes(`value="${name}"`));
-  }
-  assert.equal((await openPage(test, "/portal/account/name", { person })).location, "/portal/account");
+  const path = `${account}/name`;
+  await assertRows(test, await test.signUp(), [
+    [`POST ${path}`, { name: `  <b>"Ada"</b> ` }, `303 ${account}?done=renamed`],
+    [`GET ${account}?done=renamed`, null, 200, {
+      shows: [doneNotice, 'value="&lt;b&gt;&quot;Ada&quot;&lt;/b&gt;"'],
+      hides: ["<b>"],
+    }],
+    ...["", "   ", "x".repeat(101)].map((name): Row => [`POST ${path}`, { name }, "422 name", {
+      shows: [enterName, `value="${name}"`],
+    }]),
+    [`GET ${path}`, null, `303 ${account}`],
+  ]);
 });
 
 testApp("resends the confirmation email and returns only to pages of the portal", async (test) => {
   const person = await test.signUp();
-  const send = (form: Record<string, string>) =>
-    openPage(test, "/portal/account/verification", { person, form });
+  const path = `POST ${account}/verification`;
   const first = await linkToken(test, person, { purpose: "verify_email" });
-  assert.equal((await send({})).location, "/portal/account?done=mail-sent");
-  assert.match(
-    (await openPage(test, "/portal/account?done=mail-sent", { person })).html,
-    doneNotice,
-  );
-  assert.equal((await openPage(test, `/verify-email?token=${first}`, { person })).status, 404);
-  assert.equal(
-    (await send({ return_to: "/portal/usage?range=7d" })).location,
-    "/portal/usage?range=7d&done=mail-sent",
-  );
-  assert.equal((await send({ return_to: "//evil.example" })).location, "/portal/account?done=mail-sent");
-  for (let i = 3; i < accountMailsPerHourMax; i++) await send({});
-  assert.equal((await send({})).status, 429);
-  const refused = await send({ return_to: "/portal/usage" });
-  assert.equal(refused.status, 429);
-  assert.match(refused.html, rejectedNotice);
+  await assertRows(test, person, [
+    [path, {}, `303 ${account}?done=mail-sent`],
+    [`GET ${account}?done=mail-sent`, null, 200, { shows: [doneNotice] }],
+    [`GET /verify-email?token=${first}`, null, 404],
+    [path, { return_to: "/portal/usage?range=7d" }, "303 /portal/usage?range=7d&done=mail-sent"],
+    [path, { return_to: "//evil.example" }, `303 ${account}?done=mail-sent`],
+    ...Array.from({ length: accountMailsPerHourMax - 3 }, (): Row => [path, {}, 303]),
+    [path, { return_to: "/portal/usage" }, 429, { shows: [rejectedNotice] }],
+  ]);
   const token = await linkToken(test, person, { purpose: "verify_email" });
-  await openPage(test, "/verify-email", { person, form: { token } });
-  assert.equal((await send({})).location, "/portal/account");
+  await assertRows(test, person, [["POST /verify-email", { token }, 303], [path, {}, `303 ${account}`]]);
 });
 
-testApp(
-  "requires recent authentication to change the address, and treats a taken one like any other",
-  async (test) => {
-    const person = await test.signUp();
-    const other = await test.signUp("Grace");
-    const page = await openPage(test, "/portal/account/email", { person });
-    assert.match(page.html, /action="\/portal\/account\/email"/);
-    const refused = await openPage(test, "/portal/account/email", {
-      person,
-      form: { email: `"no address"` },
-    });
-    assert.equal(refused.status, 422);
-    assert.match(refused.html, /id="email-error"/);
-    assert.match(refused.html, /value="&quot;no address&quot;"/);
-    const same = await openPage(test, "/portal/account/email", { person, form: { email: person.email } });
-    assert.match(same.html, /id="email-error"/);
-    const pages = [];
-    for (const email of ["free@example.com", other.email]) {
-      const sent = await openPage(test, "/portal/account/email", { person, form: { email } });
-      assert.equal(sent.location, "/portal/account?done=asked");
-      const { html } = await openPage(test, sent.location ?? "", { person });
-      assert(html.includes(`<strong>${email}</strong>`));
-      pages.push(html.replaceAll(email, ""));
-    }
-    assert.equal(pages[0], pages[1]);
-    const unsent = await test.signUp("Hedy");
-    await linkToken(test, unsent, { purpose: "change_email", email: "hedy@example.com" });
-    const pending = async () =>
-      (await openPage(test, "/portal/account", { person: unsent })).html.includes("hedy@example.com");
-    assert.equal(await pending(), true);
-    test.advance(linkLifetimesMs.change_email);
-    assert.equal(await pending(), false);
-    const late = await openPage(test, "/portal/account/email", { person });
-    assert.equal(late.location, confirmHref("/portal/account/email"));
-    const lateForm = await openPage(test, "/portal/account/email", {
-      person,
-      form: { email: "x@example.com" },
-    });
-    assert.equal(lateForm.location, confirmHref("/portal/account/email"));
-  },
-);
-
-testApp("ends every other session and replaces the cookie when the password changes", async (test) => {
+testApp("the form for another address shows errors, and a taken address like a free one", async (test) => {
   const person = await test.signUp();
-  const other = await signInAgain(test, person, { password: testPassword });
-  const path = "/portal/account/security/password";
-  const wrong = await openPage(test, path, {
-    person,
-    form: { currentPassword: "not my password", newPassword },
-  });
-  assert.equal(wrong.status, 401);
-  assert.match(wrong.html, /id="currentPassword-error"/);
-  assert.doesNotMatch(wrong.html, /id="newPassword-error"|not my password/);
-  const short = await openPage(test, path, {
-    person,
-    form: { currentPassword: testPassword, newPassword: "short" },
-  });
-  assert.equal(short.status, 422);
-  assert.match(short.html, /id="newPassword-error"/);
-  assert.equal(await isSignedIn(test, other), true);
-
-  const done = await openPage(test, path, { person, form: { currentPassword: testPassword, newPassword } });
-  assert.equal(done.location, "/portal/account/security?done=password");
-  const cookie = cookieOf(done.answer);
-  assert.notEqual(cookie, person.cookie);
-  assert.equal(await isSignedIn(test, cookie), true);
-  for (const old of [person.cookie, other]) assert.equal(await isSignedIn(test, old), false);
-  const page = await openPage(test, done.location ?? "", { cookie });
-  assert.match(page.html, inPage(signInWords.passwordChanged));
-  assert.match(page.html, inPage(signInWords.onlyHere));
-  await signInAgain(test, person, { password: newPassword });
-  await assert.rejects(signInAgain(test, person, { password: testPassword }));
+  const other = await test.signUp("Grace");
+  const path = `${account}/email`;
+  await assertRows(test, person, [
+    [`GET ${path}`, null, 200, { shows: [`action="${path}"`] }],
+    [`POST ${path}`, { email: `"no address"` }, "422 email", { shows: ['value="&quot;no address&quot;"'] }],
+    [`POST ${path}`, { email: person.email }, "422 email"],
+  ]);
+  const pages = [];
+  for (const email of ["free@example.com", other.email]) {
+    const { html } = await assertRows(test, person, [
+      [`POST ${path}`, { email }, `303 ${account}?done=asked`],
+      [`GET ${account}?done=asked`, null, 200, { shows: [`<strong>${email}</strong>`] }],
+    ]);
+    pages.push(html.replaceAll(email, ""));
+  }
+  assert.equal(pages[0], pages[1]);
+  test.advance(recentAuthenticationMs);
+  await assertRows(test, person, [
+    [`GET ${path}`, null, `303 ${confirmHref(path)}`],
+    [`POST ${path}`, { email: "x@example.com" }, `303 ${confirmHref(path)}`],
+  ]);
 });
 
-testApp("lists sessions by device, and rejects an ended one on its next request", async (test) => {
+testApp("shows a pending change of address until its link expires", async (test) => {
+  const person = await test.signUp();
+  await linkToken(test, person, { purpose: "change_email", email: "new@example.com" });
+  const shown = [/class="aside-note"[^]*<strong>new@example\.com<\/strong>/];
+  await assertRows(test, person, [[`GET ${account}`, null, 200, { shows: shown }]]);
+  test.advance(linkLifetimesMs.change_email);
+  await assertRows(test, person, [[`GET ${account}`, null, 200, { hides: ["new@example.com"] }]]);
+});
+
+testApp("names the rejected password, and signs this browser in again after a change", async (test) => {
+  const person = await test.signUp();
+  const path = `POST ${account}/security/password`;
+  const newPassword = "nine purple otters sing";
+  const { answer } = await assertRows(test, person, [
+    [path, { currentPassword: "not my password", newPassword }, "401 currentPassword", {
+      hides: ["not my password"],
+    }],
+    [path, { currentPassword: testPassword, newPassword: "short" }, "422 newPassword"],
+    [path, { currentPassword: testPassword, newPassword }, `303 ${account}/security?done=password`],
+  ]);
+  await assertRows(test, { cookie: cookieOf(answer) }, [
+    [`GET ${account}/security?done=password`, null, 200, {
+      shows: [signInWords.passwordChanged, signInWords.onlyHere],
+    }],
+  ]);
+});
+
+testApp("lists sessions by device, the current one first, and ends one or all others", async (test) => {
   const person = await test.signUp();
   const agents = [
     [
@@ -170,194 +118,110 @@ testApp("lists sessions by device, and rejects an ended one on its next request"
     ["my-program/1.0 (tries things)", "my-program/1.0 (tries things)"],
     ["", "Unknown device"],
   ] as const;
-  const cookies = [];
+  const cookies: string[] = [];
   for (const [userAgent] of agents) {
     test.advance(60_000);
-    cookies.push(
-      await signInAgain(test, person, { password: testPassword, userAgent, address: "2001:db8::7" }),
-    );
+    const options = { password: testPassword, userAgent, address: "2001:db8::7" };
+    cookies.push(await signInAgain(test, person, options));
   }
-  const { html } = await openPage(test, "/portal/account/security", { person });
-  for (const [, words] of agents) assert(html.includes(`<bdi>${words}</bdi>`), words);
-  assert.match(html, /2001:db8::7/);
-  assert.match(html, /3 minutes ago/);
+  const path = `${account}/security`;
+  const { html } = await assertRows(test, person, [[`GET ${path}`, null, 200, {
+    shows: [
+      ...agents.map(([, words]) => `<bdi>${words}</bdi>`),
+      "2001:db8::7",
+      "3 minutes ago",
+      // The current session comes first, and has no button.
+      /<tbody[^>]*><tr[^>]*>(?:(?!<\/tr>).)*<td[^>]*class="state"[^>]*><span(?:(?!<form).)*<\/tr>/s,
+    ],
+  }]]);
   assert.equal(html.match(new RegExp(signInWords.thisSession, "g"))?.length, 1);
-  // The current session comes first, and has no button.
-  assert.match(
-    html,
-    /<tbody[^>]*><tr[^>]*>(?:(?!<\/tr>).)*<td[^>]*class="state"[^>]*><span(?:(?!<form).)*<\/tr>/s,
-  );
-  const forms = [...html.matchAll(/action="(\/portal\/account\/security\/sessions\/ses_[^"]+\/end)"/g)]
-    .map(([, action = ""]) => action);
-  assert.equal(forms.length, agents.length);
-  const stranger = await test.signUp("Mallory");
-  // Newest first.
-  const action = forms.toReversed()[1] ?? "";
-  assert.equal((await openPage(test, action, { person: stranger, form: {} })).status, 404);
-  assert.equal(await isSignedIn(test, cookies[1] ?? ""), true);
-  const ended = await openPage(test, action, { person, form: {} });
-  assert.equal(ended.location, "/portal/account/security?done=ended");
-  assert.equal(await isSignedIn(test, cookies[1] ?? ""), false);
-  assert.equal(await isSignedIn(test, cookies[0] ?? ""), true);
-  assert.equal((await openPage(test, action, { person, form: {} })).status, 404);
-
-  const others = await openPage(test, "/portal/account/security/sessions/end-others", { person, form: {} });
-  assert.match(
-    (await openPage(test, others.location ?? "", { person })).html,
-    /signed out everywhere else[\s\S]*Only here/,
-  );
-  for (const cookie of cookies) assert.equal(await isSignedIn(test, cookie), false);
-  assert.equal(await isSignedIn(test, person.cookie), true);
-  assert.equal(await isSignedIn(test, stranger.cookie), true);
+  const ends = [...html.matchAll(/action="(\/portal\/account\/security\/sessions\/ses_[^"]+\/end)"/g)];
+  assert.equal(ends.length, agents.length);
+  const end = `POST ${ends[0]?.[1]}`;
+  await assertRows(test, await test.signUp("Mallory"), [[end, null, 404]]);
+  await assertRows(test, person, [[end, null, `303 ${path}?done=ended`], [end, null, 404]]);
+  const signedIn = async () => await Promise.all(cookies.map((cookie) => isSignedIn(test, cookie)));
+  assert.deepEqual(await signedIn(), [true, true, true, false], "the newest is listed first");
+  await assertRows(test, person, [
+    [`POST ${path}/sessions/end-others`, null, `303 ${path}?done=others-ended`],
+    [`GET ${path}?done=others-ended`, null, 200, { shows: [signInWords.othersEnded, signInWords.onlyHere] }],
+  ]);
+  assert.deepEqual(await signedIn(), [false, false, false, false]);
 });
 
 testApp("deletes an account after recent authentication and with its address typed", async (test) => {
   const person = await test.signUp();
-  const other = await signInAgain(test, person, { password: testPassword });
-  const { fullKey } = await createTestKey(test, person);
-  const path = "/portal/account/delete";
-  const ask = await openPage(test, path, { person });
-  assert.match(ask.html, /“Ada Lovelace’s organization”<\/strong> is deleted/);
-  assert.match(ask.html, /API keys/);
-  for (const email of ["", "person2@example.com", `<i>`]) {
-    const refused = await openPage(test, path, { person, form: { email } });
-    assert.equal(refused.status, 422);
-    assert.match(refused.html, /id="email-error"/);
-    assert.doesNotMatch(refused.html, /<i>/);
-  }
+  const path = `${account}/delete`;
+  await assertRows(test, person, [
+    [`GET ${path}`, null, 200, {
+      shows: ["“Ada Lovelace’s organization”</strong> is deleted", "API keys"],
+    }],
+    ...["", "person2@example.com", "<i>"].map((email): Row => [`POST ${path}`, { email }, "422 email", {
+      hides: ["<i>"],
+    }]),
+  ]);
   test.advance(recentAuthenticationMs);
-  assert.equal((await openPage(test, path, { person })).location, confirmHref(path));
-  assert.equal(
-    (await openPage(test, path, { person, form: { email: person.email } })).location,
-    confirmHref(path),
-  );
-  assert.equal(await isSignedIn(test, person.cookie), true);
-  const confirmed = await openPage(test, "/portal/confirm-password", {
-    person,
-    form: { password: testPassword, return_to: path },
-  });
-  assert.equal(confirmed.location, path);
-  const done = await openPage(test, path, { person, form: { email: person.email.toUpperCase() } });
-  assert.equal(done.location, "/sign-in?deleted=1");
-  assert.match(done.answer.headers.getSetCookie().join(), /access_token=; Max-Age=0/i);
-  assert.match((await openPage(test, "/sign-in?deleted=1")).html, inPage(signInWords.accountDeleted));
-  for (const cookie of [person.cookie, other]) assert.equal(await isSignedIn(test, cookie), false);
-  const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
-  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 401);
+  const { answer } = await assertRows(test, person, [
+    [`GET ${path}`, null, `303 ${confirmHref(path)}`],
+    [`POST ${path}`, { email: person.email }, `303 ${confirmHref(path)}`],
+    ["POST /portal/confirm-password", { password: testPassword, return_to: path }, `303 ${path}`],
+    [`POST ${path}`, { email: person.email.toUpperCase() }, "303 /sign-in?deleted=1"],
+  ]);
+  assert.match(answer.headers.getSetCookie().join(), /access_token=; Max-Age=0/i);
+  assert.equal(await isSignedIn(test, person.cookie), false);
+  await assertRows(test, {}, [
+    ["GET /sign-in?deleted=1", null, 200, { shows: [signInWords.accountDeleted] }],
+  ]);
 });
 
 testApp("keeps the account of the only owner of an organization with other members", async (test) => {
   const owner = await test.signUp();
-  const member = await test.signUp("Grace");
-  await join(test, member, owner);
-  const account = await openPage(test, "/portal/account", { person: owner });
-  assert.match(account.html, /only owner of “Ada Lovelace’s organization”/);
-  assert.doesNotMatch(account.html, /href="\/portal\/account\/delete"/);
-  const ask = await openPage(test, "/portal/account/delete", { person: owner });
-  assert.match(ask.html, /only owner of “Ada Lovelace’s organization”/);
-  assert.doesNotMatch(ask.html, /action="\/portal\/account\/delete"/);
-  const sent = await openPage(test, "/portal/account/delete", {
-    person: owner,
-    form: { email: owner.email },
-  });
-  assert.equal(sent.status, 409);
-  assert.match(sent.html, /only owner of “Ada Lovelace’s organization”/);
-  assert.equal(await isSignedIn(test, owner.cookie), true);
-  // The member doesn't own it, so only their own organization is deleted.
-  const leaving = await openPage(test, "/portal/account/delete", { person: member });
-  assert.match(leaving.html, /“Grace’s organization”<\/strong> is deleted/);
-  assert.doesNotMatch(leaving.html, /“Ada Lovelace’s organization”/);
+  const member = await joinedPerson(test, owner, "MEMBER");
+  const path = `${account}/delete`;
+  const onlyOwner = "only owner of “Ada Lovelace’s organization”";
+  await assertRows(test, owner, [
+    [`GET ${account}`, null, 200, { shows: [onlyOwner], hides: [`href="${path}"`] }],
+    [`GET ${path}`, null, 200, { shows: [onlyOwner], hides: [`action="${path}"`] }],
+    [`POST ${path}`, { email: owner.email }, 409, { shows: [onlyOwner] }],
+  ]);
+  await test.send("/api/portal/organizations", { cookie: member.cookie, json: { name: "Grace alone" } });
+  await assertRows(test, member, [[`GET ${path}`, null, 200, {
+    shows: ["“Grace alone”</strong> is deleted"],
+    hides: ["“Ada Lovelace’s organization”"],
+  }]]);
 });
 
-testApp("shows a wrong password in the form for recent authentication, and limits guesses", async (test) => {
+testApp("shows a wrong password and a delay in the form for recent authentication", async (test) => {
   const person = await test.signUp();
   test.advance(recentAuthenticationMs);
-  const path = confirmHref("/portal/account/email");
-  const page = await openPage(test, path, { person });
-  assert.match(page.html, /name="return_to" value="\/portal\/account\/email"/);
-  const statuses = [];
-  for (let i = 0; i < 7; i++) {
-    const { status, html } = await openPage(test, "/portal/confirm-password", {
-      person,
-      form: { password: i < 6 ? `wrong password ${i}` : testPassword, return_to: "/portal/account/email" },
-    });
-    statuses.push(status);
-    assert.match(
-      html,
-      status === 401 ? /id="password-error"/ : rejectedNotice,
-    );
-    assert.match(html, /name="return_to" value="\/portal\/account\/email"/);
-    assert.doesNotMatch(html, /wrong password/);
-  }
-  assert.deepEqual(statuses.slice(0, 5), Array(5).fill(401));
-  assert.equal(statuses.at(-1), 429);
-  assert.equal((await openPage(test, "/portal/account/email", { person })).status, 303);
+  const return_to = `${account}/email`;
+  const shown = { shows: [`name="return_to" value="${return_to}"`], hides: ["a wrong but long one"] };
+  const path = "POST /portal/confirm-password";
+  const wrong: Row = [path, { password: "a wrong but long one", return_to }, "401 password", shown];
+  await assertRows(test, person, [
+    [`GET ${confirmHref(return_to)}`, null, 200, shown],
+    ...Array<Row>(signInFailuresFree).fill(wrong),
+    [path, { password: testPassword, return_to }, 429, { shows: [...shown.shows, rejectedNotice] }],
+    [`GET ${return_to}`, null, 303],
+  ]);
   test.advance(20 * 60_000);
-  const done = await openPage(test, "/portal/confirm-password", {
-    person,
-    form: { password: testPassword, return_to: "/portal/account/email" },
-  });
-  assert.equal(done.location, "/portal/account/email");
-  assert.equal((await openPage(test, "/portal/account/email", { person })).status, 200);
-  assert.equal((await openPage(test, path, { person })).location, "/portal/account/email");
+  await assertRows(test, person, [
+    [path, { password: testPassword, return_to }, `303 ${return_to}`],
+    [`GET ${return_to}`, null, 200],
+    [`GET ${confirmHref(return_to)}`, null, `303 ${return_to}`],
+  ]);
 });
 
-testApp("returns only to pages of the portal after recent authentication", async (test) => {
-  const person = await test.signUp();
-  const away = [
-    "//evil.example",
-    "/\\evil.example",
-    "\\\\evil.example",
-    "https://evil.example/portal/account",
-    "https://localhost:8000@evil.example/portal",
-    "javascript:alert(1)",
-    "/portal/../sign-out",
-    "/portal/%2e%2e/sign-out",
-    "/portal/..//evil.example",
-    "/portalx",
-    "/sign-in",
-    "/portal\n/x",
-    "portal/account",
-    "/portal/confirm-password?return_to=/portal/usage",
-    "",
-  ];
-  for (const return_to of away) {
-    const shown = await openPage(test, confirmHref(return_to), { person });
-    assert.equal(shown.location, "/portal/account", return_to);
-    if (return_to.includes("\n")) continue;
-    const sent = await openPage(test, "/portal/confirm-password", {
-      person,
-      form: { password: testPassword, return_to },
-    });
-    assert.equal(sent.location, "/portal/account", return_to);
-  }
-  for (const return_to of ["/portal", "/portal/account/delete", "/portal/usage?range=7d#x", "/portal?x=1"]) {
-    assert.equal((await openPage(test, confirmHref(return_to), { person })).location, return_to);
-  }
-});
-
-testApp("rejects the forms of other sites", async (test) => {
-  const person = await test.signUp();
-  const forms = ["name", "verification", "email", "delete"];
-  const security = ["password", "sessions/ses_1/end", "sessions/end-others"].map((path) =>
-    `security/${path}`
-  );
-  for (const path of [...[...forms, ...security].map((form) => `account/${form}`), "confirm-password"]) {
-    const foreign = await openPage(test, `/portal/${path}`, {
-      person,
-      form: { email: person.email, name: "X" },
-      headers: { origin: "https://evil.example" },
-    });
-    assert.equal(foreign.status, 403, path);
-  }
-  assert.equal(await isSignedIn(test, person.cookie), true);
-});
-
-testApp("explains sign-up by invitation, without a form", async (test) => {
-  assert((await openPage(test, "/sign-up")).html.includes(accountWords.byInvitation));
-  assert.doesNotMatch((await openPage(test, "/sign-up")).html, /<form/);
-  const sent = await openPage(test, "/sign-up", {
-    form: { name: "A", email: "a@b.example", password: testPassword },
-  });
-  assert.equal(sent.status, 403);
-}, { SIGN_UP: "invite" });
+for (
+  const [policy, text] of [["closed", accountWords.signUpClosed], [
+    "invite",
+    accountWords.byInvitation,
+  ]] as const
+) {
+  testApp(`explains SIGN_UP=${policy}, without a form`, async (test) => {
+    await assertRows(test, {}, [
+      ["GET /sign-up", null, 200, { shows: [text], hides: ["<form"] }],
+      ["POST /sign-up", { name: "A", email: "a@b.example", password: testPassword }, 403],
+    ]);
+  }, { SIGN_UP: policy });
+}

@@ -1,8 +1,9 @@
 // Turning off two-step sign-in takes more than a stolen session and the password: a code, a passkey, or an emailed link.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { recentAuthenticationMs, totpPeriodMs } from "../../../../domain/limits.ts";
-import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { recentAuthenticationMs, signInFailuresFree, totpPeriodMs } from "../../../../domain/limits.ts";
+import { cookieOf, type TestApp, testApp, testPassword } from "../../../support/app/app.ts";
+import { assertRows, type Row, sendRow } from "../../../support/app/rows.ts";
 import { lastMail, mailedToken } from "../../../support/people/people.ts";
 import {
   addPasskey,
@@ -15,61 +16,52 @@ import {
 import { run } from "../../../support/people/scene.ts";
 
 const account = "/api/portal/account";
-const off = (test: TestApp, cookie: string) =>
-  test.send(`${account}/two-step/totp`, { method: "DELETE", cookie });
-const isOn = async (test: TestApp, cookie: string) =>
-  (await (await test.send(`${account}/two-step`, { cookie })).json()).totp.enabled;
+const turnOff = `DELETE ${account}/two-step/totp`;
+const prove = `POST ${account}/proof`;
+const link = `${account}/two-step/turn-off-link`;
+const wrong = "a wrong but long one";
+const newPassword = { currentPassword: testPassword, newPassword: "another 7 fine battery" };
+const isOn = async (test: TestApp, by: { cookie: string }) =>
+  JSON.parse((await sendRow(test, by, `GET ${account}/two-step`)).html).totp.enabled;
 
 testApp("the password alone never turns off two-step sign-in", async (test) => {
   const ada = await twoStepPerson(test);
-  await assertError(await off(test, ada.cookie), 403, "proof_required");
-  const prove = (json: unknown) => test.send(`${account}/proof`, { cookie: ada.cookie, json });
-  const { error } = await assertError(await prove({ password: testPassword }), 422, "validation_failed");
-  assert.deepEqual(error.details?.map(({ path }) => path), ["code"]);
-  await assertError(await off(test, ada.cookie), 403, "proof_required");
+  await assertRows(test, ada, [
+    [turnOff, null, "403 proof_required"],
+    [prove, { password: testPassword }, "422 validation_failed code"],
+    [turnOff, null, "403 proof_required"],
+  ]);
   test.advance(recentAuthenticationMs);
-  const changed = await test.send("/api/auth/password/change", {
-    cookie: ada.cookie,
-    json: { currentPassword: testPassword, newPassword: "another 7 fine battery" },
-  });
-  assert.equal(changed.status, 204);
-  const cookie = cookieOf(changed);
-  const acts = [["DELETE", "/two-step/totp"], ["POST", "/two-step/recovery-codes"], [
-    "POST",
-    "/passkeys/options",
-  ]];
-  for (const [method = "", path = ""] of acts) {
-    await assertError(await test.send(account + path, { method, cookie }), 403, "proof_required");
-  }
-  const email = { cookie, json: { email: "elsewhere@example.com" } };
-  await assertError(await test.send(`${account}/email`, email), 403, "proof_required");
-  assert.equal(await isOn(test, cookie), true);
+  const { answer } = await assertRows(test, ada, [["POST /api/auth/password/change", newPassword, 204]]);
+  const by = { cookie: cookieOf(answer) };
+  await assertRows(test, by, [
+    [turnOff, null, "403 proof_required"],
+    [`POST ${account}/two-step/recovery-codes`, null, "403 proof_required"],
+    [`POST ${account}/passkeys/options`, null, "403 proof_required"],
+    [`POST ${account}/email`, { email: "elsewhere@example.com" }, "403 proof_required"],
+  ]);
+  assert.equal(await isOn(test, by), true);
 });
 
 testApp("a code with the password turns it off, but not a wrong one", async (test) => {
   const ada = await twoStepPerson(test);
   const code = codeOf(ada.secret, test.now());
-  const prove = (json: unknown) => test.send(`${account}/proof`, { cookie: ada.cookie, json });
-  await assertError(await prove({ password: "a wrong but long one", code }), 401, "invalid_credentials");
-  await assertError(await prove({ password: testPassword, code: "000 001" }), 401, "invalid_code");
-  assert.equal((await prove({ password: testPassword, code })).status, 204);
-  await assertError(await prove({ password: testPassword, code }), 401, "invalid_code");
-  assert.equal((await off(test, ada.cookie)).status, 204);
-  assert.equal(await isOn(test, ada.cookie), false);
+  await assertRows(test, ada, [
+    [prove, { password: wrong, code }, "401 invalid_credentials"],
+    [prove, { password: testPassword, code: "000 001" }, "401 invalid_code code"],
+    [prove, { password: testPassword, code }, 204],
+    [prove, { password: testPassword, code }, "401 invalid_code code"],
+    [turnOff, null, 204],
+  ]);
+  assert.equal(await isOn(test, ada), false);
 });
 
 testApp("a recovery code counts, is used up, and sends an email", async (test) => {
   const ada = await twoStepPerson(test);
-  const [code = ""] = ada.recoveryCodes;
-  const json = { password: testPassword, code };
-  assert.equal((await test.send(`${account}/proof`, { cookie: ada.cookie, json })).status, 204);
+  const body = { password: testPassword, code: ada.recoveryCodes[0] };
+  await assertRows(test, ada, [[prove, body, 204]]);
   assert.match((await lastMail(test, ada.email)).subject, /recovery code/i);
-  await assertError(
-    await test.send(`${account}/proof`, { cookie: ada.cookie, json }),
-    401,
-    "invalid_code",
-  );
-  assert.equal((await off(test, ada.cookie)).status, 204);
+  await assertRows(test, ada, [[prove, body, "401 invalid_code code"], [turnOff, null, 204]]);
 });
 
 testApp("signing in with a code or a passkey counts for ten minutes", async (test) => {
@@ -86,71 +78,64 @@ testApp("signing in with a code or a passkey counts for ten minutes", async (tes
     };
     const old = cookieOf(await signIn());
     test.advance(recentAuthenticationMs + totpPeriodMs);
-    await assertError(await off(test, old), 403, "proof_required");
-    assert.equal((await off(test, cookieOf(await signIn()))).status, 204, way);
+    await assertRows(test, { cookie: old }, [[turnOff, null, "403 proof_required"]]);
+    await assertRows(test, { cookie: cookieOf(await signIn()) }, [[turnOff, null, 204]]);
   }
 });
 
 testApp("a session's guesses at codes are delayed", async (test) => {
-  const ada = await twoStepPerson(test);
-  const statuses: number[] = [];
-  for (let n = 0; n < 7; n++) {
-    const json = { password: testPassword, code: "000001" };
-    statuses.push((await test.send(`${account}/proof`, { cookie: ada.cookie, json })).status);
-  }
-  assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429]);
+  const body = { password: testPassword, code: "000001" };
+  await assertRows(test, await twoStepPerson(test), [
+    ...Array<Row>(signInFailuresFree).fill([prove, body, "401 invalid_code code"]),
+    [prove, body, "429 rate_limited"],
+    [prove, body, "429 rate_limited"],
+  ]);
 });
 
 testApp("a person who lost their device and codes turns it off with an emailed link", async (test) => {
   const ada = await twoStepPerson(test);
-  const { cookie } = ada;
-  const ask = (password: string) =>
-    test.send(`${account}/two-step/turn-off-link`, { cookie, json: { password } });
-  await assertError(await ask("a wrong but long one"), 401, "invalid_credentials");
   const path = "/portal/account/two-step/turn-off-link";
-  assert.match(await (await test.send(path, { cookie })).text(), /Lost your device/);
-  const wrong = await test.send(path, { cookie, form: { password: "a wrong but long one" } });
-  assert.equal(wrong.status, 401);
-  assert.match(await wrong.text(), /id="password-error"/);
-  const sent = await test.send(path, { cookie, form: { password: testPassword } });
-  assert.equal(sent.headers.get("location"), "/portal/account/two-step?done=link-sent");
+  await assertRows(test, ada, [
+    [`POST ${link}`, { password: wrong }, "401 invalid_credentials"],
+    [`GET ${path}`, null, 200, { shows: ["Lost your device"] }],
+    [`POST ${path}`, { password: wrong }, "401 password"],
+    [`POST ${path}`, { password: testPassword }, "303 /portal/account/two-step?done=link-sent"],
+  ]);
   const token = await mailedToken(test, ada.email);
-  const opened = await (await test.send(`/turn-off-two-step?token=${token}`)).text();
-  assert.match(opened, /Open this link where you are signed in/);
-  const page = await (await test.send(`/turn-off-two-step?token=${token}`, { cookie })).text();
-  assert.match(page, /Turn off two-step sign-in\?/);
-  assert.equal(await isOn(test, cookie), true, "opening the page doesn't use the link");
-  const done = await test.send("/turn-off-two-step", { cookie, form: { token } });
-  assert.equal(done.headers.get("location"), "/portal/account/two-step?done=off");
-  assert.equal(await isOn(test, cookie), false);
+  const open = `GET /turn-off-two-step?token=${token}`;
+  await assertRows(test, {}, [[open, null, 200, { shows: ["Open this link where you are signed in"] }]]);
+  await assertRows(test, ada, [[open, null, 200, { shows: ["Turn off two-step sign-in?"] }]]);
+  assert.equal(await isOn(test, ada), true, "opening the page doesn't use the link");
+  await assertRows(test, ada, [
+    ["POST /turn-off-two-step", { token }, "303 /portal/account/two-step?done=off"],
+    [`POST ${link}`, { password: testPassword }, "409 two_step_state"],
+  ]);
+  assert.equal(await isOn(test, ada), false);
   assert.match((await lastMail(test, ada.email)).subject, /two-step sign-in is off/i);
   assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM recovery_codes`), []);
-  await assertError(await ask(testPassword), 409, "two_step_state");
 });
 
 testApp("a new password cancels the link", async (test) => {
-  const { cookie, email } = await twoStepPerson(test);
-  await test.send(`${account}/two-step/turn-off-link`, { cookie, json: { password: testPassword } });
-  const stolen = await mailedToken(test, email);
-  const changed = await test.send("/api/auth/password/change", {
-    cookie,
-    json: { currentPassword: testPassword, newPassword: "another 7 fine battery" },
-  });
-  const page = await test.send(`/turn-off-two-step?token=${stolen}`, { cookie: cookieOf(changed) });
-  assert.equal(page.status, 404);
+  const ada = await twoStepPerson(test);
+  await assertRows(test, ada, [[`POST ${link}`, { password: testPassword }, 202]]);
+  const stolen = await mailedToken(test, ada.email);
+  const { answer } = await assertRows(test, ada, [["POST /api/auth/password/change", newPassword, 204]]);
+  await assertRows(test, { cookie: cookieOf(answer) }, [
+    [`GET /turn-off-two-step?token=${stolen}`, null, 404],
+  ]);
 });
 
 testApp("an emailed link never turns off an operator's, unless they used it lately", async (test) => {
-  const { cookie, email } = await twoStepPerson(test);
-  const request = () =>
-    test.send(`${account}/two-step/turn-off-link`, { cookie, json: { password: testPassword } });
-  assert.equal((await request()).status, 202);
-  const token = await mailedToken(test, email);
+  const ada = await twoStepPerson(test);
+  await assertRows(test, ada, [[`POST ${link}`, { password: testPassword }, 202]]);
+  const token = await mailedToken(test, ada.email);
+  const byLink = `POST ${account}/two-step/turn-off`;
   await run(test, "UPDATE users SET operator_since = ?", test.now());
-  await assertError(await request(), 403, "second_factor_required");
-  const byLink = () => test.send(`${account}/two-step/turn-off`, { cookie, json: { token } });
-  await assertError(await byLink(), 403, "second_factor_required");
-  assert.equal(await isOn(test, cookie), true);
+  await assertRows(test, ada, [
+    [`POST ${link}`, { password: testPassword }, "403 second_factor_required"],
+    [byLink, { token }, "403 second_factor_required"],
+  ]);
+  assert.equal(await isOn(test, ada), true);
   await run(test, "UPDATE sessions SET second_factor_at = ?", test.now());
-  assert.equal((await byLink()).status, 204);
+  await assertRows(test, ada, [[byLink, { token }, 204]]);
 });

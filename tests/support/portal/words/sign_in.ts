@@ -1,7 +1,6 @@
 // Words about signing in on pages.
 export const signInWords = {
   wrongCredentials: "Incorrect email or password.",
-  wrongPassword: "Incorrect password.",
   wrongCode: "This code is incorrect or was already used.",
   newCodeSoon: "Your app shows a new one every 30 seconds.",
   codesLocked: "Too many wrong codes were entered. Use a recovery code or a passkey, or reset your password.",
