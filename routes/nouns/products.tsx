@@ -20,7 +20,7 @@ import { DayTime } from "../../views/components/relative_time.tsx";
 import { Name } from "../../views/components/table.tsx";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { nounRoutes } from "../api/noun_routes.ts";
-import { operatorMounts } from "../api/operator/operator_routes.ts";
+import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
 import {
@@ -102,8 +102,8 @@ function requireDistinct(metrics: readonly ProductMetric[], context: z.Refinemen
 /** Mounts `/api/operator/products`. */
 export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const mounts = operatorMounts(app, parts, { read: "statements:read", write: "statements:write" });
-  const routes = nounRoutes(mounts, {
+  const route = operatorRoutes(app, parts, { read: "statements:read", write: "statements:write" });
+  const routes = nounRoutes(route, {
     path: "/api/operator/products",
     one: "product",
     many: "products",

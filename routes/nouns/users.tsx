@@ -33,12 +33,11 @@ const unlessOperator = "Tokens can't do this to operators.";
 /** Mounts `/api/operator/users`. */
 export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const route = operatorRoutes(app, parts);
+  const route = operatorRoutes(app, parts, { read: "users:read", write: "users:write" });
   const params = schemas.userParamsSchema;
 
   route({
     route: `GET ${apiPath}`,
-    access: "users:read",
     operationId: "listUsers",
     summary: "List users",
     description: "Newest first. `search` finds parts of names and email addresses.",
@@ -49,7 +48,6 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
   route({
     route: `GET ${apiPath}/{id}`,
-    access: "users:read",
     operationId: "getUser",
     summary: "Get a user",
     params,
@@ -58,7 +56,6 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
   route({
     route: `PATCH ${apiPath}/{id}`,
-    access: "users:write",
     operationId: "changeUser",
     summary: "Disable or enable a user",
     description:
@@ -82,7 +79,6 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
   route({
     route: `POST ${apiPath}/{id}/reset-password`,
-    access: "users:write",
     operationId: "sendPasswordReset",
     summary: "Send a password reset link",
     description:
@@ -95,7 +91,6 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
   route({
     route: `DELETE ${apiPath}/{id}/sessions`,
-    access: "users:write",
     operationId: "endSessionsOfUser",
     summary: "End a user's sessions",
     description: `Signs the user out everywhere. ${unlessOperator}`,

@@ -48,9 +48,8 @@ export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     handle: (c, _input, session) => read(c, activeAccess(session)),
   });
 
-  operatorRoutes(app, parts)({
+  operatorRoutes(app, parts, { read: "organizations:read" })({
     route: "GET /api/operator/organizations/{id}/limits",
-    access: "organizations:read",
     operationId: "readLimitsOfOrganization",
     summary: "Get the limits of an organization",
     description: "What is used of each limit, and when it resets.",

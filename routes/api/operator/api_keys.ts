@@ -16,12 +16,11 @@ const one = { 200: { description: "The key.", schema: schemas.apiKeyResponseSche
 /** Mounts `/api/operator/organizations/{id}/api-keys` and `/api/operator/api-keys/{id}`. */
 export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const route = operatorRoutes(app, parts);
+  const route = operatorRoutes(app, parts, { read: "keys:read", write: "keys:write" });
 
   route(
     {
       route: `GET ${keysPath}`,
-      access: "keys:read",
       operationId: "operatorListApiKeys",
       summary: "List an organization's API keys",
       description: "Newest first, including inactive keys.",
@@ -36,7 +35,6 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
   route(
     {
       route: `POST ${keysPath}`,
-      access: "keys:write",
       operationId: "operatorCreateApiKey",
       summary: "Create an API key for an organization",
       description: "It can have every permission, also `usage:void`.",
@@ -56,7 +54,6 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
 
   route({
     route: `PATCH ${keyPath}`,
-    access: "keys:write",
     operationId: "operatorChangeApiKey",
     summary: "Change an API key of any organization",
     description:
@@ -70,7 +67,6 @@ export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
 
   route({
     route: `DELETE ${keyPath}`,
-    access: "keys:write",
     operationId: "operatorRevokeApiKey",
     summary: "Revoke any organization's API key",
     description: "Requests with the key fail immediately. Revoking a key again has no effect.",

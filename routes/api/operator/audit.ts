@@ -24,13 +24,12 @@ const filters = {
 /** Mounts `/api/operator/audit` and `/api/operator/audit.csv`. */
 export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const route = operatorRoutes(app, parts);
+  const route = operatorRoutes(app, parts, { read: "audit:read" });
   const logOf = async (actor: OperatorActor, organizationId: string | undefined) =>
     organizationId === undefined ? actor : await operatorAccess(services, actor, organizationId);
 
   route({
     route: "GET /api/operator/audit",
-    access: "audit:read",
     operationId: "listOperatorAuditEvents",
     summary: "List audit log entries of operators or of an organization",
     description: "Newest first. Entries are kept for 400 days.",
@@ -47,7 +46,6 @@ export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
 
   route({
     route: "GET /api/operator/audit.csv",
-    access: "audit:read",
     operationId: "downloadOperatorAuditEvents",
     summary: "Download audit log entries of operators or of an organization as CSV",
     description: "All matching entries. `details` is JSON.",

@@ -18,11 +18,10 @@ const path = "/api/operator/organizations/{id}";
 /** Mounts `/api/operator/organizations/{id}/members` and `/invitations`. */
 export function operatorMemberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const route = operatorRoutes(app, parts);
+  const route = operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" });
 
   route({
     route: `GET ${path}/members`,
-    access: "organizations:read",
     operationId: "operatorListMembers",
     summary: "List an organization's members",
     params: schemas.organizationParamsSchema,
@@ -34,7 +33,6 @@ export function operatorMemberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
 
   route({
     route: `GET ${path}/invitations`,
-    access: "organizations:read",
     operationId: "operatorListInvitations",
     summary: "List an organization's invitations",
     description: "Newest first.",
@@ -47,7 +45,6 @@ export function operatorMemberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
 
   route({
     route: `POST ${path}/invitations`,
-    access: "organizations:write",
     operationId: "operatorCreateInvitation",
     summary: "Invite someone to an organization by email",
     description: "The link in the email works once, for 7 days.",
@@ -63,7 +60,6 @@ export function operatorMemberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts):
 
   route({
     route: `DELETE ${path}/invitations/{invitationId}`,
-    access: "organizations:write",
     operationId: "operatorRevokeInvitation",
     summary: "Revoke an invitation to an organization",
     description: "Its link stops working immediately. Accepted and revoked invitations return `not_found`.",

@@ -9,9 +9,8 @@ import { operatorRoutes } from "./operator_routes.ts";
 
 /** Mounts `GET /api/operator/usage` and `usage.csv`. */
 export function operatorUsageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const route = operatorRoutes(app, parts);
+  const route = operatorRoutes(app, parts, { read: "usage:read" });
   const common = {
-    access: "usage:read",
     query: operatorUsageQuerySchema,
     errors: ["not_found", "range_too_long"],
   } as const;

@@ -32,11 +32,10 @@ const one = {
 /** Mounts `POST /api/operator/usage` and `/api/operator/usage/records`. */
 export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const route = operatorRoutes(app, parts);
+  const route = operatorRoutes(app, parts, { read: "usage:read", write: "usage:write" });
 
   route({
     route: "POST /api/operator/usage",
-    access: "usage:write",
     operationId: "recordUsageAsOperator",
     summary: "Record usage for organizations",
     description:
@@ -51,7 +50,6 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
   route(
     {
       route: `GET ${path}`,
-      access: "usage:read",
       operationId: "listOperatorUsageRecords",
       summary: "List usage records of organizations",
       description:
@@ -70,7 +68,6 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
   route({
     ...one,
     route: `GET ${path}/{id}`,
-    access: "usage:read",
     operationId: "readOperatorUsageRecord",
     summary: "Get a usage record of any organization",
   }, async (_c, { params: { id } }, actor) => {
@@ -78,10 +75,9 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
     return withOrganization(access, withoutNames(await readUsageRecord(services, access, id)));
   });
 
-  route({
+  operatorRoutes(app, parts, { read: "usage:read", write: "usage:void" })({
     ...one,
     route: `POST ${path}/{id}/void`,
-    access: "usage:void",
     operationId: "voidOperatorUsageRecord",
     summary: "Void a usage record of any organization",
     description:
