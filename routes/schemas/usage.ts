@@ -190,6 +190,10 @@ export const usageRecordsSchema = z.object({
   nextCursor: nextCursorSchema,
 }).openapi("UsageRecords");
 
+export const voidWords =
+  "The record no longer counts toward sums, counts, minimums and maximums. It stays in lists, and its idempotency key " +
+  "stays in use. Voiding a record again has no effect.";
+
 export const voidUsageSchema = z.strictObject({
   reason: nameSchema("Why the record is voided", {
     charactersMax: limits.voidReasonCharactersMax,

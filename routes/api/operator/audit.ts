@@ -21,7 +21,6 @@ const filters = {
   }),
 };
 
-/** Mounts `/api/operator/audit` and `/api/operator/audit.csv`. */
 export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "audit:read" });
