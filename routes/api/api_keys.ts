@@ -21,7 +21,6 @@ const created = {
 const unchanged = "What is left out stays as it is. Changes take effect immediately.";
 const revoked = "Requests with the key fail immediately. Revoking a key again has no effect.";
 
-/** Mounts `/api/portal/api-keys`. */
 export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const path = "/api/portal/api-keys";
   const route = withAccess(
@@ -64,7 +63,6 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   });
 }
 
-/** Mounts `/api/operator/organizations/{id}/api-keys` and `/api/operator/api-keys/{id}`. */
 export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const keysPath = "/api/operator/organizations/{id}/api-keys";

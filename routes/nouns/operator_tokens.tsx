@@ -100,7 +100,6 @@ const createSchema = z.strictObject({
   expiresAt: optionalEnd("When the token expires, in the future. By default it doesn't expire."),
 }).openapi("CreateOperatorToken");
 
-/** Mounts `/api/operator/tokens`. */
 export function operatorTokenRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "account" });
@@ -141,7 +140,6 @@ export function operatorTokenRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
 
 const path = "/operator/tokens";
 
-/** Mounts `/operator/tokens`. */
 export function operatorTokenPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/tokens");

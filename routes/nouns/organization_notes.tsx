@@ -36,7 +36,6 @@ const schema = z.object({
   createdAt: timeOut("When the note was added."),
 }).openapi("OrganizationNote");
 
-/** Mounts `/api/operator/organizations/{id}/notes`. */
 export function organizationNoteRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" });
@@ -68,7 +67,6 @@ export function organizationNoteRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts
 
 const path = `${organizationsHref}/:id/notes`;
 
-/** Mounts the forms below `/operator/organizations/:id/notes`. */
 export function organizationNotePages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/organizations");

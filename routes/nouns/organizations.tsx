@@ -33,7 +33,6 @@ import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
 import * as schemas from "../schemas/operator_organizations.ts";
 
-/** Mounts `/api/operator/organizations`. */
 export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" });
@@ -84,7 +83,6 @@ export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppP
   }, ({ params: { id } }, actor) => deleteOrganization(services, actor, id));
 }
 
-/** Mounts `/operator/organizations` and the form that creates one. */
 export function operatorOrganizationPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/organizations");

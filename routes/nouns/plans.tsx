@@ -38,7 +38,6 @@ import { idParam } from "../schemas/common.ts";
 import { changePlanSchema, createPlanSchema, planSchema } from "../schemas/plans.ts";
 import { planFormPages } from "./plan_form.tsx";
 
-/** Mounts `/api/operator/plans`. */
 export function planRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" });
@@ -88,7 +87,6 @@ const flashes = {
   deleted: "Plan deleted.",
 };
 
-/** Mounts `/operator/plans`. */
 export function planPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/plans");

@@ -99,7 +99,6 @@ function requireDistinct(metrics: readonly ProductMetric[], context: z.Refinemen
   }
 }
 
-/** Mounts `/api/operator/products`. */
 export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "statements:read", write: "statements:write" });
@@ -149,7 +148,6 @@ const noProducts = {
   text: "Until you add one, pages show the names in usage records.",
 };
 
-/** Mounts `/operator/products`. */
 export function productPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/products");

@@ -48,7 +48,6 @@ const apiPath = "/api/operator/statements";
 const csvEnding = /\.csv$/;
 const closed = { description: "The statement.", schema: schemas.statementResponseSchema };
 
-/** Mounts `/api/operator/statements`. */
 export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "statements:read", write: "statements:write" });
@@ -119,7 +118,6 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
   });
 }
 
-/** Mounts `/operator/statements`. */
 export function statementPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
   const pages = consolePages(app, parts, "operator/statements");

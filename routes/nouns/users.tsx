@@ -30,7 +30,6 @@ import { type UserAction, UserBadges, userPage } from "./user_page.tsx";
 const apiPath = "/api/operator/users";
 const unlessOperator = "Tokens can't do this to operators.";
 
-/** Mounts `/api/operator/users`. */
 export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "users:read", write: "users:write" });
@@ -100,7 +99,6 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, (_c, { params: { id } }, actor) => endSessionsOfUser(services, actor, { id }));
 }
 
-/** Mounts `/operator/users`. */
 export function userPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/users");

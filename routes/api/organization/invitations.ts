@@ -26,7 +26,6 @@ const creationErrors = [
   "mail_unavailable",
 ] as const;
 
-/** Mounts `/api/portal/organizations/{id}/invitations` and `/api/portal/invitations/accept`. */
 export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const path = "/api/portal/organizations/{id}/invitations";
@@ -96,7 +95,6 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
   }, async (_c, { body }, actor) => sessionUser(await acceptInvitation(services, actor, body.token)));
 }
 
-/** Mounts `/api/operator/organizations/{id}/invitations`. */
 export function operatorInvitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const path = "/api/operator/organizations/{id}/invitations";
   const route = operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" });

@@ -11,7 +11,6 @@ import { operatorRoutes } from "../operator/operator_routes.ts";
 
 const path = "/api/portal/organizations/{id}/members";
 
-/** Mounts `/api/portal/organizations/{id}/members`. */
 export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = withAccess(sessionRoutes(app, parts, { tag: "Organizations" }), accessTo);
@@ -58,7 +57,6 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   });
 }
 
-/** Mounts `/api/operator/organizations/{id}/members`. */
 export function operatorMemberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   operatorRoutes(app, parts, { read: "organizations:read" })(

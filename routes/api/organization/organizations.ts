@@ -20,7 +20,6 @@ import { type MountRoute, sessionRoutes } from "../endpoint.ts";
 const path = "/api/portal/organizations";
 const organization = { description: "The organization.", schema: schemas.organizationResponseSchema };
 
-/** Mounts `/api/portal/organizations` and `/api/auth/organization`. */
 export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const route = sessionRoutes(app, parts, { tag: "Organizations" });
   readAndCreateRoutes(route, parts);
