@@ -2,7 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import type { AppContext } from "../env.ts";
 import type { Output, Schema } from "../schemas/check.ts";
-import { nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
+import { pageOf, pageQuerySchema } from "../schemas/common.ts";
 import type { Endpoint, MountRoute } from "./endpoint.ts";
 
 interface Noun<Params extends z.ZodType, Parent extends Schema> {
@@ -34,7 +34,7 @@ export function nounRoutes<Actor, Params extends z.ZodType, Parent extends Schem
   const listed = parent === undefined ? {} : { params: parent };
   const onePath = `${path}/${id}` as const;
   const found = { description: `The ${one}.`, schema: z.object({ [one]: schema }) };
-  const page = z.object({ [many]: z.array(schema), nextCursor: nextCursorSchema });
+  const page = pageOf(many, schema);
   return {
     /** `query`: the parameters, if the list has others than those of a page. */
     list<Query extends z.ZodType = typeof pageQuerySchema>(

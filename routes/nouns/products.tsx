@@ -1,7 +1,6 @@
 // The catalogue of products: its shapes, its API, and its pages in the console.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { pageItemsDefault, productMetricsMax, productUnitCharactersMax } from "../../domain/limits.ts";
-import { nameFault } from "../../domain/name.ts";
 import { countOf } from "../../domain/number_text.ts";
 import type { Product, ProductMetric } from "../../domain/product.ts";
 import {
@@ -37,23 +36,14 @@ import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
 import { nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
-import { atMost, characters } from "../schemas/messages.ts";
+import { atMost } from "../schemas/messages.ts";
 import { slugSchema } from "../schemas/usage.ts";
 
-const unitFault = characters(productUnitCharactersMax, 1);
-const unit = z.string().trim().min(1, unitFault)
-  .refine((text) => [...text].length <= productUnitCharactersMax, unitFault)
-  .superRefine((text, context) => {
-    const message = nameFault(text);
-    if (message !== null) context.addIssue({ code: "custom", message });
-  })
-  .nullable().default(null).openapi({
-    type: ["string", "null"],
-    minLength: 1,
-    maxLength: productUnitCharactersMax,
-    description: `What its quantities count, 1 to ${productUnitCharactersMax} characters.`,
-    example: "GB",
-  });
+const unit = nameSchema("What its quantities count", {
+  charactersMax: productUnitCharactersMax,
+  example: "GB",
+})
+  .nullable().default(null).openapi({ type: ["string", "null"] });
 const metrics = z.array(
   z.strictObject({
     slug: slugSchema.openapi({

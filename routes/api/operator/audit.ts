@@ -6,7 +6,7 @@ import { operatorAccess } from "../../../services/access.ts";
 import { listAuditEvents, readAuditCsv } from "../../../services/audit.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { auditFilters, operatorAuditEventSchema } from "../../schemas/audit.ts";
-import { exampleId, nextCursorSchema, pageQuerySchema } from "../../schemas/common.ts";
+import { exampleId, pageOf, pageQuerySchema } from "../../schemas/common.ts";
 import { csvResponse, sendCsv } from "../job_bytes.ts";
 import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";
 import { operatorRoutes } from "./operator_routes.ts";
@@ -34,10 +34,7 @@ export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
     description: "Newest first. Entries are kept for 400 days.",
     query: pageQuerySchema.extend(filters),
     responses: {
-      200: {
-        description: "A page of entries.",
-        schema: z.object({ events: z.array(operatorAuditEventSchema), nextCursor: nextCursorSchema }),
-      },
+      200: { description: "A page of entries.", schema: pageOf("events", operatorAuditEventSchema) },
     },
   }, async (_c, { query: { action: actions, organizationId, ...query } }, actor) => {
     return await listAuditEvents(services, await logOf(actor, organizationId), { ...query, actions });
