@@ -9,7 +9,7 @@ import { MigrationError } from "../db/engine/migrate.ts";
 import { restoreDataFile } from "../db/engine/restore.ts";
 import { messageOf } from "../domain/errors.ts";
 import { makeBackup } from "../services/backups.ts";
-import { CommandError, type CommandLine, exitStatus, readSettings } from "./settings.ts";
+import { CommandError, type CommandLine, exitStatus, readSettings, usageError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
 /** `-` stands for standard input or output. */
@@ -36,7 +36,7 @@ export function backupCommand(line: CommandLine): Promise<number> {
 
 /** Writes a file first: a slow reader of the output must not keep the database's log from being reused. */
 async function backUpToOutput(path: string): Promise<void> {
-  if (Deno.stdout.isTerminal()) throw new CommandError("standard output is a terminal", exitStatus.usage);
+  if (Deno.stdout.isTerminal()) throw usageError("standard output is a terminal");
   const temporary = join(dirname(path), `${basename(path)}.${crypto.randomUUID().slice(0, 8)}.output`);
   try {
     await backUp(path, temporary);
@@ -92,7 +92,7 @@ export function restoreCommand(line: CommandLine): Promise<number> {
 
 async function openBackup({ path, file }: Files): Promise<ReadableStream<Uint8Array>> {
   if (file === "-") {
-    if (Deno.stdin.isTerminal()) throw new CommandError("standard input is a terminal", exitStatus.usage);
+    if (Deno.stdin.isTerminal()) throw usageError("standard input is a terminal");
     return Deno.stdin.readable;
   }
   await requireOtherFile(path, file);
@@ -126,7 +126,7 @@ async function run(
   try {
     const [file = "", ...rest] = args;
     if (file === "" || rest.length > 0 || /^-./.test(file)) {
-      throw new CommandError(`expected one file, or - for standard ${standardFile}`, exitStatus.usage);
+      throw usageError(`expected one file, or - for standard ${standardFile}`);
     }
     const config = readSettings(environment);
     if (config.database.kind === "remote") {
@@ -144,7 +144,7 @@ async function run(
 async function requireOtherFile(path: string, file: string): Promise<void> {
   const [one, other] = await Promise.all([path, file].map((name) => Deno.stat(name).catch(() => null)));
   if (typeof one?.ino === "number" && one.ino === other?.ino && one.dev === other.dev) {
-    throw new CommandError(`${file} is the database itself`, exitStatus.usage);
+    throw usageError(`${file} is the database itself`);
   }
 }
 

@@ -8,6 +8,8 @@ import { exitStatus } from "./settings.ts";
 
 /** For commands that work alongside a running server. */
 const commonMeanings = {
+  0: "success",
+  [exitStatus.usage]: "invalid command or option",
   [exitStatus.internal]: "internal error",
   [exitStatus.busy]: "the database is busy or unavailable; try again",
   [exitStatus.config]: "invalid settings, or the database doesn't match this version",
@@ -46,16 +48,13 @@ export function help(): string {
     `Secrets can also be read from files: ${secrets.map(fileSetting).join(", ")}.`,
     "",
     ...exitStatusLines({
-      0: "success",
+      ...commonMeanings,
       1: "gatehouse check found a problem",
-      [exitStatus.usage]: "invalid command or option",
       [exitStatus.data]: "not a usable backup, or an invalid value",
       [exitStatus.input]: "the backup cannot be read",
       [exitStatus.noUser]: "no account has this email address",
-      [exitStatus.internal]: "internal error",
       [exitStatus.io]: "reading or writing a file failed",
       [exitStatus.busy]: "the port or the database is in use or unavailable; try again",
-      [exitStatus.config]: "invalid settings, or the database doesn't match this version",
     }),
   ].join("\n");
 }
@@ -86,8 +85,6 @@ export function userHelp(): string {
     "sessions.",
     "",
     ...exitStatusLines({
-      0: "success",
-      [exitStatus.usage]: "invalid command or option",
       [exitStatus.data]: "the email address is taken, or a value is invalid",
       [exitStatus.noUser]: "no account has this email address",
       ...commonMeanings,
@@ -109,8 +106,6 @@ export function operatorHelp(): string {
     "      print all operators as a table, or as one JSON object per line",
     "",
     ...exitStatusLines({
-      0: "success",
-      [exitStatus.usage]: "invalid command or option",
       [exitStatus.data]: "the account is disabled",
       [exitStatus.noUser]: "no account has this email address",
       ...commonMeanings,
@@ -136,8 +131,6 @@ export function tokenHelp(): string {
     ...operatorScopes.map((scope) => `  ${scope.padEnd(19)}  ${scopeMeanings[scope]}`),
     "",
     ...exitStatusLines({
-      0: "success",
-      [exitStatus.usage]: "invalid command or option",
       [exitStatus.data]: "an unknown scope or id, or an invalid value",
       ...commonMeanings,
     }),
@@ -162,8 +155,6 @@ export function usageHelp(): string {
     "Separate several values with commas. Different metrics are never added up.",
     "",
     ...exitStatusLines({
-      0: "success",
-      [exitStatus.usage]: "invalid command or option",
       [exitStatus.data]: "an invalid value, or an unknown organization",
       ...commonMeanings,
     }),

@@ -1,7 +1,7 @@
 // Finds and runs the command for a name. Each returns an exit status; `gatehouse --help` lists them.
 import deno from "../deno.json" with { type: "json" };
 import { help } from "./help.ts";
-import { CommandError, type CommandLine, exitStatus, readCommandLine, SettingsError } from "./settings.ts";
+import { CommandError, type CommandLine, readCommandLine, SettingsError, usageError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
 export const version: string = deno.version;
@@ -9,7 +9,6 @@ export const version: string = deno.version;
 const withOwnHelp = new Set(["user", "operator", "token", "usage", "proxy"]);
 const withArguments = new Set([...withOwnHelp, "check", "backup", "restore"]);
 
-/** Runs one command to its end, and returns the exit status. */
 export async function runCommand(given: readonly string[]): Promise<number> {
   let program = "gatehouse";
   try {
@@ -19,8 +18,7 @@ export async function runCommand(given: readonly string[]): Promise<number> {
     const asksForHelp = rest.length === 1 && ["--help", "-h"].includes(rest[0] ?? "");
     if (command !== undefined && asksForHelp && !withOwnHelp.has(name)) return writeLine(help());
     if (command === undefined || (rest.length > 0 && !withArguments.has(name))) {
-      const problem = `${args.join(" ")} is not a command. Try gatehouse --help.`;
-      throw new CommandError(problem, exitStatus.usage);
+      throw usageError(`${args.join(" ")} is not a command. Try gatehouse --help.`);
     }
     program = `gatehouse ${name}`;
     return await command();

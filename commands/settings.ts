@@ -22,6 +22,10 @@ export class CommandError extends Error {
   }
 }
 
+export function usageError(message: string): CommandError {
+  return new CommandError(message, exitStatus.usage);
+}
+
 /** Invalid settings. The message has one line for each. */
 export class SettingsError extends CommandError {
   constructor(message: string) {
@@ -46,9 +50,9 @@ export function readCommandLine(given: readonly string[]): CommandLine {
       args.push(word);
       continue;
     }
-    if (file !== undefined) throw new CommandError("--env-file is given twice.", exitStatus.usage);
+    if (file !== undefined) throw usageError("--env-file is given twice.");
     file = attached ?? given[++n] ?? "";
-    if (file === "") throw new CommandError("--env-file requires a file.", exitStatus.usage);
+    if (file === "") throw usageError("--env-file requires a file.");
   }
   const environment = Deno.env.toObject();
   if (file === undefined) return { args, environment };

@@ -12,7 +12,7 @@ import {
 } from "../services/operator/operator_tokens.ts";
 import { nameArgument, type Subcommand, verbCommand } from "./administration.ts";
 import { tokenHelp } from "./help.ts";
-import { CommandError, exitStatus } from "./settings.ts";
+import { CommandError, exitStatus, usageError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { minute, textTable } from "./text_table.ts";
 import type { VerbArguments } from "./verb_arguments.ts";
@@ -46,7 +46,7 @@ async function create(call: Subcommand): Promise<void> {
 function toNewToken({ subject, texts, lists }: VerbArguments, now: number): NewToken {
   const scopes = lists.get("scope") ?? [];
   const addresses = lists.get("address") ?? [];
-  if (scopes.length === 0) throw new CommandError("--scope is required.", exitStatus.usage);
+  if (scopes.length === 0) throw usageError("--scope is required.");
   if (addresses.length > operatorTokenAddressesMax) {
     const fault = `--address can be given at most ${operatorTokenAddressesMax} times.`;
     throw new CommandError(fault, exitStatus.data);

@@ -10,7 +10,7 @@ import { allUsers } from "../services/operator/user_list.ts";
 import type { OperatorUser } from "../domain/operator/user.ts";
 import { nameArgument, type Subcommand, unknownAccount, verbCommand } from "./administration.ts";
 import { userHelp } from "./help.ts";
-import { CommandError, exitStatus } from "./settings.ts";
+import { usageError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { minute, textTable } from "./text_table.ts";
 import type { VerbArguments } from "./verb_arguments.ts";
@@ -44,16 +44,16 @@ function toNewUser({ subject: email, texts }: VerbArguments) {
   const organizationName = nameOption(texts, "organization");
   const organizationId = texts.get("join");
   const role = roles.find((one) => one === texts.get("role")?.toUpperCase());
-  if (name === undefined) throw new CommandError("--name is required.", exitStatus.usage);
+  if (name === undefined) throw usageError("--name is required.");
   if (organizationId !== undefined && organizationName !== undefined) {
-    throw new CommandError("--organization and --join can't be combined.", exitStatus.usage);
+    throw usageError("--organization and --join can't be combined.");
   }
   if (texts.has("role") !== texts.has("join")) {
-    throw new CommandError("--join and --role require each other.", exitStatus.usage);
+    throw usageError("--join and --role require each other.");
   }
   if (organizationId === undefined) return { email, name, organizationName };
   if (role === undefined) {
-    throw new CommandError(`--role must be one of ${roles.join(", ")}.`, exitStatus.usage);
+    throw usageError(`--role must be one of ${roles.join(", ")}.`);
   }
   return { email, name, join: { organizationId, role } };
 }

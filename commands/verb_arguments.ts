@@ -2,9 +2,8 @@
 // be a secret.
 import { parseArgs } from "node:util";
 import { messageOf } from "../domain/errors.ts";
-import { CommandError, exitStatus } from "./settings.ts";
+import { usageError } from "./settings.ts";
 
-/** The arguments of a subcommand. */
 export interface VerbForm {
   /** Its only argument, such as `email address`; undefined for none. */
   readonly subject?: string;
@@ -15,7 +14,6 @@ export interface VerbForm {
 export interface VerbArguments {
   /** As typed; empty for a subcommand without one. */
   readonly subject: string;
-  /** The options with a value, by name. */
   readonly texts: ReadonlyMap<string, string>;
   readonly lists: ReadonlyMap<string, readonly string[]>;
   readonly flags: ReadonlySet<string>;
@@ -76,8 +74,4 @@ function parse(
     const [problem = ""] = messageOf(error).split(/\.?\s*(\n|\. )/);
     throw usageError(`${problem}. Try ${command} --help.`);
   }
-}
-
-function usageError(message: string): CommandError {
-  return new CommandError(message, exitStatus.usage);
 }

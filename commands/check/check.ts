@@ -4,7 +4,7 @@ import type { Config, Settings } from "../../config.ts";
 import { type CheckResult, type Verdict, worstVerdict } from "../../domain/check_result.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { proxyBlock } from "../proxy/configuration.ts";
-import { CommandError, exitStatus, readSettings } from "../settings.ts";
+import { readSettings, usageError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { checkDatabase } from "./database.ts";
 import { checkMail } from "./mail.ts";
@@ -19,8 +19,7 @@ const exitWrong = 1;
 export async function checkCommand(args: readonly string[], environment: Settings): Promise<number> {
   const [option, ...rest] = args;
   if (rest.length > 0 || (option !== undefined && option !== "--json")) {
-    const problem = `unknown option ${args.join(" ")}. The only option is --json.`;
-    throw new CommandError(problem, exitStatus.usage);
+    throw usageError(`unknown option ${args.join(" ")}. The only option is --json.`);
   }
   const config = readSettings(environment);
   const results = await runChecks(config, environment);

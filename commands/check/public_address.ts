@@ -235,7 +235,6 @@ function hasDomain(cookies: readonly string[], cookieDomain: string | undefined)
   return domains.length === 1 && equal(domains[0]?.replace(/^\./, "") ?? "", cookieDomain.slice(1));
 }
 
-/** Checks that an origin that isn't allowed learns nothing. */
 async function checkForeignOrigin({ baseUrl }: Config, send: Send): Promise<CheckResult> {
   return await attempt("Other origins", async (result) => {
     const headers = { Origin: "https://gatehouse-check.invalid" };

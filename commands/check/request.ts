@@ -19,7 +19,6 @@ export async function attempt(
   }
 }
 
-/** Discards the body. */
 export async function withoutBody(pending: Promise<Response>): Promise<Response> {
   const response = await pending;
   await response.body?.cancel();

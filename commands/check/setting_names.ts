@@ -10,7 +10,6 @@ const nameCharactersMin = 7;
 const typoCharactersMin = 11;
 const typosMax = 2;
 
-/** Words that people use for each other. */
 const synonyms = [
   ["URL", "URI", "DSN"],
   ["DIR", "FOLDER", "PATH"],

@@ -5,7 +5,6 @@ import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { isLoopbackHost } from "../../domain/loopback.ts";
 import { isBehindProxy } from "../proxy/configuration.ts";
 
-/** Checks whether settings that are valid by themselves also fit together. */
 export function checkSettings(config: Config): CheckResult[] {
   return [
     checkBaseUrl(config),

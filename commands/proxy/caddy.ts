@@ -3,7 +3,6 @@ import { loopbackAddresses } from "../../domain/loopback.ts";
 import { identityHeaderNames } from "../../domain/meter/forward_auth.ts";
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
-/** Returns the lines of a Caddyfile. */
 export function caddyBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {
   const site = (host: string) => siteAddress(placement, host);
   return [

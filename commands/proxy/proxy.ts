@@ -6,7 +6,7 @@ import { check } from "../../routes/schemas/check.ts";
 import { forwardQuerySchema } from "../../routes/schemas/forward_auth.ts";
 import { proxyBlock, type ProxyName, proxyNames } from "./configuration.ts";
 import { proxyHelp } from "../help.ts";
-import { CommandError, exitStatus, readSettings } from "../settings.ts";
+import { CommandError, exitStatus, readSettings, usageError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 
 export function proxyCommand(args: readonly string[], environment: Settings): number {
@@ -31,10 +31,6 @@ export function proxyCommand(args: readonly string[], environment: Settings): nu
     writeLine(`gatehouse proxy: warning: ${warning}`, "stderr");
   }
   return writeLine(block);
-}
-
-function usageError(message: string): CommandError {
-  return new CommandError(message, exitStatus.usage);
 }
 
 function isProxyName(text: string): text is ProxyName {

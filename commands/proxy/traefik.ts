@@ -1,7 +1,6 @@
 // The configuration for Traefik's file provider. No test runs it.
 import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
-/** Returns the lines of a YAML file. */
 export function traefikBlock(
   placement: ProxyPlacement,
   applications: readonly ProxiedApplication[],

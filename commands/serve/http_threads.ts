@@ -9,7 +9,6 @@ import { connectCalls } from "../../services/thread_calls.ts";
 import { CommandError, exitStatus } from "../settings.ts";
 import type { HttpThreadCalls, HttpThreadData, MainThreadCalls } from "./http_calls.ts";
 
-/** True if several threads can listen on one port. */
 export function canSharePort(): boolean {
   // Deno exits if `reusePort` is used without --unstable-net, which also adds this function.
   return Deno.build.os === "linux" && "listenDatagram" in Deno;

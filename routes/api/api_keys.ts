@@ -1,14 +1,15 @@
-// The API of API keys.
+// The API of API keys, for members and for operators.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { activeAccess } from "../../services/access.ts";
-import { changeApiKey, listApiKeys, revokeApiKey } from "../../services/api_keys.ts";
+import { type Access, activeAccess, operatorAccess } from "../../services/access.ts";
+import { accessToApiKey, changeApiKey, listApiKeys, revokeApiKey } from "../../services/api_keys.ts";
 import { createApiKey, rotateApiKey } from "../../services/new_api_keys.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import * as schemas from "../schemas/api_keys.ts";
 import { pageQuerySchema } from "../schemas/common.ts";
-import { sessionRoutes } from "./endpoint.ts";
+import { organizationParamsSchema } from "../schemas/operator_organizations.ts";
+import { type MountRoute, type RouteWords, sessionRoutes, withAccess } from "./endpoint.ts";
+import { operatorRoutes } from "./operator/operator_routes.ts";
 
-const path = "/api/portal/api-keys";
 const params = schemas.apiKeyParamsSchema;
 const one = { 200: { description: "The key.", schema: schemas.apiKeyResponseSchema } };
 const created = {
@@ -17,63 +18,33 @@ const created = {
     schema: schemas.createdApiKeySchema,
   },
 };
+const unchanged = "What is left out stays as it is. Changes take effect immediately.";
+const revoked = "Requests with the key fail immediately. Revoking a key again has no effect.";
 
-/** Mounts `/api/portal/api-keys`. */
 export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services } = parts;
-  const route = sessionRoutes(app, parts, { tag: "API keys", errors: ["forbidden"] });
-
-  route(
-    {
-      route: `POST ${path}`,
-      operationId: "createApiKey",
-      summary: "Create a key",
-      body: schemas.createApiKeySchema,
-      responses: created,
-      errors: ["forbidden", "key_limit_reached"],
-    },
-    (_c, { body: { expiresAt = null, ...body } }, actor) =>
-      createApiKey(services, activeAccess(actor), { ...body, expiresAt }),
+  const path = "/api/portal/api-keys";
+  const route = withAccess(
+    sessionRoutes(app, parts, { tag: "API keys", errors: ["forbidden"] }),
+    activeAccess,
   );
-
-  route({
-    route: `GET ${path}`,
-    operationId: "listApiKeys",
-    summary: "List keys",
-    description:
-      "Newest first, including inactive keys. Members see their own keys; admins and owners see all.",
-    query: pageQuerySchema,
-    responses: {
-      200: {
-        description: "A page of keys.",
-        schema: schemas.apiKeysSchema,
-      },
+  commonRoutes(parts, { inOrganization: route, ofKey: route }, {
+    list: {
+      route: `GET ${path}`,
+      operationId: "listApiKeys",
+      summary: "List keys",
+      description:
+        "Newest first, including inactive keys. Members see their own keys; admins and owners see all.",
     },
-  }, (_c, { query }, actor) => listApiKeys(services, activeAccess(actor), query));
-
-  route({
-    route: `PATCH ${path}/{id}`,
-    operationId: "changeApiKey",
-    summary: "Change a key's name, permissions, expiry or budget",
-    description:
-      "What is left out stays as it is. Changes take effect immediately. Only owners and admins set `budget`, which replaces the whole budget. No limit in it can be above a limit of the organization that counts the same usage in the same window or a longer one.",
-    params,
-    body: schemas.changeApiKeySchema,
-    responses: one,
-  }, async (_c, { params: { id }, body }, actor) => ({
-    apiKey: await changeApiKey(services, activeAccess(actor), { id, ...body }),
-  }));
-
-  route({
-    route: `DELETE ${path}/{id}`,
-    operationId: "revokeApiKey",
-    summary: "Revoke a key",
-    description: "Requests with the key fail immediately. Revoking a key again has no effect.",
-    params,
-    responses: one,
-  }, async (_c, { params: { id } }, actor) => ({
-    apiKey: await revokeApiKey(services, activeAccess(actor), id),
-  }));
+    create: { route: `POST ${path}`, operationId: "createApiKey", summary: "Create a key" },
+    change: {
+      route: `PATCH ${path}/{id}`,
+      operationId: "changeApiKey",
+      summary: "Change a key's name, permissions, expiry or budget",
+      description:
+        `${unchanged} Only owners and admins set \`budget\`, which replaces the whole budget. No limit in it can be above a limit of the organization that counts the same usage in the same window or a longer one.`,
+    },
+    revoke: { route: `DELETE ${path}/{id}`, operationId: "revokeApiKey", summary: "Revoke a key" },
+  });
 
   route({
     route: `POST ${path}/{id}/rotate`,
@@ -86,8 +57,76 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     body: schemas.rotateApiKeySchema,
     bodyOptional: true,
     responses: created,
-    errors: ["forbidden", "key_limit_reached"],
-  }, (_c, { params: { id }, body: { expireOldAt } }, actor) => {
-    return rotateApiKey(services, activeAccess(actor), { id, expireOldAt: expireOldAt ?? undefined });
+    errors: ["key_limit_reached"],
+  }, (_c, { params: { id }, body: { expireOldAt } }, access) => {
+    return rotateApiKey(parts.services, access, { id, expireOldAt: expireOldAt ?? undefined });
   });
+}
+
+export function operatorApiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const keysPath = "/api/operator/organizations/{id}/api-keys";
+  const keyPath = "/api/operator/api-keys/{id}";
+  const route = operatorRoutes(app, parts, { read: "keys:read", write: "keys:write" });
+  commonRoutes(parts, {
+    inOrganization: withAccess(route, (actor, id) => operatorAccess(services, actor, id)),
+    ofKey: withAccess(route, (actor, id) => accessToApiKey(services, actor, id)),
+  }, {
+    list: {
+      route: `GET ${keysPath}`,
+      operationId: "operatorListApiKeys",
+      summary: "List an organization's API keys",
+      description: "Newest first, including inactive keys.",
+      params: organizationParamsSchema,
+    },
+    create: {
+      route: `POST ${keysPath}`,
+      operationId: "operatorCreateApiKey",
+      summary: "Create an API key for an organization",
+      description: "It can have every permission, also `usage:void`.",
+      params: organizationParamsSchema,
+    },
+    change: {
+      route: `PATCH ${keyPath}`,
+      operationId: "operatorChangeApiKey",
+      summary: "Change an API key of any organization",
+      description: `${unchanged} \`budget\` replaces the whole budget.`,
+    },
+    revoke: {
+      route: `DELETE ${keyPath}`,
+      operationId: "operatorRevokeApiKey",
+      summary: "Revoke any organization's API key",
+    },
+  });
+}
+
+/** @param routes `inOrganization`: mounts routes of a list. `ofKey`: mounts routes whose path has the id of a key. */
+function commonRoutes(
+  { services }: AppParts,
+  { inOrganization, ofKey }: Record<"inOrganization" | "ofKey", MountRoute<Access>>,
+  { list, create, change, revoke }: Record<"list" | "create" | "change" | "revoke", RouteWords>,
+): void {
+  inOrganization({
+    ...list,
+    query: pageQuerySchema,
+    responses: { 200: { description: "A page of keys.", schema: schemas.apiKeysSchema } },
+  }, (_c, { query }, access) => listApiKeys(services, access, query));
+
+  inOrganization(
+    { ...create, body: schemas.createApiKeySchema, responses: created, errors: ["key_limit_reached"] },
+    (_c, { body: { expiresAt = null, ...body } }, access) =>
+      createApiKey(services, access, { ...body, expiresAt }),
+  );
+
+  ofKey(
+    { ...change, params, body: schemas.changeApiKeySchema, responses: one },
+    async (_c, { params: { id }, body }, access) => ({
+      apiKey: await changeApiKey(services, access, { id, ...body }),
+    }),
+  );
+
+  ofKey(
+    { ...revoke, description: revoked, params, responses: one },
+    async (_c, { params: { id } }, access) => ({ apiKey: await revokeApiKey(services, access, id) }),
+  );
 }

@@ -5,7 +5,7 @@ import { activeAccess } from "../../services/access.ts";
 import { listAuditEvents, readAuditCsv } from "../../services/audit.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { auditEventSchema, auditFilters } from "../schemas/audit.ts";
-import { nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
+import { pageOf, pageQuerySchema } from "../schemas/common.ts";
 import { csvResponse, sendCsv } from "./job_bytes.ts";
 import { sessionRoutes } from "./endpoint.ts";
 
@@ -19,12 +19,7 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "List audit log entries of the active organization",
     description: "Newest first. Requires the admin or owner role. Entries are kept for 400 days.",
     query: pageQuerySchema.extend(auditFilters),
-    responses: {
-      200: {
-        description: "A page of entries.",
-        schema: z.object({ events: z.array(auditEventSchema), nextCursor: nextCursorSchema }),
-      },
-    },
+    responses: { 200: { description: "A page of entries.", schema: pageOf("events", auditEventSchema) } },
   }, (_c, { query: { action: actions, ...query } }, actor) => {
     return listAuditEvents(services, activeAccess(actor), { ...query, actions });
   });

@@ -102,9 +102,32 @@ export function sessionRoutes(
   common: Common,
 ): MountRoute<SessionActor> {
   const authenticate = (c: AppContext) => requireSession(c, parts);
-  return (endpoint, handle) =>
-    mount(app, { ...common, security: "session", ...endpoint }, { authenticate, handle });
+  return (endpoint, handle) => {
+    const errors = [...common.errors ?? [], ...endpoint.errors ?? []];
+    mount(app, { ...common, security: "session", ...endpoint, errors }, { authenticate, handle });
+  };
 }
+
+/**
+ * Returns a function that mounts routes whose handlers get an access instead of the actor.
+ *
+ * @param accessOf Gets the parameter `id` of the path, if there is one.
+ */
+export function withAccess<Actor, Access>(
+  route: MountRoute<Actor>,
+  accessOf: (actor: Actor, id: string) => Access | Promise<Access>,
+): MountRoute<Access> {
+  return (endpoint, handle) =>
+    route(endpoint, async (c, input, actor) => {
+      const { id = "" } = (input.params ?? {}) as { id?: string };
+      return await handle(c, input, await accessOf(actor, id));
+    });
+}
+
+/** Where a route is mounted, and its texts in the OpenAPI document, if it is mounted for members and for operators. */
+export type RouteWords =
+  & Pick<Endpoint<Schema, Schema, Schema>, "route" | "operationId" | "summary">
+  & Partial<Pick<Endpoint<Schema, Schema, Schema>, "description" | "errors" | "params">>;
 
 /** Mounts a route and adds it to the OpenAPI document. Any error that the handler throws becomes the error response. */
 export function mount<

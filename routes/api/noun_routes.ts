@@ -2,7 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import type { AppContext } from "../env.ts";
 import type { Output, Schema } from "../schemas/check.ts";
-import { nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
+import { pageOf, pageQuerySchema } from "../schemas/common.ts";
 import type { Endpoint, MountRoute } from "./endpoint.ts";
 
 interface Noun<Params extends z.ZodType, Parent extends Schema> {
@@ -24,13 +24,9 @@ interface Noun<Params extends z.ZodType, Parent extends Schema> {
 type Words = Pick<Endpoint<Schema, Schema, Schema>, "operationId" | "summary" | "description" | "errors">;
 type Verb<Input, Actor, Result> = (input: Input, actor: Actor, c: AppContext) => Promise<Result>;
 
-/**
- * Returns functions that mount the routes of a noun, each with its verb.
- *
- * @param mounts `read`: mounts routes that change nothing. `write`: mounts the others.
- */
+/** Returns functions that mount the routes of a noun, each with its verb. */
 export function nounRoutes<Actor, Params extends z.ZodType, Parent extends Schema = undefined>(
-  { read, write }: { readonly read: MountRoute<Actor>; readonly write: MountRoute<Actor> },
+  route: MountRoute<Actor>,
   { path, one, many, schema, id, params, parent }: Noun<Params, Parent>,
 ) {
   type InOne = { readonly params: Output<Params> };
@@ -38,14 +34,14 @@ export function nounRoutes<Actor, Params extends z.ZodType, Parent extends Schem
   const listed = parent === undefined ? {} : { params: parent };
   const onePath = `${path}/${id}` as const;
   const found = { description: `The ${one}.`, schema: z.object({ [one]: schema }) };
-  const page = z.object({ [many]: z.array(schema), nextCursor: nextCursorSchema });
+  const page = pageOf(many, schema);
   return {
     /** `query`: the parameters, if the list has others than those of a page. */
     list<Query extends z.ZodType = typeof pageQuerySchema>(
       { query, ...words }: Words & { readonly query?: Query },
       verb: Verb<InList & { readonly query: Output<Query> }, Actor, object>,
     ): void {
-      read({
+      route({
         ...words,
         ...listed,
         route: `GET ${path}`,
@@ -57,13 +53,13 @@ export function nounRoutes<Actor, Params extends z.ZodType, Parent extends Schem
       words: Words & { readonly body: Body },
       verb: Verb<InList & { readonly body: Output<Body> }, Actor, object>,
     ): void {
-      write(
+      route(
         { ...words, ...listed, route: `POST ${path}`, responses: { 201: found } },
         async (c, input, actor) => ({ [one]: await verb(input as Parameters<typeof verb>[0], actor, c) }),
       );
     },
     get(words: Words, verb: Verb<InOne, Actor, object>): void {
-      read(
+      route(
         { ...words, params, route: `GET ${onePath}`, responses: { 200: found } },
         async (c, input, actor) => ({ [one]: await verb(input, actor, c) }),
       );
@@ -72,13 +68,13 @@ export function nounRoutes<Actor, Params extends z.ZodType, Parent extends Schem
       words: Words & { readonly body: Body },
       verb: Verb<InOne & { readonly body: Output<Body> }, Actor, object>,
     ): void {
-      write(
+      route(
         { ...words, params, route: `PATCH ${onePath}`, responses: { 200: found } },
         async (c, input, actor) => ({ [one]: await verb(input, actor, c) }),
       );
     },
     delete(words: Words, verb: Verb<InOne, Actor, void>): void {
-      write(
+      route(
         { ...words, params, route: `DELETE ${onePath}`, responses: { 204: { description: "Deleted." } } },
         (c, input, actor) => verb(input, actor, c),
       );

@@ -2,17 +2,15 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { AppEnv, AppParts } from "../env.ts";
 import { accountRoutes } from "./account/account.ts";
-import { apiKeyRoutes } from "./api_keys.ts";
+import { apiKeyRoutes, operatorApiKeyRoutes } from "./api_keys.ts";
 import { auditRoutes } from "./audit.ts";
 import { authRoutes, ownSessionRoutes } from "./sign_in/auth.ts";
 import { eventRoutes } from "./meter/events.ts";
 import { forwardRoutes } from "./meter/forward_auth.ts";
 import { keyVerificationRoutes } from "./meter/key_verification.ts";
-import { invitationRoutes } from "./organization/invitations.ts";
-import { memberRoutes } from "./organization/members.ts";
+import { invitationRoutes, operatorInvitationRoutes } from "./organization/invitations.ts";
+import { memberRoutes, operatorMemberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
-import { operatorApiKeyRoutes } from "./operator/api_keys.ts";
-import { operatorMemberRoutes } from "./operator/organization_members.ts";
 import { organizationNoteRoutes } from "../nouns/organization_notes.tsx";
 import { operatorOrganizationRoutes } from "../nouns/organizations.tsx";
 import { operatorAuditRoutes } from "./operator/audit.ts";
@@ -50,6 +48,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   keyVerificationRoutes(app, parts);
   operatorOrganizationRoutes(app, parts);
   operatorMemberRoutes(app, parts);
+  operatorInvitationRoutes(app, parts);
   organizationNoteRoutes(app, parts);
   operatorApiKeyRoutes(app, parts);
   planRoutes(app, parts);

@@ -23,7 +23,7 @@ import { DayTime, RelativeTime } from "../../views/components/relative_time.tsx"
 import { Name } from "../../views/components/table.tsx";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { nounRoutes } from "../api/noun_routes.ts";
-import { operatorMounts } from "../api/operator/operator_routes.ts";
+import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { expiryOf } from "../portal/expiry.ts";
 import { flashOf, queryOf } from "../portal/form.ts";
@@ -100,20 +100,19 @@ const createSchema = z.strictObject({
   expiresAt: optionalEnd("When the token expires, in the future. By default it doesn't expire."),
 }).openapi("CreateOperatorToken");
 
-/** Mounts `/api/operator/tokens`. */
 export function operatorTokenRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const mounts = operatorMounts(app, parts, { read: "account", write: "account" });
+  const route = operatorRoutes(app, parts, { read: "account" });
   const path = "/api/operator/tokens";
   const params = z.object({ id: idParam("opt", "The token's id.") });
-  const routes = nounRoutes(mounts, { path, one: "token", many: "tokens", schema, id: "{id}", params });
+  const routes = nounRoutes(route, { path, one: "token", many: "tokens", schema, id: "{id}", params });
 
   routes.list({
     operationId: "listOperatorTokens",
     summary: "List operator tokens",
     description: "Newest first, including inactive tokens.",
   }, ({ query }) => listOperatorTokens(services, query));
-  mounts.write(
+  route(
     {
       route: `POST ${path}`,
       operationId: "createOperatorToken",
@@ -129,7 +128,7 @@ export function operatorTokenRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
     (_c, { body: { expiresAt = null, ...body } }, actor) =>
       createOperatorToken(services, actor, { ...body, expiresAt }),
   );
-  mounts.write({
+  route({
     route: `DELETE ${path}/{id}`,
     operationId: "revokeOperatorToken",
     summary: "Revoke an operator token",
@@ -141,7 +140,6 @@ export function operatorTokenRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
 
 const path = "/operator/tokens";
 
-/** Mounts `/operator/tokens`. */
 export function operatorTokenPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/tokens");

@@ -38,7 +38,6 @@ import { changeOrganizationSchema } from "../schemas/operator_organizations.ts";
 
 const path = `${organizationsHref}/:id`;
 
-/** Mounts the forms below `/operator/organizations/:id`. */
 export function operatorOrganizationForms(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/organizations");

@@ -40,7 +40,6 @@ import { changeOrganizationSchema } from "../schemas/operator_organizations.ts";
 const path = `${organizationsHref}/:id`;
 const timezones = timezoneNames();
 
-/** Mounts `/operator/organizations/:id/plan` and `/limits`. */
 export function operatorOrganizationLimitForms(app: App, parts: PortalParts): void {
   const pages = consolePages(app, parts, "operator/organizations");
   planPages(pages, parts);

@@ -8,7 +8,7 @@ import { TextField } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
 import { backTo, organizationHref, organizationsHref } from "../../views/operator/links.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
-import { operatorMounts } from "../api/operator/operator_routes.ts";
+import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
 import { idOf } from "../portal/operator/organization.ts";
@@ -36,11 +36,10 @@ const schema = z.object({
   createdAt: timeOut("When the note was added."),
 }).openapi("OrganizationNote");
 
-/** Mounts `/api/operator/organizations/{id}/notes`. */
 export function organizationNoteRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const mounts = operatorMounts(app, parts, { read: "organizations:read", write: "organizations:write" });
-  const routes = nounRoutes(mounts, {
+  const route = operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" });
+  const routes = nounRoutes(route, {
     path: "/api/operator/organizations/{id}/notes",
     one: "note",
     many: "notes",
@@ -68,7 +67,6 @@ export function organizationNoteRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts
 
 const path = `${organizationsHref}/:id/notes`;
 
-/** Mounts the forms below `/operator/organizations/:id/notes`. */
 export function organizationNotePages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/organizations");

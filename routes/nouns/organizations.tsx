@@ -24,7 +24,7 @@ import { organizationHref, organizationsHref } from "../../views/operator/links.
 import { ListFilters, listHref } from "../../views/operator/list_filters.tsx";
 import { OrganizationTable } from "../../views/operator/organization_table.tsx";
 import { nounRoutes } from "../api/noun_routes.ts";
-import { operatorMounts } from "../api/operator/operator_routes.ts";
+import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
 import { mountFormPage, mountPage, type ShownForm } from "../portal/noun_pages.ts";
@@ -33,11 +33,10 @@ import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
 import * as schemas from "../schemas/operator_organizations.ts";
 
-/** Mounts `/api/operator/organizations`. */
 export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const mounts = operatorMounts(app, parts, { read: "organizations:read", write: "organizations:write" });
-  const routes = nounRoutes(mounts, {
+  const route = operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" });
+  const routes = nounRoutes(route, {
     path: "/api/operator/organizations",
     one: "organization",
     many: "organizations",
@@ -84,7 +83,6 @@ export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppP
   }, ({ params: { id } }, actor) => deleteOrganization(services, actor, id));
 }
 
-/** Mounts `/operator/organizations` and the form that creates one. */
 export function operatorOrganizationPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/organizations");

@@ -31,7 +31,6 @@ import { createPlanSchema } from "../schemas/plans.ts";
 /** In the form, every field is required. */
 const planFormSchema = createPlanSchema.omit({ isDefault: true }).required();
 
-/** Mounts `/operator/plans/new` and `/operator/plans/:id/edit`. */
 export function planFormPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
   const { services } = parts;
 

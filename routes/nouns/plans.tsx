@@ -28,7 +28,7 @@ import { OrganizationTable } from "../../views/operator/organization_table.tsx";
 import { numberText, numberWords } from "../../views/operator/plan_text.ts";
 import { limitName, modeWords } from "../../views/text/limit.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
-import { operatorMounts } from "../api/operator/operator_routes.ts";
+import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
 import { mountFormPage, mountPage, paramOf } from "../portal/noun_pages.ts";
@@ -38,11 +38,10 @@ import { idParam } from "../schemas/common.ts";
 import { changePlanSchema, createPlanSchema, planSchema } from "../schemas/plans.ts";
 import { planFormPages } from "./plan_form.tsx";
 
-/** Mounts `/api/operator/plans`. */
 export function planRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const mounts = operatorMounts(app, parts, { read: "organizations:read", write: "organizations:write" });
-  const routes = nounRoutes(mounts, {
+  const route = operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" });
+  const routes = nounRoutes(route, {
     path: "/api/operator/plans",
     one: "plan",
     many: "plans",
@@ -88,7 +87,6 @@ const flashes = {
   deleted: "Plan deleted.",
 };
 
-/** Mounts `/operator/plans`. */
 export function planPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/plans");

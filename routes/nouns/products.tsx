@@ -1,7 +1,6 @@
 // The catalogue of products: its shapes, its API, and its pages in the console.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { pageItemsDefault, productMetricsMax, productUnitCharactersMax } from "../../domain/limits.ts";
-import { nameFault } from "../../domain/name.ts";
 import { countOf } from "../../domain/number_text.ts";
 import type { Product, ProductMetric } from "../../domain/product.ts";
 import {
@@ -20,7 +19,7 @@ import { DayTime } from "../../views/components/relative_time.tsx";
 import { Name } from "../../views/components/table.tsx";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { nounRoutes } from "../api/noun_routes.ts";
-import { operatorMounts } from "../api/operator/operator_routes.ts";
+import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
 import {
@@ -37,23 +36,14 @@ import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
 import { nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
-import { atMost, characters } from "../schemas/messages.ts";
+import { atMost } from "../schemas/messages.ts";
 import { slugSchema } from "../schemas/usage.ts";
 
-const unitFault = characters(productUnitCharactersMax, 1);
-const unit = z.string().trim().min(1, unitFault)
-  .refine((text) => [...text].length <= productUnitCharactersMax, unitFault)
-  .superRefine((text, context) => {
-    const message = nameFault(text);
-    if (message !== null) context.addIssue({ code: "custom", message });
-  })
-  .nullable().default(null).openapi({
-    type: ["string", "null"],
-    minLength: 1,
-    maxLength: productUnitCharactersMax,
-    description: `What its quantities count, 1 to ${productUnitCharactersMax} characters.`,
-    example: "GB",
-  });
+const unit = nameSchema("What its quantities count", {
+  charactersMax: productUnitCharactersMax,
+  example: "GB",
+})
+  .nullable().default(null).openapi({ type: ["string", "null"] });
 const metrics = z.array(
   z.strictObject({
     slug: slugSchema.openapi({
@@ -99,11 +89,10 @@ function requireDistinct(metrics: readonly ProductMetric[], context: z.Refinemen
   }
 }
 
-/** Mounts `/api/operator/products`. */
 export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const mounts = operatorMounts(app, parts, { read: "statements:read", write: "statements:write" });
-  const routes = nounRoutes(mounts, {
+  const route = operatorRoutes(app, parts, { read: "statements:read", write: "statements:write" });
+  const routes = nounRoutes(route, {
     path: "/api/operator/products",
     one: "product",
     many: "products",
@@ -149,7 +138,6 @@ const noProducts = {
   text: "Until you add one, pages show the names in usage records.",
 };
 
-/** Mounts `/operator/products`. */
 export function productPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/products");

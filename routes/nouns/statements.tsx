@@ -33,8 +33,9 @@ import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx
 import { organizationHref, statementsHref } from "../../views/operator/links.ts";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { periodWords, statementCsvHref, statementHref } from "../../views/operator/statement_text.ts";
+import { documentRoute } from "../api/endpoint.ts";
 import { csvResponse, sendCsv } from "../api/job_bytes.ts";
-import { documentOperatorRoute, operatorRoutes } from "../api/operator/operator_routes.ts";
+import { forOperators, operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { mountFormPage, mountPage, paramOf, type ShownForm, withInput } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator/page.ts";
@@ -47,14 +48,12 @@ const apiPath = "/api/operator/statements";
 const csvEnding = /\.csv$/;
 const closed = { description: "The statement.", schema: schemas.statementResponseSchema };
 
-/** Mounts `/api/operator/statements`. */
 export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const route = operatorRoutes(app, parts);
+  const route = operatorRoutes(app, parts, { read: "statements:read", write: "statements:write" });
 
   route({
     route: `GET ${apiPath}`,
-    access: "statements:read",
     operationId: "listStatements",
     summary: "List statements",
     description: "Newest first, with the month that can be closed next.",
@@ -64,7 +63,6 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
 
   route({
     route: `POST ${apiPath}`,
-    access: "statements:write",
     operationId: "closeStatement",
     summary: "Close a month",
     description:
@@ -85,21 +83,22 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
   });
 
   // The router has one route for both, because it doesn't tell paths apart within a segment.
-  documentOperatorRoute(app, {
-    route: `GET ${apiPath}/{id}.csv`,
-    access: "statements:read",
-    operationId: "downloadStatement",
-    summary: "Download a statement as CSV",
-    description:
-      "All lines, or those of one organization. `adjustmentOf` is the earlier month that a line corrects, or empty.",
-    params: schemas.statementParamsSchema,
-    query: schemas.statementCsvQuerySchema,
-    responses: { 200: csvResponse },
-    errors: ["statement_not_closed"],
-  });
+  documentRoute(
+    app,
+    forOperators({
+      route: `GET ${apiPath}/{id}.csv`,
+      operationId: "downloadStatement",
+      summary: "Download a statement as CSV",
+      description:
+        "All lines, or those of one organization. `adjustmentOf` is the earlier month that a line corrects, or empty.",
+      params: schemas.statementParamsSchema,
+      query: schemas.statementCsvQuerySchema,
+      responses: { 200: csvResponse },
+      errors: ["statement_not_closed"],
+    }, "statements:read"),
+  );
   route({
     route: `GET ${apiPath}/{id}`,
-    access: "statements:read",
     operationId: "getStatement",
     summary: "Get a statement",
     description: "With its totals and a page of its lines.",
@@ -119,7 +118,6 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
   });
 }
 
-/** Mounts `/operator/statements`. */
 export function statementPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
   const pages = consolePages(app, parts, "operator/statements");

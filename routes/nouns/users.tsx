@@ -30,15 +30,13 @@ import { type UserAction, UserBadges, userPage } from "./user_page.tsx";
 const apiPath = "/api/operator/users";
 const unlessOperator = "Tokens can't do this to operators.";
 
-/** Mounts `/api/operator/users`. */
 export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const route = operatorRoutes(app, parts);
+  const route = operatorRoutes(app, parts, { read: "users:read", write: "users:write" });
   const params = schemas.userParamsSchema;
 
   route({
     route: `GET ${apiPath}`,
-    access: "users:read",
     operationId: "listUsers",
     summary: "List users",
     description: "Newest first. `search` finds parts of names and email addresses.",
@@ -49,7 +47,6 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
   route({
     route: `GET ${apiPath}/{id}`,
-    access: "users:read",
     operationId: "getUser",
     summary: "Get a user",
     params,
@@ -58,7 +55,6 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
   route({
     route: `PATCH ${apiPath}/{id}`,
-    access: "users:write",
     operationId: "changeUser",
     summary: "Disable or enable a user",
     description:
@@ -82,7 +78,6 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
   route({
     route: `POST ${apiPath}/{id}/reset-password`,
-    access: "users:write",
     operationId: "sendPasswordReset",
     summary: "Send a password reset link",
     description:
@@ -95,7 +90,6 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
   route({
     route: `DELETE ${apiPath}/{id}/sessions`,
-    access: "users:write",
     operationId: "endSessionsOfUser",
     summary: "End a user's sessions",
     description: `Signs the user out everywhere. ${unlessOperator}`,
@@ -105,7 +99,6 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, (_c, { params: { id } }, actor) => endSessionsOfUser(services, actor, { id }));
 }
 
-/** Mounts `/operator/users`. */
 export function userPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/users");

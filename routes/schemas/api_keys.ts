@@ -13,9 +13,9 @@ import {
   idOut,
   idParam,
   nameSchema,
-  nextCursorSchema,
   optionalEnd,
   optionalEndOrNow,
+  pageOf,
   personNameSchema,
   stringSchema,
   timeOut,
@@ -53,7 +53,7 @@ export const apiKeySchema = z.object({
 
 export const apiKeyParamsSchema = z.object({ id: idParam("key", "The key's id.") });
 export const apiKeyResponseSchema = z.object({ apiKey: apiKeySchema });
-export const apiKeysSchema = z.object({ apiKeys: z.array(apiKeySchema), nextCursor: nextCursorSchema });
+export const apiKeysSchema = pageOf("apiKeys", apiKeySchema);
 
 export const createdApiKeySchema = z.object({
   apiKey: apiKeySchema,

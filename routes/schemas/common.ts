@@ -54,33 +54,30 @@ export const timeSchema = parsed(
 
 /** A time, or a date, which means its start in UTC. @returns Milliseconds since 1970. */
 const timeOrDateSchema = parsed(z.string(), (text) => parseTime(text), timeFault);
-const timeOrDateWords = "An ISO 8601 time with a UTC offset, or a date, which means its start in UTC.";
 
 export function rangeEnd(description: string) {
-  return timeOrDateSchema.optional().openapi({
-    type: "string",
-    description: `${description} ${timeOrDateWords}`,
-    example: "2026-11-01",
-  });
+  return timeOrDateSchema.optional().openapi({ type: "string", ...timeWords(description, "2026-11-01") });
 }
 
 /** A time, a date, `now` for immediately, or null. */
 export function optionalEndOrNow(description: string) {
   const parse = (text: string) => text === "now" ? text : parseTime(text);
   const fault = (text: string) => timeFault(text).replace("must be ", "must be now, ");
-  return parsed(z.string(), parse, fault).nullish().openapi({
-    type: ["string", "null"],
-    description: `${description} ${timeOrDateWords}`,
-    example: "2027-01-31T00:00:00.000Z",
-  });
+  return parsed(z.string(), parse, fault).nullish()
+    .openapi({ type: ["string", "null"], ...timeWords(description, "2027-01-31T00:00:00.000Z") });
 }
 
 export function optionalEnd(description: string) {
-  return timeOrDateSchema.nullish().openapi({
-    type: ["string", "null"],
-    description: `${description} ${timeOrDateWords}`,
-    example: "2027-01-31",
-  });
+  return timeOrDateSchema.nullish()
+    .openapi({ type: ["string", "null"], ...timeWords(description, "2027-01-31") });
+}
+
+function timeWords(description: string, example: string) {
+  return {
+    description:
+      `${description} An ISO 8601 time with a UTC offset, or a date, which means its start in UTC.`,
+    example,
+  };
 }
 
 export function timeOut(description: string) {
@@ -122,6 +119,11 @@ export const pageQuerySchema = z.strictObject({
 
 export const nextCursorSchema = stringSchema("The `cursor` of the next page. Null on the last page.")
   .nullable();
+
+/** A page of items. @param name The name of the list, such as `apiKeys`. */
+export function pageOf(name: string, item: z.ZodType) {
+  return z.object({ [name]: z.array(item), nextCursor: nextCursorSchema });
+}
 
 export const personNameSchema = stringSchema("The user's name.", "Ada Lovelace");
 

@@ -4,7 +4,7 @@ import { recordTargetKinds } from "../../db/meter/record_targets.ts";
 import { operatorUsageGroups } from "../../db/meter/usage_sums.ts";
 import { externalIdCharactersMax, operatorTimestampPastMaxMs } from "../../domain/limits.ts";
 import { externalIdPrefix } from "../../domain/operator/organization.ts";
-import { exampleId, idOut, nextCursorSchema, stringSchema } from "./common.ts";
+import { exampleId, idOut, pageOf, stringSchema } from "./common.ts";
 import { characters } from "./messages.ts";
 import {
   batchOf,
@@ -57,10 +57,8 @@ export const operatorUsageRecordSchema = z.object({
   voidedBy: stringSchema("The id of the API key, user or operator token that voided it.").nullable(),
 }).openapi("OperatorUsageRecord");
 
-export const operatorUsageRecordsSchema = z.object({
-  usageRecords: z.array(operatorUsageRecordSchema),
-  nextCursor: nextCursorSchema,
-}).openapi("OperatorUsageRecords");
+export const operatorUsageRecordsSchema = pageOf("usageRecords", operatorUsageRecordSchema)
+  .openapi("OperatorUsageRecords");
 
 export const operatorUsageRecordsQuerySchema = z.strictObject({
   ...usageRecordsQuerySchema.shape,

@@ -5,7 +5,7 @@ import {
   addressSchema,
   idOut,
   idParam,
-  nextCursorSchema,
+  pageOf,
   pageQuerySchema,
   personNameSchema,
   roleSchema,
@@ -44,10 +44,7 @@ const operatorUserSchema = z.object({
   })).openapi({ description: "The organizations that the user belongs to, at most 100." }),
 }).openapi("OperatorUser");
 
-export const operatorUsersSchema = z.object({
-  users: z.array(operatorUserSchema),
-  nextCursor: nextCursorSchema,
-});
+export const operatorUsersSchema = pageOf("users", operatorUserSchema);
 export const operatorUserResponseSchema = z.object({ user: operatorUserSchema });
 export const operatorUserDetailsSchema = z.object({
   user: operatorUserSchema,

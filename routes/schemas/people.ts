@@ -7,7 +7,7 @@ import {
   idOut,
   idParam,
   nameSchema,
-  nextCursorSchema,
+  pageOf,
   personNameSchema,
   roleSchema,
   stringSchema,
@@ -58,7 +58,7 @@ const memberSchema = z.object({
   ),
 }).openapi("Member");
 export const memberResponseSchema = z.object({ member: memberSchema });
-export const membersSchema = z.object({ members: z.array(memberSchema), nextCursor: nextCursorSchema });
+export const membersSchema = pageOf("members", memberSchema);
 export const changeRoleSchema = z.strictObject({ role: roleSchema }).openapi("ChangeRole");
 export const removeMemberQuerySchema = z.strictObject({
   keys: z.enum(["revoke", "keep"], { error: "must be revoke or keep." }).default("revoke").describe(
@@ -83,10 +83,7 @@ const invitationSchema = z.object({
   acceptedAt: timeOut("When the invitation was accepted.").nullable(),
 }).openapi("Invitation");
 export const invitationResponseSchema = z.object({ invitation: invitationSchema });
-export const invitationsSchema = z.object({
-  invitations: z.array(invitationSchema),
-  nextCursor: nextCursorSchema,
-});
+export const invitationsSchema = pageOf("invitations", invitationSchema);
 export const createInvitationSchema = z.strictObject({
   email: emailInSchema.openapi({ example: "grace@example.com" }),
   role: roleSchema.openapi({ description: "The role in the organization after joining.", example: "MEMBER" }),

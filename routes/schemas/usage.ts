@@ -10,7 +10,7 @@ import {
   exampleId,
   idOut,
   nameSchema,
-  nextCursorSchema,
+  pageOf,
   pageQuerySchema,
   parsed,
   rangeEnd,
@@ -185,10 +185,11 @@ export const usageRecordsQuerySchema = pageQuerySchema.extend({
   idempotencyKey: idempotencyKeySchema.optional().describe("Only the record with this idempotency key."),
 }).refine(cursorOrKey.isMet, cursorOrKey);
 
-export const usageRecordsSchema = z.object({
-  usageRecords: z.array(usageRecordSchema),
-  nextCursor: nextCursorSchema,
-}).openapi("UsageRecords");
+export const usageRecordsSchema = pageOf("usageRecords", usageRecordSchema).openapi("UsageRecords");
+
+export const voidWords =
+  "The record no longer counts toward sums, counts, minimums and maximums. It stays in lists, and its idempotency key " +
+  "stays in use. Voiding a record again has no effect.";
 
 export const voidUsageSchema = z.strictObject({
   reason: nameSchema("Why the record is voided", {

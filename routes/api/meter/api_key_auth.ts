@@ -1,14 +1,21 @@
 // Authenticates requests by API key (`Authorization: Bearer`) and limits their rate. Only the key's hash leaves this file.
+import type { OpenAPIHono } from "@hono/zod-openapi";
 import { hashApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
 import { countOf } from "../../../domain/number_text.ts";
 import { noteLimitedApiKey } from "../../../services/audit.ts";
 import { type CountedRequest, countRequest } from "../../../services/meter/known_keys.ts";
-import { findKeyError, keyAccess, requireApiKey } from "../../../services/meter/usage_access.ts";
+import {
+  findKeyError,
+  type KeyAccess,
+  keyAccess,
+  requireApiKey,
+} from "../../../services/meter/usage_access.ts";
 import type { Services } from "../../../services/services.ts";
 import { beforeLargeBody } from "../../body.ts";
-import type { AppContext, AppParts } from "../../env.ts";
+import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { bearerToken, limitRejected, rateLimited } from "../bearer.ts";
+import { mount, type MountRoute } from "../endpoint.ts";
 
 /** Errors that don't depend on the content of the request. */
 const keyErrors: ReadonlySet<ErrorCode> = new Set([
@@ -53,14 +60,15 @@ export function apiKeyAuth({ services }: AppParts) {
   };
 }
 
-/** Returns the same for routes whose handlers take the key's access. */
-export function apiKeyAccess(parts: AppParts) {
+/** Mounts routes that accept API keys, and whose handlers get the key's access. */
+export function keyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): MountRoute<KeyAccess> {
   const { authenticate, onError } = apiKeyAuth(parts);
-  return {
-    authenticate: async (c: AppContext) =>
-      await keyAccess(parts.services, await authenticate(c), c.get("client")),
-    onError,
-  };
+  return (endpoint, handle) =>
+    mount(app, { tag: "Usage", security: "apiKey", ...endpoint }, {
+      authenticate: async (c) => await keyAccess(parts.services, await authenticate(c), c.get("client")),
+      onError,
+      handle,
+    });
 }
 
 /** Sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers). @throws {AppError} `rate_limited`. */

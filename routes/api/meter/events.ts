@@ -8,7 +8,6 @@ import { mount } from "../endpoint.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { eventsBody } from "./cloud_events.ts";
 
-/** Mounts `/api/v1/events`. */
 export function eventRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   // The SDK for Python takes every other status for an error.

@@ -52,7 +52,6 @@ const definition = {
   errors: ["forbidden", "email_unverified", "limit_exceeded"],
 } as const;
 
-/** Mounts `/api/auth/forward`. */
 export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const fromApiKey = apiKeyAdmission(parts);
   const fromSession = sessionAdmission(parts);

@@ -11,7 +11,6 @@ import { mount } from "../endpoint.ts";
 
 const scope = "keys:verify";
 
-/** Mounts `/api/v1/keys/verify`. */
 export function keyVerificationRoutes(app: OpenAPIHono<AppEnv>, { services }: AppParts): void {
   mount(app, {
     route: "POST /api/v1/keys/verify",

@@ -6,17 +6,15 @@ import { activeAccess } from "../../../services/access.ts";
 import { sumUsage } from "../../../services/meter/usage.ts";
 import type { UsageAccess } from "../../../services/meter/usage_access.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
-import { requireSession } from "../../session.ts";
-import { apiKeyAccess, apiKeyAuth } from "./api_key_auth.ts";
+import { apiKeyAuth, keyRoutes } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
 import { cloudEventHeaders, cloudEventSchema, cloudEventType } from "../../schemas/cloud_event.ts";
-import { mount } from "../endpoint.ts";
+import { mount, sessionRoutes, withAccess } from "../endpoint.ts";
 import { check } from "../../schemas/check.ts";
 import { recordRequest, sendBatch, sendRecord, usageInput } from "./recording.ts";
-import { csvResponse, sendCsv, sendJson, usageFile } from "../job_bytes.ts";
+import { sumRoutes } from "./usage_sums.ts";
 import * as schemas from "../../schemas/usage.ts";
 
-/** Mounts `/api/v1/usage` and `/api/portal/usage`. */
 export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   recordingRoutes(app, parts);
   readingRoutes(app, parts);
@@ -88,64 +86,41 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   });
 }
 
+const csvDescription =
+  "All rows, without a size limit. Sums are exact decimal numbers. The columns are the window, the groups and the sums.";
+
 function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const apiKey = apiKeyAccess(parts);
-  const session = { authenticate: async (c: AppContext) => activeAccess(await requireSession(c, parts)) };
-  const json = {
-    tag: "Usage",
+  const common = {
     query: schemas.usageQuerySchema,
-    responses: { 200: { description: "Sums by window and group.", schema: schemas.usageSumsSchema } },
+    sums: schemas.usageSumsSchema,
+    errors: ["range_too_long"],
+    read: (access: UsageAccess, options: Parameters<typeof sumUsage>[2]) =>
+      sumUsage(services, access, options),
   } as const;
-  const csv = {
-    ...json,
-    description:
-      "All rows, without a size limit. Sums are exact decimal numbers. The columns are the window, the groups and the sums.",
-    responses: { 200: csvResponse },
-  } as const;
-  const forKey = { security: "apiKey", errors: ["range_too_long"] } as const;
-  const forSession = { security: "session", errors: ["forbidden", "range_too_long"] } as const;
-  const handle = (format: "json" | "csv") =>
-  async (
-    c: AppContext,
-    { query }: { query: z.output<typeof schemas.usageQuerySchema> },
-    access: UsageAccess,
-  ) => {
-    const sums = await sumUsage(services, access, { query, format, signal: c.req.raw.signal });
-    return format === "json" ? sendJson(c, sums) : sendCsv(c, sums, usageFile(query, services.clock()));
-  };
 
-  mount(app, {
-    ...json,
-    ...forKey,
-    route: "GET /api/v1/usage",
-    operationId: "readUsage",
-    summary: "Get usage of the key's organization",
-  }, { ...apiKey, handle: handle("json") });
+  sumRoutes(keyRoutes(app, parts), parts, {
+    ...common,
+    path: "/api/v1/usage",
+    json: { operationId: "readUsage", summary: "Get usage of the key's organization" },
+    csv: {
+      operationId: "readUsageCsv",
+      summary: "Download usage of the key's organization as CSV",
+      description: csvDescription,
+    },
+  });
 
-  mount(app, {
-    ...csv,
-    ...forKey,
-    route: "GET /api/v1/usage.csv",
-    operationId: "readUsageCsv",
-    summary: "Download usage of the key's organization as CSV",
-  }, { ...apiKey, handle: handle("csv") });
-
-  mount(app, {
-    ...json,
-    ...forSession,
-    route: "GET /api/portal/usage",
-    operationId: "readOrganizationUsage",
-    summary: "Get usage of the active organization",
-  }, { ...session, handle: handle("json") });
-
-  mount(app, {
-    ...csv,
-    ...forSession,
-    route: "GET /api/portal/usage.csv",
-    operationId: "downloadUsage",
-    summary: "Download usage of the active organization as CSV",
-  }, { ...session, handle: handle("csv") });
+  const session = sessionRoutes(app, parts, { tag: "Usage", errors: ["forbidden"] });
+  sumRoutes(withAccess(session, activeAccess), parts, {
+    ...common,
+    path: "/api/portal/usage",
+    json: { operationId: "readOrganizationUsage", summary: "Get usage of the active organization" },
+    csv: {
+      operationId: "downloadUsage",
+      summary: "Download usage of the active organization as CSV",
+      description: csvDescription,
+    },
+  });
 }
 
 function idempotencyHeader(c: AppContext): string | null {

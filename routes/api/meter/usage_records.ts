@@ -3,10 +3,9 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { listUsageRecords, readUsageRecord, withoutNames } from "../../../services/meter/usage_records.ts";
 import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { apiKeyAccess } from "./api_key_auth.ts";
-import { mount } from "../endpoint.ts";
 import { idParam } from "../../schemas/common.ts";
 import * as schemas from "../../schemas/usage.ts";
+import { keyRoutes } from "./api_key_auth.ts";
 
 const path = "/api/v1/usage/records";
 const one = {
@@ -16,14 +15,11 @@ const one = {
   },
 } as const;
 
-/** Mounts `/api/v1/usage/records`. */
 export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const apiKey = apiKeyAccess(parts);
-  const common = { tag: "Usage", security: "apiKey" } as const;
+  const route = keyRoutes(app, parts);
 
-  mount(app, {
-    ...common,
+  route({
     route: `GET ${path}`,
     operationId: "listUsageRecords",
     summary: "List usage records of the key's organization",
@@ -31,43 +27,26 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): vo
       "Sorted by timestamp, newest first, including voided records. Records are deleted after the server's retention period.",
     query: schemas.usageRecordsQuerySchema,
     responses: { 200: { description: "A page of records.", schema: schemas.usageRecordsSchema } },
-  }, {
-    ...apiKey,
-    handle: (c, { query }, access) => listUsageRecords(services, access, { query, signal: c.req.raw.signal }),
-  });
+  }, (c, { query }, access) => listUsageRecords(services, access, { query, signal: c.req.raw.signal }));
 
-  mount(app, {
-    ...common,
+  route({
     ...one,
     route: `GET ${path}/{id}`,
     operationId: "readUsageRecord",
     summary: "Get a usage record",
-  }, {
-    ...apiKey,
-    handle: async (_c, { params }, access) => ({
-      usageRecord: withoutNames(await readUsageRecord(services, access, params.id)),
-    }),
-  });
+  }, async (_c, { params }, access) => ({
+    usageRecord: withoutNames(await readUsageRecord(services, access, params.id)),
+  }));
 
-  mount(app, {
-    ...common,
+  route({
     ...one,
     route: `POST ${path}/{id}/void`,
     operationId: "voidUsageRecord",
     summary: "Void a usage record",
     description:
-      "The record no longer counts toward sums, counts, minimums and maximums. It stays in lists, and its idempotency key " +
-      "stays in use. Voiding a record again has no effect. The key needs the permission `usage:void`, which only operators " +
-      "can grant.",
+      `${schemas.voidWords} The key needs the permission \`usage:void\`, which only operators can grant.`,
     body: schemas.voidUsageSchema,
-  }, {
-    ...apiKey,
-    handle: async (c, { params, body }, access) => ({
-      usageRecord: await voidUsageRecord(services, access, {
-        ...params,
-        ...body,
-        signal: c.req.raw.signal,
-      }),
-    }),
-  });
+  }, async (c, { params, body }, access) => ({
+    usageRecord: await voidUsageRecord(services, access, { ...params, ...body, signal: c.req.raw.signal }),
+  }));
 }

@@ -6,7 +6,7 @@ import { operatorAccess } from "../../../services/access.ts";
 import { listAuditEvents, readAuditCsv } from "../../../services/audit.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { auditFilters, operatorAuditEventSchema } from "../../schemas/audit.ts";
-import { exampleId, nextCursorSchema, pageQuerySchema } from "../../schemas/common.ts";
+import { exampleId, pageOf, pageQuerySchema } from "../../schemas/common.ts";
 import { csvResponse, sendCsv } from "../job_bytes.ts";
 import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";
 import { operatorRoutes } from "./operator_routes.ts";
@@ -21,25 +21,20 @@ const filters = {
   }),
 };
 
-/** Mounts `/api/operator/audit` and `/api/operator/audit.csv`. */
 export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const route = operatorRoutes(app, parts);
+  const route = operatorRoutes(app, parts, { read: "audit:read" });
   const logOf = async (actor: OperatorActor, organizationId: string | undefined) =>
     organizationId === undefined ? actor : await operatorAccess(services, actor, organizationId);
 
   route({
     route: "GET /api/operator/audit",
-    access: "audit:read",
     operationId: "listOperatorAuditEvents",
     summary: "List audit log entries of operators or of an organization",
     description: "Newest first. Entries are kept for 400 days.",
     query: pageQuerySchema.extend(filters),
     responses: {
-      200: {
-        description: "A page of entries.",
-        schema: z.object({ events: z.array(operatorAuditEventSchema), nextCursor: nextCursorSchema }),
-      },
+      200: { description: "A page of entries.", schema: pageOf("events", operatorAuditEventSchema) },
     },
   }, async (_c, { query: { action: actions, organizationId, ...query } }, actor) => {
     return await listAuditEvents(services, await logOf(actor, organizationId), { ...query, actions });
@@ -47,7 +42,6 @@ export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
 
   route({
     route: "GET /api/operator/audit.csv",
-    access: "audit:read",
     operationId: "downloadOperatorAuditEvents",
     summary: "Download audit log entries of operators or of an organization as CSV",
     description: "All matching entries. `details` is JSON.",

@@ -14,7 +14,7 @@ import { accessToRecord, listRecordsOfOrganizations } from "../../../services/op
 import type { AppEnv, AppParts } from "../../env.ts";
 import { idParam } from "../../schemas/common.ts";
 import * as schemas from "../../schemas/operator_usage.ts";
-import { recordedBatchSchema, voidUsageSchema } from "../../schemas/usage.ts";
+import { recordedBatchSchema, voidUsageSchema, voidWords } from "../../schemas/usage.ts";
 import { usageInput } from "../meter/recording.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 
@@ -29,14 +29,12 @@ const one = {
   },
 } as const;
 
-/** Mounts `POST /api/operator/usage` and `/api/operator/usage/records`. */
 export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const route = operatorRoutes(app, parts);
+  const route = operatorRoutes(app, parts, { read: "usage:read", write: "usage:write" });
 
   route({
     route: "POST /api/operator/usage",
-    access: "usage:write",
     operationId: "recordUsageAsOperator",
     summary: "Record usage for organizations",
     description:
@@ -51,7 +49,6 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
   route(
     {
       route: `GET ${path}`,
-      access: "usage:read",
       operationId: "listOperatorUsageRecords",
       summary: "List usage records of organizations",
       description:
@@ -70,7 +67,6 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
   route({
     ...one,
     route: `GET ${path}/{id}`,
-    access: "usage:read",
     operationId: "readOperatorUsageRecord",
     summary: "Get a usage record of any organization",
   }, async (_c, { params: { id } }, actor) => {
@@ -78,15 +74,12 @@ export function operatorUsageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppPa
     return withOrganization(access, withoutNames(await readUsageRecord(services, access, id)));
   });
 
-  route({
+  operatorRoutes(app, parts, { read: "usage:read", write: "usage:void" })({
     ...one,
     route: `POST ${path}/{id}/void`,
-    access: "usage:void",
     operationId: "voidOperatorUsageRecord",
     summary: "Void a usage record of any organization",
-    description:
-      "The record no longer counts toward sums, counts, minimums and maximums. It stays in lists, and its idempotency key " +
-      "stays in use. Voiding a record again has no effect. The void is in the organization's audit log.",
+    description: `${voidWords} The void is in the organization's audit log.`,
     body: voidUsageSchema,
   }, async (c, { params, body }, actor) => {
     const access = await accessToRecord(services, actor, params.id);

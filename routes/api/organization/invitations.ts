@@ -1,8 +1,7 @@
-// The API of invitations.
+// The API of invitations, for members and for operators.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import type { SessionActor } from "../../../domain/actor.ts";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
-import { accessTo } from "../../../services/access.ts";
+import { type Access, accessTo, operatorAccess } from "../../../services/access.ts";
 import { acceptInvitation } from "../../../services/organization/accept_invitation.ts";
 import {
   createInvitation,
@@ -11,20 +10,72 @@ import {
   revokeInvitation,
 } from "../../../services/organization/invitations.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import { pageQuerySchema } from "../../schemas/common.ts";
+import * as operatorSchemas from "../../schemas/operator_organizations.ts";
 import * as schemas from "../../schemas/people.ts";
-import { type MountRoute, sessionRoutes } from "../endpoint.ts";
+import { sessionUserSchema } from "../../schemas/sign_in.ts";
+import { type MountRoute, type RouteWords, sessionRoutes, withAccess } from "../endpoint.ts";
+import { operatorRoutes } from "../operator/operator_routes.ts";
 
-const path = "/api/portal/organizations/{id}/invitations";
+const responses = { 200: { description: "The invitation.", schema: schemas.invitationResponseSchema } };
+const creationErrors = [
+  "already_member",
+  "already_invited",
+  "limit_reached",
+  "rate_limited",
+  "mail_unavailable",
+] as const;
 
-/** Mounts `/api/portal/organizations/{id}/invitations` and `/api/portal/invitations/accept`. */
 export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const route = sessionRoutes(app, parts, { tag: "Organizations" });
-  listRoutes(route, parts);
-  invitationChangeRoutes(route, parts);
+  const { services } = parts;
+  const path = "/api/portal/organizations/{id}/invitations";
+  const session = sessionRoutes(app, parts, { tag: "Organizations" });
+  const route = withAccess(session, accessTo);
+  const { organizationParamsSchema: params, invitationParamsSchema: oneParams } = schemas;
+  commonRoutes(parts, route, {
+    list: {
+      route: `GET ${path}`,
+      operationId: "listInvitations",
+      summary: "List invitations",
+      description: "Newest first. Requires the admin or owner role.",
+      params,
+      errors: ["forbidden"],
+    },
+    create: {
+      route: `POST ${path}`,
+      operationId: "createInvitation",
+      summary: "Invite someone by email",
+      description:
+        "Requires the admin or owner role. Only owners can invite owners, with authentication within the last 10 minutes. " +
+        "The link in the email works once, for 7 days.",
+      params,
+      body: schemas.createInvitationSchema,
+      errors: ["forbidden", "proof_required", ...creationErrors],
+    },
+    revoke: {
+      route: `DELETE ${path}/{invitationId}`,
+      operationId: "revokeInvitation",
+      summary: "Revoke an invitation",
+      params: oneParams,
+      errors: ["forbidden"],
+    },
+  });
 
   route({
+    route: `POST ${path}/{invitationId}/resend`,
+    operationId: "resendInvitation",
+    summary: "Send an invitation again",
+    description:
+      "Sends a new link that works for 7 days; the old link stops working. For an owner's invitation, this requires " +
+      "authentication within the last 10 minutes.",
+    params: oneParams,
+    responses,
+    errors: ["forbidden", "proof_required", "limit_reached", "rate_limited", "mail_unavailable"],
+  }, async (_c, { params: { invitationId } }, access) => ({
+    invitation: await resendInvitation(services, access, invitationId),
+  }));
+
+  session({
     route: "POST /api/portal/invitations/accept",
     operationId: "acceptInvitation",
     summary: "Accept an invitation",
@@ -41,72 +92,66 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       "already_member",
       "limit_reached",
     ],
-  }, async (_c, { body }, actor) => sessionUser(await acceptInvitation(parts.services, actor, body.token)));
+  }, async (_c, { body }, actor) => sessionUser(await acceptInvitation(services, actor, body.token)));
 }
 
-function listRoutes(route: MountRoute<SessionActor>, { services }: AppParts): void {
+export function operatorInvitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const path = "/api/operator/organizations/{id}/invitations";
+  const route = operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" });
+  const { organizationParamsSchema: params, invitationParamsSchema: oneParams } = operatorSchemas;
+  commonRoutes(parts, withAccess(route, (actor, id) => operatorAccess(parts.services, actor, id)), {
+    list: {
+      route: `GET ${path}`,
+      operationId: "operatorListInvitations",
+      summary: "List an organization's invitations",
+      description: "Newest first.",
+      params,
+    },
+    create: {
+      route: `POST ${path}`,
+      operationId: "operatorCreateInvitation",
+      summary: "Invite someone to an organization by email",
+      description: "The link in the email works once, for 7 days.",
+      params,
+      body: operatorSchemas.inviteSchema,
+      errors: creationErrors,
+    },
+    revoke: {
+      route: `DELETE ${path}/{invitationId}`,
+      operationId: "operatorRevokeInvitation",
+      summary: "Revoke an invitation to an organization",
+      params: oneParams,
+    },
+  });
+}
+
+function commonRoutes(
+  { services }: AppParts,
+  route: MountRoute<Access>,
+  { list, create, revoke }: {
+    list: RouteWords;
+    create: RouteWords & {
+      body: typeof schemas.createInvitationSchema | typeof operatorSchemas.inviteSchema;
+    };
+    revoke: RouteWords & { params: typeof schemas.invitationParamsSchema };
+  },
+): void {
   route({
-    route: `GET ${path}`,
-    operationId: "listInvitations",
-    summary: "List invitations",
-    description: "Newest first. Requires the admin or owner role.",
-    params: schemas.organizationParamsSchema,
+    ...list,
     query: pageQuerySchema,
     responses: {
       200: { description: "A page of invitations with any status.", schema: schemas.invitationsSchema },
     },
-    errors: ["forbidden"],
-  }, (_c, { params: { id }, query }, actor) => listInvitations(services, accessTo(actor, id), query));
+  }, (_c, { query }, access) => listInvitations(services, access, query));
 
-  route({
-    route: `POST ${path}`,
-    operationId: "createInvitation",
-    summary: "Invite someone by email",
-    description:
-      "Requires the admin or owner role. Only owners can invite owners, with authentication within the last 10 minutes. " +
-      "The link in the email works once, for 7 days.",
-    params: schemas.organizationParamsSchema,
-    body: schemas.createInvitationSchema,
-    responses: { 201: { description: "The invitation.", schema: schemas.invitationResponseSchema } },
-    errors: [
-      "forbidden",
-      "proof_required",
-      "already_member",
-      "already_invited",
-      "limit_reached",
-      "rate_limited",
-      "mail_unavailable",
-    ],
-  }, async (_c, { params: { id }, body }, actor) => {
-    const { invitation } = await createInvitation(services, accessTo(actor, id), body);
+  route({ ...create, responses: { 201: responses[200] } }, async (_c, { body }, access) => {
+    const { invitation } = await createInvitation(services, access, body);
     return { invitation };
   });
-}
-
-function invitationChangeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): void {
-  route({
-    route: `POST ${path}/{invitationId}/resend`,
-    operationId: "resendInvitation",
-    summary: "Send an invitation again",
-    description:
-      "Sends a new link that works for 7 days; the old link stops working. For an owner's invitation, this requires " +
-      "authentication within the last 10 minutes.",
-    params: schemas.invitationParamsSchema,
-    responses: { 200: { description: "The invitation.", schema: schemas.invitationResponseSchema } },
-    errors: ["forbidden", "proof_required", "limit_reached", "rate_limited", "mail_unavailable"],
-  }, async (_c, { params: { id, invitationId } }, actor) => ({
-    invitation: await resendInvitation(services, accessTo(actor, id), invitationId),
-  }));
 
   route({
-    route: `DELETE ${path}/{invitationId}`,
-    operationId: "revokeInvitation",
-    summary: "Revoke an invitation",
+    ...revoke,
     description: "Its link stops working immediately. Accepted and revoked invitations return `not_found`.",
-    params: schemas.invitationParamsSchema,
     responses: { 204: { description: "Revoked." } },
-    errors: ["forbidden"],
-  }, (_c, { params: { id, invitationId } }, actor) => {
-    return revokeInvitation(services, accessTo(actor, id), invitationId);
-  });
+  }, (_c, { params: { invitationId } }, access) => revokeInvitation(services, access, invitationId));
 }

@@ -1,18 +1,19 @@
 // The API of members: list them, change their roles, remove them.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { accessTo } from "../../../services/access.ts";
+import { accessTo, operatorAccess } from "../../../services/access.ts";
 import { changeMemberRole, listMembers, removeMember } from "../../../services/organization/members.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { pageQuerySchema } from "../../schemas/common.ts";
+import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";
 import * as schemas from "../../schemas/people.ts";
-import { sessionRoutes } from "../endpoint.ts";
+import { sessionRoutes, withAccess } from "../endpoint.ts";
+import { operatorRoutes } from "../operator/operator_routes.ts";
 
 const path = "/api/portal/organizations/{id}/members";
 
-/** Mounts `/api/portal/organizations/{id}/members`. */
 export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const route = sessionRoutes(app, parts, { tag: "Organizations" });
+  const route = withAccess(sessionRoutes(app, parts, { tag: "Organizations" }), accessTo);
 
   route({
     route: `GET ${path}`,
@@ -23,7 +24,7 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     responses: {
       200: { description: "A page of members, oldest accounts first.", schema: schemas.membersSchema },
     },
-  }, (_c, { params: { id }, query }, actor) => listMembers(services, accessTo(actor, id), query));
+  }, (_c, { query }, access) => listMembers(services, access, query));
 
   route({
     route: `PATCH ${path}/{userId}`,
@@ -36,8 +37,8 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     body: schemas.changeRoleSchema,
     responses: { 200: { description: "The member.", schema: schemas.memberResponseSchema } },
     errors: ["forbidden", "proof_required", "last_owner"],
-  }, async (_c, { params: { id, userId }, body: { role } }, actor) => ({
-    member: await changeMemberRole(services, accessTo(actor, id), { userId, role }),
+  }, async (_c, { params: { userId }, body: { role } }, access) => ({
+    member: await changeMemberRole(services, access, { userId, role }),
   }));
 
   route({
@@ -51,7 +52,23 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     query: schemas.removeMemberQuerySchema,
     responses: { 204: { description: "Removed." } },
     errors: ["forbidden", "last_owner"],
-  }, (_c, { params: { id, userId }, query: { keys } }, actor) => {
-    return removeMember(services, accessTo(actor, id), { userId, keepKeys: keys === "keep" });
+  }, (_c, { params: { userId }, query: { keys } }, access) => {
+    return removeMember(services, access, { userId, keepKeys: keys === "keep" });
   });
+}
+
+export function operatorMemberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  operatorRoutes(app, parts, { read: "organizations:read" })(
+    {
+      route: "GET /api/operator/organizations/{id}/members",
+      operationId: "operatorListMembers",
+      summary: "List an organization's members",
+      params: organizationParamsSchema,
+      query: pageQuerySchema,
+      responses: { 200: { description: "A page of members.", schema: schemas.membersSchema } },
+    },
+    async (_c, { params: { id }, query }, actor) =>
+      await listMembers(services, await operatorAccess(services, actor, id), query),
+  );
 }

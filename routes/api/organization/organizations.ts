@@ -2,7 +2,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
-import { accessTo } from "../../../services/access.ts";
+import { accessTo, type MemberAccess } from "../../../services/access.ts";
 import {
   createOrganization,
   deleteOrganization,
@@ -15,16 +15,15 @@ import { switchOrganization } from "../../../services/sign_in/sessions.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import * as schemas from "../../schemas/people.ts";
-import { type MountRoute, sessionRoutes } from "../endpoint.ts";
+import { type MountRoute, sessionRoutes, withAccess } from "../endpoint.ts";
 
 const path = "/api/portal/organizations";
 const organization = { description: "The organization.", schema: schemas.organizationResponseSchema };
 
-/** Mounts `/api/portal/organizations` and `/api/auth/organization`. */
 export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const route = sessionRoutes(app, parts, { tag: "Organizations" });
   readAndCreateRoutes(route, parts);
-  changeRoutes(route, parts);
+  changeRoutes(withAccess(route, accessTo), parts);
 
   sessionRoutes(app, parts, { tag: "Sign-in" })(
     {
@@ -72,7 +71,7 @@ function readAndCreateRoutes(route: MountRoute<SessionActor>, { services }: AppP
   }));
 }
 
-function changeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): void {
+function changeRoutes(route: MountRoute<MemberAccess>, { services }: AppParts): void {
   route({
     route: `PATCH ${path}/{id}`,
     operationId: "renameOrganization",
@@ -82,8 +81,8 @@ function changeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): 
     body: schemas.organizationNameSchema,
     responses: { 200: organization },
     errors: ["forbidden"],
-  }, async (_c, { params: { id }, body: { name } }, actor) => {
-    return { organization: await renameOrganization(services, accessTo(actor, id), name) };
+  }, async (_c, { body: { name } }, access) => {
+    return { organization: await renameOrganization(services, access, name) };
   });
 
   route({
@@ -97,8 +96,8 @@ function changeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): 
     body: schemas.deleteOrganizationSchema,
     responses: { 204: { description: "Deleted." } },
     errors: ["forbidden", "proof_required"],
-  }, (_c, { params: { id }, body: { name } }, actor) => {
-    return deleteOrganization(services, accessTo(actor, id), name);
+  }, (_c, { body: { name } }, access) => {
+    return deleteOrganization(services, access, name);
   });
 
   route({
@@ -111,7 +110,7 @@ function changeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): 
     body: schemas.transferOrganizationSchema,
     responses: { 200: organization },
     errors: ["forbidden", "proof_required"],
-  }, async (_c, { params: { id }, body: { userId } }, actor) => {
-    return { organization: await transferOrganization(services, accessTo(actor, id), userId) };
+  }, async (_c, { body: { userId } }, access) => {
+    return { organization: await transferOrganization(services, access, userId) };
   });
 }
