@@ -3,7 +3,7 @@ import { findLimitStandings, type LimitStandingRow } from "../../db/meter/limit_
 import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
 import { sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import type { Context, SessionContext } from "../context.ts";
+import type { SessionContext } from "../context.ts";
 import type { JobOptions } from "../reports/reports.ts";
 import { type UsageAccess, usageScope } from "./usage_access.ts";
 
@@ -14,7 +14,7 @@ import { type UsageAccess, usageScope } from "./usage_access.ts";
  * @throws {AppError} As `usageScope`; `unavailable`.
  */
 export async function readLimits(
-  context: Context,
+  context: SessionContext,
   access: UsageAccess,
   { apiKeyId, signal }: { apiKeyId?: string | undefined; signal: AbortSignal },
 ): Promise<LimitStanding[]> {

@@ -7,7 +7,7 @@ import {
 import { notFoundError } from "../../domain/errors.ts";
 import { retentionStepRecordsMax } from "../../domain/limits.ts";
 import type { NamedUsageRecord, UsageRecord } from "../../domain/meter/usage_record.ts";
-import type { Context } from "../context.ts";
+import type { Context, SessionContext } from "../context.ts";
 import { type UsageAccess, usageScope } from "./usage_access.ts";
 import {
   toNamedUsageRecord,
@@ -25,7 +25,7 @@ const dayMs = 24 * 3_600_000;
  * @throws {AppError} As {@linkcode usageScope}; `validation_failed` for a cursor whose record doesn't exist; `unavailable`.
  */
 export async function listUsageRecords(
-  context: Context,
+  context: SessionContext,
   access: UsageAccess,
   { query, signal }: { query: UsageRecordQuery; signal: AbortSignal },
 ): Promise<{ usageRecords: UsageRecord[]; nextCursor: string | null }> {
@@ -39,7 +39,7 @@ export async function listUsageRecords(
 
 /** Lists records with the choices of their page's filters. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
 export async function viewUsageRecords(
-  context: Context,
+  context: SessionContext,
   access: UsageAccess,
   { query, signal }: { query: UsageRecordPageQuery; signal: AbortSignal },
 ): Promise<UsageRecordView> {
@@ -49,7 +49,7 @@ export async function viewUsageRecords(
 
 /** Finds a record, with the names of its keys. @throws {AppError} As {@linkcode usageScope}; `not_found`. */
 export async function readUsageRecord(
-  context: Context,
+  context: SessionContext,
   access: UsageAccess,
   id: string,
 ): Promise<NamedUsageRecord> {

@@ -26,7 +26,7 @@ export const codeRules: Rules = {
     // Other verbs in the same file may take a `Context`.
     const scope = isNamed(node, "Context") ? ts.findAncestor(node, ts.isFunctionLike) : node.getSourceFile();
     const takesSession = nodesOf(file).some((other) =>
-      isNamed(other, "SessionActor", "Access", "MemberAccess") && scope !== undefined &&
+      isNamed(other, "SessionActor", "Access", "MemberAccess", "UsageAccess") && scope !== undefined &&
       other.pos >= scope.pos &&
       other.end <= scope.end
     );

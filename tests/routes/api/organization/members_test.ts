@@ -73,6 +73,16 @@ testApp("only admins, owners and the member themselves see whether two-step sign
   assert.equal(page.match(/Not shown/g)?.length, 2);
 });
 
+testApp("an admin or a member can't make themselves an owner", async (test) => {
+  const owner = await test.signUp();
+  for (const role of ["ADMIN", "MEMBER"] as const) {
+    const person = await joinedPerson(test, owner, role);
+    const own = { owner, userId: person.userId, role: "OWNER" };
+    await assertError(await changeRole(test, person, own), 403, "forbidden");
+    assert.equal((await me(test, person.cookie)).role, role);
+  }
+});
+
 testApp("an owner changes roles", async (test) => {
   const owner = await test.signUp();
   const member = await joinedPerson(test, owner, "MEMBER");
