@@ -90,7 +90,7 @@ export const identityHeaderNames = Object.keys(identityHeaders({}));
  * assert.equal(decodeURIComponent(headerText("Zoë 100%\n")), "Zoë 100%\n");
  * ```
  */
-function headerText(text: string): string {
+export function headerText(text: string): string {
   return text.toWellFormed().replaceAll(/[^\x20-\x24\x26-\x7e]+/g, encodeURIComponent);
 }
 
