@@ -2,14 +2,14 @@
 // with SQLITE_BUSY is dropped, the driver silently loses later writes. Cached statements, and locks that only BEGIN IMMEDIATE
 // takes, avoid that.
 import { setTimeout } from "node:timers/promises";
-import Sqlite from "libsql";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { messageOf } from "../../domain/errors.ts";
 import { databaseBusyTimeoutMs } from "../../domain/limits.ts";
 import { checkArguments, DatabaseError, databaseErrorKind, type Statement } from "./database.ts";
 
 /** A prepared statement. Rows come as arrays, which is cheaper than the driver's objects. */
 interface Prepared {
-  readonly statement: Sqlite.Statement;
+  readonly statement: StatementSync;
   /** The columns of its rows; null for a statement without rows. */
   readonly columns: readonly string[] | null;
 }
@@ -19,13 +19,7 @@ const checkpointPages = 20_000;
 
 /** Writes an empty database with a write-ahead log into an empty file. */
 export function initializeDataFile(path: string): void {
-  const sqlite = withDatabaseErrors(() => new Sqlite(path));
-  try {
-    // Closing releases the file only if there is no prepared statement.
-    withDatabaseErrors(() => sqlite.exec("PRAGMA journal_mode = WAL"));
-  } finally {
-    sqlite.close();
-  }
+  new Connection(path, { readOnly: false }).close();
 }
 
 /** Resolves when closed connections have released their files, which newer versions of Deno do in the next turn. */
@@ -34,7 +28,7 @@ export async function filesReleased(): Promise<void> {
 }
 
 export class Connection {
-  readonly #sqlite: Sqlite.Database;
+  readonly #sqlite: DatabaseSync;
   readonly #prepared = new Map<string, Prepared>();
 
   /**
@@ -45,8 +39,9 @@ export class Connection {
    * @throws {DatabaseError} When the file isn't a database or can't be opened.
    */
   constructor(path: string, options: { readOnly: boolean; isGuest?: boolean; isBackup?: boolean }) {
-    this.#sqlite = withDatabaseErrors(() => new Sqlite(path, { timeout: databaseBusyTimeoutMs }));
+    this.#sqlite = withDatabaseErrors(() => new DatabaseSync(path, { readOnly: options.readOnly }));
     try {
+      this.all({ sql: `PRAGMA busy_timeout = ${databaseBusyTimeoutMs}`, args: [] });
       if (options.isBackup !== true) this.#useLog();
       this.exec("PRAGMA synchronous = FULL");
       this.exec("PRAGMA foreign_keys = ON");
@@ -61,7 +56,7 @@ export class Connection {
   }
 
   get inTransaction(): boolean {
-    return this.#sqlite.inTransaction;
+    return this.#sqlite.isTransaction;
   }
 
   /** Moves the log into the data file, and truncates it. Returns true if the data file is now complete. */
@@ -73,7 +68,7 @@ export class Connection {
 
   /** Runs a statement without parameters and ignores its results. */
   exec(text: string): void {
-    withDatabaseErrors(() => this.#sqlite.exec(text));
+    this.run({ sql: text, args: [] });
   }
 
   all(statement: Statement): unknown[] {
@@ -85,7 +80,7 @@ export class Connection {
     checkArguments(statement);
     return withDatabaseErrors(() => {
       const { statement: prepared, columns } = this.#prepare(statement.sql);
-      const values = prepared.get(statement.args) as unknown[] | undefined;
+      const values = prepared.get(...statement.args as SQLInputValue[]) as unknown[] | undefined;
       return values === undefined || columns === null ? undefined : toRow(columns, values);
     });
   }
@@ -95,10 +90,12 @@ export class Connection {
     checkArguments(statement);
     return withDatabaseErrors(() => {
       const { statement: prepared, columns } = this.#prepare(statement.sql);
-      if (columns === null) return { rows: [], changes: prepared.run(statement.args).changes };
+      if (columns === null) {
+        return { rows: [], changes: Number(prepared.run(...statement.args as SQLInputValue[]).changes) };
+      }
       const rows = statement.hasOneRow
-        ? [prepared.get(statement.args) as unknown[]]
-        : prepared.all(statement.args) as unknown[][];
+        ? [prepared.get(...statement.args as SQLInputValue[]) as unknown as unknown[]]
+        : prepared.all(...statement.args as SQLInputValue[]) as unknown as unknown[][];
       return { rows: rows.map((values) => toRow(columns, values)), changes: 0 };
     });
   }
@@ -125,7 +122,9 @@ export class Connection {
     let prepared = this.#prepared.get(text);
     if (prepared === undefined) {
       const statement = this.#sqlite.prepare(text);
-      const columns = statement.reader ? statement.raw(true).columns().map(({ name }) => name) : null;
+      const names = statement.columns().map(({ name }) => name);
+      const columns = names.length > 0 ? names : null;
+      (statement as unknown as { setReturnArrays(on: boolean): void }).setReturnArrays(true);
       prepared = { statement, columns };
       this.#prepared.set(text, prepared);
     }
@@ -145,8 +144,26 @@ function withDatabaseErrors<T>(act: () => T): T {
     return act();
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
-    const code = (error as { code?: string }).code;
+    const { errcode } = error as { errcode?: number };
+    const code = errcode === undefined ? undefined : resultCodes[errcode] ?? resultCodes[errcode & 0xff];
     const message = `${code ?? "no code"}: ${messageOf(error)}`;
     throw new DatabaseError(databaseErrorKind(code), message, { cause: error });
   }
 }
+
+const resultCodes: Readonly<Record<number, string>> = {
+  5: "SQLITE_BUSY",
+  6: "SQLITE_LOCKED",
+  7: "SQLITE_NOMEM",
+  9: "SQLITE_INTERRUPT",
+  10: "SQLITE_IOERR",
+  11: "SQLITE_CORRUPT",
+  13: "SQLITE_FULL",
+  14: "SQLITE_CANTOPEN",
+  15: "SQLITE_PROTOCOL",
+  19: "SQLITE_CONSTRAINT",
+  26: "SQLITE_NOTADB",
+  778: "SQLITE_IOERR_WRITE",
+  1034: "SQLITE_IOERR_FSYNC",
+  4874: "SQLITE_IOERR_SHMSIZE",
+};

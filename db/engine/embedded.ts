@@ -49,12 +49,12 @@ function newWriterWorker(): Worker {
 export async function openEmbedded(options: EmbeddedOptions): Promise<MainDatabase> {
   const { path, isGuest = false, onFatal, newWorker = newWriterWorker } = options;
   createIfMissing(path, options.create);
-  const reader = new Connection(path, { readOnly: true });
   const writer = new WriterThread(newWorker());
+  let reader: Connection;
   try {
     await writer.open({ path, isGuest });
+    reader = new Connection(path, { readOnly: true });
   } catch (error) {
-    reader.close();
     writer.terminate();
     throw error;
   }
