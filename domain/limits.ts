@@ -292,6 +292,9 @@ export const recorderQuantumRecordsMax = 1_000;
 export const recorderQuantumBytesMax = 1024 * 1024;
 /** API keys whose organization is cached, for fair shares of the queue. */
 export const rememberedApiKeysMax = 20_000;
+/** Series that a thread records to without looking for new ones, and for how long after it last looked. */
+export const rememberedSeriesMax = 20_000;
+export const rememberedSeriesMs = 10_000;
 /** Records and bytes of JSON in a commit. A single request may have more bytes. */
 export const recorderCommitRecordsMax = 10_000;
 export const recorderCommitBytesMax = 4 * 1024 * 1024;

@@ -14,14 +14,8 @@ import {
   type WriteOptions,
   type WriteResult,
 } from "./database.ts";
-import {
-  type BatchRequest,
-  type PortResponse,
-  send,
-  type StatementText,
-  type WriteOutcome,
-  type WriterSignal,
-} from "./writer.ts";
+import { type PortResponse, send, type WriterSignal } from "./writer.ts";
+import { BatchEncoder, decodeOutcomes, type OutcomesMessage } from "./writer_messages.ts";
 import { type LastWrite, WriteState } from "./write_state.ts";
 import type { OpenRequest, WriterRequest, WriterResponse } from "./writer_worker.ts";
 
@@ -148,8 +142,7 @@ class EmbeddedDatabase implements SharedDatabase {
   readonly #onFatal: EmbeddedOptions["onFatal"];
   /** Batches at the writer, in order. */
   readonly #waiting: Pick<PromiseWithResolvers<readonly WriteResult[]>, "resolve" | "reject">[] = [];
-  /** The numbers of SQL texts that the writer already has. */
-  readonly #texts = new Map<string, number>();
+  readonly #encoder = new BatchEncoder();
   #whenIdle: (() => void) | undefined;
   #dead: DatabaseError | undefined;
 
@@ -161,8 +154,8 @@ class EmbeddedDatabase implements SharedDatabase {
     this.#writes = writes;
     this.#onFatal = onFatal;
     port.onmessage = ({ data }: MessageEvent<PortResponse>) => {
-      if (data.type === "fatal") this.die(data.message);
-      else this.#settle(data.outcomes);
+      if ("fatal" in data) this.die(data.fatal);
+      else this.#settle(data);
     };
   }
 
@@ -188,7 +181,7 @@ class EmbeddedDatabase implements SharedDatabase {
     return new Promise((resolve, reject) => {
       // If a value couldn't be sent, the writer would miss new texts, and later ones would have the wrong numbers.
       batch.forEach(checkArguments);
-      send(this.#request(batch), { port: this.#port, signal: this.#signal });
+      send(this.#encoder.encode(batch), { port: this.#port, signal: this.#signal });
       this.#waiting.push({ resolve, reject });
     });
   }
@@ -220,26 +213,11 @@ class EmbeddedDatabase implements SharedDatabase {
     this.#onFatal(new DatabaseError("unavailable", `the writer stopped: ${message}`));
   }
 
-  /** Sends texts that the writer already has as numbers: copying them costs more than all the rest. */
-  #request(batch: readonly Statement[]): BatchRequest {
-    const texts: StatementText[] = [];
-    const numbered = batch.map(({ sql, args, hasOneRow = false }) => {
-      let text = this.#texts.get(sql);
-      if (text === undefined) {
-        text = this.#texts.size;
-        this.#texts.set(sql, text);
-        texts.push({ sql, hasOneRow });
-      }
-      return [text, args] as const;
-    });
-    return { texts, batch: numbered };
-  }
-
-  #settle(outcomes: readonly WriteOutcome[]): void {
-    for (const [n, { resolve, reject }] of this.#waiting.splice(0, outcomes.length).entries()) {
-      const outcome = outcomes[n] as WriteOutcome;
-      if (outcome.type === "written") resolve(outcome.results);
-      else reject(new DatabaseError(outcome.kind, outcome.message));
+  #settle(message: OutcomesMessage): void {
+    for (const outcome of decodeOutcomes(message)) {
+      const waiting = this.#waiting.shift();
+      if (outcome.type === "written") waiting?.resolve(outcome.results);
+      else waiting?.reject(new DatabaseError(outcome.kind, outcome.message));
     }
     if (this.#waiting.length === 0) this.#whenIdle?.();
   }

@@ -4,8 +4,15 @@ import { type MessagePort as NodePort, receiveMessageOnPort } from "node:worker_
 import { messageOf } from "../../domain/errors.ts";
 import { commitFillMs } from "../../domain/limits.ts";
 import type { Connection } from "./connection.ts";
-import { DatabaseError, type DatabaseErrorKind, type Statement, type WriteResult } from "./database.ts";
+import { DatabaseError, type Statement, type WriteResult } from "./database.ts";
 import { WriteState } from "./write_state.ts";
+import {
+  BatchDecoder,
+  type BatchMessage,
+  encodeOutcomes,
+  type OutcomesMessage,
+  type WriteOutcome,
+} from "./writer_messages.ts";
 
 /** One number, which {@linkcode send} raises. The writer sleeps while it stays the same. */
 export type WriterSignal = Int32Array<SharedArrayBuffer>;
@@ -25,30 +32,12 @@ export function receive<T>(port: MessagePort): T | undefined {
   return receiveMessageOnPort(port as unknown as NodePort)?.message as T | undefined;
 }
 
-/** A statement without its arguments. */
-export type StatementText = Omit<Statement, "args">;
-
-export interface BatchRequest {
-  /** New statements. Batches refer to them by their position among all that the port received. */
-  readonly texts: readonly StatementText[];
-  readonly batch: readonly (readonly [text: number, args: Statement["args"]])[];
-}
-
-export type WriteOutcome =
-  | { readonly type: "written"; readonly results: readonly WriteResult[] }
-  | { readonly type: "failed"; readonly kind: DatabaseErrorKind; readonly message: string };
-
-/**
- * A message of a port: the outcomes of its oldest batches, in order. After `fatal` the outcome of the last transaction is unknown,
- * and the program must stop.
- */
-export type PortResponse =
-  | { readonly type: "settled"; readonly outcomes: readonly WriteOutcome[] }
-  | { readonly type: "fatal"; readonly message: string };
+/** A message of a port. After `fatal` the outcome of the last transaction is unknown, and the program must stop. */
+export type PortResponse = OutcomesMessage | { readonly fatal: string };
 
 interface Client {
   readonly port: MessagePort;
-  readonly texts: StatementText[];
+  readonly decoder: BatchDecoder;
   /** The outcomes of its batches in the current transaction. */
   readonly outcomes: WriteOutcome[];
 }
@@ -69,7 +58,6 @@ const outOfSpace = /^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)\b/;
 const savepoint = { sql: "SAVEPOINT batch", args: [] };
 const rollBackToSavepoint = { sql: "ROLLBACK TO batch", args: [] };
 const releaseSavepoint = { sql: "RELEASE batch", args: [] };
-const countChanges = { sql: "SELECT total_changes() AS changes", args: [] };
 
 /** Writes the batches of all threads. */
 export class Writer {
@@ -78,6 +66,9 @@ export class Writer {
   readonly #writes: WriteState;
   readonly #clients: Client[] = [];
   #turns = 0;
+  /** True if a batch of the current transaction was written, and true if one changed rows. */
+  #hasWritten = false;
+  #hasChanged = false;
   #hasStopped = false;
 
   /** @param options `fillMs`: how long a transaction accepts more batches. `writes`: where to note its outcome. */
@@ -90,16 +81,16 @@ export class Writer {
     this.#writes = writes;
   }
 
-  /** Accepts {@linkcode BatchRequest}s from a port, and responds with {@linkcode PortResponse}s. */
+  /** Accepts {@linkcode BatchMessage}s from a port, and responds with {@linkcode PortResponse}s. */
   connect(port: MessagePort): void {
-    this.#clients.push({ port, texts: [], outcomes: [] });
+    this.#clients.push({ port, decoder: new BatchDecoder(), outcomes: [] });
   }
 
   /** Writes waiting batches in one transaction. Returns true if any were waiting. */
   commit(): boolean {
     let next = this.#next();
     if (next === undefined) return false;
-    const changesBefore = this.#changes();
+    [this.#hasWritten, this.#hasChanged] = [false, false];
     let step: "begin" | "batches" | "commit" = "begin";
     try {
       // Takes the lock, so that only this statement can be "busy".
@@ -113,7 +104,7 @@ export class Writer {
       step = "commit";
       this.#connection.exec("COMMIT");
       // A commit without changes writes nothing, so it also succeeds on a full disk.
-      if (this.#changes() > changesBefore) this.#writes.noteSuccess();
+      if (this.#hasChanged) this.#writes.noteSuccess();
     } catch (error) {
       const failed = failure(error);
       this.#writes.noteFailure(failed.message);
@@ -131,40 +122,43 @@ export class Writer {
     return true;
   }
 
-  /** Counts the rows that this connection has ever changed. */
-  #changes(): number {
-    return (this.#connection.first(countChanges) as { changes: number }).changes;
-  }
-
   /** Takes the next batch: ports have their turns. */
   #next(): Taken | undefined {
     if (this.#hasStopped) return undefined;
     for (let n = this.#clients.length; n > 0; n--) {
       const client = this.#clients[this.#turns++ % this.#clients.length] as Client;
-      const request = receive<BatchRequest>(client.port);
-      if (request === undefined) continue;
-      client.texts.push(...request.texts);
-      return {
-        client,
-        batch: request.batch.map(([text, args]) => ({ ...client.texts[text] as StatementText, args })),
-      };
+      const message = receive<BatchMessage>(client.port);
+      if (message !== undefined) return { client, batch: client.decoder.decode(message) };
     }
     return undefined;
   }
 
-  /** Runs one batch; a failure rolls back only this one. @throws {DatabaseError} When the transaction can't continue. */
+  /**
+   * Runs one batch; a failure rolls back only this one. The first needs no savepoint, which costs a copy of each page that it
+   * changes.
+   *
+   * @throws {DatabaseError} When the transaction can't continue.
+   */
   #write(batch: readonly Statement[]): WriteOutcome {
     const connection = this.#connection;
-    connection.run(savepoint);
+    const isFirst = !this.#hasWritten;
+    if (!isFirst) connection.run(savepoint);
     try {
       const results = batch.map((statement) => connection.run(statement)) as WriteResult[];
-      connection.run(releaseSavepoint);
+      if (!isFirst) connection.run(releaseSavepoint);
+      this.#hasWritten = true;
+      this.#hasChanged ||= results.some(({ changes }) => changes > 0);
       return { type: "written", results };
     } catch (error) {
       // Some errors, such as a full disk, roll back the whole transaction.
       if (!connection.inTransaction) throw error;
-      connection.run(rollBackToSavepoint);
-      connection.run(releaseSavepoint);
+      if (isFirst) {
+        connection.exec("ROLLBACK");
+        connection.exec("BEGIN IMMEDIATE");
+      } else {
+        connection.run(rollBackToSavepoint);
+        connection.run(releaseSavepoint);
+      }
       return failure(error);
     }
   }
@@ -185,13 +179,13 @@ export class Writer {
   /** Batches that are already waiting must not be written. */
   #stop(message: string): void {
     this.#hasStopped = true;
-    for (const { port } of this.#clients) port.postMessage({ type: "fatal", message } satisfies PortResponse);
+    for (const { port } of this.#clients) port.postMessage({ fatal: message } satisfies PortResponse);
   }
 
   #respond(): void {
     for (const { port, outcomes } of this.#clients) {
       if (outcomes.length === 0) continue;
-      port.postMessage({ type: "settled", outcomes: outcomes.splice(0) } satisfies PortResponse);
+      port.postMessage(encodeOutcomes(outcomes.splice(0)) satisfies PortResponse);
     }
   }
 }

@@ -80,6 +80,8 @@ export interface GroupTarget {
 }
 
 export interface RecordOutcome {
+  /** False if nothing was recorded because a known series may be missing: record the group again, without known series. */
+  readonly isComplete: boolean;
   readonly targets: readonly GroupTarget[];
   readonly existing: readonly ExistingRecord[];
   /** By position. A request that needs a series that was not created is not recorded. */
@@ -156,7 +158,7 @@ const existing = sql`matches AS MATERIALIZED (${lookUpIdempotencyKeys(sql`q.posi
     CROSS JOIN usage_series rs ON rs.id = r.series
     WHERE EXISTS (SELECT 1 FROM matches)
   )`;
-const insertRecords = (parts: { with: Statement; idempotencyKey: Statement; condition: Statement }) =>
+const insertRecords = (parts: Record<"with" | "idempotencyKey" | "allowed" | "condition", Statement>) =>
   sql`WITH ${parts.with}
   INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro,
     idempotency_key, properties)
@@ -164,12 +166,19 @@ const insertRecords = (parts: { with: Statement; idempotencyKey: Statement; cond
     ${parts.idempotencyKey}, ${propertiesOfRecord}
   FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field.series}
   CROSS JOIN usage_cursor c ON c.only_row = 1
-  WHERE (${hasAllSeries} OR ${field.request} NOT IN (SELECT request FROM blocked)) ${parts.condition}`;
-const insertAlways = (series: Statement) =>
-  insertRecords({ with: sql`${series}, ${blocked}`, idempotencyKey: sql`NULL`, condition: sql`` });
-const insertNew = (series: Statement) =>
+  WHERE ${parts.allowed} ${parts.condition}`;
+/** The requests to record: without known series, those whose own series exist. */
+const allowedRequests = (series: Statement, isSeriesKnown: boolean) =>
+  isSeriesKnown ? { with: series, allowed: hasAllSeries } : {
+    with: sql`${series}, ${blocked}`,
+    allowed: sql`(${hasAllSeries} OR ${field.request} NOT IN (SELECT request FROM blocked))`,
+  };
+const insertAlways = (requests: ReturnType<typeof allowedRequests>) =>
+  insertRecords({ ...requests, idempotencyKey: sql`NULL`, condition: sql`` });
+const insertNew = (requests: ReturnType<typeof allowedRequests>) =>
   insertRecords({
-    with: sql`${series}, ${blocked}, ${hashed(sql`true`)}, ${existing}`,
+    with: sql`${requests.with}, ${hashed(sql`true`)}, ${existing}`,
+    allowed: requests.allowed,
     idempotencyKey: sql`nullif(${idempotencyKeyOfRecord}, '')`,
     condition: sql`AND e.key NOT IN (SELECT position FROM existing)
     AND ${field.request} NOT IN (SELECT request FROM existing WHERE differs)`,
@@ -234,14 +243,15 @@ const selectTargets = ({ join, denial, fields }: Target) =>
     'requestsPerSecond', ${effectiveNumber("requestsPerSecond")}${fields})) AS list
   FROM json_each(?1) e ${join(sql`e.value`)}`);
 
-function statementsOf(target: Target) {
+function statementsOf(target: Target, isSeriesKnown: boolean) {
   const series = seriesFrom(target);
+  const requests = allowedRequests(series, isSeriesKnown);
   return {
     selectTargets: selectTargets(target),
     selectLimited: selectLimited(target),
     insertSeries: insertSeries(target),
-    insertNew: insertNew(series),
-    insertAlways: insertAlways(series),
+    insertNew: insertNew(requests),
+    insertAlways: insertAlways(requests),
     selectExisting: selectExisting(series),
     insertIdempotencyKeys: insertIdempotencyKeys(series),
     deleteUnusedSeries: deleteUnusedSeries(series),
@@ -253,8 +263,8 @@ function statementsOf(target: Target) {
 const addRecords = addGroup(sql`true`);
 
 /** Returns the statements for a kind of groups, which are built when they are needed first. */
-function statementsFor({ by, isCatalogueRequired, hasLimits: isLimited }: RecordGroup) {
-  const name = `${by} ${isCatalogueRequired} ${isLimited}`;
+function statementsFor({ by, isCatalogueRequired, hasLimits: isLimited, isSeriesKnown }: RecordGroup) {
+  const name = `${by} ${isCatalogueRequired} ${isLimited} ${isSeriesKnown}`;
   let statements = statementsByName.get(name);
   if (statements === undefined) {
     statements = statementsOf({
@@ -266,7 +276,7 @@ function statementsFor({ by, isCatalogueRequired, hasLimits: isLimited }: Record
         isLimited ? sql`, 'organization', o.number, 'lineage', k.lineage` : sql``,
         by === "verifiedKeys" ? sql`, 'key', ${verifiableKey}` : sql``,
       ], " "),
-    });
+    }, isSeriesKnown);
     statementsByName.set(name, statements);
   }
   return statements;
@@ -295,9 +305,11 @@ export async function insertUsageRecords(
   if (count > 0) {
     const seriesAndTime = [JSON.stringify(group.series), now] as const;
     const values = [JSON.stringify(group.records), ...seriesAndTime] as const;
-    if (group.isCatalogueRequired) unlistedAt = add(bind(selectUnlisted, null, seriesAndTime[0]));
-    limitedAt = add(bind(statements.selectLimited, null, ...seriesAndTime));
-    add(bind(statements.insertSeries, null, ...seriesAndTime));
+    if (!group.isSeriesKnown) {
+      if (group.isCatalogueRequired) unlistedAt = add(bind(selectUnlisted, null, seriesAndTime[0]));
+      limitedAt = add(bind(statements.selectLimited, null, ...seriesAndTime));
+      add(bind(statements.insertSeries, null, ...seriesAndTime));
+    }
     const insert = idempotencyKeys > 0 ? statements.insertNew : statements.insertAlways;
     insertedAt = add(bind(insert, ...values));
     if (idempotencyKeys > 0) existingAt = add(bind(statements.selectExisting, ...values, count));
@@ -306,25 +318,25 @@ export async function insertUsageRecords(
     if (idempotencyKeys > 0) {
       batch.push(bind(statements.insertIdempotencyKeys, ...values), ...moveIdempotencyKeys(idempotencyKeys));
     }
-    batch.push(
-      ...addUp,
-      ...(note === undefined ? [] : [note]),
-      bind(statements.deleteUnusedSeries, null, ...seriesAndTime, count),
-      bind(moveCursor, count, idempotencyKeys),
-    );
-    if (statements.updateKeysUsed !== undefined) {
+    batch.push(...addUp, ...(note === undefined ? [] : [note]));
+    if (!group.isSeriesKnown) add(bind(statements.deleteUnusedSeries, null, ...seriesAndTime, count));
+    add(bind(moveCursor, count, idempotencyKeys));
+    if (statements.updateKeysUsed !== undefined && !group.isSeriesKnown) {
       add(bind(statements.updateKeysUsed, targets, now - apiKeyUsedIntervalMs, now));
     }
   }
   // The recorder sends few batches at a time, on behalf of many requests: a flood of other writes must not keep them out.
   const results = await database.write(batch, { bypassesQueueLimit: true });
   const found = rowsOf<GroupTarget & { seq: number; hasLimits: 0 | 1 }>(results, 0);
+  const existing = rowsOf<ExistingRecord>(results, existingAt);
+  const inserted = results[insertedAt]?.changes ?? 0;
   return {
+    isComplete: !group.isSeriesKnown || inserted > 0 || existing.length === count,
     targets: found,
-    existing: rowsOf<ExistingRecord>(results, existingAt),
+    existing,
     limited: rowsOf<LimitedSeries>(results, limitedAt).sort((a, b) => a.position - b.position),
     unlisted: rowsOf<UnlistedSeries>(results, unlistedAt),
-    inserted: (results[insertedAt]?.changes ?? 0) - (results[deletedAt]?.changes ?? 0),
+    inserted: inserted - (results[deletedAt]?.changes ?? 0),
     hasLimits: found[0] === undefined ? null : found[0].hasLimits === 1,
     limits: rowsOf<LimitState>(results, limitsAt),
     firstSeq: (found[0]?.seq ?? 0) + 1,

@@ -5,6 +5,7 @@ import {
   type RecordGroup,
   type RecordVerification,
 } from "../../db/meter/record_group.ts";
+import type { KnownSeries } from "./known_series.ts";
 import type { VerifiableKey } from "../../db/meter/key_verification.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import {
@@ -76,10 +77,11 @@ export type CommitGroup = ReturnType<typeof buildGroup>;
  */
 export function buildGroup(
   requests: readonly GroupRequest[],
-  { now, isCatalogueRequired = false, hasLimits = false }: {
+  { now, isCatalogueRequired = false, hasLimits = false, knownSeries }: {
     now: number;
     isCatalogueRequired?: boolean;
     hasLimits?: boolean;
+    knownSeries?: KnownSeries;
   },
 ) {
   const series: [target: string, productSlug: string, metric: string][] = [];
@@ -135,6 +137,7 @@ export function buildGroup(
     idempotencyKeys,
     isCatalogueRequired,
     hasLimits,
+    isSeriesKnown: series.length > 0 && knownSeries?.hasAll(series, now) === true,
   };
   return { group, /** The position of each request's first record. */ starts };
 }

@@ -33,6 +33,7 @@ import {
 import { type CompletedRequests, completeRequests, noRecords, type RecordCounts } from "./commit_results.ts";
 import { FairQueue, queueFullError, type QueueLimits } from "./fair_queue.ts";
 import { KnownKeys } from "./known_keys.ts";
+import { KnownSeries } from "./known_series.ts";
 import { type CounterContext, LimitCounters } from "./limit_counters.ts";
 
 /**
@@ -62,6 +63,7 @@ export class Recorder {
   readonly #context: RecorderContext;
   /** Of this thread. */
   readonly keys: KnownKeys;
+  readonly #knownSeries = new KnownSeries();
   readonly #queue: FairQueue<PendingRequest>;
   #recordIds: UsageRecordIds | undefined;
   #commits = 0;
@@ -284,10 +286,17 @@ export class Recorder {
     const ids = await this.recordIds();
     const { clock, config } = this.#context;
     const isCatalogueRequired = config.usageCatalog === "required";
-    const options = { now: clock(), isCatalogueRequired, hasLimits: this.#hasLimits };
+    const knownSeries = this.#knownSeries;
+    const options = { now: clock(), isCatalogueRequired, hasLimits: this.#hasLimits, knownSeries };
     const { group, starts } = buildGroup(requests, options);
     const startedAt = performance.now();
-    const outcome = await insertUsageRecords(writer, group, note);
+    let outcome = await insertUsageRecords(writer, group, note);
+    if (!outcome.isComplete) {
+      knownSeries.forget(group.series);
+      outcome = await insertUsageRecords(writer, { ...group, isSeriesKnown: false }, note);
+    } else if (!group.isSeriesKnown && group.by !== "operator" && areAllRecorded(group, outcome)) {
+      knownSeries.add(group.series, group.now);
+    }
     this.#noteRates(group, outcome);
     this.#hasLimits = outcome.hasLimits ?? this.#hasLimits;
     const completed = completeRequests(requests, { group, starts, outcome, ids });
@@ -303,6 +312,10 @@ export class Recorder {
       this.keys.noteRate(keyHashOf(targets[position] ?? ""), requestsPerSecond);
     }
   }
+}
+
+function areAllRecorded({ records }: RecordGroup, { inserted, existing }: RecordOutcome): boolean {
+  return inserted + existing.filter(({ differs }) => differs === 0).length === records.length;
 }
 
 const durationBucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];

@@ -5,7 +5,8 @@ import fc from "../../support/runner/fast_check.ts";
 import { DatabaseSync } from "node:sqlite";
 import { Connection } from "../../../db/engine/connection.ts";
 import { sql, type Statement } from "../../../db/engine/database.ts";
-import { type BatchRequest, type PortResponse, receive, Writer } from "../../../db/engine/writer.ts";
+import { type PortResponse, receive, Writer } from "../../../db/engine/writer.ts";
+import { BatchEncoder, decodeOutcomes } from "../../../db/engine/writer_messages.ts";
 import { WriteState } from "../../../db/engine/write_state.ts";
 import { embeddedTestDatabase } from "../../support/database/database.ts";
 
@@ -22,11 +23,10 @@ class TestWriter extends Writer {
   }
 
   readonly #file: DatabaseSync;
-  readonly #texts = [0, 0, 0, 0];
-  readonly #ports = this.#texts.map(() => {
+  readonly #ports = [1, 2, 3, 4].map(() => {
     const { port1, port2 } = new MessageChannel();
     this.connect(port1);
-    return [port1, port2] as const;
+    return { inner: port1, outer: port2, encoder: new BatchEncoder() };
   });
   readonly #dispose: () => Promise<void>;
 
@@ -42,20 +42,20 @@ class TestWriter extends Writer {
   }
 
   send(port: number, ...batch: Statement[]): void {
-    const texts = batch.map(({ sql }) => ({ sql }));
-    const first = this.#texts[port] as number;
-    this.#texts[port] = first + texts.length;
-    const request: BatchRequest = { texts, batch: batch.map(({ args }, n) => [first + n, args]) };
-    this.#ports[port]?.[1].postMessage(request);
+    const to = this.#ports[port];
+    to?.outer.postMessage(to.encoder.encode(batch));
   }
 
   /** Returns the messages of each port, one text for each. */
   received(): string[][] {
-    return this.#ports.map(([, port]) => {
+    return this.#ports.map(({ outer }) => {
       const messages: string[] = [];
-      for (let response; (response = receive<PortResponse>(port)) !== undefined;) {
-        const outcomes = response.type === "settled" ? response.outcomes : [response];
-        messages.push(outcomes.map((outcome) => "kind" in outcome ? outcome.kind : outcome.type).join(" "));
+      for (let response; (response = receive<PortResponse>(outer)) !== undefined;) {
+        if ("fatal" in response) messages.push("fatal");
+        else {
+          const outcomes = decodeOutcomes(response);
+          messages.push(outcomes.map((outcome) => "kind" in outcome ? outcome.kind : outcome.type).join(" "));
+        }
       }
       return messages;
     });
@@ -75,7 +75,7 @@ class TestWriter extends Writer {
   }
 
   async [Symbol.asyncDispose]() {
-    for (const port of this.#ports.flat()) port.close();
+    for (const { inner, outer } of this.#ports) for (const port of [inner, outer]) port.close();
     this.#file.close();
     this.connection.close();
     await this.#dispose();

@@ -62,6 +62,7 @@ function record(database: Database, records: readonly Given[], apiKey = activeKe
     by: "keys",
     isCatalogueRequired: false,
     hasLimits: false,
+    isSeriesKnown: false,
     targets: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
     records: records.map((given, request) => encoded(given, { series: 0, request })),
@@ -106,6 +107,7 @@ function recordRandom(database: Database, records: readonly RandomRecord[], pref
     by: "keys",
     isCatalogueRequired: false,
     hasLimits: false,
+    isSeriesKnown: false,
     targets: [activeKey, otherActiveKey],
     series: randomSeries.map(({ row }) => row),
     records: records.map(({ key, whole, ...at }) =>

@@ -272,9 +272,41 @@ WHERE k.key_hash IN (
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
   AND (k.last_used_at IS NULL OR k.last_used_at <= ?2);
 
--- With idempotency keys: 1, 2, 3, 15, 16, 5, 17, 18, 19, 20, 21, 6, 7, 8, 9, 10, 11, 12, 13, 14
+-- With known series: 1, 15, 5, 6, 7, 8, 9, 10, 11, 13
 
 -- 15
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+)
+INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
+SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), NULL, nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+WHERE (
+  SELECT count(*)
+  FROM series
+) = json_array_length(?2);
+
+-- With idempotency keys: 1, 2, 3, 16, 17, 5, 18, 19, 20, 21, 22, 6, 7, 8, 9, 10, 11, 12, 13, 14
+
+-- 16
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -359,7 +391,7 @@ WHERE ((
   WHERE differs
 );
 
--- 16
+-- 17
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -423,7 +455,7 @@ FROM existing h
 LEFT JOIN api_keys k ON k.number = h.api_key
 LEFT JOIN usage_voids v ON v.seq = h.seq;
 
--- 17
+-- 18
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -452,7 +484,7 @@ CROSS JOIN usage_records r ON r.seq = c.seq + e.key + 1
 WHERE CAST(substr(e.value, 63, 3) AS INTEGER) > 0
 ORDER BY 1;
 
--- 18
+-- 19
 INSERT INTO usage_keys_middle (hash, seq)
 SELECT hash, seq
 FROM usage_keys_recent
@@ -475,7 +507,7 @@ WHERE hash >= (
   )
 ) + ?1;
 
--- 19
+-- 20
 DELETE FROM usage_keys_recent
 WHERE hash >= (
   SELECT c.recent_moved
@@ -496,7 +528,7 @@ WHERE hash >= (
   )
 ) + ?1;
 
--- 20
+-- 21
 INSERT INTO usage_keys_settled (hash, seq)
 SELECT hash, seq
 FROM usage_keys_middle
@@ -519,7 +551,7 @@ WHERE hash >= (
   )
 ) + ?1;
 
--- 21
+-- 22
 DELETE FROM usage_keys_middle
 WHERE hash >= (
   SELECT c.middle_moved
@@ -540,9 +572,82 @@ WHERE hash >= (
   )
 ) + ?1;
 
--- With limits, of organizations and of lineages of API keys: 22, 23, 24, 25, 5, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 6, 7, 8, 9, 10, 11, 39, 13, 14
+-- With known series and idempotency keys: 1, 23, 17, 5, 18, 19, 20, 21, 22, 6, 7, 8, 9, 10, 11, 13
 
--- 22
+-- 23
+WITH series AS MATERIALIZED (
+  SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+  FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0
+    AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > ?3)
+  JOIN organizations o ON o.id = k.organization_id
+  JOIN usage_series us ON us.organization = o.number
+    AND us.product_slug = e.value ->> 1
+    AND us.metric = e.value ->> 2
+    AND us.api_key = k.number
+  WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
+    AND true
+    AND NOT EXISTS (
+    SELECT 1
+    FROM usage_limits
+  )
+    AND true
+), hashed AS MATERIALIZED (
+  SELECT ((CAST(substr(e.value, 48, 15) AS INTEGER) + s.organization * 2654435761) & 281474976710655) AS hash, e.key AS position
+  FROM json_each(?1) e
+  CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+  WHERE CAST(substr(e.value, 63, 3) AS INTEGER) > 0
+    AND true
+  ORDER BY 1
+), matches AS MATERIALIZED (
+  SELECT q.position, k.seq
+  FROM hashed q
+  CROSS JOIN usage_keys_recent k ON k.hash = q.hash
+  UNION ALL
+  SELECT q.position, k.seq
+  FROM hashed q
+  CROSS JOIN usage_keys_middle k ON k.hash = q.hash
+  UNION ALL
+  SELECT q.position, k.seq
+  FROM hashed q
+  CROSS JOIN usage_keys_settled k ON k.hash = q.hash
+), existing AS MATERIALIZED (
+  SELECT r.*, m.position, CAST(substr(e.value, 6, 5) AS INTEGER) AS request, (rs.product_slug <> s.product_slug OR rs.metric <> s.metric OR r.quantity_whole <> CAST(substr(e.value, 26, 16) AS INTEGER) OR r.quantity_micro <> CAST(substr(e.value, 42, 6) AS INTEGER) OR r.properties IS NOT nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '') OR r.timestamp <> iif(CAST(substr(e.value, 11, 1) AS INTEGER), CAST(substr(e.value, 12, 14) AS INTEGER), r.recorded_at)) AS differs, rs.product_slug AS first_product_slug, rs.metric AS first_metric, rs.api_key
+  FROM json_each(?1) e
+  CROSS JOIN matches m ON m.position = e.key
+  CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+  CROSS JOIN usage_records r ON r.seq = m.seq
+    AND r.organization = s.organization
+    AND r.idempotency_key = substr(e.value, 66, CAST(substr(e.value, 63, 3) AS INTEGER))
+  CROSS JOIN usage_series rs ON rs.id = r.series
+  WHERE EXISTS (
+    SELECT 1
+    FROM matches
+  )
+)
+INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro, idempotency_key, properties)
+SELECT c.seq + e.key + 1, s.organization, s.id, CAST(substr(e.value, 12, 14) AS INTEGER), ?3, CAST(substr(e.value, 26, 16) AS INTEGER), CAST(substr(e.value, 42, 6) AS INTEGER), nullif(substr(e.value, 66, CAST(substr(e.value, 63, 3) AS INTEGER)), ''), nullif(substr(e.value, 66 + CAST(substr(e.value, 63, 3) AS INTEGER)), '')
+FROM json_each(?1) e
+CROSS JOIN series s ON s.position = CAST(substr(e.value, 1, 5) AS INTEGER)
+CROSS JOIN usage_cursor c ON c.only_row = 1
+WHERE (
+  SELECT count(*)
+  FROM series
+) = json_array_length(?2)
+  AND e.key NOT IN (
+  SELECT position
+  FROM existing
+)
+  AND CAST(substr(e.value, 6, 5) AS INTEGER) NOT IN (
+  SELECT request
+  FROM existing
+  WHERE differs
+);
+
+-- With limits, of organizations and of lineages of API keys: 24, 25, 26, 27, 5, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 6, 7, 8, 9, 10, 11, 41, 13, 14
+
+-- 24
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END, 'seq', (
   SELECT seq
   FROM usage_cursor
@@ -560,7 +665,7 @@ JOIN api_keys k ON k.key_hash = e.value
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
 JOIN organizations o ON o.id = k.organization_id;
 
--- 23
+-- 25
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -599,7 +704,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 24
+-- 26
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT organization, product_slug, metric, api_key
 FROM (
@@ -636,7 +741,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 25
+-- 27
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -677,7 +782,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 26
+-- 28
 WITH applied AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone
   FROM json_each(?2) e
@@ -808,7 +913,7 @@ WHERE true
 ON CONFLICT DO UPDATE
 SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro;
 
--- 27
+-- 29
 INSERT OR REPLACE INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
 SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0, (CASE l.per WHEN 'minute' THEN a.window_number * 60000 WHEN 'hour' THEN a.window_number WHEN 'day' THEN (a.window_number - 1) * 86400000 WHEN 'month' THEN (1000 * strftime('%s', format('%d-%02d-01', 1970 + a.window_number / 12, 1 + a.window_number % 12))) - 86400000 ELSE 0 END >= max( iif(o.created_at >= (max(l.created_at, o.limits_at) + 600000), 0, (max(l.created_at, o.limits_at) + 600000) + 300000), iif(l.per IN ('minute', 'hour'), (
   SELECT limits_swept_until
@@ -823,7 +928,7 @@ LEFT JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
   AND n.window_number = a.window_number
 WHERE n.opened_seq IS NULL OR n.opened_seq < max(l.created_seq, o.limits_seq);
 
--- 28
+-- 30
 WITH full AS MATERIALIZED (
   SELECT a.usage_limit, a.organization, a.window_number, a.at, n.is_known, n.sum_high, n.sum_low, n.sum_micro, l.quantity_whole, l.quantity_micro
   FROM usage_limit_added a
@@ -984,7 +1089,7 @@ FROM (
 ) l
 WHERE ((l.sum_high + l.high) + (((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) >> 26), ((l.sum_low + l.low) + (l.sum_micro + l.micro) / 1000000) & 67108863, (l.sum_micro + l.micro) % 1000000) > ((l.quantity_whole >> 26) + (((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) >> 26), ((l.quantity_whole & 67108863) + l.quantity_micro / 1000000) & 67108863, l.quantity_micro % 1000000);
 
--- 29
+-- 31
 DELETE FROM usage_records
 WHERE seq > (
   SELECT seq
@@ -1006,14 +1111,14 @@ WHERE seq > (
   )
 );
 
--- 30
+-- 32
 DELETE FROM usage_added
 WHERE EXISTS (
   SELECT 1
   FROM usage_limit_refused
 );
 
--- 31
+-- 33
 INSERT INTO usage_added (organization, series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
 SELECT r.organization, r.series, r.timestamp / 900000, count(*), sum(r.quantity_whole >> 26), sum(r.quantity_whole & 67108863), sum(r.quantity_micro), min(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))), max(iif(r.quantity_whole < 9000000000000, r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro)))
 FROM usage_records r
@@ -1027,14 +1132,14 @@ WHERE r.seq > (
 )
 GROUP BY 2, 3;
 
--- 32
+-- 34
 DELETE FROM usage_limit_added
 WHERE EXISTS (
   SELECT 1
   FROM usage_limit_refused
 );
 
--- 33
+-- 35
 WITH applied AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id AS series, us.organization, l.number AS usage_limit, l.per, o.timezone
   FROM json_each(?2) e
@@ -1168,7 +1273,7 @@ WHERE true
 ON CONFLICT DO UPDATE
 SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro;
 
--- 34
+-- 36
 INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
 SELECT usage_limit, organization, window_number, sum_high, sum_low, sum_micro, 1, 0
 FROM usage_limit_added
@@ -1176,7 +1281,7 @@ WHERE sum_high + sum_low + sum_micro > 0
 ON CONFLICT DO UPDATE
 SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro;
 
--- 35
+-- 37
 INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
 SELECT usage_limit, organization, window_number, level, at, CAST(?3 AS INTEGER)
 FROM (
@@ -1243,7 +1348,7 @@ WHERE level <> 'near' OR NOT EXISTS (
 )
 ON CONFLICT DO NOTHING;
 
--- 36
+-- 38
 SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', l.lineage, 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
 FROM (
   SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
@@ -1285,13 +1390,13 @@ CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
 CROSS JOIN usage_limits l ON l.number = a.usage_limit
 CROSS JOIN organizations o ON o.number = a.organization;
 
--- 37
+-- 39
 DELETE FROM usage_limit_added;
 
--- 38
+-- 40
 DELETE FROM usage_limit_refused;
 
--- 39
+-- 41
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1327,9 +1432,9 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- With a catalogue of all products: 1, 40, 41, 42, 43, 5, 6, 7, 8, 9, 10, 11, 44, 13, 14
+-- With a catalogue of all products: 1, 42, 43, 44, 45, 5, 6, 7, 8, 9, 10, 11, 46, 13, 14
 
--- 40
+-- 42
 SELECT json_group_array(json_object('position', CAST(e.key AS INTEGER), 'isProduct', NOT EXISTS (
   SELECT 1
   FROM products p
@@ -1343,7 +1448,7 @@ WHERE NOT EXISTS (
     AND pm.slug = e.value ->> 2
 );
 
--- 41
+-- 43
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -1390,7 +1495,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 42
+-- 44
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT organization, product_slug, metric, api_key
 FROM (
@@ -1435,7 +1540,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 43
+-- 45
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1484,7 +1589,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 44
+-- 46
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1528,9 +1633,9 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- With API keys that an operator verifies: 45, 46, 47, 48, 5, 6, 7, 8, 9, 10, 11, 49, 13, 50
+-- With API keys that an operator verifies: 47, 48, 49, 50, 5, 6, 7, 8, 9, 10, 11, 51, 13, 52
 
--- 45
+-- 47
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', CASE WHEN (length(e.value) > 64 AND NOT EXISTS (
   SELECT 1
   FROM operator_tokens t
@@ -1570,7 +1675,7 @@ JOIN api_keys k ON k.key_hash = substr(e.value, 1, 64)
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
 JOIN organizations o ON o.id = k.organization_id;
 
--- 46
+-- 48
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -1626,7 +1731,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 47
+-- 49
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT organization, product_slug, metric, api_key
 FROM (
@@ -1680,7 +1785,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 48
+-- 50
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1738,7 +1843,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 49
+-- 51
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1791,7 +1896,7 @@ WHERE (
   WHERE r.series = usage_series.id
 );
 
--- 50
+-- 52
 UPDATE api_keys AS k
 SET last_used_at = ?3
 WHERE k.key_hash IN (
@@ -1810,9 +1915,9 @@ WHERE k.key_hash IN (
   AND (k.expires_at IS NULL OR k.expires_at > ?3)
   AND (k.last_used_at IS NULL OR k.last_used_at <= ?2);
 
--- Recorded by an operator: 51, 52, 53, 54, 5, 6, 7, 8, 9, 10, 11, 55, 13
+-- Recorded by an operator: 53, 54, 55, 56, 5, 6, 7, 8, 9, 10, 11, 57, 13
 
--- 51
+-- 53
 SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', nullif(?3, ?3), 'seq', (
   SELECT seq
   FROM usage_cursor
@@ -1829,7 +1934,7 @@ LEFT JOIN api_keys k ON k.id = e.value
 JOIN organizations o ON o.id = coalesce(k.organization_id, e.value)
   AND o.deleted_at IS NULL;
 
--- 52
+-- 54
 SELECT json_group_array(json_object('position', position, 'organization', organization, 'seriesMax', series_max, 'room', room)) AS list
 FROM (
   SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
@@ -1870,7 +1975,7 @@ FROM (
 )
 WHERE requested > room;
 
--- 53
+-- 55
 INSERT INTO usage_series (organization, product_slug, metric, api_key)
 SELECT organization, product_slug, metric, api_key
 FROM (
@@ -1909,7 +2014,7 @@ FROM (
 WHERE rank <= room
 ORDER BY position;
 
--- 54
+-- 56
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e
@@ -1952,7 +2057,7 @@ WHERE ((
   FROM blocked
 ));
 
--- 55
+-- 57
 WITH series AS MATERIALIZED (
   SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
   FROM json_each(?2) e

@@ -24,12 +24,15 @@ const plain: RecordGroup = {
   idempotencyKeys: 0,
   isCatalogueRequired: false,
   hasLimits: false,
+  isSeriesKnown: false,
 };
 
-/** Each differs from the first one in one way. */
+/** Each differs from the first one in one way, or two. */
 const variants: Readonly<Record<string, RecordGroup>> = {
   "Requests with API keys": plain,
+  "With known series": { ...plain, isSeriesKnown: true },
   "With idempotency keys": { ...plain, idempotencyKeys: 1 },
+  "With known series and idempotency keys": { ...plain, isSeriesKnown: true, idempotencyKeys: 1 },
   "With limits, of organizations and of lineages of API keys": { ...plain, hasLimits: true },
   "With a catalogue of all products": { ...plain, isCatalogueRequired: true },
   "With API keys that an operator verifies": { ...plain, by: "verifiedKeys" },

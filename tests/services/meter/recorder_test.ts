@@ -55,6 +55,7 @@ onEveryDatabase(
       by: "keys",
       isCatalogueRequired: false,
       hasLimits: false,
+      isSeriesKnown: false,
       targets: [],
       series: [],
       records: [],
@@ -89,6 +90,44 @@ async function recordEachTurn(
   });
   return requests;
 }
+
+onEveryDatabase(
+  "a group of known series is recorded without the requests that may not be recorded since",
+  async (test) => {
+    const keys = [];
+    for (let n = 0; n < 5; n++) {
+      const owner = await test.signUp();
+      keys.push({ owner, ...await createTestKey(test, owner) });
+    }
+    for (const { fullKey } of keys) assert.equal((await record(test, fullKey, "first")).status, 201);
+    type Scene = typeof keys[number];
+    const [working, revoked, suspended, deleted, other] = keys as [Scene, Scene, Scene, Scene, Scene];
+    const { database } = test.opened;
+    const revoke = ({ fullKey }: Scene) =>
+      sql`UPDATE api_keys SET revoked_at = 1 WHERE key_hash = ${hashApiKey(fullKey)}`;
+    await database.write([
+      revoke(revoked),
+      sql`UPDATE organizations SET suspended_at = 1 WHERE id = ${suspended.owner.organizationId}`,
+      sql`DELETE FROM usage_rollups WHERE series IN (SELECT us.id FROM usage_series us
+        JOIN api_keys k ON k.number = us.api_key AND k.key_hash = ${hashApiKey(deleted.fullKey)})`,
+      sql`DELETE FROM usage_series WHERE api_key = (
+        SELECT number FROM api_keys WHERE key_hash = ${hashApiKey(deleted.fullKey)})`,
+    ]);
+    const statuses = (some: readonly Scene[], idempotencyKey: (n: number) => string) =>
+      Promise.all(
+        some.map(async ({ fullKey }, n) => (await record(test, fullKey, idempotencyKey(n))).status),
+      );
+    assert.deepEqual(await statuses(keys, () => "second"), [201, 401, 403, 201, 201]);
+    // With a record that exists and one that doesn't, and known series again.
+    const some = [working, deleted, other];
+    assert.deepEqual(await statuses(some, () => "third"), [201, 201, 201]);
+    await database.write([revoke(other)]);
+    assert.deepEqual(await statuses(some, (n) => n === 0 ? "third" : "fourth"), [200, 201, 401]);
+    const { data } = await (await test.send("/api/v1/usage?window=month", { apiKey: working.fullKey }))
+      .json();
+    assert.equal(data[0].count, 3);
+  },
+);
 
 onEveryDatabase("requests of a few successive turns share a commit", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
