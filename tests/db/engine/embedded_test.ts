@@ -1,7 +1,7 @@
 // The embedded driver while another process has the lock: it waits in its thread, loses nothing, and continues.
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { DatabaseError, oneRow, sql } from "../../../db/engine/database.ts";
+import { DatabaseError, sql } from "../../../db/engine/database.ts";
 import { embeddedTestDatabase } from "../../support/database/database.ts";
 
 Deno.test("reports a long lock as unavailable, continues to read, and writes later batches to disk", async () => {
@@ -28,14 +28,5 @@ Deno.test("syncs to disk before it acknowledges: PRAGMA synchronous is FULL", as
   const { database, dispose } = await embeddedTestDatabase();
   const [synchronous] = await database.write([sql`PRAGMA synchronous`]);
   assert.deepEqual(synchronous?.rows.map((row) => row["synchronous"]), [2]);
-  await dispose();
-});
-
-Deno.test("returns the row of a statement with one row", async () => {
-  const { database, dispose } = await embeddedTestDatabase();
-  const [result] = await database.write([
-    oneRow(sql`SELECT json_group_array(value) AS list FROM json_each('[1, 2]')`),
-  ]);
-  assert.deepEqual(result, { rows: [{ list: "[1,2]" }], changes: 0 });
   await dispose();
 });
