@@ -62,7 +62,7 @@ Deno.test("a backup removes unfinished backups that crashed programs left behind
   const { place: path, dispose } = await embeddedTestDatabase();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-kept-" });
   const [abandoned, inProgress, other] = [
-    "gatehouse-20261122T050000Z.db.0123abcd.part",
+    "gatehouse-20261122T050000Z.db.0123abcd.part-journal",
     "gatehouse-20261122T060000Z.db.0123abcd.part",
     "gatehouse-my-own.db.0123abcd.part",
   ];

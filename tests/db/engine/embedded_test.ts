@@ -1,6 +1,7 @@
 // The embedded driver while another process has the lock: it waits in its thread, loses nothing, and continues.
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import { Connection } from "../../../db/engine/connection.ts";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
 import { embeddedTestDatabase } from "../../support/database/database.ts";
 
@@ -29,4 +30,11 @@ Deno.test("syncs to disk before it acknowledges: PRAGMA synchronous is FULL", as
   const [synchronous] = await database.write([sql`PRAGMA synchronous`]);
   assert.deepEqual(synchronous?.rows.map((row) => row["synchronous"]), [2]);
   await dispose();
+});
+
+Deno.test("a file that can't be opened is unavailable, as when too many files are open", () => {
+  assert.throws(
+    () => new Connection("/missing/gatehouse.db", { readOnly: true }),
+    (error) => error instanceof DatabaseError && error.kind === "unavailable",
+  );
 });
