@@ -1,6 +1,6 @@
 // Creates data files with many records, for one run or kept for later ones (BENCH_DATABASE). Runs work with a copy of a
 // kept file.
-import Database from "libsql";
+import { DatabaseSync } from "node:sqlite";
 import { isReady, type Program, startProgram } from "../tests/support/process/program.ts";
 import { type Account, signUp } from "./account.ts";
 import { prefill, seriesKeys } from "./prefill.ts";
@@ -95,11 +95,11 @@ async function withServer<T>(path: string, act: (server: Program) => Promise<T>)
 }
 
 async function measureSize(path: string): Promise<Pick<Filled, "bytes" | "parts">> {
-  const sqlite = new Database(path);
+  const sqlite = new DatabaseSync(path);
   sqlite.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   const parts = sqlite.prepare(
     "SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name ORDER BY bytes DESC LIMIT ?",
-  ).all([partsShown]) as { name: string; bytes: number }[];
+  ).all(partsShown) as unknown as { name: string; bytes: number }[];
   sqlite.close();
   const sizeOf = (file: string) => Deno.stat(file).then(({ size }) => size, () => 0);
   // Only the file is copied, not its WAL.

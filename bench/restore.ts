@@ -1,5 +1,5 @@
 // Measures how long a backup and a restore of a large data file take, and how a backup affects a server under load.
-// Run it with `./denow run -A --v8-flags=--expose-gc bench/restore.ts`. BENCH_RECORDS and BENCH_DATABASE work as in main.ts.
+// Run it with `./denow run -A bench/restore.ts`. BENCH_RECORDS and BENCH_DATABASE work as in main.ts.
 import { runCommand } from "../tests/support/process/command.ts";
 import { sendJson } from "../tests/support/process/journey.ts";
 import { isReady, killProgram, startProgram } from "../tests/support/process/program.ts";

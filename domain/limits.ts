@@ -343,10 +343,10 @@ export const deletedUsageKeptMs = 400 * 24 * 3_600_000;
 export const databaseBusyTimeoutMs = 5_000;
 /** Time that the final checkpoint waits for readers in other processes. */
 export const checkpointBusyTimeoutMs = 2_000;
-/** Pages that a backup reads in one step (8 MiB). Takes a few hundredths of a second, after which it can be stopped. */
+/** Pages that a backup copies in one step (8 MiB). Takes a few hundredths of a second, after which it can be stopped. */
 export const backupStepPagesMax = 2_048;
-/** Bytes between two syncs of a backup. A single sync at the end would delay commits. */
-export const backupSyncBytes = 32 * 1024 * 1024;
+/** Steps between two syncs of a backup (32 MiB). A single sync at the end would delay commits. */
+export const backupSyncSteps = 4;
 /** Interval between checks of the backup schedule, and pause after a failure. */
 export const backupPollIntervalMs = 60_000;
 export const backupRetryMs = 10 * 60_000;

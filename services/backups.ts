@@ -77,7 +77,8 @@ export interface BackupState {
 }
 
 const nameForm = /^gatehouse-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
-const unfinishedForm = /^gatehouse-\d{8}T\d{6}Z\.db\.[0-9a-f]{8}\.part$/;
+/** While SQLite writes the file, it keeps a journal next to it. */
+const unfinishedForm = /^gatehouse-\d{8}T\d{6}Z\.db\.[0-9a-f]{8}\.part(-journal)?$/;
 
 /** `path`: the data file. */
 interface ScheduleOptions {

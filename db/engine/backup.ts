@@ -1,6 +1,6 @@
-// Backs up the data file: copies its pages in one read transaction and checks the copy. Never writes to the data file.
+// Backs up the data file: copies its pages in one read transaction and checks the copy. Never changes its data.
 import { dirname } from "node:path";
-import { backupStepPagesMax, backupSyncBytes } from "../../domain/limits.ts";
+import { backupStepPagesMax, backupSyncSteps } from "../../domain/limits.ts";
 import { Connection } from "./connection.ts";
 import { DatabaseError, sql } from "./database.ts";
 import { type AppliedMigration, appliedMigrationsQuery } from "./migrate.ts";
@@ -15,60 +15,39 @@ export class BackupStopped extends Error {}
  * @returns The size in bytes.
  * @throws {BackupStopped}
  */
-export function copyDataFile(
+export async function copyDataFile(
   path: string,
   { to, isStopped }: { to: string; isStopped: () => boolean },
-): number {
-  const connection = new Connection(path, { readOnly: true, isGuest: true });
+): Promise<number> {
+  using file = Deno.openSync(to, { write: true, createNew: true, mode: 0o600 });
+  let steps = 0;
+  const onStep = () => {
+    if (isStopped()) throw new BackupStopped("the backup was stopped");
+    if (++steps % backupSyncSteps === 0) file.syncDataSync();
+  };
+  // Only a connection that may write removes the log when it is the last one.
+  const connection = new Connection(path, { readOnly: false, isGuest: true });
   try {
-    using file = Deno.openSync(to, { write: true, createNew: true, mode: 0o600 });
-    // Later commits stay in the server's log until the end, and out of the backup.
-    connection.exec("BEGIN");
-    const { page_count: pages } = connection.first(sql`PRAGMA page_count`) as { page_count: number };
-    let bytes = 0;
-    let unsynced = 0;
-    for (let first = 1; first <= pages; first += backupStepPagesMax) {
-      if (isStopped()) throw new BackupStopped("the backup was stopped");
-      const step = readPages(connection, first);
-      if (first === 1) step.set(rollbackFormat, formatOffset);
-      for (let at = 0; at < step.length;) at += file.writeSync(step.subarray(at));
-      bytes += step.length;
-      unsynced += step.length;
-      if (unsynced >= backupSyncBytes) {
-        file.syncDataSync();
-        unsynced = 0;
-      }
-    }
-    connection.exec("COMMIT");
-    file.syncSync();
-    return bytes;
+    await connection.copyTo(to, { stepPages: backupStepPagesMax, onStep });
   } finally {
-    // Otherwise the log would stay in use until the connection is garbage-collected.
-    if (connection.inTransaction) connection.exec("ROLLBACK");
     connection.close();
   }
+  file.seekSync(formatOffset, Deno.SeekMode.Start);
+  file.writeSync(rollbackFormat);
+  file.syncSync();
+  return file.statSync().size;
 }
 
 /**
  * The header's "write version" and "read version" (https://sqlite.org/fileformat.html, 1.3.3) of a file without a write-ahead
  * log. A server that opens the copy turns the log on again.
  */
-const rollbackFormat = [1, 1];
+const rollbackFormat = new Uint8Array([1, 1]);
 const formatOffset = 18;
-
-function readPages(connection: Connection, first: number): Uint8Array {
-  const rows = connection.all(
-    sql`SELECT data FROM sqlite_dbpage WHERE pgno BETWEEN ${first} AND ${first + backupStepPagesMax - 1}`,
-  ) as { data: ArrayBuffer }[];
-  const pageBytes = rows[0]?.data.byteLength ?? 0;
-  const step = new Uint8Array(rows.length * pageBytes);
-  rows.forEach(({ data }, index) => step.set(new Uint8Array(data), index * pageBytes));
-  return step;
-}
 
 /** Checks all of a backup and returns its migrations. @throws {DatabaseError} `fault` for a damaged or foreign file. */
 export function checkBackup(file: string): AppliedMigration[] {
-  const connection = new Connection(file, { readOnly: true, isBackup: true });
+  const connection = new Connection(file, { readOnly: true });
   try {
     const [row] = connection.all(sql`PRAGMA integrity_check(1)`) as { integrity_check: string }[];
     if (row?.integrity_check !== "ok") {

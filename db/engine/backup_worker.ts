@@ -1,6 +1,5 @@
 // The thread that makes backups, so that neither requests nor the writer wait for them.
 import { messageOf } from "../../domain/errors.ts";
-import { filesReleased } from "./connection.ts";
 import { BackupStopped, checkBackup, copyDataFile } from "./backup.ts";
 
 export interface BackupRequest {
@@ -28,16 +27,13 @@ async function backUp(
   scope: WorkerScope,
 ): Promise<BackupResponse> {
   try {
-    const bytes = copyDataFile(path, { to: temporary, isStopped: () => Atomics.load(stop, 0) !== 0 });
-    await filesReleased();
+    const bytes = await copyDataFile(path, { to: temporary, isStopped: () => Atomics.load(stop, 0) !== 0 });
     scope.postMessage({ type: "copied" });
     checkBackup(temporary);
     return { type: "checked", bytes };
   } catch (error) {
     if (error instanceof BackupStopped) return { type: "stopped" };
     return { type: "failed", message: messageOf(error) };
-  } finally {
-    await filesReleased();
   }
 }
 

@@ -1,8 +1,5 @@
-// A connection to the data file through the native driver, with a cache of prepared statements. When a statement that failed
-// with SQLITE_BUSY is dropped, the driver silently loses later writes. Cached statements, and locks that only BEGIN IMMEDIATE
-// takes, avoid that.
-import { setTimeout } from "node:timers/promises";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+// A connection to the data file, with a cache of prepared statements.
+import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
 import { messageOf } from "../../domain/errors.ts";
 import { databaseBusyTimeoutMs } from "../../domain/limits.ts";
 import { checkArguments, DatabaseError, databaseErrorKind, type Statement } from "./database.ts";
@@ -12,19 +9,19 @@ interface Prepared {
   readonly statement: StatementSync;
   /** The columns of its rows; null for a statement without rows. */
   readonly columns: readonly string[] | null;
+  /** True for `INSERT`, `UPDATE` and `DELETE`. After other statements, SQLite returns the former number of changes again. */
+  readonly countsChanges: boolean;
 }
 
 /** Pages of 4 KiB in the log at which it is checkpointed (80 MB). Each random key touches a page of its own. */
 const checkpointPages = 20_000;
 
+/** An option that the types of Deno 2.7 lack. */
+const arrayRows: object = { returnArrays: true };
+
 /** Writes an empty database with a write-ahead log into an empty file. */
 export function initializeDataFile(path: string): void {
   new Connection(path, { readOnly: false }).close();
-}
-
-/** Resolves when closed connections have released their files, which newer versions of Deno do in the next turn. */
-export async function filesReleased(): Promise<void> {
-  await setTimeout(0);
 }
 
 export class Connection {
@@ -32,23 +29,22 @@ export class Connection {
   readonly #prepared = new Map<string, Prepared>();
 
   /**
-   * Opens an existing file.
+   * Opens an existing file. A file that isn't a database is only noticed by the first statement of a reader.
    *
-   * @param options `readOnly`: reject writes. `isGuest`: leave checkpoints to the process that owns the file. `isBackup`: leave
-   *   the journal mode unchanged.
-   * @throws {DatabaseError} When the file isn't a database or can't be opened.
+   * @param options `readOnly`: reject writes; needs no permission to write. `isGuest`: leave checkpoints to the process that
+   *   owns the file, and use less memory.
+   * @throws {DatabaseError} When the file can't be opened or written to.
    */
-  constructor(path: string, options: { readOnly: boolean; isGuest?: boolean; isBackup?: boolean }) {
-    this.#sqlite = withDatabaseErrors(() => new DatabaseSync(path, { readOnly: options.readOnly }));
+  constructor(path: string, { readOnly, isGuest = false }: { readOnly: boolean; isGuest?: boolean }) {
+    this.#sqlite = withDatabaseErrors(() => new DatabaseSync(path, { readOnly, ...arrayRows }));
     try {
+      // The driver's option doesn't apply to readers.
       this.all({ sql: `PRAGMA busy_timeout = ${databaseBusyTimeoutMs}`, args: [] });
-      if (options.isBackup !== true) this.#useLog();
+      this.exec(`PRAGMA cache_size = ${readOnly || isGuest ? -16_000 : -128_000}`);
+      if (readOnly) return;
+      this.#useLog();
       this.exec("PRAGMA synchronous = FULL");
-      this.exec("PRAGMA foreign_keys = ON");
-      this.exec(`PRAGMA cache_size = ${options.readOnly ? -16_000 : -128_000}`);
-      const pages = options.isGuest ? 0 : checkpointPages;
-      this.all({ sql: `PRAGMA wal_autocheckpoint = ${pages}`, args: [] });
-      if (options.readOnly) this.exec("PRAGMA query_only = ON");
+      this.all({ sql: `PRAGMA wal_autocheckpoint = ${isGuest ? 0 : checkpointPages}`, args: [] });
     } catch (error) {
       this.close();
       throw error;
@@ -66,6 +62,27 @@ export class Connection {
     return row?.busy === 0;
   }
 
+  /**
+   * Copies one state of the database into an empty file, also while others write. Later commits stay in the log until the end,
+   * and out of the copy. The copy isn't synced to disk.
+   *
+   * @param options `stepPages`: the pages of a step. `onStep`: called before each step; stops the copying by throwing.
+   */
+  async copyTo(
+    path: string,
+    { stepPages, onStep }: { stepPages: number; onStep: () => void },
+  ): Promise<void> {
+    // Otherwise each step would read in a transaction of its own, and begin again after a commit of another connection.
+    this.exec("BEGIN");
+    try {
+      this.first({ sql: "SELECT 1 FROM sqlite_schema", args: [] });
+      onStep();
+      await backup(this.#sqlite, path, { rate: stepPages, progress: onStep });
+    } finally {
+      if (this.inTransaction) this.exec("ROLLBACK");
+    }
+  }
+
   /** Runs a statement without parameters and ignores its results. */
   exec(text: string): void {
     this.run({ sql: text, args: [] });
@@ -80,7 +97,7 @@ export class Connection {
     checkArguments(statement);
     return withDatabaseErrors(() => {
       const { statement: prepared, columns } = this.#prepare(statement.sql);
-      const values = prepared.get(...statement.args as SQLInputValue[]) as unknown[] | undefined;
+      const values = prepared.get(...statement.args) as unknown[] | undefined;
       return values === undefined || columns === null ? undefined : toRow(columns, values);
     });
   }
@@ -89,26 +106,23 @@ export class Connection {
   run(statement: Statement): { rows: unknown[]; changes: number } {
     checkArguments(statement);
     return withDatabaseErrors(() => {
-      const { statement: prepared, columns } = this.#prepare(statement.sql);
+      const { statement: prepared, columns, countsChanges } = this.#prepare(statement.sql);
       if (columns === null) {
-        return { rows: [], changes: Number(prepared.run(...statement.args as SQLInputValue[]).changes) };
+        const { changes } = prepared.run(...statement.args);
+        return { rows: [], changes: countsChanges ? Number(changes) : 0 };
       }
-      const rows = statement.hasOneRow
-        ? [prepared.get(...statement.args as SQLInputValue[]) as unknown as unknown[]]
-        : prepared.all(...statement.args as SQLInputValue[]) as unknown as unknown[][];
+      const rows = prepared.all(...statement.args) as unknown as unknown[][];
       return { rows: rows.map((values) => toRow(columns, values)), changes: 0 };
     });
   }
 
   /**
-   * Closes the connection and discards uncommitted changes. The driver keeps the file open until the connection's statements
-   * are garbage-collected: hence `--expose-gc` and {@linkcode filesReleased}. SQLite removes the write-ahead log when the last
-   * connection to the file closes.
+   * Closes the connection, discards uncommitted changes, and releases the file. The last connection of all programs moves the
+   * log into the data file and removes it, unless it only reads.
    */
   close(): void {
     this.#prepared.clear();
     this.#sqlite.close();
-    (globalThis as { gc?: () => void }).gc?.();
   }
 
   #useLog(): void {
@@ -124,8 +138,7 @@ export class Connection {
       const statement = this.#sqlite.prepare(text);
       const names = statement.columns().map(({ name }) => name);
       const columns = names.length > 0 ? names : null;
-      (statement as unknown as { setReturnArrays(on: boolean): void }).setReturnArrays(true);
-      prepared = { statement, columns };
+      prepared = { statement, columns, countsChanges: /^\s*(INSERT|UPDATE|DELETE|WITH)\b/i.test(text) };
       this.#prepared.set(text, prepared);
     }
     return prepared;
@@ -138,32 +151,39 @@ function toRow(columns: readonly string[], values: readonly unknown[]): Record<s
   return row;
 }
 
-/** Turns errors of the driver into database errors. */
 function withDatabaseErrors<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {
-    if (error instanceof DatabaseError) throw error;
-    const { errcode } = error as { errcode?: number };
-    const code = errcode === undefined ? undefined : resultCodes[errcode] ?? resultCodes[errcode & 0xff];
-    const message = `${code ?? "no code"}: ${messageOf(error)}`;
-    throw new DatabaseError(databaseErrorKind(code), message, { cause: error });
+    throw toDatabaseError(error);
   }
 }
 
+/** Result codes that the program distinguishes (https://sqlite.org/rescode.html), by number. */
 const resultCodes: Readonly<Record<number, string>> = {
   5: "SQLITE_BUSY",
   6: "SQLITE_LOCKED",
   7: "SQLITE_NOMEM",
   9: "SQLITE_INTERRUPT",
   10: "SQLITE_IOERR",
-  11: "SQLITE_CORRUPT",
   13: "SQLITE_FULL",
   14: "SQLITE_CANTOPEN",
   15: "SQLITE_PROTOCOL",
   19: "SQLITE_CONSTRAINT",
-  26: "SQLITE_NOTADB",
   778: "SQLITE_IOERR_WRITE",
-  1034: "SQLITE_IOERR_FSYNC",
   4874: "SQLITE_IOERR_SHMSIZE",
 };
+
+/** The error of a constructor, which has no result code. */
+const cantOpen = /^unable to open database file/;
+
+function toDatabaseError(error: unknown): DatabaseError {
+  if (error instanceof DatabaseError) return error;
+  const message = messageOf(error);
+  const { errcode } = error as { errcode?: number };
+  const number = errcode ?? (cantOpen.test(message) ? 14 : 0);
+  const code = resultCodes[number] ?? resultCodes[number & 0xff];
+  return new DatabaseError(databaseErrorKind(code), `${code ?? `code ${number}`}: ${message}`, {
+    cause: error,
+  });
+}

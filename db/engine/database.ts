@@ -9,8 +9,6 @@ type Value = null | number | string;
 export interface Statement {
   readonly sql: string;
   readonly args: readonly Value[];
-  /** See {@linkcode oneRow}. */
-  readonly hasOneRow?: boolean;
 }
 
 export interface WriteResult {
@@ -99,7 +97,6 @@ class BuiltStatement implements Statement {
   constructor(
     readonly sql: string,
     readonly args: readonly Value[],
-    readonly hasOneRow = false,
   ) {}
 }
 
@@ -134,15 +131,7 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (Value | 
 
 /** Binds values to the numbered parameters (`?1`) of a statement whose text was built once. */
 export function bind(statement: Statement, ...args: readonly Value[]): Statement {
-  return new BuiltStatement(statement.sql, args, statement.hasOneRow);
-}
-
-/**
- * Marks a statement of a batch that returns exactly one row. The native driver never frees about 60 bytes of each call for
- * several rows, so statements that run with each commit return theirs as one array in JSON.
- */
-export function oneRow(statement: Statement): Statement {
-  return new BuiltStatement(statement.sql, statement.args, true);
+  return new BuiltStatement(statement.sql, args);
 }
 
 /**
@@ -166,7 +155,10 @@ function isStatement(value: Value | Statement): value is Statement {
   return value instanceof BuiltStatement;
 }
 
-/** Rejects values for which the native driver would abort the process. @throws {DatabaseError} */
+/**
+ * Rejects other values, such as those of parsed JSON. The driver would take an object for named parameters, and write `NaN` as
+ * null. @throws {DatabaseError}
+ */
 export function checkArguments(statement: Statement): void {
   for (const value of statement.args) {
     if (value === null || typeof value === "string" || Number.isFinite(value)) continue;

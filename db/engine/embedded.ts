@@ -1,7 +1,7 @@
 // The driver for a data file: each thread reads on its own connection and writes through a port of the writer, the thread that
 // owns the only writing connection.
 import { databaseWritesWaitingMax } from "../../domain/limits.ts";
-import { Connection, filesReleased } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { createIfMissing, type MissingFile } from "./data_file.ts";
 import {
   checkArguments,
@@ -204,7 +204,6 @@ class EmbeddedDatabase implements SharedDatabase {
     this.#dead ??= new DatabaseError("unavailable", "the database is closed");
     this.#port.close();
     this.#reader.close();
-    await filesReleased();
     return isAlive;
   }
 

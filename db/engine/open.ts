@@ -1,6 +1,6 @@
 // Opens the database with either driver: for the program, or for another thread.
 import type { DatabaseTarget } from "../../config.ts";
-import { Connection, filesReleased } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import {
   type Database,
   DatabaseError,
@@ -51,7 +51,7 @@ export async function openShared(
 export async function openReader(source: DatabaseSource): Promise<Database> {
   const write = () => Promise.reject(new DatabaseError("fault", "this thread only reads"));
   if (source.kind === "remote") return { ...await openRemoteDatabase(source), write };
-  const connection = new Connection(source.path, { readOnly: true, isGuest: true });
+  const connection = new Connection(source.path, { readOnly: true });
   return {
     source,
     // deno-lint-ignore require-await -- reading is synchronous here; the interface is not
@@ -59,10 +59,8 @@ export async function openReader(source: DatabaseSource): Promise<Database> {
     // deno-lint-ignore require-await -- as above
     readFirst: async <T>(statement: Statement) => connection.first(statement) as T | undefined,
     write,
-    async close() {
-      connection.close();
-      await filesReleased();
-    },
+    // deno-lint-ignore require-await -- as above
+    close: async () => connection.close(),
   };
 }
 

@@ -1,7 +1,7 @@
 // Replaces the data file with a backup, atomically, and keeps the former database. The caller has the lock of the data file.
 import { dirname } from "node:path";
 import { checkBackup, moveIntoPlace, syncFolder } from "./backup.ts";
-import { Connection, filesReleased } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { DatabaseError } from "./database.ts";
 import { lacksMigrations } from "./migrate.ts";
 
@@ -30,7 +30,6 @@ export async function restoreDataFile(
     const bytes = await writeTemporary(temporary, backup);
     if (bytes === 0) throw new DatabaseError("fault", "it is empty");
     const isOlder = lacksMigrations(checkBackup(temporary));
-    await filesReleased();
     const former = await keepFormer(path, `${path}.before-restore-${stamp(now)}`);
     moveIntoPlace(temporary, path);
     return { bytes, former, isOlder };
@@ -54,7 +53,7 @@ async function writeTemporary(temporary: string, backup: ReadableStream<Uint8Arr
 /** Links the former database to a second name. The restored file then takes over the first one. */
 async function keepFormer(path: string, former: string): Promise<string | null> {
   const hasFile = exists(path);
-  if (hasFile) await finishLog(path);
+  if (hasFile) finishLog(path);
   // The log of a damaged file remains. It would undo the restore.
   if (exists(`${path}-wal`)) await Deno.rename(`${path}-wal`, `${former}-wal`);
   await removeIfExists(`${path}-shm`);
@@ -72,17 +71,15 @@ async function keepFormer(path: string, former: string): Promise<string | null> 
 }
 
 /** Moves the log of a killed server into the file. @throws {DatabaseError} When another program has the file open. */
-async function finishLog(path: string): Promise<void> {
+function finishLog(path: string): void {
   try {
     new Connection(path, { readOnly: false }).close();
   } catch (error) {
     if (error instanceof DatabaseError && error.kind === "fault") return;
     throw error;
   }
-  await filesReleased();
-  // The last connection removes the log, but only if close() can release the file.
-  const isLast = !("gc" in globalThis) || !exists(`${path}-wal`);
-  if (!isLast) throw new DatabaseError("unavailable", "another program has the database open");
+  // Otherwise close() has removed it.
+  if (exists(`${path}-wal`)) throw new DatabaseError("unavailable", "another program has the database open");
 }
 
 function stamp(ms: number): string {

@@ -12,12 +12,12 @@ export class BatchEncoder {
   /** @param batch Its values must be ones that can be sent. Otherwise later numbers would be wrong. */
   encode(batch: readonly Statement[]): BatchMessage {
     const message: BatchMessage[number][] = [];
-    for (const { sql, args, hasOneRow = false } of batch) {
+    for (const { sql, args } of batch) {
       const number = this.#numbers.get(sql);
       if (number !== undefined) message.push(number);
       else {
         this.#numbers.set(sql, this.#numbers.size);
-        message.push(sql, Number(hasOneRow));
+        message.push(sql);
       }
       message.push(args.length, ...args);
     }
@@ -27,18 +27,15 @@ export class BatchEncoder {
 
 /** Decodes what a {@linkcode BatchEncoder} encoded, in the same order. */
 export class BatchDecoder {
-  readonly #texts: Omit<Statement, "args">[] = [];
+  readonly #texts: string[] = [];
 
   decode(message: BatchMessage): Statement[] {
     const batch: Statement[] = [];
     for (let at = 0; at < message.length;) {
       let text = message[at++] as string | number;
-      if (typeof text === "string") {
-        text = this.#texts.push({ sql: text, hasOneRow: message[at++] === 1 }) - 1;
-      }
+      if (typeof text === "string") text = this.#texts.push(text) - 1;
       const end = at + 1 + Number(message[at]);
-      const { sql, hasOneRow } = this.#texts[text] as Statement & { hasOneRow: boolean };
-      batch.push({ sql, hasOneRow, args: message.slice(at + 1, end) });
+      batch.push({ sql: this.#texts[text] as string, args: message.slice(at + 1, end) });
       at = end;
     }
     return batch;

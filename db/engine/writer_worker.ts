@@ -1,7 +1,7 @@
 // The thread that owns the only writing connection to the data file. Only this thread waits for the file's lock.
 import { messageOf } from "../../domain/errors.ts";
 import { checkpointBusyTimeoutMs } from "../../domain/limits.ts";
-import { Connection, filesReleased } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { DatabaseError, type DatabaseErrorKind } from "./database.ts";
 import { receive, Writer, type WriterSignal } from "./writer.ts";
 import { WriteState } from "./write_state.ts";
@@ -67,6 +67,6 @@ if ("DedicatedWorkerGlobalScope" in globalThis) {
     scope.postMessage({ type: "opened" });
     serve(connection, request);
     close(connection, request);
-    filesReleased().then(() => scope.postMessage({ type: "closed" }));
+    scope.postMessage({ type: "closed" });
   };
 }

@@ -3,7 +3,7 @@
 import { errorDetailsMax, limitUnknownCellsMax, rollupQuarterMs } from "../../domain/limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
 import type { LimitMode } from "../../domain/meter/usage_limit.ts";
-import { bind, integer, oneRow, sql, type Statement } from "../engine/database.ts";
+import { bind, integer, sql, type Statement } from "../engine/database.ts";
 import { field } from "./record_group.ts";
 import { addGroup } from "./rollups.ts";
 import {
@@ -226,7 +226,7 @@ const unknownSoft = sql`
   CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'soft'
   ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)}`;
 /** The windows of now that are known, those of soft limits that aren't, and those that requests of the group don't fit into. */
-const selectStates = oneRow(sql`
+const selectStates = sql`
   SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit,
     'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id,
     'lineage', l.lineage, 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode,
@@ -240,7 +240,7 @@ const selectStates = oneRow(sql`
       FROM (SELECT *, row_number() OVER (PARTITION BY request) AS rank FROM usage_limit_refused)
       WHERE rank <= iif(reason = 'unknown', ${integer(limitUnknownCellsMax)}, ${integer(errorDetailsMax)})) a
   CROSS JOIN usage_limit_counters n ON ${isCounter}
-  CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization`);
+  CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization`;
 
 /** Builds the statements that count a group, whose series are found in one way, and check it. */
 export function limitStatements(select: SelectSeries) {

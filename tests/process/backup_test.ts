@@ -1,7 +1,6 @@
 // Tests `gatehouse backup` and `gatehouse restore` with the real program, under load and with invalid input.
 import assert from "node:assert/strict";
-import { Connection } from "../../db/engine/connection.ts";
-import { sql } from "../../db/engine/database.ts";
+import { DatabaseSync } from "node:sqlite";
 import { openEmbedded } from "../../db/engine/embedded.ts";
 import { migrate, migrations } from "../../db/engine/migrate.ts";
 import { type CommandEnd, runCommand } from "../support/process/command.ts";
@@ -199,19 +198,18 @@ Deno.test("restore rejects an unusable backup, and leaves the database unchanged
     await run("migrate");
     assert.equal((await run("backup", "kept.db")).status, 0);
     const whole = await Deno.readFile(`${folder}/kept.db`);
-    const change = (name: string, act: (connection: Connection) => void) => {
+    const change = (name: string, text: string) => {
       Deno.copyFileSync(`${folder}/kept.db`, `${folder}/${name}`);
-      const connection = new Connection(`${folder}/${name}`, { readOnly: false, isBackup: true });
-      act(connection);
-      connection.close();
+      using database = new DatabaseSync(`${folder}/${name}`);
+      database.exec(text);
     };
     Deno.writeTextFileSync(`${folder}/empty.db`, "");
     Deno.writeTextFileSync(`${folder}/letter.db`, "Dear reader, this is not a database. ".repeat(300));
     Deno.writeFileSync(`${folder}/half.db`, whole.subarray(0, Math.floor(whole.length / 8192) * 4096));
     Deno.writeFileSync(`${folder}/damaged.db`, whole.slice().fill(0x55, 5 * 4096, 6 * 4096));
-    change("newer.db", (c) => c.all(sql`INSERT INTO schema_migrations VALUES (999, 'later', 'x', 1)`));
-    change("changed.db", (c) => c.exec("UPDATE schema_migrations SET checksum = 'x' WHERE number = 1"));
-    change("other.db", (c) => c.exec("DROP TABLE schema_migrations"));
+    change("newer.db", "INSERT INTO schema_migrations VALUES (999, 'later', 'x', 1)");
+    change("changed.db", "UPDATE schema_migrations SET checksum = 'x' WHERE number = 1");
+    change("other.db", "DROP TABLE schema_migrations");
     Deno.copyFileSync(`${folder}/kept.db`, `${folder}/used.db`);
     Deno.writeTextFileSync(`${folder}/used.db-wal`, "log");
     const before = await Deno.readFile(path);

@@ -127,7 +127,7 @@ Deno.test("a stopped backup leaves nothing behind and releases the data file", a
 Deno.test("a backup without file descriptors fails, and the program continues", async () => {
   const { place: path, dispose } = await embeddedTestDatabase();
   const script = fileURLToPath(new URL("../support/database/crowded_backup.ts", import.meta.url));
-  const run = [Deno.execPath(), "run", "--no-prompt", "--allow-all", "--v8-flags=--expose-gc", script];
+  const run = [Deno.execPath(), "run", "--no-prompt", "--allow-all", script];
   const { code, stdout, stderr } = await new Deno.Command("bash", {
     args: ["-c", 'ulimit -n 128; exec "$@"', "limited", ...run, path, `${path}.kept`],
   }).output();

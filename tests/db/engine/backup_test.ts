@@ -19,7 +19,7 @@ Deno.test("copyDataFile() copies a consistent state, even when all rows change b
   ]);
   const writer = new Connection(place, { readOnly: false });
   let steps = 0;
-  const copied = copyDataFile(place, {
+  const copied = await copyDataFile(place, {
     to: `${place}.copy`,
     isStopped: () => {
       writer.exec(`UPDATE notes SET version = version + 1, filler = randomblob(${bytes})`);
@@ -32,7 +32,7 @@ Deno.test("copyDataFile() copies a consistent state, even when all rows change b
   assert.ok(steps >= 3, String(steps));
   assert.equal((await Deno.stat(`${place}.copy`)).size, copied);
   checkBackup(`${place}.copy`);
-  const copy = new Connection(`${place}.copy`, { readOnly: true, isBackup: true });
+  const copy = new Connection(`${place}.copy`, { readOnly: true });
   assert.deepEqual(copy.all(sql`SELECT version, count(*) AS n FROM notes GROUP BY version`), [{
     version: 1,
     n: rows,
@@ -44,7 +44,10 @@ Deno.test("copyDataFile() copies a consistent state, even when all rows change b
 
 Deno.test("copyDataFile() stops between steps and releases the log", async () => {
   const { database, place, dispose } = await embeddedTestDatabase();
-  assert.throws(() => copyDataFile(place, { to: `${place}.copy`, isStopped: () => true }), BackupStopped);
+  await assert.rejects(
+    copyDataFile(place, { to: `${place}.copy`, isStopped: () => true }),
+    BackupStopped,
+  );
   await database.write([sql`CREATE TABLE notes (text TEXT)`]);
   const writer = new Connection(place, { readOnly: false });
   assert.equal(writer.checkpoint({ busyTimeoutMs: 100 }), true);
@@ -55,7 +58,7 @@ Deno.test("copyDataFile() stops between steps and releases the log", async () =>
 Deno.test("a second restore in the same second never replaces the former database of the first", async () => {
   const { database, place, dispose } = await embeddedTestDatabase();
   await database.write([sql`CREATE TABLE notes (text TEXT)`]);
-  copyDataFile(place, { to: `${place}.copy`, isStopped: () => false });
+  await copyDataFile(place, { to: `${place}.copy`, isStopped: () => false });
   await database.write([sql`INSERT INTO notes VALUES ('only in the former database')`]);
   await database.close();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-restore-" });

@@ -2,7 +2,7 @@
 // that isn't certain.
 import assert from "node:assert/strict";
 import fc from "../../support/runner/fast_check.ts";
-import Sqlite from "libsql";
+import { DatabaseSync } from "node:sqlite";
 import { Connection } from "../../../db/engine/connection.ts";
 import { sql, type Statement } from "../../../db/engine/database.ts";
 import { type PortResponse, receive, Writer } from "../../../db/engine/writer.ts";
@@ -22,7 +22,7 @@ class TestWriter extends Writer {
     return new TestWriter(connection, { fillMs, place, dispose });
   }
 
-  readonly #file: Sqlite.Database;
+  readonly #file: DatabaseSync;
   readonly #ports = [1, 2, 3, 4].map(() => {
     const { port1, port2 } = new MessageChannel();
     this.connect(port1);
@@ -36,7 +36,7 @@ class TestWriter extends Writer {
     readonly state = new WriteState(),
   ) {
     super(connection, { fillMs, writes: state });
-    this.#file = new Sqlite(place);
+    this.#file = new DatabaseSync(place);
     this.#dispose = dispose;
     connection.exec("CREATE TABLE notes (text TEXT NOT NULL UNIQUE) STRICT");
   }
@@ -63,7 +63,9 @@ class TestWriter extends Writer {
 
   /** Returns the notes in the file, as another process reads them, in the order of writing. */
   notes(): string[] {
-    const rows = this.#file.prepare("SELECT text FROM notes ORDER BY rowid").all() as { text: string }[];
+    const rows = this.#file.prepare("SELECT text FROM notes ORDER BY rowid").all() as unknown as {
+      text: string;
+    }[];
     return rows.map(({ text }) => text);
   }
 

@@ -1,6 +1,6 @@
 // Creates the lock file that the binary is compiled with. `deno compile` embeds every package of its lock file and keeps
-// it in memory, so this one has only what the program imports, without types and native add-ons for musl, where the
-// compiled runtime doesn't run.
+// it in memory, so this one has only what the program imports, without types, native add-ons for musl, where the compiled
+// runtime doesn't run, and libsql, which only the files of @libsql/client for data files load.
 
 /** A lock file of version 5. */
 export interface Lock {
@@ -17,7 +17,8 @@ interface LockedPackage {
   readonly [more: string]: unknown;
 }
 
-const isNeverLoaded = (name: string) => /musl|^@types\/(node|ws)(@|$)|^undici-types(@|$)/.test(name);
+const isNeverLoaded = (name: string) =>
+  /musl|^libsql(@|$)|^@types\/(node|ws)(@|$)|^undici-types(@|$)/.test(name);
 
 /**
  * @param all The full lock file.

@@ -1,11 +1,11 @@
 // A program that takes the write lock of a data file, prints "held", keeps the lock for the given number of milliseconds
 // (0: until its standard input ends), releases it, and prints "released".
-import Sqlite from "libsql";
+import { DatabaseSync } from "node:sqlite";
 
 const [path = "", ms = "0"] = Deno.args;
 const print = (line: string) => Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 
-const database = new Sqlite(path, { timeout: 10_000 });
+const database = new DatabaseSync(path, { timeout: 10_000 });
 database.exec("BEGIN IMMEDIATE");
 print("held");
 if (ms === "0") await Deno.stdin.readable.pipeTo(new WritableStream());

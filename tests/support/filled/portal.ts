@@ -1,6 +1,6 @@
 // Fills an app with two months of a company's data, as its people and programs would have, for looking at pages.
 //
-//   ./denow run --no-prompt --v8-flags=--expose-gc -A tests/support/filled/portal.ts [PORT] [DAYS]
+//   ./denow run --no-prompt -A tests/support/filled/portal.ts [PORT] [DAYS]
 //
 // Then serves it on the loopback address, and prints the cookies of an owner, a member, an operator and someone new,
 // the owner's authenticator secret, and the keys.

@@ -3,8 +3,6 @@ import * as original from "../../../db/engine/connection.ts";
 import { DatabaseError } from "../../../db/engine/database.ts";
 import { currentOrder } from "./orders.ts";
 
-export { filesReleased } from "../../../db/engine/connection.ts";
-
 /** What a test can order the writer to do instead of COMMIT: it then fails with an unknown outcome, or the thread dies. */
 export type WriterOrder = "commit" | "roll back" | "die";
 

@@ -1,5 +1,5 @@
 // The program's Deno permissions, as narrow as they can be before DATABASE_URL is known. The binary and the tests of the
-// real program run with exactly these. They don't restrict the native database driver (docs/decisions/0026).
+// real program run with exactly these.
 import { settings } from "../../../config.ts";
 
 /**
@@ -27,6 +27,4 @@ export const permissionFlags: readonly string[] = [
   "--ignore-env",
   "--allow-ffi",
   `--allow-sys=${systemCalls.join(",")}`,
-  // See Connection.close() in db/engine/connection.ts.
-  "--v8-flags=--expose-gc",
 ];
