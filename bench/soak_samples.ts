@@ -41,7 +41,7 @@ function columnsOf(threads: number): Column[] {
     ...heaps,
     { name: "data", metric: 'gatehouse_database_bytes{file="data"}', unit: 1e6 },
     { name: "log", metric: 'gatehouse_database_bytes{file="log"}', unit: 1e6, slack: 1e6 },
-    { name: "descriptors", metric: "process_open_fds", unit: 1, slack: 10 },
+    { name: "descriptors", metric: "process_open_fds", unit: 1, slack: 100 },
     { name: "output", metric: outputMetric, unit: 1e3 },
   ];
 }

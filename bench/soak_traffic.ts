@@ -16,6 +16,8 @@ export interface Scene {
   readonly cookie: string;
   readonly apiKeys: readonly string[];
   readonly token: string;
+  /** Resolves after the owner's last sign-in. More than a few at the same time would count as guesses. */
+  readonly signedIn: { last: Promise<unknown> };
 }
 
 /** As of {@linkcode sendJson}. `expect`: the status, by default 200. */
@@ -83,7 +85,7 @@ export async function prepare(
   ]);
   await change(`/api/operator/organizations/${organizationId}`, { overrides: { limits } });
   const ledger = new Ledger({ random, apiKeys, operator: { fullToken: token, target: { organizationId } } });
-  return { baseUrl, random, ledger, cookie, apiKeys, token };
+  return { baseUrl, random, ledger, cookie, apiKeys, token, signedIn: { last: Promise.resolve() } };
 }
 
 function record({ time, baseUrl, ledger }: Turn, request: SentRequest): Promise<void> {
@@ -121,11 +123,14 @@ async function verify(turn: Turn): Promise<void> {
   }
 }
 
-async function signInAndOut({ request }: Turn): Promise<void> {
-  const json = { email: "ada@example.com", password: testPassword };
-  const cookie = cookieOf(await request("/api/auth/sign-in", { json }));
-  await request("/api/auth/sign-out", { cookie, json: {}, expect: 204 });
-  await request("/api/auth/sessions", { cookie, expect: 401 });
+function signInAndOut({ request, signedIn }: Turn): Promise<unknown> {
+  const inTurn = async () => {
+    const json = { email: "ada@example.com", password: testPassword };
+    const cookie = cookieOf(await request("/api/auth/sign-in", { json }));
+    await request("/api/auth/sign-out", { cookie, json: {}, expect: 204 });
+    await request("/api/auth/sessions", { cookie, expect: 401 });
+  };
+  return signedIn.last = signedIn.last.then(inTurn, inTurn);
 }
 
 /** Revokes a key, which the next request rejects. */
