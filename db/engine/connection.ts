@@ -122,7 +122,7 @@ export class Connection {
    */
   close(): void {
     this.#prepared.clear();
-    this.#sqlite.close();
+    if (this.#sqlite.isOpen) this.#sqlite.close();
   }
 
   #useLog(): void {
