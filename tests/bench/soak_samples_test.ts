@@ -24,7 +24,7 @@ Deno.test("memory and a log that grow only in the first two minutes are flat", (
 Deno.test("names what grows after the third minute", () => {
   const [memory, log] = [(minute: number) => 300 + 20 * minute, (minute: number) => minute > 5 ? 90 : 60];
   assert.deepEqual(growthOf({ memory, log: () => 80 }), [
-    "memory grew from 350.0 MB in the third minute to 466.7 MB in the last third",
+    "memory grew from 350.0 MB in the third minute to at least 433.3 MB in the last third",
   ]);
-  assert.match(growthOf({ memory: () => 300, log }).join(), /^log grew from 60\.0 MB .* to 90\.0 MB/);
+  assert.match(growthOf({ memory: () => 300, log }).join(), /^log grew from 60\.0 MB .* at least 90\.0 MB/);
 });
