@@ -34,7 +34,7 @@ export class Connection {
   /**
    * Opens an existing file.
    *
-   * @param options `readOnly`: reject writes. `isGuest`: leave checkpoints to the process that owns the file. `isBackup`: leave
+   * @param options `readOnly`: reject writes. `isGuest`: leave checkpoints to the process that has the lock. `isBackup`: leave
    *   the journal mode unchanged.
    * @throws {DatabaseError} When the file isn't a database or can't be opened.
    */
@@ -59,9 +59,18 @@ export class Connection {
     return this.#sqlite.isTransaction;
   }
 
-  /** Moves the log into the data file, and truncates it. Returns true if the data file is now complete. */
+  /**
+   * Moves the log into the data file, and truncates it. Like every checkpoint, it follows a commit of the same connection: then
+   * no other commit can reset the log while it starts, which versions of SQLite before 3.51.3 don't notice (decision 64).
+   *
+   * @returns True if the data file is now complete.
+   * @throws {DatabaseError} `unavailable` if another program holds the write lock.
+   */
   checkpoint({ busyTimeoutMs }: { busyTimeoutMs: number }): boolean {
     this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    this.all({ sql: "PRAGMA wal_autocheckpoint = 0", args: [] });
+    // Writes a page, even though the value stays the same.
+    this.exec("PRAGMA user_version = 0");
     const [row] = this.all({ sql: "PRAGMA wal_checkpoint(TRUNCATE)", args: [] }) as { busy: number }[];
     return row?.busy === 0;
   }
