@@ -35,10 +35,20 @@ export function readSettings(): Settings {
   };
 }
 
-function whole(name: string, fallback: number): number {
+/** Reads a number from the environment. @throws {SetUpError} When it isn't a positive whole number. */
+export function whole(name: string, fallback: number): number {
   const text = Deno.env.get(name) ?? String(fallback);
   if (!/^[1-9]\d*$/.test(text)) {
     throw new SetUpError(`${name}: expected a positive whole number, got ${text}`);
+  }
+  return Number(text);
+}
+
+/** Reads a number from the environment. @throws {SetUpError} When it isn't positive. */
+export function positive(name: string, fallback: number): number {
+  const text = Deno.env.get(name) ?? String(fallback);
+  if (!/^\d+(\.\d+)?$/.test(text) || Number(text) === 0) {
+    throw new SetUpError(`${name}: expected a positive number, got ${text}`);
   }
   return Number(text);
 }
@@ -51,13 +61,13 @@ function pattern(name: string): RegExp {
   }
 }
 
-/** Runs a program and exits. Prints a {@linkcode SetUpError} without its stack. */
-export async function runToEnd(main: () => Promise<void>): Promise<never> {
+/** Runs a program and exits. Prints a {@linkcode SetUpError} without its stack, after the name of the program. */
+export async function runToEnd(main: () => Promise<void>, name = "bench"): Promise<never> {
   try {
     await main();
   } catch (error) {
     if (!(error instanceof SetUpError)) throw error;
-    printLine(`bench: ${error.message}`);
+    printLine(`${name}: ${error.message}`);
     Deno.exit(1);
   }
   // Signal listeners would keep the process running.

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { type Database, DatabaseError, type MainDatabase } from "../db/engine/database.ts";
-import { lockDataFile } from "../db/engine/data_file.ts";
+import { createIfMissing, lockDataFile } from "../db/engine/data_file.ts";
 import { checkSchema, migrate, MigrationError } from "../db/engine/migrate.ts";
 import { openDatabase } from "../db/engine/open.ts";
 import { messageOf } from "../domain/errors.ts";
@@ -43,11 +43,15 @@ export async function openForCommand(config: Config, options: OpenOptions = {}):
   let database: MainDatabase | undefined;
   let unlock: (() => void) | null = () => {};
   try {
-    database = await openDatabase(target, { onFatal, isGuest, mayCreate: !isGuest });
-    if (target.kind === "file") unlock = lockDataFile(target.path);
+    if (target.kind === "file") {
+      createIfMissing(target.path, isGuest ? "nothing" : target.createFolder ? "folder" : "file");
+      // Before opening: without the lock, only a guest may close the file, which doesn't checkpoint the log.
+      unlock = lockDataFile(target.path);
+    }
     if (unlock === null && !isGuest) {
       throw new CommandError(`another server is running on ${databaseName(config)}`, exitStatus.busy);
     }
+    database = await openDatabase(target, { onFatal, isGuest });
     const opened = database;
     // A libSQL server has no such lock: Gatehouse servers may be running.
     const isShared = isGuest && (unlock === null || target.kind === "remote");

@@ -42,6 +42,10 @@ function addRequestMetrics(set: MetricSet, thread: string): Metrics["countRespon
       yield [{ thread }, statuses.reduce((sum, count) => sum + count, 0)];
     },
   });
+  set.gauge("gatehouse_http_thread_heap_bytes", {
+    help: "Memory of JavaScript objects by the thread that serves HTTP, including garbage.",
+    value: () => [[{ thread }, Deno.memoryUsage().heapUsed]],
+  });
   set.histogram("gatehouse_http_request_duration_seconds", {
     help: "Time from a request's arrival to its response's headers, by method and route pattern.",
     *histograms() {

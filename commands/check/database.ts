@@ -4,7 +4,12 @@ import { statfs } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Config, DatabaseTarget } from "../../config.ts";
 import { type Database, DatabaseError } from "../../db/engine/database.ts";
-import { checkWritable, readDatabaseSeconds } from "../../db/engine/diagnostics.ts";
+import {
+  checkWritable,
+  hasWalResetFault,
+  readDatabaseSeconds,
+  readSqliteVersion,
+} from "../../db/engine/diagnostics.ts";
 import { checkSchema, MigrationError } from "../../db/engine/migrate.ts";
 import { openDatabase } from "../../db/engine/open.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
@@ -69,8 +74,9 @@ async function checkContent(target: DatabaseTarget): Promise<CheckResult[]> {
     if (schema !== null) return [schema];
     await inTime(checkWritable(database));
     const writable = result.ok(`${name} has this program's schema and is writable.`);
+    const results = [writable, sqliteResult(await inTime(readSqliteVersion(database)), target)];
     // A file has this machine's clock.
-    return target.kind === "file" ? [writable] : [writable, await checkDatabaseClock(database)];
+    return target.kind === "file" ? results : [...results, await checkDatabaseClock(database)];
   } catch (error) {
     return [result.wrong(`${name}: ${reasonOf(error)}`, adviceFor(error, target))];
   } finally {
@@ -98,6 +104,17 @@ function schemaResult(name: string, state: MigrationError | "current" | "none"):
   return state.isOlder
     ? result.warning(saw, "Back it up, then start the server or run gatehouse migrate to upgrade it.")
     : result.wrong(saw, "Run the version of gatehouse that this database belongs to, or restore a backup.");
+}
+
+/** Not a warning: Gatehouse and `sqld` avoid the fault, and other programs aren't known here. */
+function sqliteResult(version: string, { kind }: DatabaseTarget): CheckResult {
+  const sqlite = resultsOf("SQLite");
+  const found = kind === "file" ? `Version ${version}` : `The server has version ${version}`;
+  if (!hasWalResetFault(version)) return sqlite.ok(`${found}.`);
+  const opener = kind === "file" ? "" : " than the server";
+  return sqlite.ok(
+    `${found}, with the WAL-reset fault: no other program${opener} may write to the data file while it is in use.`,
+  );
 }
 
 function adviceFor(error: unknown, target: DatabaseTarget): string {

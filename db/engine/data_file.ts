@@ -9,6 +9,9 @@ import { DatabaseError } from "./database.ts";
 /** The part to create when the data file is missing. `folder` also creates the file. */
 export type MissingFile = "nothing" | "file" | "folder";
 
+/** The start of every SQLite database (https://sqlite.org/fileformat.html, 1.3.1). */
+const formatText = "SQLite format 3\0";
+
 /** Checks the data file, and creates it with mode 0600 if it is missing. @throws {DatabaseError} If it can't be used. */
 export function createIfMissing(path: string, create: MissingFile): void {
   try {
@@ -19,8 +22,7 @@ export function createIfMissing(path: string, create: MissingFile): void {
     }
     if (create === "folder") Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     if (exists) {
-      // Fails with a clear reason, where SQLite only has a number.
-      Deno.openSync(path, { read: true, write: true }).close();
+      requireDatabase(path);
     } else {
       requireFolder(dirname(path));
       createFile(path);
@@ -28,6 +30,16 @@ export function createIfMissing(path: string, create: MissingFile): void {
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
     throw new DatabaseError("fault", `cannot open ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Fails with a clear reason, where SQLite only has a number, and before the lock file is created. @throws {DatabaseError} */
+function requireDatabase(path: string): void {
+  using file = Deno.openSync(path, { read: true, write: true });
+  const start = new Uint8Array(formatText.length);
+  file.readSync(start);
+  if (new TextDecoder().decode(start) !== formatText) {
+    throw new DatabaseError("fault", "the file is not a database");
   }
 }
 

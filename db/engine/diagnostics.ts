@@ -1,4 +1,4 @@
-// Checks whether the database responds and accepts writes, and reads its clock.
+// Checks whether the database responds and accepts writes, and reads its clock and its version.
 import { type Database, DatabaseError, sql } from "./database.ts";
 
 /** Runs the smallest query. @throws {DatabaseError} When the database is unavailable. */
@@ -28,3 +28,19 @@ export async function readDatabaseSeconds(database: Database): Promise<number> {
   if (row === undefined) throw new DatabaseError("fault", "the database returned no time");
   return row.seconds;
 }
+
+/** Returns SQLite's version, such as `3.50.2`, also for a libSQL server. */
+export async function readSqliteVersion(database: Database): Promise<string> {
+  const row = await database.readFirst<{ version: string }>(sql`SELECT sqlite_version() AS version`);
+  return row?.version ?? "unknown";
+}
+
+/** Returns true if this version of SQLite has the WAL-reset fault (https://sqlite.org/wal.html, decision 64). */
+export function hasWalResetFault(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+  const mendedPatch = mendedPatches[minor] ?? Infinity;
+  return major === 3 && minor >= 7 && minor <= 51 && patch < mendedPatch;
+}
+
+/** By minor version. */
+const mendedPatches: Readonly<Record<number, number>> = { 44: 6, 50: 7, 51: 3 };

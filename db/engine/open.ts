@@ -15,19 +15,18 @@ import { openEmbedded, openSharedFile } from "./embedded.ts";
 /**
  * Opens the database that the settings name.
  *
- * @param options `onFatal`, `isGuest`: see {@linkcode openEmbedded}; a libSQL server ignores them. `mayCreate`: create a
- *   missing data file.
+ * @param options `onFatal`, `isGuest`: see {@linkcode openEmbedded}; a libSQL server ignores them.
  * @returns The database, not yet migrated.
- * @throws {DatabaseError} When the file can't be opened.
+ * @throws {DatabaseError} When the file is missing or can't be opened.
  */
 export async function openDatabase(
   target: DatabaseTarget,
-  options: { onFatal: (error: DatabaseError) => void; isGuest?: boolean; mayCreate?: boolean },
+  options: { onFatal: (error: DatabaseError) => void; isGuest?: boolean },
 ): Promise<MainDatabase> {
   if (target.kind === "remote") return await openRemoteDatabase(target);
   return await openEmbedded({
     path: target.path,
-    create: options.mayCreate !== true ? "nothing" : target.createFolder ? "folder" : "file",
+    create: "nothing",
     onFatal: options.onFatal,
     isGuest: options.isGuest ?? false,
   });

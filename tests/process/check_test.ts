@@ -85,6 +85,10 @@ Deno.test("check reports no problem next to a running server, and changes nothin
       stdout,
       /^ok +Database +\/.*\/data\/gatehouse\.db has this program's schema and is writable\.$/m,
     );
+    assert.match(
+      stdout,
+      /^ok +SQLite +Version 3\.\d+\.\d+(\.$|, with the WAL-reset fault: no other program may )/m,
+    );
     assert.match(stdout, /^ok +CORS for http:\/\/localhost:3000 /m);
     assert.match(stdout, /\n0 wrong, 0 warnings, \d+ ok\.\n$/);
     assert.deepEqual(await problems(env), { status: 0, found: {} });
@@ -349,6 +353,10 @@ Deno.test({
         const { status, stdout } = await check(env);
         assert.equal(status, 0, stdout);
         assert.match(stdout, /^ok +Database .*is writable\.$/m);
+        assert.match(
+          stdout,
+          /^ok +SQLite +The server has version 3\.45\.1, with the WAL-reset fault: .* than the server may /m,
+        );
         assert.match(stdout, /^ok +Clock of the database /m);
         assert.doesNotMatch(stdout, /^(warning|wrong)/m);
       } finally {

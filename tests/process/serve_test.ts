@@ -173,6 +173,7 @@ Deno.test("doesn't start a second server on the same file or on a port in use", 
     const second = await ended({ folder });
     assert.equal(second.status, 75);
     assert.match(second.output, /another server is running on .*gatehouse\.db/);
+    assert.ok((await Deno.stat(`${folder}/data/gatehouse.db-wal`)).size > 0, "the log was left alone");
     await Deno.mkdir(`${folder}/other`);
     const third = await ended({ folder: `${folder}/other`, env: { PORT: new URL(first.baseUrl).port } });
     assert.equal(third.status, 75);

@@ -85,11 +85,14 @@ Deno.test("shows how many emails are waiting, and for how long", () =>
     assert.equal(after('gatehouse_mail_attempts_total{result="sent"}'), 1);
   }));
 
-Deno.test("shows the size of the database and the version", () =>
+Deno.test("shows the memory of the process and of its threads, and the version", () =>
   withApp(async (test) => {
     const value = await scrape(test);
     assert.ok(value('gatehouse_build_info{version="0.0.0",deno="' + Deno.version.deno + '"}') === 1);
-    assert.ok(value("process_resident_memory_bytes") > 1e6);
+    const resident = value("process_resident_memory_bytes");
+    assert.ok(resident > 1e6);
+    const heap = value('gatehouse_http_thread_heap_bytes{thread="1"}');
+    assert.ok(heap > 1e6 && heap < resident);
     if (Deno.build.os === "linux") assert.ok(value("process_open_fds") > 3);
   }));
 

@@ -60,8 +60,13 @@ testApp("rejects bodies that are not JSON objects", async (test) => {
   }
   await assertError(await send(good, { ...json, "content-encoding": "gzip" }), 415, "unsupported_media_type");
   assert.equal((await send(good, { "content-type": "Application/JSON; charset=UTF-8" })).status, 201);
-  const rows = await test.opened.database.read({ sql: "SELECT * FROM usage_records", args: [] });
-  assert.equal(rows.length, 1);
+  // What invalid bytes would become is a character like any other.
+  assert.equal((await send(good.replace("}", ',"properties":{"x":"\ufffd"}}'))).status, 201);
+  const rows = await test.opened.database.read<{ properties: string | null }>({
+    sql: "SELECT properties FROM usage_records ORDER BY seq",
+    args: [],
+  });
+  assert.deepEqual(rows.map(({ properties }) => properties), [null, '{"x":"\ufffd"}']);
 });
 
 testApp("distinguishes wrong types from missing fields", async (test) => {

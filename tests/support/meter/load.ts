@@ -165,10 +165,11 @@ export async function repeatAll(baseUrl: string, ledger: Ledger): Promise<void> 
   }
 }
 
-async function sendVoid(
+/** Voids a random record, and records the outcome as {@linkcode sendRequest} does. */
+export async function sendVoid(
   baseUrl: string,
   { ledger, random }: { ledger: Ledger; random: Random },
-): Promise<void> {
+): Promise<boolean> {
   const record = random.pick(ledger.singles);
   if (record.voided === "no") record.voided = "asked";
   const answer = await post(baseUrl, {
@@ -180,6 +181,7 @@ async function sendVoid(
   else if (answer !== null && answer.status !== 503) {
     ledger.surprises.push(`unexpected response to a void: ${answer.status} ${answer.text}`);
   }
+  return answer?.status === 200;
 }
 
 /** A response. */

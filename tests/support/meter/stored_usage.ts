@@ -38,7 +38,11 @@ export interface Progress {
  */
 export async function storedInFile(path: string): Promise<StoredUsage> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-stored-" });
-  for (const end of ["", "-wal"]) await Deno.copyFile(`${path}${end}`, `${folder}/copy.db${end}`);
+  await Deno.copyFile(path, `${folder}/copy.db`);
+  await Deno.copyFile(`${path}-wal`, `${folder}/copy.db-wal`).catch((error) => {
+    // A server that stopped by itself leaves no log.
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
   const connection = new Connection(`${folder}/copy.db`, { readOnly: true });
   return {
     read: (query) => Promise.resolve(connection.all({ sql: query, args: [] }) as Row[]),

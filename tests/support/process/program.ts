@@ -41,7 +41,7 @@ export async function withThreadCounts(
   }
 }
 
-const thisRoot = new URL("../../../", import.meta.url).pathname;
+export const thisRoot = new URL("../../../", import.meta.url).pathname;
 
 /**
  * The command that runs the program from its source.

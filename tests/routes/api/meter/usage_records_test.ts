@@ -53,6 +53,7 @@ async function recordMany(
       by: "keys",
       isCatalogueRequired: false,
       hasLimits: false,
+      isSeriesKnown: false,
       targets: [keyHash],
       series: [[keyHash, "tiles", metric]],
       records: Array(Math.min(left, 10_000)).fill(record),

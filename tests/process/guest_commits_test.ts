@@ -1,0 +1,105 @@
+// Commands that commit while a server checkpoints all the time: nothing acknowledged is lost on either side (decision 64).
+import assert from "node:assert/strict";
+import { Connection } from "../../db/engine/connection.ts";
+import { Ledger } from "../support/meter/ledger.ts";
+import { signUpForLoad, startLoad } from "../support/meter/load.ts";
+import { checkAllUsage, storedInFile } from "../support/meter/stored_usage.ts";
+import { allowVoids } from "../support/operators/operators.ts";
+import { replaceModule, writeConfig } from "../support/process/config.ts";
+import { isReady, killProgram, startProgram, thisRoot } from "../support/process/program.ts";
+import { userCommand } from "../support/process/user_command.ts";
+import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
+
+const shortCheckpoints = replaceModule({
+  importer: "db/engine/writer_worker.ts",
+  module: "db/engine/connection.ts",
+  replacement: "tests/support/process/short_checkpoints.ts",
+});
+const seconds = faultRounds(6);
+
+/** Commits in its own process. @returns Ends it, and returns how many rows it has inserted. */
+function startGuest(path: string): () => Promise<number> {
+  const program = new URL("../support/database/guest_program.ts", import.meta.url).pathname;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--no-prompt",
+      "--cached-only",
+      `--config=${thisRoot}deno.json`,
+      "--allow-all",
+      program,
+      path,
+    ],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  return async () => {
+    const output = new Response(child.stdout).text();
+    await child.stdin.close();
+    return Number(await output);
+  };
+}
+
+/** Creates accounts with the real command, one after the other. @returns Stops, and returns their number. */
+function startCommands(folder: string): () => Promise<number> {
+  let isRunning = true;
+  const created = (async () => {
+    let count = 0;
+    for (; isRunning; count++) {
+      const end = await userCommand({ folder }, "create", `guest${count}@example.com`, "--name", "Guest");
+      assert.equal(end.status, 0, end.stderr);
+    }
+    return count;
+  })();
+  return async () => {
+    isRunning = false;
+    return await created;
+  };
+}
+
+Deno.test(
+  "commits of a server that checkpoints all the time, and of commands beside it, are all stored",
+  { timeout: faultsTimeoutMs + 1000 * seconds },
+  async () => {
+    const random = faultRandom("guest_commits_test.ts");
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-guests-" });
+    const path = `${folder}/data/gatehouse.db`;
+    const env = { API_KEY_REQUESTS_PER_SECOND: "0", HTTP_THREADS: "2" };
+    const program = startProgram({ folder, env, config: await writeConfig(folder, shortCheckpoints) });
+    try {
+      await isReady(program);
+      const { baseUrl } = program;
+      const { apiKeys, keyIds } = await signUpForLoad(baseUrl);
+      await allowVoids({ folder, baseUrl, keyIds });
+      createGuestRows(path);
+      const ledger = new Ledger({ random, apiKeys });
+      const guests = [startGuest(path), startGuest(path)];
+      const commands = startCommands(folder);
+      const load = startLoad({ ledger, random, targets: [baseUrl], voids: true });
+      await letOthersRun(1000 * seconds);
+      await load.stop();
+      const inserted = await Promise.all(guests.map((end) => end()));
+      const created = await commands();
+      await killProgram(program);
+      const stored = await storedInFile(path);
+      await checkAllUsage(stored, ledger);
+      const [counts] = await stored.read(
+        `SELECT (SELECT count(text) FROM guest_rows) AS guest_rows,
+           (SELECT count(*) FROM users WHERE email LIKE 'guest%') AS accounts`,
+      );
+      const sum = inserted.reduce((sum, count) => sum + count, 0);
+      assert.deepEqual({ ...counts }, { guest_rows: sum, accounts: created });
+      assert.ok(sum > 100 && created > 0 && ledger.acknowledged > 100, "too little was written");
+      await stored.close();
+    } finally {
+      await killProgram(program);
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
+
+function createGuestRows(path: string): void {
+  const connection = new Connection(path, { readOnly: false, isGuest: true });
+  connection.exec("CREATE TABLE guest_rows (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT");
+  connection.close();
+}
