@@ -132,7 +132,7 @@ async function readText(c: AppContext, bytesMax: number): Promise<{ text: string
 
 /** Keeps a byte-order mark, which the JSON parser rejects. */
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
-/** What {@linkcode utf8} makes of invalid bytes. */
+/** Takes the place of invalid bytes. */
 const replacement = "\ufffd";
 /** Rejects invalid UTF-8. Its texts take twice the memory and longer to parse, so it only decodes what may be invalid. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
