@@ -93,7 +93,7 @@ const sessionRow = sql`
     s.second_factor_at, u.operator_since)`;
 
 const selectSessions = (rows: Statement, isWanted: Statement): Statement =>
-  // One JSON column: each further column costs the driver as much as the lookup of a row.
+  // One JSON column, which also holds the sessions of many tokens.
   sql`
     SELECT ${rows} AS rows FROM sessions s JOIN users u ON u.id = s.user_id
     WHERE ${isWanted} AND ${liveSession({ createdAfter: sql`?2`, seenAfter: sql`?3` })}`;
