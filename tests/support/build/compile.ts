@@ -85,6 +85,8 @@ export async function compile(
     "compile",
     `--lock=${lock}`,
     "--frozen",
+    // The runtime would read compiled code from a file in the temporary folder, which any user of the machine can write.
+    "--no-code-cache",
     ...permissionFlags,
     ...workers.map((path) => `--include=${path}`),
     ...(await unneededFiles(lock)).map((path) => `--exclude=${path}`),

@@ -1,6 +1,6 @@
 // Creates the lock file that the binary is compiled with. `deno compile` embeds every package of its lock file and keeps
-// it in memory, so this one has only what the program imports, without types and native add-ons for musl, where the
-// compiled runtime doesn't run.
+// it in memory, so this one has only what the program imports, without types, native add-ons for musl, where the
+// compiled runtime doesn't run, and the driver for local files of @libsql/client, which the program uses for servers only.
 
 /** A lock file of version 5. */
 export interface Lock {
@@ -17,7 +17,7 @@ interface LockedPackage {
   readonly [more: string]: unknown;
 }
 
-const isNeverLoaded = (name: string) => /musl|^@types\/(node|ws)(@|$)|^undici-types(@|$)/.test(name);
+const isNeverLoaded = (name: string) => /musl|^(@types\/(node|ws)|undici-types|libsql)(@|$)/.test(name);
 
 /**
  * @param all The full lock file.
@@ -43,7 +43,8 @@ export function productionLock(all: Lock, imports: readonly string[]): Lock {
   );
   for (const [specifier, version] of Object.entries(specifiers)) {
     const name = specifier.slice("npm:".length, specifier.lastIndexOf("@"));
-    visit(`${name}@${version}`);
+    if (isNeverLoaded(name)) delete specifiers[specifier];
+    else visit(`${name}@${version}`);
   }
   const sorted = Object.fromEntries(Object.entries(npm).sort(([a], [b]) => a < b ? -1 : 1));
   return { version: all.version, specifiers, npm: sorted, workspace: all.workspace };
