@@ -17,7 +17,7 @@ const duplicates: Readonly<Record<string, RegExp>> = {
   "@peculiar/x509": /^build\/x509(\.es)?\.js$/,
   "@logtape/logtape": /\.cjs$/,
   "@simplewebauthn/server": /^script$/,
-  "@zxcvbn-ts/language-common": /^src$|^dist\/(zxcvbn-ts\.js|.*\.cjs)$/,
+  "@zxcvbn-ts/language-common": /^src$|^dist\/(zxcvbn-ts\.js|.*\.mjs)$/,
   "bowser": /^(bundled|es5)\.js$|^src$/,
   "hono": /^dist\/cjs$/,
   "htmx.org": /^dist\/(?!htmx\.min\.js$)/,

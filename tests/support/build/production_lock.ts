@@ -17,7 +17,8 @@ interface LockedPackage {
   readonly [more: string]: unknown;
 }
 
-const isNeverLoaded = (name: string) => /musl|^(@types\/(node|ws)|undici-types|libsql|openapi3-ts)(@|$)/.test(name);
+const isNeverLoaded = (name: string) =>
+  /musl|^(@types\/(node|ws)|undici-types|libsql|openapi3-ts)(@|$)/.test(name);
 
 /**
  * @param all The full lock file.
