@@ -127,7 +127,13 @@ export function matches(search: string): (line: ListedLine) => boolean {
     name.normalize("NFKC").toLowerCase().includes(wanted) || keyPrefix.toLowerCase().includes(wanted);
 }
 
-const collator = new Intl.Collator("en", { numeric: true });
+// Loading the rules of a language takes several milliseconds.
+let collator: Intl.Collator | undefined;
+
+function compareNames(a: string, b: string): number {
+  collator ??= new Intl.Collator("en", { numeric: true });
+  return collator.compare(a, b);
+}
 
 /** Sorts lines. `usage` is by the id of the current key, and only read for that order. */
 export function sortLines(
@@ -139,7 +145,7 @@ export function sortLines(
   const byUsage = usageOrder(usage);
   const orders: Record<KeyOrder, (a: ListedLine, b: ListedLine) => number> = {
     created: newestFirst,
-    name: (a, b) => collator.compare(a.current.name, b.current.name),
+    name: (a, b) => compareNames(a.current.name, b.current.name),
     used: (a, b) => (b.lastUsedAt ?? 0) - (a.lastUsedAt ?? 0),
     end: (a, b) => a.current.endsAt === b.current.endsAt ? 0 : (a.isActive ? 1 : -1) * (endOf(a) - endOf(b)),
     usage: (a, b) => byUsage(a.current.id, b.current.id),

@@ -1,15 +1,29 @@
 // Metrics for Prometheus, and their sum over threads. Labels never contain names, addresses or ids.
-import { AggregatorRegistry, type Metric, Registry } from "prom-client";
 import { unavailableError } from "../domain/errors.ts";
 import { metricsTimeoutMs } from "../domain/limits.ts";
 import type { Histogram } from "../services/histogram.ts";
 
+type Labels = Readonly<Record<string, string>>;
+
+export interface MetricValue {
+  readonly metricName: string;
+  readonly labels: Labels;
+  readonly value: number;
+}
+
+interface CollectedMetric {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly aggregator: Aggregator;
+  readonly values: readonly MetricValue[];
+}
+
 /** The metrics of one thread at one time. They can be cloned. */
-export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
+export type MetricValues = readonly CollectedMetric[];
 
 export type CollectMetrics = () => Promise<MetricValues>;
 
-type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number, metricName?: string];
 
 type GaugeValue = number | Sample[] | null;
@@ -17,12 +31,12 @@ type GaugeValue = number | Sample[] | null;
 /** Combines the values of several threads. */
 type Aggregator = "sum" | "max";
 
-/** Metrics of one thread, or of the process. They are counted elsewhere: counting with the library is slow. */
+/** Metrics of one thread, or of the process. They are counted elsewhere. */
 export class MetricSet {
-  readonly #registry = new Registry();
+  readonly #metrics: (() => Promise<CollectedMetric>)[] = [];
 
   collect(): Promise<MetricValues> {
-    return this.#registry.getMetricsAsJSON();
+    return Promise.all(this.#metrics.map((collect) => collect()));
   }
 
   counter(name: string, { help, counts }: { help: string; counts: () => Iterable<Sample> }): void {
@@ -55,16 +69,15 @@ export class MetricSet {
   }
 
   #add(name: string, { type, help, collect, aggregator = "sum" }: {
-    type: "counter" | "gauge" | "histogram";
+    type: CollectedMetric["type"];
     help: string;
     collect: () => Iterable<Sample> | Promise<Iterable<Sample>>;
     aggregator?: Aggregator | undefined;
   }): void {
-    const get = async () => {
+    this.#metrics.push(async () => {
       const toValue = ([labels, value, metricName = name]: Sample) => ({ labels, value, metricName });
       return { name, help, type, values: Array.from(await collect(), toValue), aggregator };
-    };
-    this.#registry.registerMetric({ name, help, type, get } as unknown as Metric);
+    });
   }
 }
 
@@ -95,8 +108,28 @@ export async function collectAll(
   }
 }
 
-export function metricsText(all: readonly MetricValues[]): Promise<string> {
-  return AggregatorRegistry.aggregate([...all]).metrics();
+export const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+/** Combines the threads, in Prometheus text format. */
+export function metricsText(all: readonly MetricValues[]): string {
+  const texts = [...Map.groupBy(all.flat(), ({ name }) => name)].map(([name, metrics]) => {
+    const [{ help, type, aggregator }] = metrics as [CollectedMetric];
+    const samples = new Map<string, number>();
+    for (const { metricName, labels, value } of metrics.flatMap(({ values }) => values)) {
+      const sample = metricName + labelsText(labels);
+      const before = samples.get(sample) ?? 0;
+      samples.set(sample, aggregator === "sum" ? before + value : Math.max(before, value));
+    }
+    const lines = [...samples].map(([sample, value]) => `${sample} ${value}\n`);
+    return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
+  });
+  return texts.join("\n");
+}
+
+/** Escapes values as JSON does, which is right for all printable text. */
+function labelsText(labels: Labels): string {
+  const texts = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return texts.length === 0 ? "" : `{${texts.join(",")}}`;
 }
 
 export function byLabel(label: string, counts: object): Sample[] {

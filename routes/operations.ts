@@ -1,14 +1,13 @@
 // Health checks and metrics, for the operator's monitoring.
 import { timingSafeEqual } from "node:crypto";
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { Registry } from "prom-client";
 import { notFoundError } from "../domain/errors.ts";
 import { documentRoute } from "./api/endpoint.ts";
 import { unreadyReasons } from "../services/readiness.ts";
 import { commonErrors } from "./api/openapi/error_responses.ts";
 import { isLocalRequest } from "./client_address.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
-import { metricsText } from "./metric_set.ts";
+import { metricsContentType, metricsText } from "./metric_set.ts";
 
 export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   describeOperations(app);
@@ -25,8 +24,7 @@ export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
   app.get("/metrics", async (c) => {
     // Without permission, the page seems not to exist.
     if (!maySeeMetrics(c, parts.config.metricsToken)) throw notFoundError();
-    const text = await metricsText(await parts.allMetrics());
-    return c.body(text, 200, { "Content-Type": Registry.PROMETHEUS_CONTENT_TYPE });
+    return c.body(metricsText(await parts.allMetrics()), 200, { "Content-Type": metricsContentType });
   });
 }
 
@@ -77,7 +75,7 @@ function describeOperations(app: OpenAPIHono<AppEnv>): void {
     responses: {
       200: {
         description: "Metrics in Prometheus text format.",
-        contentType: "text/plain; version=0.0.4; charset=utf-8",
+        contentType: metricsContentType,
       },
     },
   }, [...commonErrors, "not_found", "unavailable"]);

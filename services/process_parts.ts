@@ -1,6 +1,7 @@
 // Parts that exist once per process, however many threads serve HTTP. The main thread owns them; other threads call it.
 import { dataFileSize } from "../db/engine/data_file.ts";
 import { findOutboxState, type OutboxState } from "../db/mail/outbox.ts";
+import type { PasswordOwner } from "../domain/sign_in/password.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { DevelopmentMail, MailAccess } from "./mail/mail.ts";
 import { MailWorker, type MailWorkerOptions } from "./mail/mail_worker.ts";
@@ -81,6 +82,7 @@ export function createProcessParts(
 export interface ProcessCalls {
   hashPassword(password: string): Promise<string>;
   verifyPassword(phc: string | undefined, password: string): Promise<boolean>;
+  passwordFault(password: string, owner: PasswordOwner): Promise<string | null>;
   beginAttempt(kind: keyof Attempts, address: string): Promise<RateLimitState>;
   endAttempt(kind: keyof Attempts, ended: AttemptOutcome & { readonly address: string }): Promise<void>;
   connectReports(port: MessagePort): Promise<void>;
@@ -95,6 +97,7 @@ export function servedCalls(
   return {
     hashPassword: (password) => hasher.hash(password),
     verifyPassword: (phc, password) => hasher.verify(phc, password),
+    passwordFault: (password, owner) => hasher.fault(password, owner),
     beginAttempt: (kind, address) => attempts[kind].begin(address),
     endAttempt: async (kind, { address, isFailure }) => await attempts[kind].end(address, { isFailure }),
     connectReports: (port) => reportsThread.connect(port),
@@ -116,6 +119,7 @@ export function remoteProcessParts(
     hasher: {
       hash: (password) => calls.hashPassword(password),
       verify: (phc, password) => calls.verifyPassword(phc, password),
+      fault: (password, owner) => calls.passwordFault(password, owner),
     },
     attempts: { failures: counter("failures"), sessionChecks: counter("sessionChecks") },
     rateLimits: createRateLimits({ config, clock, memory: new RateLimitMemory(rateLimitBuffer) }),

@@ -1,10 +1,14 @@
 // The rules for passwords, after NIST SP 800-63B-4, section 3.1.1.2: a minimum length and a blocklist, but no composition rules.
 import { passwordCharactersMax, passwordCharactersMin } from "../limits.ts";
 
-/** First guesses of attackers. `common`: passwords in lower case. */
-export interface PasswordContext {
+/** First guesses of attackers. */
+export interface PasswordOwner {
   readonly email: string;
   readonly name: string;
+}
+
+/** `common`: passwords in lower case. */
+export interface PasswordContext extends PasswordOwner {
   readonly common: ReadonlySet<string>;
 }
 

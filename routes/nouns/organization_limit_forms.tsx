@@ -38,7 +38,6 @@ import { check } from "../schemas/check.ts";
 import { changeOrganizationSchema } from "../schemas/operator_organizations.ts";
 
 const path = `${organizationsHref}/:id`;
-const timezones = timezoneNames();
 
 export function operatorOrganizationLimitForms(app: App, parts: PortalParts): void {
   const pages = consolePages(app, parts, "operator/organizations");
@@ -225,7 +224,7 @@ function limitForm(form: ShownForm, { organization, plan, ...suggestions }: {
         <SelectField
           label="Time zone"
           {...timezone}
-          choices={timezoneChoices(timezones, timezone.value)}
+          choices={timezoneChoices(timezoneNames(), timezone.value)}
           hint="Days and months of limits begin at midnight there."
         />,
       ]}

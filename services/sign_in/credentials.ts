@@ -14,7 +14,7 @@ import { type Actor, clientCopy, type ClientInfo } from "../../domain/actor.ts";
 import { addressGroup } from "../../domain/address_group.ts";
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
 import { AppError, type ErrorCode, type ErrorDetail, unavailableError } from "../../domain/errors.ts";
-import { hasPasswordLength, passwordFault } from "../../domain/sign_in/password.ts";
+import { hasPasswordLength, type PasswordOwner } from "../../domain/sign_in/password.ts";
 import { countOf } from "../../domain/number_text.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import { AddressLimiter } from "../address_limiter.ts";
@@ -57,7 +57,6 @@ export class Credentials {
   readonly #base: BaseContext;
   readonly #parts: CredentialsParts;
   readonly #addressFailures: AddressLimiter;
-  #commonPasswords: ReadonlySet<string> | undefined;
 
   constructor(base: BaseContext, parts: CredentialsParts) {
     this.hasher = parts.hasher;
@@ -103,10 +102,9 @@ export class Credentials {
   /** Returns the faults of a new password, for the field `path`. */
   async newPasswordFaults(
     password: string,
-    { email, name, path }: { email: string; name: string; path: string },
+    { path, ...owner }: PasswordOwner & { path: string },
   ): Promise<ErrorDetail[]> {
-    const common = this.#commonPasswords ??= await commonPasswords();
-    const message = passwordFault(password, { email, name, common });
+    const message = await this.hasher.fault(password, owner);
     return message === null ? [] : [{ path, message }];
   }
 
@@ -232,10 +230,4 @@ export function rateLimited(ms: number): AppError {
 
 function hashSubject(subject: string): string {
   return hash("sha256", `account:${subject}`, "hex");
-}
-
-async function commonPasswords(): Promise<ReadonlySet<string>> {
-  // Half a megabyte that only new passwords need.
-  const { dictionary } = await import("@zxcvbn-ts/language-common");
-  return new Set(dictionary["passwords-common"]);
 }

@@ -2,7 +2,7 @@
 import pLimit from "p-limit";
 import { unavailableError } from "../../domain/errors.ts";
 import { passwordHashesWaitingMax } from "../../domain/limits.ts";
-import { normalizedPassword } from "../../domain/sign_in/password.ts";
+import { normalizedPassword, type PasswordOwner } from "../../domain/sign_in/password.ts";
 import { requireDescriptorsForThread } from "../file_descriptors.ts";
 import { connectCalls, workerPort } from "../thread_calls.ts";
 import type { PasswordCalls } from "./password_worker.ts";
@@ -19,12 +19,14 @@ export function needsRehash(phc: string): boolean {
   return !phc.startsWith(current);
 }
 
-/** Hashes and checks passwords, in a thread of its own. */
+/** Hashes, checks and judges passwords, in a thread of its own. */
 export interface PasswordHashing {
   /** Returns a PHC string. @throws {AppError} `unavailable` when too many are waiting. */
   hash(password: string): Promise<string>;
   /** Checks a password; without `phc` it takes as long and returns false. @throws {AppError} `unavailable` when busy. */
   verify(phc: string | undefined, password: string): Promise<boolean>;
+  /** Returns the fault of a new password, or null. See {@linkcode passwordFault}. @throws {AppError} `unavailable` when busy. */
+  fault(password: string, owner: PasswordOwner): Promise<string | null>;
 }
 
 export function newPasswordWorker(): Worker {
@@ -52,6 +54,10 @@ export class PasswordHasher implements PasswordHashing {
       calls.verify(phc ?? unknownUser, normalizedPassword(password))
     );
     return phc !== undefined && matches;
+  }
+
+  fault(password: string, owner: PasswordOwner): Promise<string | null> {
+    return this.#run((calls) => calls.fault(password, owner));
   }
 
   close(): void {

@@ -132,7 +132,7 @@ Deno.test("alerts and the dashboard use only existing metrics, and each alert li
     const { services, parts, now: clock } = test;
     const backups = () => ({ lastAt: null, failures: 0 });
     const ofProcess = processMetrics({ parts, services, backups, version: "0", clock });
-    const text = await metricsText(await collectAll([ofProcess, createMetrics(services).collect]));
+    const text = metricsText(await collectAll([ofProcess, createMetrics(services).collect]));
     known = new Set(
       [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = "", type]) =>
         type === "histogram" ? ["_bucket", "_sum", "_count"].map((end) => name + end) : [name]

@@ -159,7 +159,7 @@ Deno.test("the oldest of all threads counts", async () => {
     set.gauge("waiting", { help: "Waiting.", value: () => 1 });
     return () => set.collect();
   };
-  const text = await metricsText(await collectAll([waiting(1), waiting(3), waiting(2)]));
+  const text = metricsText(await collectAll([waiting(1), waiting(3), waiting(2)]));
   assert.match(text, /^oldest 3$/m);
   assert.match(text, /^waiting 3$/m);
 });

@@ -105,9 +105,11 @@ function PlaceAnchor({ link, place, ...rest }: { class?: string; link: PlaceLink
   );
 }
 
-const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+// Loading the rules of a language takes several milliseconds.
+let graphemes: Intl.Segmenter | undefined;
 
 export function Initial({ name }: { name: string }) {
+  graphemes ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   const [first] = graphemes.segment(name.trimStart());
   return <span class="initial" aria-hidden="true">{first?.segment.toUpperCase() ?? ""}</span>;
 }

@@ -1,8 +1,8 @@
 // Times in words, in UTC. They don't depend on the time zone or locale of the machine.
+import { countOf } from "../../domain/number_text.ts";
 
 const months = "January February March April May June July August September October November December"
   .split(" ");
-const relative = new Intl.RelativeTimeFormat("en");
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
@@ -74,9 +74,9 @@ export function elapsedWords(ms: number): string {
 function pastTime(atMs: number, nowMs: number): string {
   const passedMs = nowMs - atMs;
   if (passedMs < minuteMs) return "Just now";
-  if (passedMs < hourMs) return relative.format(-Math.floor(passedMs / minuteMs), "minute");
+  if (passedMs < hourMs) return `${countOf(Math.floor(passedMs / minuteMs), "minute")} ago`;
   const days = Math.floor(nowMs / dayMs) - Math.floor(atMs / dayMs);
-  if (days === 0 || passedMs < 6 * hourMs) return relative.format(-Math.floor(passedMs / hourMs), "hour");
+  if (days === 0 || passedMs < 6 * hourMs) return `${countOf(Math.floor(passedMs / hourMs), "hour")} ago`;
   if (days === 1) return "Yesterday";
   return days <= recentDaysMax ? `${days} days ago` : shortDate(atMs, nowMs);
 }
@@ -85,10 +85,10 @@ function pastTime(atMs: number, nowMs: number): string {
 function futureTime(atMs: number, nowMs: number): string {
   const leftMs = atMs - nowMs;
   if (leftMs < minuteMs) return "in less than a minute";
-  if (leftMs < hourMs) return relative.format(Math.floor(leftMs / minuteMs), "minute");
-  if (leftMs < 2 * dayMs) return relative.format(Math.floor(leftMs / hourMs), "hour");
+  if (leftMs < hourMs) return `in ${countOf(Math.floor(leftMs / minuteMs), "minute")}`;
+  if (leftMs < 2 * dayMs) return `in ${countOf(Math.floor(leftMs / hourMs), "hour")}`;
   const days = Math.floor(leftMs / dayMs);
-  return days <= soonDaysMax ? relative.format(days, "day") : shortDate(atMs, nowMs);
+  return days <= soonDaysMax ? `in ${countOf(days, "day")}` : shortDate(atMs, nowMs);
 }
 
 function yearOf(ms: number): number {

@@ -29,9 +29,11 @@ export function onClock(ms: number, timezone: string): number {
   return ms + zoned(ms, timezone).offsetNanoseconds / 1e6;
 }
 
+let names: readonly string[] | undefined;
+
 /** Returns the time zones to choose from besides UTC, sorted: IANA names. */
-export function timezoneNames(): string[] {
-  return Intl.supportedValuesOf("timeZone").map((name) => newNames[name] ?? name).sort();
+export function timezoneNames(): readonly string[] {
+  return names ??= Intl.supportedValuesOf("timeZone").map((name) => newNames[name] ?? name).sort();
 }
 
 /** Returns a time zone as people write it: `America/New York`. */

@@ -12,8 +12,7 @@ import { sessionTokens } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { findSession } from "../../session.ts";
 import { type PortalParts, sendPage } from "../page.ts";
-import { Documentation } from "./documentation.ts";
-import { exampleFiles, examplesPath } from "./guides.ts";
+import type { Documentation } from "./documentation.ts";
 
 const publicHeaders: [string, string][] = [["cache-control", "public, max-age=60"], ["vary", "Cookie"]];
 
@@ -24,42 +23,54 @@ export function docsRoutes(
   { document, version }: { document: () => OpenApiDocument; version: string },
 ): void {
   const { origin } = parts.config.baseUrl;
-  let made: Documentation | undefined;
-  const docs = () => made ??= new Documentation(document(), origin);
-  const frame = (reader: DocsReader): DocsFrame => ({
+  let made: Promise<Documentation> | undefined;
+  const docs = () => made ??= documentationOf(document(), origin);
+  const frame = ({ navigation }: Documentation, reader: DocsReader): DocsFrame => ({
     assets: parts.assets,
-    navigation: docs().navigation,
+    navigation,
     version,
     reader,
   });
   const show = async (c: AppContext) => {
     const { path } = c.req;
-    const found = docs().find(path);
+    const documentation = await docs();
+    const found = documentation.find(path);
     if (found === null) throw notFoundError();
     const reader = await readerOf(c, parts);
     if (!hasCookie(c)) c.set("responseHeaders", publicHeaders);
     return sendPage(
       c,
-      docsPage({ ...found, frame: frame(reader), origin: path === "/docs" ? origin : null }),
+      docsPage({
+        ...found,
+        frame: frame(documentation, reader),
+        origin: path === "/docs" ? origin : null,
+      }),
     );
   };
 
   app.get("/docs/search", async (c) => {
     const query = (c.req.query("q") ?? "").slice(0, docsQueryCharactersMax).trim();
-    const [results, reader] = await Promise.all([docs().search(query), readerOf(c, parts)]);
-    return sendPage(c, docsSearchPage({ frame: frame(reader), query, results }));
+    const documentation = await docs();
+    const [results, reader] = await Promise.all([documentation.search(query), readerOf(c, parts)]);
+    return sendPage(c, docsSearchPage({ frame: frame(documentation, reader), query, results }));
   });
   app.get("/docs", show);
   app.get("/docs/:page", show);
   app.get("/docs/reference/:group", show);
   app.get("/docs/reference/:group/:operation", show);
 
-  app.get(`${examplesPath}/:file`, (c) => {
-    const content = exampleFiles.get(c.req.param("file"));
+  app.get("/docs/examples/:file", async (c) => {
+    const content = (await import("./guides.ts")).exampleFiles.get(c.req.param("file"));
     if (content === undefined) throw notFoundError();
     c.set("responseHeaders", publicHeaders);
     return c.text(content);
   });
+}
+
+/** Loads the texts and their renderer, which are large, when someone first reads them. */
+async function documentationOf(document: OpenApiDocument, origin: string): Promise<Documentation> {
+  const { Documentation } = await import("./documentation.ts");
+  return new Documentation(document, origin);
 }
 
 function hasCookie(c: AppContext): boolean {

@@ -23,7 +23,7 @@ import type { DocsArticle } from "../../../views/docs/docs_page.tsx";
 import { type MarkdownPart, renderMarkdown, splitMarkdown } from "../../../views/docs/markdown.tsx";
 
 /** The metering clients are served below this path. */
-export const examplesPath = "/docs/examples";
+const examplesPath = "/docs/examples";
 
 export const exampleFiles: ReadonlyMap<string, string> = new Map([
   ["gatehouse.py", gatehousePy],

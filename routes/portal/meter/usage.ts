@@ -34,7 +34,6 @@ type Choice = ReturnType<typeof parsePeriodQuery>;
 
 export function usagePages(app: App, parts: PortalParts): void {
   const { services } = parts;
-  const timezones = timezoneNames();
   organizationPages(app, parts).get("/usage", async (c, { access, frame }) => {
     const known = await readUsagePreferences(services, access);
     const requested = usageRequest(c, frame.now, known.timezone);
@@ -48,7 +47,7 @@ export function usagePages(app: App, parts: PortalParts): void {
       readUsagePage(services, access, { query, signal: c.req.raw.signal }),
       readPageLimits(parts, access),
     ]);
-    const shown = usageFilters(c, requested, { numbers, timezones, path: `${frame.base}/usage` });
+    const shown = usageFilters(c, requested, { numbers, path: `${frame.base}/usage` });
     const { timezone, filters: { metric } } = shown.address;
     if (isChoice(c)) rememberUsagePreferences(services, access, { known, chosen: { timezone, metric } });
     const page = usagePage({
@@ -97,10 +96,9 @@ export function usageRequest(c: AppContext, now: number, usualTimezone: string |
 export function usageFilters(
   c: AppContext,
   { choice, now, pages, stack, query }: ReturnType<typeof usageRequest>,
-  { numbers, path, timezones }: {
+  { numbers, path }: {
     numbers: UsagePageNumbers | OperatorUsagePage;
     path: string;
-    timezones: readonly string[];
   },
 ): UsageFilterProps & { readonly label: string | null } {
   const { filters, unit, choices, catalogue } = numbers;
@@ -125,7 +123,7 @@ export function usageFilters(
       products: choices.products.map((slug) => ({ value: slug, label: productOf(catalogue, slug).name })),
       metrics: otherMetrics(numbers),
       apiKeys: choices.apiKeys?.map(({ id, name }) => ({ value: id, label: name })) ?? null,
-      timezones: isUpdate(c) ? [] : timezones,
+      timezones: isUpdate(c) ? [] : timezoneNames(),
     },
     faults: {
       ...choice.faults,

@@ -2,7 +2,6 @@
 import { readUsageOfOrganizations } from "../../../services/operator/usage.ts";
 import { organizationHref } from "../../../views/operator/links.ts";
 import { operatorUsagePage } from "../../../views/operator/usage.tsx";
-import { timezoneNames } from "../../../views/text/zone.ts";
 import type { App } from "../../env.ts";
 import { usageFilters, usageRequest } from "../meter/usage.ts";
 import { shownReport } from "../meter/usage_report.ts";
@@ -14,7 +13,6 @@ const csv = { path: "/api/operator/usage.csv", query: { groupBy: "organization,p
 const groups = { title: "Organizations", column: "Organization", hrefOf: organizationHref };
 
 export function operatorUsagePages(app: App, parts: PortalParts): void {
-  const timezones = timezoneNames();
   operatorPages(app, parts).get(path, async (c, actor) => {
     const frame = operatorFrame(parts, actor);
     const requested = { ...usageRequest(c, frame.now), stack: null };
@@ -22,7 +20,7 @@ export function operatorUsagePages(app: App, parts: PortalParts): void {
       query: requested.query,
       signal: c.req.raw.signal,
     });
-    const shown = usageFilters(c, requested, { numbers, path, timezones });
+    const shown = usageFilters(c, requested, { numbers, path });
     const { period } = requested.choice;
     const page = operatorUsagePage({
       frame,

@@ -15,7 +15,9 @@ const unread = /(\.map|\.d\.[cm]?ts|\.md|\.markdown)$/;
 const duplicates: Readonly<Record<string, RegExp>> = {
   "@noble/hashes": /^src$/,
   "@peculiar/x509": /^build\/x509(\.es)?\.js$/,
-  "@zxcvbn-ts/language-common": /^src$/,
+  "@logtape/logtape": /\.cjs$/,
+  "@simplewebauthn/server": /^script$/,
+  "@zxcvbn-ts/language-common": /^src$|^dist\/(zxcvbn-ts\.js|.*\.mjs)$/,
   "bowser": /^(bundled|es5)\.js$|^src$/,
   "hono": /^dist\/cjs$/,
   "htmx.org": /^dist\/(?!htmx\.min\.js$)/,
@@ -25,7 +27,7 @@ const duplicates: Readonly<Record<string, RegExp>> = {
   "tldts": /^dist\/(es6$|index\.)/,
   "tldts-core": /^dist\/es6$/,
   "yaml": /^browser$/,
-  "zod": /^src$|\.cjs$/,
+  "zod": /^(src|v3|v4\/mini)$|\.cjs$/,
 };
 const unreadFolders = new Set(["test", "tests", "docs", "example", "examples"]);
 
@@ -85,6 +87,8 @@ export async function compile(
     "compile",
     `--lock=${lock}`,
     "--frozen",
+    // The runtime would read compiled code from a file in the temporary folder, which any user of the machine can write.
+    "--no-code-cache",
     ...permissionFlags,
     ...workers.map((path) => `--include=${path}`),
     ...(await unneededFiles(lock)).map((path) => `--exclude=${path}`),

@@ -18,7 +18,7 @@ interface LockedPackage {
 }
 
 const isNeverLoaded = (name: string) =>
-  /musl|^libsql(@|$)|^@types\/(node|ws)(@|$)|^undici-types(@|$)/.test(name);
+  /musl|^(@types\/(node|ws)|undici-types|libsql|openapi3-ts)(@|$)/.test(name);
 
 /**
  * @param all The full lock file.
@@ -44,7 +44,8 @@ export function productionLock(all: Lock, imports: readonly string[]): Lock {
   );
   for (const [specifier, version] of Object.entries(specifiers)) {
     const name = specifier.slice("npm:".length, specifier.lastIndexOf("@"));
-    visit(`${name}@${version}`);
+    if (isNeverLoaded(name)) delete specifiers[specifier];
+    else visit(`${name}@${version}`);
   }
   const sorted = Object.fromEntries(Object.entries(npm).sort(([a], [b]) => a < b ? -1 : 1));
   return { version: all.version, specifiers, npm: sorted, workspace: all.workspace };

@@ -270,7 +270,7 @@ testApp("guesses rejected during an overload are not counted", async (test) => {
   const base = { config, database: test.opened.database, clock };
   const credentials = new Credentials(base, {
     ...test.parts,
-    hasher: { hash: full, verify: full },
+    hasher: { hash: full, verify: full, fault: full },
     onBackgroundError: () => {},
   });
   const client = { address: "10.8.1.1", userAgent: "", requestId: null };
