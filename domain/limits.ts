@@ -40,6 +40,8 @@ export const passwordCharactersMin = 12;
 export const passwordCharactersMax = 128;
 /** Passwords waiting to be hashed; others are rejected with 503. */
 export const passwordHashesWaitingMax = 32;
+/** Time without a password after which the hashing thread ends. */
+export const hashingThreadIdleMs = 30_000;
 export const nameCharactersMax = 100;
 export const emailCharactersMax = 254;
 export const apiKeyNameCharactersMax = 100;
