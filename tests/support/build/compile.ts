@@ -86,6 +86,8 @@ export async function compile(
     `--lock=${lock}`,
     "--frozen",
     ...permissionFlags,
+    // Also the compiler runs with the program's flags of V8, which leave too little memory to check types.
+    "--no-check",
     ...workers.map((path) => `--include=${path}`),
     ...(await unneededFiles(lock)).map((path) => `--exclude=${path}`),
     `--output=${to}`,
