@@ -7,7 +7,7 @@ export const usageBodyBytesMax = 1024 * 1024;
 /** Largest body without a session or an API key. */
 export const anonymousBodyBytesMax = 16 * 1024;
 /** Bytes of bodies larger than that, of all threads, from the first byte to the response. Other large ones are rejected with 503. */
-export const largeBodiesBytesMax = 32 * 1024 * 1024;
+export const largeBodiesBytesMax = 16 * 1024 * 1024;
 /** Levels of nesting in a JSON body; the outermost object is level 1. */
 export const jsonDepthMax = 16;
 export const errorDetailsMax = 100;
@@ -287,10 +287,10 @@ export const limitOrganizationsAtOnceMax = 8;
 
 /** Records and bytes of JSON in the queue; others are rejected with 503. */
 export const recorderQueueRecordsMax = 100_000;
-export const recorderQueueBytesMax = 32 * 1024 * 1024;
+export const recorderQueueBytesMax = 16 * 1024 * 1024;
 /** Of these, records and bytes of one organization. */
 export const recorderOrganizationRecordsMax = 25_000;
-export const recorderOrganizationBytesMax = 8 * 1024 * 1024;
+export const recorderOrganizationBytesMax = 4 * 1024 * 1024;
 /** Records and bytes that a commit takes from one organization before it moves to the next. */
 export const recorderQuantumRecordsMax = 1_000;
 export const recorderQuantumBytesMax = 1024 * 1024;

@@ -37,9 +37,9 @@ const relations: Readonly<Record<string, boolean>> = {
   "an organization gets at most a quarter of the queue":
     4 * limits.recorderOrganizationRecordsMax <= limits.recorderQueueRecordsMax &&
     4 * limits.recorderOrganizationBytesMax <= limits.recorderQueueBytesMax,
-  "the queue of one of many threads holds a commit":
+  "the queue of one of many threads holds the records of a commit, and the largest body":
     limits.recorderQueueRecordsMax / limits.autoHttpThreadsMax >= limits.recorderCommitRecordsMax &&
-    limits.recorderQueueBytesMax / limits.autoHttpThreadsMax >= limits.recorderCommitBytesMax,
+    limits.recorderQueueBytesMax / limits.autoHttpThreadsMax >= limits.usageBodyBytesMax,
   "one turn fits the largest request": limits.recorderQuantumRecordsMax >= limits.usageBatchRecordsMax &&
     limits.recorderQuantumBytesMax >= limits.usageBodyBytesMax,
   "a commit has turns of several organizations":
