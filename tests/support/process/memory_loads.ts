@@ -101,7 +101,8 @@ function largestBatch(bytes: number): string {
 
 /** The same as CloudEvents. */
 function largestEvents(): string {
-  const data = { quantity: 1, note: "x".repeat(700) };
+  const note = "x".repeat(230);
+  const data = { quantity: 1, first: note, second: note, third: note };
   const events = Array.from({ length: usageBatchRecordsMax }, (_, n) => ({
     specversion: "1.0",
     id: `${crypto.randomUUID()}-${n}`,
