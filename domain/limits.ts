@@ -7,7 +7,7 @@ export const usageBodyBytesMax = 1024 * 1024;
 /** Largest body without a session or an API key. */
 export const anonymousBodyBytesMax = 16 * 1024;
 /** Bytes of bodies larger than that, of all threads, from the first byte to the response. Other large ones are rejected with 503. */
-export const largeBodiesBytesMax = 16 * 1024 * 1024;
+export const largeBodiesBytesMax = 8 * 1024 * 1024;
 /** Levels of nesting in a JSON body; the outermost object is level 1. */
 export const jsonDepthMax = 16;
 export const errorDetailsMax = 100;
