@@ -6,6 +6,8 @@ export const bodyBytesMax = 64 * 1024;
 export const usageBodyBytesMax = 1024 * 1024;
 /** Largest body without a session or an API key. */
 export const anonymousBodyBytesMax = 16 * 1024;
+/** Bytes of bodies larger than that, of all threads, from the first byte to the response. Other large ones are rejected with 503. */
+export const largeBodiesBytesMax = 8 * 1024 * 1024;
 /** Levels of nesting in a JSON body; the outermost object is level 1. */
 export const jsonDepthMax = 16;
 export const errorDetailsMax = 100;
@@ -40,6 +42,8 @@ export const passwordCharactersMin = 12;
 export const passwordCharactersMax = 128;
 /** Passwords waiting to be hashed; others are rejected with 503. */
 export const passwordHashesWaitingMax = 32;
+/** Time without a password after which the hashing thread ends. */
+export const hashingThreadIdleMs = 30_000;
 export const nameCharactersMax = 100;
 export const emailCharactersMax = 254;
 export const apiKeyNameCharactersMax = 100;
@@ -283,10 +287,10 @@ export const limitOrganizationsAtOnceMax = 8;
 
 /** Records and bytes of JSON in the queue; others are rejected with 503. */
 export const recorderQueueRecordsMax = 100_000;
-export const recorderQueueBytesMax = 64 * 1024 * 1024;
+export const recorderQueueBytesMax = 16 * 1024 * 1024;
 /** Of these, records and bytes of one organization. */
 export const recorderOrganizationRecordsMax = 25_000;
-export const recorderOrganizationBytesMax = 16 * 1024 * 1024;
+export const recorderOrganizationBytesMax = 4 * 1024 * 1024;
 /** Records and bytes that a commit takes from one organization before it moves to the next. */
 export const recorderQuantumRecordsMax = 1_000;
 export const recorderQuantumBytesMax = 1024 * 1024;
@@ -346,7 +350,7 @@ export const checkpointBusyTimeoutMs = 2_000;
 /** Pages that a backup copies in one step (8 MiB). Takes a few hundredths of a second, after which it can be stopped. */
 export const backupStepPagesMax = 2_048;
 /** Steps between two syncs of a backup (32 MiB). A single sync at the end would delay commits. */
-export const backupSyncSteps = 4;
+export const backupUnsyncedStepsMax = 4;
 /** Interval between checks of the backup schedule, and pause after a failure. */
 export const backupPollIntervalMs = 60_000;
 export const backupRetryMs = 10 * 60_000;

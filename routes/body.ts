@@ -99,11 +99,18 @@ export async function beforeLargeBody(c: AppContext, lookUp: () => Promise<void>
   else if (Number(headers["content-length"] ?? 0) > anonymousBodyBytesMax) await lookUp();
 }
 
+/** Reserves room for a large body, until the response. @throws {AppError} `unavailable`. */
+function takeRoom(c: AppContext, bytes: number): void {
+  const sender = c.get("keyRequest")?.organizationId ?? c.get("actor")?.user.id ?? "operators";
+  c.set("releaseBody", c.get("bodyRoom").take(bytes, sender));
+}
+
 async function readText(c: AppContext, bytesMax: number): Promise<{ text: string; bytes: number }> {
   const headers = c.get("headers");
   // With chunks, the length means nothing (RFC 9112, section 6.3).
   const declared = headers["transfer-encoding"] === undefined ? headers["content-length"] : undefined;
   if (Number(declared) > bytesMax) throw tooLarge(bytesMax);
+  if (Number(declared) > anonymousBodyBytesMax) takeRoom(c, Number(declared));
   const reading = declared === undefined ? readChunks(c, bytesMax) : c.req.raw.bytes();
   let body: Uint8Array | null;
   try {
@@ -178,13 +185,12 @@ async function readChunks(c: AppContext, bytesMax: number): Promise<Uint8Array |
   if (stream === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let length = 0;
-  let lookUp = c.get("lookUpSender");
   for await (const chunk of stream) {
     length += chunk.length;
     if (length > bytesMax) return null;
-    if (lookUp !== undefined && length > anonymousBodyBytesMax) {
-      await lookUp();
-      lookUp = undefined;
+    if (length > anonymousBodyBytesMax && c.get("releaseBody") === undefined) {
+      await c.get("lookUpSender")?.();
+      takeRoom(c, bytesMax);
     }
     chunks.push(chunk);
   }

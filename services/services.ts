@@ -1,5 +1,6 @@
 // The context of all verbs in one thread, with the parts of this thread: created at start and closed at the end.
 import type { BaseContext } from "./base_context.ts";
+import { BodyRoom } from "./body_room.ts";
 import type { Context } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Mail } from "./mail/mail.ts";
@@ -19,6 +20,7 @@ import { createWriteAs } from "./sign_in/session_writes.ts";
 export interface Services extends Context {
   /** The server sweeps them about once a second. */
   readonly deadlines: Deadlines;
+  readonly bodyRoom: BodyRoom;
   /** Returns the reason for a 503 of `/health/ready`. See {@linkcode DatabaseReadiness.unreadyReason}. */
   unreadyReason(options?: { mayWrite: boolean }): Promise<UnreadyReason | null>;
   /** Makes {@linkcode unreadyReason} return `stopping`, and starts no more reports, except for recording. */
@@ -65,6 +67,7 @@ export function createServices(
   return {
     ...context,
     deadlines: new Deadlines(base.clock),
+    bodyRoom: new BodyRoom(httpThreads),
     unreadyReason: async (options) => isDraining ? "stopping" : await readiness.unreadyReason(options),
     drain: () => {
       isDraining = true;

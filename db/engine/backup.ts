@@ -1,6 +1,6 @@
 // Backs up the data file: copies its pages in one read transaction and checks the copy. Never changes its data.
 import { dirname } from "node:path";
-import { backupStepPagesMax, backupSyncSteps } from "../../domain/limits.ts";
+import { backupStepPagesMax, backupUnsyncedStepsMax } from "../../domain/limits.ts";
 import { Connection } from "./connection.ts";
 import { DatabaseError, sql } from "./database.ts";
 import { type AppliedMigration, appliedMigrationsQuery } from "./migrate.ts";
@@ -23,7 +23,7 @@ export async function copyDataFile(
   let steps = 0;
   const onStep = () => {
     if (isStopped()) throw new BackupStopped("the backup was stopped");
-    if (++steps % backupSyncSteps === 0) file.syncDataSync();
+    if (++steps % backupUnsyncedStepsMax === 0) file.syncDataSync();
   };
   // Only a connection that may write removes the log when it is the last one.
   const connection = new Connection(path, { readOnly: false, isGuest: true });

@@ -52,12 +52,15 @@ export function requestLifecycle(parts: AppParts, options: {
     const requestId = nextRequestId();
     c.set("requestId", requestId);
     c.set("deadlines", parts.services.deadlines);
+    c.set("bodyRoom", parts.services.bodyRoom);
     c.set("client", new RequestClient(c, config));
     try {
       for (const guard of guards) guard(c);
       await next();
     } catch (error) {
       c.res = await errorResponse(error, c);
+    } finally {
+      c.get("releaseBody")?.();
     }
     if (c.get("unfinishedBody") !== undefined) c.res = closeUnfinished(c, c.res);
     const { headers } = c.res;

@@ -62,6 +62,7 @@ export class KnownKeys {
 
 export interface CountedRequest {
   readonly keyHash: string;
+  readonly organizationId: string;
   /** Null for no limit. */
   readonly limit: { readonly perSecond: number; readonly state: RateLimitState } | null;
 }
@@ -76,17 +77,21 @@ export async function countRequest(
   keyHash: string,
 ): Promise<CountedRequest | undefined> {
   const key = await context.recorder.keys.find(keyHash);
-  return key && countAtRate(context, keyHash, key.requestsPerSecond);
+  return key && countAtRate(context, keyHash, key);
 }
 
 export function countAtRate(
   { config, rateLimits }: RateContext,
   keyHash: string,
-  requestsPerSecond: number | null,
+  { organizationId, requestsPerSecond }: KnownKey,
 ): CountedRequest {
   const perSecond = requestsPerSecond ?? config.apiKeyRequestsPerSecond;
-  if (perSecond === 0) return { keyHash, limit: null };
-  return { keyHash, limit: { perSecond, state: rateLimits.apiKeyRequests.take(keyHash, perSecond) } };
+  if (perSecond === 0) return { keyHash, organizationId, limit: null };
+  return {
+    keyHash,
+    organizationId,
+    limit: { perSecond, state: rateLimits.apiKeyRequests.take(keyHash, perSecond) },
+  };
 }
 
 export function isAllowed({ limit }: CountedRequest): boolean {

@@ -18,6 +18,7 @@ import {
   recorderQueueRecordsMax,
   recorderRemoteCommitsMax,
   recorderSecondCommitRecordsMin,
+  usageBodyBytesMax,
 } from "../../domain/limits.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import type { BaseContext } from "../base_context.ts";
@@ -37,13 +38,14 @@ import { KnownSeries } from "./known_series.ts";
 import { type CounterContext, LimitCounters } from "./limit_counters.ts";
 
 /**
- * Returns the limits of the queue of one of several threads. All queues together have a fixed size; an organization whose
- * connections are all with one thread can use the whole queue of that thread, if it is no larger than what one may queue.
+ * Returns the limits of the queue of one of several threads. All queues together have a fixed size, but each fits the largest
+ * request. An organization whose connections are all with one thread can use the whole queue of that thread, if it is no larger
+ * than what one may queue.
  */
 export function queueLimits(threads: number): QueueLimits {
   const total = {
     records: Math.floor(recorderQueueRecordsMax / threads),
-    bytes: Math.floor(recorderQueueBytesMax / threads),
+    bytes: Math.max(Math.floor(recorderQueueBytesMax / threads), usageBodyBytesMax),
   };
   return {
     total,

@@ -1,7 +1,7 @@
 // Argon2id with a limited number of hashes at the same time, because hashing is the cheapest way to overload the server.
 import pLimit from "p-limit";
 import { unavailableError } from "../../domain/errors.ts";
-import { passwordHashesWaitingMax } from "../../domain/limits.ts";
+import { hashingThreadIdleMs, passwordHashesWaitingMax } from "../../domain/limits.ts";
 import { normalizedPassword, type PasswordOwner } from "../../domain/sign_in/password.ts";
 import { requireDescriptorsForThread } from "../file_descriptors.ts";
 import { connectCalls, workerPort } from "../thread_calls.ts";
@@ -33,16 +33,25 @@ export function newPasswordWorker(): Worker {
   return new Worker(new URL("./password_worker.ts", import.meta.url), { type: "module" });
 }
 
-/** Owns the hashing thread, which starts when it is first needed. */
+/** Owns the hashing thread, which starts when it is needed and ends when it isn't: that returns tens of megabytes to the system. */
 export class PasswordHasher implements PasswordHashing {
   readonly #limit: ReturnType<typeof pLimit>;
   readonly #newWorker: () => Worker;
+  readonly #idleMs: number;
+  #idle: ReturnType<typeof setTimeout> | undefined;
   #thread: ReturnType<typeof connectThread> | undefined;
 
-  /** @param concurrency Hashes at the same time; usually the number of cores. @param options `newWorker`: for tests. */
-  constructor(concurrency: number, { newWorker = newPasswordWorker }: { newWorker?: () => Worker } = {}) {
+  /** @param concurrency Hashes at the same time; usually the number of cores. @param options For tests. */
+  constructor(
+    concurrency: number,
+    { newWorker = newPasswordWorker, idleMs = hashingThreadIdleMs }: {
+      newWorker?: () => Worker;
+      idleMs?: number;
+    } = {},
+  ) {
     this.#limit = pLimit(concurrency);
     this.#newWorker = newWorker;
+    this.#idleMs = idleMs;
   }
 
   hash(password: string): Promise<string> {
@@ -61,6 +70,7 @@ export class PasswordHasher implements PasswordHashing {
   }
 
   close(): void {
+    clearTimeout(this.#idle);
     this.#thread?.worker.terminate();
     this.#thread = undefined;
   }
@@ -71,7 +81,15 @@ export class PasswordHasher implements PasswordHashing {
         unavailableError("Too many people are signing in right now. Try again in a moment."),
       );
     }
-    return this.#limit(() => act((this.#thread ??= this.#start()).calls));
+    clearTimeout(this.#idle);
+    return this.#limit(() => act((this.#thread ??= this.#start()).calls)).finally(() => this.#endWhenIdle());
+  }
+
+  #endWhenIdle(): void {
+    clearTimeout(this.#idle);
+    if (this.#limit.activeCount + this.#limit.pendingCount > 0 || this.#thread === undefined) return;
+    this.#idle = setTimeout(() => this.close(), this.#idleMs);
+    Deno.unrefTimer(this.#idle as number);
   }
 
   /** @throws {AppError} `unavailable`. */

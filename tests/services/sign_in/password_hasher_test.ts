@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { newPasswordWorker, PasswordHasher } from "../../../services/sign_in/password_hasher.ts";
 import { testPassword } from "../../support/app/app.ts";
+import { poll } from "../../support/runner/poll.ts";
 
 Deno.test("concurrent requests each get the result of their own password", async () => {
   const hasher = new PasswordHasher(2);
@@ -32,6 +33,31 @@ Deno.test("a failed hashing thread rejects what it was doing, and the next passw
   } finally {
     hasher.close();
     URL.revokeObjectURL(broken);
+  }
+});
+
+Deno.test("the hashing thread ends when it isn't needed, and the next password starts another", async () => {
+  let [started, running] = [0, 0];
+  const newWorker = () => {
+    const worker = newPasswordWorker();
+    const terminate = worker.terminate.bind(worker);
+    worker.terminate = () => {
+      running--;
+      terminate();
+    };
+    started++;
+    running++;
+    return worker;
+  };
+  const hasher = new PasswordHasher(2, { newWorker, idleMs: 1 });
+  try {
+    for (let n = 0; n < 2; n++) {
+      await Promise.all(["a long password", "another one"].map((password) => hasher.hash(password)));
+      assert.equal(started, n + 1);
+      await poll(() => running === 0);
+    }
+  } finally {
+    hasher.close();
   }
 });
 

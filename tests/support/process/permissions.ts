@@ -17,6 +17,16 @@ function environmentNames(): string[] {
 /** System information that packages need: host name and addresses for email, user and free space for `gatehouse check`. */
 const systemCalls = ["hostname", "networkInterfaces", "cpus", "uid", "statfs"];
 
+/**
+ * Bounds the heap of each thread, because V8 would otherwise let garbage grow to several times of what is in use
+ * (docs/decisions/0066). The tasks of deno.json have the same flags.
+ */
+export const heapFlags: readonly string[] = [
+  "--max-old-space-size=256",
+  "--max-semi-space-size=4",
+  "--heap-growing-percent=100",
+];
+
 /** Flags of `deno run` and `deno compile`. */
 export const permissionFlags: readonly string[] = [
   "--no-prompt",
@@ -27,4 +37,5 @@ export const permissionFlags: readonly string[] = [
   "--ignore-env",
   "--allow-ffi",
   `--allow-sys=${systemCalls.join(",")}`,
+  `--v8-flags=${heapFlags.join(",")}`,
 ];

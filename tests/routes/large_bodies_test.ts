@@ -1,0 +1,61 @@
+// Large bodies in progress: each sender has part of the room, small bodies need none, and the response frees it.
+import assert from "node:assert/strict";
+import { anonymousBodyBytesMax, largeBodiesBytesMax, usageBodyBytesMax } from "../../domain/limits.ts";
+import { createTestKey, type TestApp, testApp } from "../support/app/app.ts";
+import { onRealPort } from "../support/app/real_app.ts";
+import { connectTo, requestText } from "../support/network/connection.ts";
+import { poll } from "../support/runner/poll.ts";
+
+const path = "/api/v1/usage/batch";
+const perSender = largeBodiesBytesMax / 2 / usageBodyBytesMax;
+const record = { productSlug: "tiles", metric: "requests", quantity: 1 };
+
+function headersOf(test: TestApp, fullKey: string) {
+  return {
+    origin: test.config.baseUrl.origin,
+    "content-type": "application/json",
+    authorization: `Bearer ${fullKey}`,
+  };
+}
+
+testApp(
+  "rejects a sender's large bodies beyond its part of the room, and nothing else",
+  (test) =>
+    onRealPort(test, async (baseUrl) => {
+      const { fullKey: loud } = await createTestKey(test, await test.signUp());
+      const { fullKey: quiet } = await createTestKey(test, await test.signUp());
+      const send = (fullKey: string, bytes: number) => {
+        const text = JSON.stringify({ records: [record] });
+        const body = text.padEnd(bytes);
+        return fetch(`${baseUrl}${path}`, { method: "POST", headers: headersOf(test, fullKey), body });
+      };
+      const statusOf = async (fullKey: string, bytes: number) => {
+        const response = await send(fullKey, bytes);
+        await response.body?.cancel();
+        return response.status;
+      };
+      const chunked = { ...headersOf(test, loud), "transfer-encoding": "chunked" };
+      const declared = { ...headersOf(test, loud), "content-length": String(usageBodyBytesMax) };
+      const part = "a".repeat(anonymousBodyBytesMax + 1);
+      const open = await Promise.all(
+        Array.from({ length: perSender }, (_, n) =>
+          connectTo(
+            baseUrl,
+            n % 2 === 0
+              ? requestText("POST", path, { headers: declared, body: "{" })
+              : requestText("POST", path, {
+                headers: chunked,
+                body: `${part.length.toString(16)}\r\n${part}\r\n`,
+              }),
+          )),
+      );
+      await poll(async () => await statusOf(loud, usageBodyBytesMax) === 503);
+      const rejected = await send(loud, usageBodyBytesMax);
+      assert.equal(rejected.headers.get("retry-after"), "1");
+      assert.equal((await rejected.json()).error.code, "unavailable");
+      assert.equal(await statusOf(loud, anonymousBodyBytesMax), 201);
+      assert.equal(await statusOf(quiet, usageBodyBytesMax), 201);
+      for (const connection of open) connection.close();
+      await poll(async () => await statusOf(loud, usageBodyBytesMax) === 201);
+    }),
+);
