@@ -40,7 +40,7 @@ export class Connection {
     try {
       // The driver's option doesn't apply to readers.
       this.all({ sql: `PRAGMA busy_timeout = ${databaseBusyTimeoutMs}`, args: [] });
-      this.exec(`PRAGMA cache_size = ${readOnly || isGuest ? -16_000 : -128_000}`);
+      this.exec(`PRAGMA cache_size = ${readOnly || isGuest ? -16_000 : -32_000}`);
       if (readOnly) return;
       this.#useLog();
       this.exec("PRAGMA synchronous = FULL");
