@@ -80,13 +80,13 @@ export function totalOf({ http, workers, runtime }: CpuTime): number {
   return http + workers + runtime;
 }
 
-/** @returns The threads of a process by id. Deno names its workers `worker-1`, `worker-2` and so on. */
 /** @returns The processor time of a program so far, in milliseconds, without threads that have ended. */
 export async function processorMs(pid: number): Promise<number> {
   const threads = [...(await readThreads(pid)).values()];
   return threads.reduce((sum, { microseconds }) => sum + microseconds, 0) / 1000;
 }
 
+/** @returns The threads of a process by id. Deno names its workers `worker-1`, `worker-2` and so on. */
 async function readThreads(pid: number): Promise<Map<string, Thread>> {
   const threads = new Map<string, Thread>();
   const folder = `/proc/${pid}/task`;

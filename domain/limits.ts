@@ -6,8 +6,10 @@ export const bodyBytesMax = 64 * 1024;
 export const usageBodyBytesMax = 1024 * 1024;
 /** Largest body without a session or an API key. */
 export const anonymousBodyBytesMax = 16 * 1024;
-/** Bytes of bodies larger than that, of all threads, from the first byte to the response. Other large ones are rejected with 503. */
-export const largeBodiesBytesMax = 8 * 1024 * 1024;
+/** Largest body with an API key that needs no room. */
+export const smallBodyBytesMax = 4 * 1024;
+/** Bytes of larger bodies in an HTTP thread, from the first byte to the response. Others are rejected with 503. */
+export const largeBodiesBytesMax = 4 * 1024 * 1024;
 /** Levels of nesting in a JSON body; the outermost object is level 1. */
 export const jsonDepthMax = 16;
 export const errorDetailsMax = 100;
@@ -368,6 +370,9 @@ export const sessionWritesWaitingMax = 120;
 
 /** Threads that serve HTTP, if there are as many cores. More would need their memory for a small gain. */
 export const autoHttpThreadsMax = 8;
+/** Memory that is planned for one HTTP thread, and for each further one. */
+export const firstThreadBytes = 512 * 1024 * 1024;
+export const furtherThreadBytes = 128 * 1024 * 1024;
 /** From SIGTERM to the end of the process. */
 export const shutdownTimeoutMs = 9_000;
 /** From SIGTERM until new requests are rejected. During this time `/health/ready` returns 503, even on open connections. */

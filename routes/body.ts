@@ -6,8 +6,10 @@ import {
   bodyBytesMax,
   bodyReadTimeoutMs,
   objectKeysMax,
+  smallBodyBytesMax,
   unfinishedBodyGraceMs,
 } from "../domain/limits.ts";
+import type { BodyPlace } from "../services/body_room.ts";
 import type { AppContext } from "./env.ts";
 import { checkJsonBounds, joinPath } from "./json_bounds.ts";
 import { atMost, reservedName } from "./schemas/messages.ts";
@@ -99,10 +101,23 @@ export async function beforeLargeBody(c: AppContext, lookUp: () => Promise<void>
   else if (Number(headers["content-length"] ?? 0) > anonymousBodyBytesMax) await lookUp();
 }
 
-/** Reserves room for a large body, until the response. @throws {AppError} `unavailable`. */
-function takeRoom(c: AppContext, bytes: number): void {
-  const sender = c.get("keyRequest")?.organizationId ?? c.get("actor")?.user.id ?? "operators";
-  c.set("releaseBody", c.get("bodyRoom").take(bytes, sender));
+/** Returns the size of the largest body that needs no room. */
+function roomlessBytesMax(c: AppContext): number {
+  return c.get("keyRequest") === undefined ? anonymousBodyBytesMax : smallBodyBytesMax;
+}
+
+/** Returns the place of a request's body, which is closed with the response. */
+function placeOf(c: AppContext): BodyPlace {
+  let place = c.get("bodyPlace");
+  if (place === undefined) {
+    const { keys, sessions } = c.get("bodyRooms");
+    const actor = c.get("actor");
+    place = actor === undefined
+      ? keys.open(c.get("keyRequest")?.organizationId ?? "operators")
+      : sessions.open(actor.user.id);
+    c.set("bodyPlace", place);
+  }
+  return place;
 }
 
 async function readText(c: AppContext, bytesMax: number): Promise<{ text: string; bytes: number }> {
@@ -110,7 +125,7 @@ async function readText(c: AppContext, bytesMax: number): Promise<{ text: string
   // With chunks, the length means nothing (RFC 9112, section 6.3).
   const declared = headers["transfer-encoding"] === undefined ? headers["content-length"] : undefined;
   if (Number(declared) > bytesMax) throw tooLarge(bytesMax);
-  if (Number(declared) > anonymousBodyBytesMax) takeRoom(c, Number(declared));
+  if (Number(declared) > roomlessBytesMax(c)) placeOf(c).growTo(Number(declared));
   const reading = declared === undefined ? readChunks(c, bytesMax) : c.req.raw.bytes();
   let body: Uint8Array | null;
   try {
@@ -185,12 +200,20 @@ async function readChunks(c: AppContext, bytesMax: number): Promise<Uint8Array |
   if (stream === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let length = 0;
+  const place = placeOf(c);
+  let allowed = roomlessBytesMax(c);
+  let lookUp = c.get("lookUpSender");
   for await (const chunk of stream) {
     length += chunk.length;
     if (length > bytesMax) return null;
-    if (length > anonymousBodyBytesMax && c.get("releaseBody") === undefined) {
-      await c.get("lookUpSender")?.();
-      takeRoom(c, bytesMax);
+    if (length > allowed) {
+      const isLarge = length > anonymousBodyBytesMax;
+      if (isLarge) {
+        await lookUp?.();
+        lookUp = undefined;
+      }
+      allowed = isLarge ? Math.min(bytesMax, 2 * length) : anonymousBodyBytesMax;
+      place.growTo(allowed);
     }
     chunks.push(chunk);
   }

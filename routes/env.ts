@@ -3,7 +3,7 @@ import type { Context, Hono, MiddlewareHandler } from "hono";
 import type { Config } from "../config.ts";
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
 import type { AppError } from "../domain/errors.ts";
-import type { BodyRoom } from "../services/body_room.ts";
+import type { BodyPlace } from "../services/body_room.ts";
 import type { Deadlines } from "../services/deadlines.ts";
 import type { CountedRequest } from "../services/meter/known_keys.ts";
 import type { Services } from "../services/services.ts";
@@ -22,9 +22,9 @@ export interface AppEnv {
     /** Counted against its API key's requests per second. */
     keyRequest: CountedRequest | undefined;
     deadlines: Deadlines;
-    bodyRoom: BodyRoom;
-    /** Releases the room that the request's body takes. */
-    releaseBody: (() => void) | undefined;
+    bodyRooms: Services["bodyRooms"];
+    /** Where the request's body has room. */
+    bodyPlace: BodyPlace | undefined;
     /** Rejects an unknown sender before much of a body without a declared size is read. */
     lookUpSender: (() => Promise<void>) | undefined;
     isBodyLeft: boolean | undefined;

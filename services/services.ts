@@ -20,7 +20,8 @@ import { createWriteAs } from "./sign_in/session_writes.ts";
 export interface Services extends Context {
   /** The server sweeps them about once a second. */
   readonly deadlines: Deadlines;
-  readonly bodyRoom: BodyRoom;
+  /** For bodies with API keys or operator tokens, and for those with sessions: neither takes the other's room. */
+  readonly bodyRooms: Readonly<Record<"keys" | "sessions", BodyRoom>>;
   /** Returns the reason for a 503 of `/health/ready`. See {@linkcode DatabaseReadiness.unreadyReason}. */
   unreadyReason(options?: { mayWrite: boolean }): Promise<UnreadyReason | null>;
   /** Makes {@linkcode unreadyReason} return `stopping`, and starts no more reports, except for recording. */
@@ -67,7 +68,7 @@ export function createServices(
   return {
     ...context,
     deadlines: new Deadlines(base.clock),
-    bodyRoom: new BodyRoom(httpThreads),
+    bodyRooms: { keys: new BodyRoom(), sessions: new BodyRoom() },
     unreadyReason: async (options) => isDraining ? "stopping" : await readiness.unreadyReason(options),
     drain: () => {
       isDraining = true;

@@ -17,7 +17,7 @@ attempt(
   () => [Deno.env.get("AWS_SECRET_ACCESS_KEY"), process.env["AWS_SECRET_ACCESS_KEY"]].map(String),
 );
 attempt("run", () => new Deno.Command("/bin/true").outputSync().code);
-attempt("system", () => Deno.systemMemoryInfo());
+attempt("system", () => Deno.osUptime());
 attempt("writeAtStart", () => Deno.writeTextFileSync("probe.txt", "x") ?? "written");
 dropWritePermission();
 attempt("writeLater", () => Deno.writeTextFileSync("probe.txt", "y") ?? "written");

@@ -1,9 +1,10 @@
 // The HTTP threads besides the main one, as the main thread sees them. When one of them ends, the program must stop.
+import process from "node:process";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { Config } from "../../config.ts";
 import type { MainDatabase } from "../../db/engine/database.ts";
 import { messageOf } from "../../domain/errors.ts";
-import { autoHttpThreadsMax } from "../../domain/limits.ts";
+import { autoHttpThreadsMax, firstThreadBytes, furtherThreadBytes } from "../../domain/limits.ts";
 import type { CollectMetrics } from "../../routes/metric_set.ts";
 import { connectCalls } from "../../services/thread_calls.ts";
 import { CommandError, exitStatus } from "../settings.ts";
@@ -14,11 +15,27 @@ export function canSharePort(): boolean {
   return Deno.build.os === "linux" && "listenDatagram" in Deno;
 }
 
-/** Returns the number of threads to serve HTTP, if they can share the port. */
-export function wantedHttpThreads({ httpThreads, database }: Config): number {
+/** The cores and the bytes of memory that the program may use, by the machine or its container. */
+interface Machine {
+  readonly cores: number;
+  readonly memoryBytes: number;
+}
+
+function thisMachine(): Machine {
+  return {
+    cores: navigator.hardwareConcurrency,
+    memoryBytes: Math.min(process.constrainedMemory(), Deno.systemMemoryInfo().total),
+  };
+}
+
+/** Returns the number of threads to serve HTTP, if they can share the port: by default, as many as there are cores and memory for. */
+export function wantedHttpThreads({ httpThreads, database }: Config, machine = thisMachine()): number {
   if (httpThreads !== "auto") return httpThreads;
   // A libSQL server takes no more from several threads than from one.
-  return database.kind === "remote" ? 1 : Math.min(navigator.hardwareConcurrency, autoHttpThreadsMax);
+  if (database.kind === "remote") return 1;
+  const { cores, memoryBytes } = machine;
+  const further = Math.max(0, Math.floor((memoryBytes - firstThreadBytes) / furtherThreadBytes));
+  return Math.min(cores, autoHttpThreadsMax, 1 + further);
 }
 
 interface HttpThreadsOptions extends Omit<HttpThreadData, "thread" | "share" | "port"> {

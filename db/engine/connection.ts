@@ -9,7 +9,7 @@ interface Prepared {
   readonly statement: StatementSync;
   /** The columns of its rows; null for a statement without rows. */
   readonly columns: readonly string[] | null;
-  /** True for `INSERT`, `UPDATE` and `DELETE`. After other statements, SQLite returns the former number of changes again. */
+  /** True for `INSERT`, `UPDATE` and `DELETE`, also with `WITH`. After other statements, SQLite returns the former number of changes again. */
   readonly countsChanges: boolean;
 }
 
@@ -29,11 +29,11 @@ export class Connection {
   readonly #prepared = new Map<string, Prepared>();
 
   /**
-   * Opens an existing file. A file that isn't a database is only noticed by the first statement of a reader.
+   * Opens an existing file.
    *
    * @param options `readOnly`: reject writes; needs no permission to write. `isGuest`: leave checkpoints to the process that has
    *   the lock, and use less memory.
-   * @throws {DatabaseError} When the file can't be opened or written to.
+   * @throws {DatabaseError} When the file isn't a database, or can't be opened or written to.
    */
   constructor(path: string, { readOnly, isGuest = false }: { readOnly: boolean; isGuest?: boolean }) {
     this.#sqlite = withDatabaseErrors(() => new DatabaseSync(path, { readOnly, ...arrayRows }));
@@ -92,7 +92,7 @@ export class Connection {
     }
   }
 
-  /** Runs a statement without parameters and ignores its results. */
+  /** Runs the first statement of a text, without parameters, and ignores its results. */
   exec(text: string): void {
     this.run({ sql: text, args: [] });
   }
@@ -168,18 +168,22 @@ function withDatabaseErrors<T>(act: () => T): T {
   }
 }
 
-/** Result codes that the program distinguishes (https://sqlite.org/rescode.html), by number. */
+/** Names of result codes (https://sqlite.org/rescode.html), by number. */
 const resultCodes: Readonly<Record<number, string>> = {
   5: "SQLITE_BUSY",
   6: "SQLITE_LOCKED",
   7: "SQLITE_NOMEM",
+  8: "SQLITE_READONLY",
   9: "SQLITE_INTERRUPT",
   10: "SQLITE_IOERR",
+  11: "SQLITE_CORRUPT",
   13: "SQLITE_FULL",
   14: "SQLITE_CANTOPEN",
   15: "SQLITE_PROTOCOL",
   19: "SQLITE_CONSTRAINT",
+  26: "SQLITE_NOTADB",
   778: "SQLITE_IOERR_WRITE",
+  1034: "SQLITE_IOERR_FSYNC",
   4874: "SQLITE_IOERR_SHMSIZE",
 };
 
@@ -192,7 +196,6 @@ function toDatabaseError(error: unknown): DatabaseError {
   const { errcode } = error as { errcode?: number };
   const number = errcode ?? (cantOpen.test(message) ? 14 : 0);
   const code = resultCodes[number] ?? resultCodes[number & 0xff];
-  return new DatabaseError(databaseErrorKind(code), `${code ?? `code ${number}`}: ${message}`, {
-    cause: error,
-  });
+  const text = number === 0 ? message : `${code ?? `code ${number}`}: ${message}`;
+  return new DatabaseError(databaseErrorKind(code), text, { cause: error });
 }

@@ -38,9 +38,9 @@ export async function readSqliteVersion(database: Database): Promise<string> {
 /** Returns true if this version of SQLite has the WAL-reset fault (https://sqlite.org/wal.html, decision 64). */
 export function hasWalResetFault(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
-  const mendedPatch = mendedPatches[minor] ?? Infinity;
-  return major === 3 && minor >= 7 && minor <= 51 && patch < mendedPatch;
+  const fixedPatch = fixedPatches[minor] ?? Infinity;
+  return major === 3 && minor >= 7 && minor <= 51 && patch < fixedPatch;
 }
 
 /** By minor version. */
-const mendedPatches: Readonly<Record<number, number>> = { 44: 6, 50: 7, 51: 3 };
+const fixedPatches: Readonly<Record<number, number>> = { 44: 6, 50: 7, 51: 3 };

@@ -226,6 +226,7 @@ class EmbeddedDatabase implements SharedDatabase {
 class MainEmbeddedDatabase extends EmbeddedDatabase implements MainDatabase {
   readonly #path: string;
   readonly #writer: WriterThread;
+  #closing: Promise<void> | undefined;
 
   constructor(
     { writer, ...options }: Omit<PortOptions, "port" | "signal" | "writes"> & { writer: WriterThread },
@@ -241,7 +242,11 @@ class MainEmbeddedDatabase extends EmbeddedDatabase implements MainDatabase {
     return { kind: "file", path: this.#path, port: this.#writer.connect(), signal, writes };
   }
 
-  override async close(): Promise<void> {
+  override close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
     // The writer closes last: it moves the log into the data file, and SQLite then removes the log. If it died, the log stays.
     if (await this.disconnect()) await this.#writer.close();
     this.#writer.terminate();

@@ -66,7 +66,7 @@ export class Writer {
   readonly #writes: WriteState;
   readonly #clients: Client[] = [];
   #turns = 0;
-  /** True if a batch of the current transaction was written, and true if one changed rows. */
+  /** True if a batch of the current transaction was written, and if one changed rows, apart from those that it returned. */
   #hasWritten = false;
   #hasChanged = false;
   #hasStopped = false;
@@ -86,7 +86,7 @@ export class Writer {
     this.#clients.push({ port, decoder: new BatchDecoder(), outcomes: [] });
   }
 
-  /** Writes waiting batches in one transaction. Returns true if any were waiting. */
+  /** Writes waiting batches in one transaction, which ends if the first one fails. Returns true if any were waiting. */
   commit(): boolean {
     let next = this.#next();
     if (next === undefined) return false;
@@ -99,6 +99,10 @@ export class Writer {
       const fullAt = performance.now() + this.#fillMs;
       while (next !== undefined) {
         next.client.outcomes.push(this.#write(next.batch));
+        if (!this.#hasWritten) {
+          this.#respond();
+          return true;
+        }
         next = performance.now() < fullAt ? this.#next() : undefined;
       }
       step = "commit";
@@ -135,7 +139,7 @@ export class Writer {
 
   /**
    * Runs one batch; a failure rolls back only this one. The first needs no savepoint, which costs a copy of each page that it
-   * changes.
+   * changes: if it fails, the transaction is rolled back.
    *
    * @throws {DatabaseError} When the transaction can't continue.
    */
@@ -152,10 +156,8 @@ export class Writer {
     } catch (error) {
       // Some errors, such as a full disk, roll back the whole transaction.
       if (!connection.inTransaction) throw error;
-      if (isFirst) {
-        connection.exec("ROLLBACK");
-        connection.exec("BEGIN IMMEDIATE");
-      } else {
+      if (isFirst) connection.exec("ROLLBACK");
+      else {
         connection.run(rollBackToSavepoint);
         connection.run(releaseSavepoint);
       }

@@ -60,7 +60,10 @@ export function encodeOutcomes(outcomes: readonly WriteOutcome[]): OutcomesMessa
     if (outcome.type === "failed") message.push(failed, outcome.kind, outcome.message);
     else {
       message.push(outcome.results.length);
-      for (const { changes, rows } of outcome.results) message.push(changes, rows.length, ...rows);
+      for (const { changes, rows } of outcome.results) {
+        message.push(changes, rows.length);
+        for (const row of rows) message.push(row);
+      }
     }
   }
   return message;

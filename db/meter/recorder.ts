@@ -74,6 +74,8 @@ export interface GroupTarget {
 export interface RecordOutcome {
   /** False if nothing was recorded because a known series may be missing: record the group again, without known series. */
   readonly isComplete: boolean;
+  /** True if a series was deleted again, because none of its records was inserted. */
+  readonly hasDeletedSeries: boolean;
   readonly targets: readonly GroupTarget[];
   readonly existing: readonly ExistingRecord[];
   /** By position. A request that needs a series that was not created is not recorded. */
@@ -292,7 +294,15 @@ export async function insertUsageRecords(
   const batch: Statement[] = [bind(statements.selectTargets, targets, null, now)];
   /** Returns the statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
-  let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt, limitsAt] = [-1, -1, -1, -1, -1, -1];
+  let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt, limitsAt, unusedAt] = [
+    -1,
+    -1,
+    -1,
+    -1,
+    -1,
+    -1,
+    -1,
+  ];
   const count = group.records.length;
   if (count > 0) {
     const seriesAndTime = [JSON.stringify(group.series), now] as const;
@@ -311,7 +321,9 @@ export async function insertUsageRecords(
       batch.push(bind(statements.insertIdempotencyKeys, ...values), ...moveIdempotencyKeys(idempotencyKeys));
     }
     batch.push(...addUp, ...(note === undefined ? [] : [note]));
-    if (!group.isSeriesKnown) add(bind(statements.deleteUnusedSeries, null, ...seriesAndTime, count));
+    if (!group.isSeriesKnown) {
+      unusedAt = add(bind(statements.deleteUnusedSeries, null, ...seriesAndTime, count));
+    }
     add(bind(moveCursor, count, idempotencyKeys));
     if (statements.updateKeysUsed !== undefined && !group.isSeriesKnown) {
       add(bind(statements.updateKeysUsed, targets, now - apiKeyUsedIntervalMs, now));
@@ -322,14 +334,17 @@ export async function insertUsageRecords(
   const found = rowsOf<GroupTarget & { seq: number; hasLimits: 0 | 1 }>(results, 0);
   const existing = rowsOf<ExistingRecord>(results, existingAt);
   const inserted = results[insertedAt]?.changes ?? 0;
+  const hasLimits = found[0] === undefined ? null : found[0].hasLimits === 1;
   return {
-    isComplete: !group.isSeriesKnown || inserted > 0 || existing.length === count,
+    isComplete: !group.isSeriesKnown || inserted > 0 || existing.length === count ||
+      (hasLimits === true && !group.hasLimits),
+    hasDeletedSeries: (results[unusedAt]?.changes ?? 0) > 0,
     targets: found,
     existing,
     limited: rowsOf<LimitedSeries>(results, limitedAt).sort((a, b) => a.position - b.position),
     unlisted: rowsOf<UnlistedSeries>(results, unlistedAt),
     inserted: inserted - (results[deletedAt]?.changes ?? 0),
-    hasLimits: found[0] === undefined ? null : found[0].hasLimits === 1,
+    hasLimits,
     limits: rowsOf<LimitState>(results, limitsAt),
     firstSeq: (found[0]?.seq ?? 0) + 1,
   };

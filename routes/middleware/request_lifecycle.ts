@@ -52,7 +52,7 @@ export function requestLifecycle(parts: AppParts, options: {
     const requestId = nextRequestId();
     c.set("requestId", requestId);
     c.set("deadlines", parts.services.deadlines);
-    c.set("bodyRoom", parts.services.bodyRoom);
+    c.set("bodyRooms", parts.services.bodyRooms);
     c.set("client", new RequestClient(c, config));
     try {
       for (const guard of guards) guard(c);
@@ -60,7 +60,7 @@ export function requestLifecycle(parts: AppParts, options: {
     } catch (error) {
       c.res = await errorResponse(error, c);
     } finally {
-      c.get("releaseBody")?.();
+      c.get("bodyPlace")?.close();
     }
     if (c.get("unfinishedBody") !== undefined) c.res = closeUnfinished(c, c.res);
     const { headers } = c.res;

@@ -93,10 +93,7 @@ async function readVerification(
   if (keyHash === null || key === undefined) return verification("NOT_FOUND", null);
   const code = judge(key, permissions, context.clock());
   if (code !== null) return verification(code, key);
-  const request = counted ?? countAtRate(context, keyHash, {
-    organizationId: key.organization?.id ?? "",
-    requestsPerSecond: key.requestsPerSecond,
-  });
+  const request = counted ?? countAtRate(context, keyHash, key.requestsPerSecond);
   if (!isAllowed(request)) return verification("RATE_LIMITED", key);
   if (usage?.record) return await recordVerification(context, operator, { ...question, keyHash, usage });
   const limits = await sumLimits();

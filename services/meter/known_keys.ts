@@ -77,23 +77,20 @@ export async function countRequest(
   keyHash: string,
 ): Promise<CountedRequest | undefined> {
   const key = await context.recorder.keys.find(keyHash);
-  return key && countAtRate(context, keyHash, key);
+  return key &&
+    { ...countAtRate(context, keyHash, key.requestsPerSecond), organizationId: key.organizationId };
 }
 
 export function countAtRate(
   { config, rateLimits }: RateContext,
   keyHash: string,
-  { organizationId, requestsPerSecond }: KnownKey,
-): CountedRequest {
+  requestsPerSecond: number | null,
+): Omit<CountedRequest, "organizationId"> {
   const perSecond = requestsPerSecond ?? config.apiKeyRequestsPerSecond;
-  if (perSecond === 0) return { keyHash, organizationId, limit: null };
-  return {
-    keyHash,
-    organizationId,
-    limit: { perSecond, state: rateLimits.apiKeyRequests.take(keyHash, perSecond) },
-  };
+  if (perSecond === 0) return { keyHash, limit: null };
+  return { keyHash, limit: { perSecond, state: rateLimits.apiKeyRequests.take(keyHash, perSecond) } };
 }
 
-export function isAllowed({ limit }: CountedRequest): boolean {
+export function isAllowed({ limit }: Pick<CountedRequest, "limit">): boolean {
   return limit === null || limit.state.isAllowed;
 }

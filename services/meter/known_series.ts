@@ -17,10 +17,14 @@ export class KnownSeries {
   add(series: Series, now: number): void {
     for (const name of series.map(nameOf)) {
       this.#until.delete(name);
-      const [oldest] = this.#until.keys();
-      if (this.#until.size >= rememberedSeriesMax && oldest !== undefined) this.#until.delete(oldest);
+      if (this.#until.size >= rememberedSeriesMax) this.#forgetOldest();
       this.#until.set(name, now + rememberedSeriesMs);
     }
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#until.keys();
+    if (oldest !== undefined) this.#until.delete(oldest);
   }
 
   forget(series: Series): void {

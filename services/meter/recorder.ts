@@ -296,7 +296,7 @@ export class Recorder {
     if (!outcome.isComplete) {
       knownSeries.forget(group.series);
       outcome = await insertUsageRecords(writer, { ...group, isSeriesKnown: false }, note);
-    } else if (!group.isSeriesKnown && group.by !== "operator" && areAllRecorded(group, outcome)) {
+    } else if (!group.isSeriesKnown && group.by !== "operator" && haveSeries(group, outcome)) {
       knownSeries.add(group.series, group.now);
     }
     this.#noteRates(group, outcome);
@@ -316,8 +316,12 @@ export class Recorder {
   }
 }
 
-function areAllRecorded({ records }: RecordGroup, { inserted, existing }: RecordOutcome): boolean {
-  return inserted + existing.filter(({ differs }) => differs === 0).length === records.length;
+/** True if all series of a group exist now. */
+function haveSeries(
+  { records }: RecordGroup,
+  { inserted, existing, hasDeletedSeries }: RecordOutcome,
+): boolean {
+  return inserted + existing.length === records.length && !hasDeletedSeries;
 }
 
 const durationBucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];

@@ -19,6 +19,9 @@ export function needsRehash(phc: string): boolean {
   return !phc.startsWith(current);
 }
 
+/** The longest time of a timer. */
+const timerMsMax = 2 ** 31 - 1;
+
 /** Hashes, checks and judges passwords, in a thread of its own. */
 export interface PasswordHashing {
   /** Returns a PHC string. @throws {AppError} `unavailable` when too many are waiting. */
@@ -37,7 +40,7 @@ export function newPasswordWorker(): Worker {
 export class PasswordHasher implements PasswordHashing {
   readonly #limit: ReturnType<typeof pLimit>;
   readonly #newWorker: () => Worker;
-  readonly #idleMs: number;
+  #idleMs: number;
   #idle: ReturnType<typeof setTimeout> | undefined;
   #thread: ReturnType<typeof connectThread> | undefined;
 
@@ -88,7 +91,11 @@ export class PasswordHasher implements PasswordHashing {
   #endWhenIdle(): void {
     clearTimeout(this.#idle);
     if (this.#limit.activeCount + this.#limit.pendingCount > 0 || this.#thread === undefined) return;
-    this.#idle = setTimeout(() => this.close(), this.#idleMs);
+    this.#idle = setTimeout(() => {
+      this.close();
+      // Deno 2.7 never closes two descriptors of an ended thread, so there must be few of them.
+      this.#idleMs = Math.min(2 * this.#idleMs, timerMsMax);
+    }, this.#idleMs);
     Deno.unrefTimer(this.#idle as number);
   }
 

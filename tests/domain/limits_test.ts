@@ -12,8 +12,8 @@ const relations: Readonly<Record<string, boolean>> = {
     limits.passwordCharactersMax >= 64,
   "bodies of unknown senders are the smallest": limits.anonymousBodyBytesMax < limits.bodyBytesMax,
   "usage bodies are the largest": limits.usageBodyBytesMax > limits.bodyBytesMax,
-  "one sender's part of the room for large bodies fits several of the largest":
-    limits.largeBodiesBytesMax / 2 >= 4 * limits.usageBodyBytesMax,
+  "beside one sender's part of the room for large bodies, another one's largest fits":
+    limits.largeBodiesBytesMax / 4 >= limits.usageBodyBytesMax,
   "URLs are shorter than headers": limits.urlCharactersMax < limits.headerCharactersMax,
   "a redirect with the longest return URL, percent-encoded, and cleared cookies fits into response headers":
     3 * limits.returnToCharactersMax + limits.clearedCookiesCharactersMax + 2_000 <=

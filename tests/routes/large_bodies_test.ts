@@ -1,6 +1,12 @@
 // Large bodies in progress: each sender has part of the room, small bodies need none, and the response frees it.
 import assert from "node:assert/strict";
-import { anonymousBodyBytesMax, largeBodiesBytesMax, usageBodyBytesMax } from "../../domain/limits.ts";
+import {
+  anonymousBodyBytesMax,
+  bodyReadTimeoutMs,
+  largeBodiesBytesMax,
+  smallBodyBytesMax,
+  usageBodyBytesMax,
+} from "../../domain/limits.ts";
 import { createTestKey, type TestApp, testApp } from "../support/app/app.ts";
 import { onRealPort } from "../support/app/real_app.ts";
 import { connectTo, requestText } from "../support/network/connection.ts";
@@ -36,7 +42,7 @@ testApp(
       };
       const chunked = { ...headersOf(test, loud), "transfer-encoding": "chunked" };
       const declared = { ...headersOf(test, loud), "content-length": String(usageBodyBytesMax) };
-      const part = "a".repeat(anonymousBodyBytesMax + 1);
+      const part = "a".repeat(usageBodyBytesMax - 100);
       const open = await Promise.all(
         Array.from({ length: perSender }, (_, n) =>
           connectTo(
@@ -53,9 +59,47 @@ testApp(
       const rejected = await send(loud, usageBodyBytesMax);
       assert.equal(rejected.headers.get("retry-after"), "1");
       assert.equal((await rejected.json()).error.code, "unavailable");
-      assert.equal(await statusOf(loud, anonymousBodyBytesMax), 201);
+      assert.equal(await statusOf(loud, smallBodyBytesMax), 201);
+      assert.equal(await statusOf(loud, anonymousBodyBytesMax), 503);
       assert.equal(await statusOf(quiet, usageBodyBytesMax), 201);
       for (const connection of open) connection.close();
       await poll(async () => await statusOf(loud, usageBodyBytesMax) === 201);
+    }),
+);
+
+testApp(
+  "a body that goes on after its request has timed out takes no room",
+  (test) =>
+    onRealPort(test, async (baseUrl) => {
+      const { fullKey } = await createTestKey(test, await test.signUp());
+      const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${"a".repeat(bytes)}\r\n`;
+      const headers = { ...headersOf(test, fullKey), "transfer-encoding": "chunked" };
+      const open = [];
+      for (let n = 0; n < perSender + 1; n++) {
+        const connection = await connectTo(
+          baseUrl,
+          requestText("POST", path, { headers, body: chunk(anonymousBodyBytesMax - 10) }),
+        );
+        open.push(connection);
+        await poll(() => {
+          test.advance(bodyReadTimeoutMs / 50);
+          test.services.deadlines.sweep();
+          return connection.received().includes("request_timeout");
+        });
+        await connection.send(chunk(usageBodyBytesMax / 2)).catch(() => {});
+        await poll(() => {
+          test.services.deadlines.sweep();
+          return connection.isClosed();
+        });
+      }
+      const body = JSON.stringify({ records: [record] }).padEnd(usageBodyBytesMax);
+      const response = await fetch(`${baseUrl}${path}`, {
+        method: "POST",
+        headers: headersOf(test, fullKey),
+        body,
+      });
+      await response.body?.cancel();
+      assert.equal(response.status, 201);
+      for (const connection of open) connection.close();
     }),
 );

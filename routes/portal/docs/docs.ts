@@ -24,7 +24,12 @@ export function docsRoutes(
 ): void {
   const { origin } = parts.config.baseUrl;
   let made: Promise<Documentation> | undefined;
-  const docs = () => made ??= documentationOf(document(), origin);
+  const docs = () =>
+    made ??= documentationOf(document(), origin).catch((error) => {
+      // The next request tries again.
+      made = undefined;
+      throw error;
+    });
   const frame = ({ navigation }: Documentation, reader: DocsReader): DocsFrame => ({
     assets: parts.assets,
     navigation,

@@ -9,9 +9,12 @@ function configOf(settings: Readonly<Record<string, string>>): Config {
   return result.config;
 }
 
-Deno.test("by default, a data file gets a thread for each core, and a libSQL server gets one", () => {
-  const perCore = Math.min(navigator.hardwareConcurrency, 8);
-  assert.equal(wantedHttpThreads(configOf({})), perCore);
+Deno.test("by default, a data file gets a thread for each core that there is memory for, and a libSQL server gets one", () => {
+  assert.equal(wantedHttpThreads(configOf({})), Math.min(navigator.hardwareConcurrency, 8));
+  const threads = (cores: number, megabytes: number) =>
+    wantedHttpThreads(configOf({}), { cores, memoryBytes: megabytes * 1024 * 1024 });
+  assert.deepEqual([1, 2, 4, 8, 16].map((cores) => threads(cores, 4_096)), [1, 2, 4, 8, 8]);
+  assert.deepEqual([256, 512, 639, 640, 1_024].map((megabytes) => threads(8, megabytes)), [1, 1, 1, 2, 5]);
   assert.equal(wantedHttpThreads(configOf({ DATABASE_URL: "http://127.0.0.1:8080" })), 1);
   assert.equal(
     wantedHttpThreads(configOf({ DATABASE_URL: "http://127.0.0.1:8080", HTTP_THREADS: "3" })),

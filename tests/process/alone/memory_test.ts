@@ -13,7 +13,7 @@ import {
 import { heapFlags } from "../../support/process/permissions.ts";
 import { isReady, killProgram, startProgram } from "../../support/process/program.ts";
 
-const megabytesMax = 640;
+const megabytesMax = 512;
 const ms = 2_000;
 const env = { HTTP_THREADS: "1", LOG_LEVEL: "error", API_KEY_REQUESTS_PER_SECOND: "0" };
 

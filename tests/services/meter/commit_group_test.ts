@@ -32,6 +32,7 @@ function requests(count: number): { waiting: PendingRequest[]; results: string[]
 const ids = createUsageRecordIds("0123456789abcdef01234567");
 const outcome: RecordOutcome = {
   isComplete: true,
+  hasDeletedSeries: false,
   targets: [{ position: 0, id: "key_test", denial: null, requestsPerSecond: null }],
   existing: [],
   limited: [],

@@ -129,6 +129,24 @@ onEveryDatabase(
   },
 );
 
+onEveryDatabase("a series that was only looked for isn't taken for known", async (test) => {
+  const person = await test.signUp();
+  const [first, second] = [await createTestKey(test, person), await createTestKey(test, person)];
+  assert.equal((await record(test, first.fullKey, "same")).status, 201);
+  const { database } = test.opened;
+  let batches = 0;
+  const write = database.write.bind(database);
+  database.write = (batch, ...rest) => {
+    if (batch.length > 5) batches++;
+    return write(batch, ...rest);
+  };
+  // The record exists with the other key, so none is inserted, and this key gets no series.
+  for (let n = 1; n <= 3; n++) {
+    assert.equal((await record(test, second.fullKey, "same")).status, 200);
+    assert.equal(batches, n);
+  }
+});
+
 onEveryDatabase("requests of a few successive turns share a commit", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   assert.equal((await record(test, apiKey, "first")).status, 201);

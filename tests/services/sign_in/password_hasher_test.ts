@@ -61,6 +61,31 @@ Deno.test("the hashing thread ends when it isn't needed, and the next password s
   }
 });
 
+Deno.test("the hashing thread ends more and more rarely", async () => {
+  const ends: number[] = [];
+  let startedAt = 0;
+  const newWorker = () => {
+    const worker = newPasswordWorker();
+    const terminate = worker.terminate.bind(worker);
+    worker.terminate = () => {
+      ends.push(performance.now() - startedAt);
+      terminate();
+    };
+    return worker;
+  };
+  const hasher = new PasswordHasher(1, { newWorker, idleMs: 30 });
+  try {
+    for (let n = 1; n <= 3; n++) {
+      await hasher.hash("a long password");
+      startedAt = performance.now();
+      await poll(() => ends.length === n);
+    }
+    ends.forEach((ms, n) => assert(ms >= 30 * 2 ** n - 5, `${ends}`));
+  } finally {
+    hasher.close();
+  }
+});
+
 Deno.test("the hasher rejects too many waiting requests, and hashes for unknown users too", async () => {
   const hasher = new PasswordHasher(1);
   const results = await Promise.allSettled(

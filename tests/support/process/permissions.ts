@@ -14,15 +14,18 @@ function environmentNames(): string[] {
   return [...new Set([...whole, ...first, "GATEHOUSE_*"])];
 }
 
-/** System information that packages need: host name and addresses for email, user and free space for `gatehouse check`. */
-const systemCalls = ["hostname", "networkInterfaces", "cpus", "uid", "statfs"];
+/**
+ * System information: memory for the number of HTTP threads, user and free space for `gatehouse check`, and what packages need
+ * (host name and addresses for email).
+ */
+const systemCalls = ["hostname", "networkInterfaces", "cpus", "uid", "statfs", "systemMemoryInfo"];
 
 /**
  * Bounds the heap of each thread, because V8 would otherwise let garbage grow to several times of what is in use
  * (docs/decisions/0066). The tasks of deno.json have the same flags.
  */
 export const heapFlags: readonly string[] = [
-  "--max-old-space-size=256",
+  "--max-old-space-size=160",
   "--max-semi-space-size=4",
   "--heap-growing-percent=100",
 ];
