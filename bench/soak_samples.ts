@@ -1,4 +1,4 @@
-// What the soak reads from the program's metrics over time: a table by minute, and whether it stays flat.
+// Values of the program's metrics over time: a table by minute, and whether they stay flat.
 import { median, percentile } from "./statistics.ts";
 
 /** The state of the program at one time. */

@@ -6,7 +6,7 @@ import { sendJson } from "../tests/support/process/journey.ts";
 import type { Program } from "../tests/support/process/program.ts";
 import type { Random } from "../tests/support/runner/random.ts";
 
-/** What the traffic needs: a running program with a customer and an operator token. */
+/** A running program with a customer and an operator token. */
 export interface Scene {
   readonly baseUrl: string;
   readonly random: Random;

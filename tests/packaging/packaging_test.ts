@@ -84,7 +84,7 @@ Deno.test("the image doesn't run as root, and the Dockerfile passes the linter",
   );
 });
 
-Deno.test("the compose file makes the container read-only, drops capabilities, and leaves space for native add-ons", async () => {
+Deno.test("the compose file makes the container read-only, drops capabilities, and leaves space for the native add-on", async () => {
   const { services, networks } = parse(await read("container/compose.yaml"));
   const { gatehouse } = services;
   assert.equal(gatehouse.read_only, true);

@@ -9,7 +9,7 @@ import { makeMemoryFolder } from "../support/database/memory_folder.ts";
 import { type CheckpointOrder, startSlowCheckpoints } from "../support/database/slow_checkpoints.ts";
 import { straceMissing } from "../support/process/system_calls.ts";
 
-/** The rows of a page and the log. */
+/** Two rows of this size fill a page. */
 const text = "x".repeat(1500);
 
 /**

@@ -90,7 +90,7 @@ export async function compile(
     // The runtime would read compiled code from a file in the temporary folder, which any user of the machine can write.
     "--no-code-cache",
     ...permissionFlags,
-    // Also the compiler runs with the program's flags of V8, which leave too little memory to check types.
+    // The compiler also runs with the program's flags of V8, which leave too little memory to check types.
     "--no-check",
     ...workers.map((path) => `--include=${path}`),
     ...(await unneededFiles(lock)).map((path) => `--exclude=${path}`),

@@ -8,10 +8,12 @@ import {
 } from "../../../domain/limits.ts";
 import { testPassword } from "../app/app.ts";
 import { holdLock } from "../database/held_lock.ts";
+import { integer, sql } from "../../../db/engine/database.ts";
 import { manySums } from "../meter/many_sums.ts";
 import { type Connection, connectTo, requestText } from "../network/connection.ts";
 import { changeDataFile } from "../operators/operators.ts";
 import { type Journey, sendJson, signUpAndRecord } from "./journey.ts";
+import { runCommand } from "./command.ts";
 import type { Program } from "./program.ts";
 
 /** A running server and customers to send requests for. */
@@ -27,7 +29,7 @@ export interface MemoryScene {
 /** Statuses of responses, with how often each occurred. */
 export type Statuses = Map<number, number>;
 
-/** Sends for about `ms` milliseconds. Returns what the server answered. */
+/** Sends for about `ms` milliseconds. Returns the statuses of the responses. */
 export type MemoryLoad = (scene: MemoryScene, options: { ms: number }) => Promise<Statuses>;
 
 const loadConnections = 128;
@@ -99,7 +101,7 @@ function largestBatch(bytes: number): string {
   return `{"records":[${records.join(",")}]}`;
 }
 
-/** The same as CloudEvents. */
+/** A batch of that size as CloudEvents. */
 function largestEvents(): string {
   const note = "x".repeat(230);
   const data = { quantity: 1, first: note, second: note, third: note };
@@ -261,3 +263,44 @@ async function silentConnection(baseUrl: string, fullKey: string): Promise<Deno.
   await connection.write(new TextEncoder().encode(requestText("GET", path, { headers })));
   return connection;
 }
+
+const statementOrganizations = 10_000;
+const seriesOfEach = 20;
+
+/** Closes a statement of 200,000 lines of October 2026, and downloads it over eight connections. */
+export const statement: MemoryLoad = async ({ program: { baseUrl }, folder }) => {
+  const upTo = (count: number) =>
+    sql`WITH RECURSIVE generate (value) AS (
+      SELECT 0 UNION ALL SELECT value + 1 FROM generate WHERE value + 1 < ${count})`;
+  const october2026 = 681;
+  const each = integer(seriesOfEach);
+  for (
+    const change of [
+      sql`${upTo(statementOrganizations)} INSERT INTO organizations (number, id, name, created_at)
+        SELECT value + 1000, format('org_%024d', value), 'Customer ' || value, 0 FROM generate`,
+      sql`${upTo(statementOrganizations * seriesOfEach)}
+        INSERT INTO usage_series (organization, product_slug, metric, api_key)
+        SELECT value / ${each} + 1000, 'many', format('metric-%d', value % ${each}), value FROM generate`,
+      sql`INSERT INTO usage_rollups_monthly SELECT ${
+        integer(october2026)
+      }, organization, id, 700, 0, 70000, 250000,
+        1000000, 99000000, 1, 2 FROM usage_series WHERE product_slug = 'many' AND organization <> 0`,
+    ]
+  ) changeDataFile(folder, change);
+  const scopes = "statements:read,statements:write";
+  const { stdout } = await runCommand({ folder }, "token", "create", "Load", "--scope", scopes);
+  const apiKey = stdout.trim();
+  const path = "/api/operator/statements";
+  const closed = await sendJson(baseUrl, path, { apiKey, json: { period: "2026-10" } });
+  const { statement: { id } } = await closed.json();
+  const statuses: Statuses = new Map();
+  count(statuses, closed.status);
+  await Promise.all(Array.from({ length: 8 }, async () => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const response = await fetch(`${baseUrl}${path}/${id}.csv`, { headers });
+    const lines = (await response.text()).split("\n").length;
+    assert(lines > statementOrganizations * seriesOfEach, `${lines} lines`);
+    count(statuses, response.status);
+  }));
+  return statuses;
+};

@@ -21,7 +21,7 @@ function environmentNames(): string[] {
 const systemCalls = ["hostname", "networkInterfaces", "cpus", "uid", "statfs", "systemMemoryInfo"];
 
 /**
- * Bounds the heap of each thread, because V8 would otherwise let garbage grow to several times of what is in use
+ * Bounds the heap of each thread, because V8 would otherwise let garbage grow to several times what is in use
  * (docs/decisions/0066). The tasks of deno.json have the same flags.
  */
 export const heapFlags: readonly string[] = [
