@@ -90,7 +90,8 @@ export class PasswordHasher implements PasswordHashing {
 
   #endWhenIdle(): void {
     clearTimeout(this.#idle);
-    if (this.#limit.activeCount + this.#limit.pendingCount > 0 || this.#thread === undefined) return;
+    const isBusy = this.#limit.activeCount + this.#limit.pendingCount > 0;
+    if (isBusy || this.#thread === undefined || this.#idleMs === Infinity) return;
     this.#idle = setTimeout(() => {
       this.close();
       // Deno 2.7 never closes two descriptors of an ended thread, so there must be few of them.
