@@ -15,7 +15,7 @@ const text = "x".repeat(1500);
 /**
  * Lets another process checkpoint the log, while a commit of this process resets it if that is possible.
  *
- * @returns What the other process responds, and true if the file has all that was committed.
+ * @returns The response of the other process, and true if the file has all that was committed.
  */
 async function commitDuring(order: CheckpointOrder): Promise<{ response: string; isIntact: boolean }> {
   const folder = await makeMemoryFolder("gatehouse-reset-");
