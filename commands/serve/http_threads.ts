@@ -24,7 +24,8 @@ interface Machine {
 function thisMachine(): Machine {
   return {
     cores: navigator.hardwareConcurrency,
-    memoryBytes: Math.min(process.constrainedMemory(), Deno.systemMemoryInfo().total),
+    // 0 for no limit on some systems.
+    memoryBytes: Math.min(process.constrainedMemory() || Infinity, Deno.systemMemoryInfo().total),
   };
 }
 

@@ -294,15 +294,8 @@ export async function insertUsageRecords(
   const batch: Statement[] = [bind(statements.selectTargets, targets, null, now)];
   /** Returns the statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
-  let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt, limitsAt, unusedAt] = [
-    -1,
-    -1,
-    -1,
-    -1,
-    -1,
-    -1,
-    -1,
-  ];
+  let [insertedAt, deletedAt, existingAt, limitedAt, unlistedAt, limitsAt] = [-1, -1, -1, -1, -1, -1];
+  let unusedAt = -1;
   const count = group.records.length;
   if (count > 0) {
     const seriesAndTime = [JSON.stringify(group.series), now] as const;

@@ -62,26 +62,34 @@ Deno.test("the hashing thread ends when it isn't needed, and the next password s
 });
 
 Deno.test("the hashing thread ends more and more rarely", async () => {
-  const ends: number[] = [];
-  let startedAt = 0;
+  const idleMs = 7_001;
+  const delays: number[] = [];
+  let ends = 0;
   const newWorker = () => {
     const worker = newPasswordWorker();
     const terminate = worker.terminate.bind(worker);
     worker.terminate = () => {
-      ends.push(performance.now() - startedAt);
+      ends++;
       terminate();
     };
     return worker;
   };
-  const hasher = new PasswordHasher(1, { newWorker, idleMs: 30 });
+  const { setTimeout } = globalThis;
+  // The timers of the hasher end immediately.
+  globalThis.setTimeout = ((act: () => void, ms = 0) => {
+    if (ms % idleMs !== 0 || ms === 0) return setTimeout(act, ms);
+    delays.push(ms);
+    return setTimeout(act, 0);
+  }) as typeof setTimeout;
+  const hasher = new PasswordHasher(1, { newWorker, idleMs });
   try {
     for (let n = 1; n <= 3; n++) {
       await hasher.hash("a long password");
-      startedAt = performance.now();
-      await poll(() => ends.length === n);
+      await poll(() => ends === n);
     }
-    ends.forEach((ms, n) => assert(ms >= 30 * 2 ** n - 5, `${ends}`));
+    assert.deepEqual(delays, [idleMs, 2 * idleMs, 4 * idleMs]);
   } finally {
+    globalThis.setTimeout = setTimeout;
     hasher.close();
   }
 });
