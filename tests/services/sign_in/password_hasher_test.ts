@@ -74,13 +74,13 @@ Deno.test("the hashing thread ends more and more rarely", async () => {
     };
     return worker;
   };
-  const { setTimeout } = globalThis;
+  const startTimer = globalThis.setTimeout;
   // The timers of the hasher end immediately.
   globalThis.setTimeout = ((act: () => void, ms = 0) => {
-    if (ms % idleMs !== 0 || ms === 0) return setTimeout(act, ms);
-    delays.push(ms);
-    return setTimeout(act, 0);
-  }) as typeof setTimeout;
+    const isIdleTimer = ms > 0 && ms % idleMs === 0;
+    if (isIdleTimer) delays.push(ms);
+    return startTimer(act, isIdleTimer ? 0 : ms);
+  }) as typeof startTimer;
   const hasher = new PasswordHasher(1, { newWorker, idleMs });
   try {
     for (let n = 1; n <= 3; n++) {
@@ -89,7 +89,7 @@ Deno.test("the hashing thread ends more and more rarely", async () => {
     }
     assert.deepEqual(delays, [idleMs, 2 * idleMs, 4 * idleMs]);
   } finally {
-    globalThis.setTimeout = setTimeout;
+    globalThis.setTimeout = startTimer;
     hasher.close();
   }
 });
