@@ -17,6 +17,7 @@ import plans from "./migrations/0013_plans.sql" with { type: "text" };
 import portal from "./migrations/0014_portal.sql" with { type: "text" };
 import lastUse from "./migrations/0015_last_use.sql" with { type: "text" };
 import rates from "./migrations/0016_rates.sql" with { type: "text" };
+import monthEnd from "./migrations/0017_month_end.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -41,6 +42,7 @@ export const migrations: readonly Migration[] = [
   { number: 14, name: "portal", text: portal },
   { number: 15, name: "last_use", text: lastUse },
   { number: 16, name: "rates", text: rates },
+  { number: 17, name: "month_end", text: monthEnd },
 ];
 
 /** Thrown for a database with another schema than this program's. */
