@@ -66,12 +66,24 @@ export function requestLifecycle(parts: AppParts, options: {
     const { headers } = c.res;
     if (hasUnreadBody(c)) headers.set("connection", "close");
     headers.set("x-request-id", requestId);
-    const defaultHeaders = c.req.path.startsWith("/api/") ? programHeaders : documentHeaders;
-    for (const [name, value] of defaultHeaders) headers.set(name, value);
+    const isDocument = !c.req.path.startsWith("/api/");
+    for (const [name, value] of isDocument ? documentHeaders : programHeaders) headers.set(name, value);
+    if (isDocument && mayCompress(c)) headers.set("cache-control", "no-store");
     for (const [name, value] of c.get("responseHeaders") ?? []) headers.set(name, value);
     onResponse(c, startedAt);
     log.debug?.("responded", { requestId, method: c.req.method, path: c.req.path, status: c.res.status });
   };
+}
+
+/** Pages that this service opens itself, or that someone types or has bookmarked. */
+const ownNavigation: ReadonlySet<string | undefined> = new Set(["same-origin", "none"]);
+
+/**
+ * True for pages that the runtime may compress. The size of a compressed page lets an attacker guess its content if they can
+ * open it again and again with text of their own (BREACH), so a page that another site opens stays as it is.
+ */
+function mayCompress(c: AppContext): boolean {
+  return c.req.method === "GET" && ownNavigation.has(c.get("headers")?.["sec-fetch-site"]);
 }
 
 /**
@@ -141,7 +153,7 @@ function securityHeaders(config: Config): [string, string][] {
   const headers: [string, string][] = [
     ["x-content-type-options", "nosniff"],
     ["cross-origin-resource-policy", "same-origin"],
-    // No caching, and no compression of secrets together with text from an attacker (BREACH).
+    // No caching, and no compression of secrets together with text from an attacker: see mayCompress().
     ["cache-control", "no-store, no-transform"],
   ];
   if (config.secure) headers.push(["strict-transport-security", `max-age=${hstsSeconds}`]);

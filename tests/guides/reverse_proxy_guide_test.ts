@@ -165,11 +165,15 @@ async function usesIt(run: Run, folder: string): Promise<void> {
   );
   assert.equal(redirected, `303 ${site}/sign-in?return_to=${back}`);
 
-  // Nothing is compressed, and metrics are not public.
+  // No proxy compresses anything, pages are compressed by the server alone, and metrics are not public.
   const encoding = `curl --silent -o /dev/null -D - -H 'Accept-Encoding: gzip, br, zstd' --cookie jar.txt`;
   for (const path of ["/api/auth/me", "/portal/api-keys"]) {
     assert.doesNotMatch(await run(`${encoding} ${site}${path}`), /content-encoding/i, path);
   }
+  assert.match(
+    await run(`${encoding} -H 'Sec-Fetch-Site: none' ${site}/portal/api-keys`),
+    /content-encoding/i,
+  );
   assert.equal(await run(`curl --silent -o /dev/null -w '%{http_code}' ${site}/metrics`), "404");
 
   // Bodies of 1 MiB are accepted, and larger ones are not.

@@ -91,3 +91,29 @@ testApp("rejects JSON from another site", async (test) => {
     );
   }
 });
+
+testApp("lets pages be compressed only if another site has not opened them", async (test) => {
+  const { cookie } = await test.signUp();
+  const server = Deno.serve({ port: 0, onListen: () => {} }, test.app.fetch);
+  const curl = async (path: string, site: string) => {
+    const { stdout } = await new Deno.Command("curl", {
+      args: [
+        ...["--silent", "--output", "/dev/null", "--dump-header", "-"],
+        ...["--header", "Accept-Encoding: gzip", "--cookie", cookie, "--header", `Sec-Fetch-Site: ${site}`],
+        `http://127.0.0.1:${server.addr.port}${path}`,
+      ],
+    }).output();
+    return new TextDecoder().decode(stdout);
+  };
+  try {
+    for (const site of ["same-origin", "none"]) {
+      assert.match(await curl("/portal/api-keys", site), /^content-encoding: gzip\r$/im, site);
+    }
+    for (const site of ["same-site", "cross-site", ""]) {
+      assert.doesNotMatch(await curl("/portal/api-keys", site), /^content-encoding/im, site);
+    }
+    assert.doesNotMatch(await curl("/api/portal/api-keys", "same-origin"), /^content-encoding/im);
+  } finally {
+    await server.shutdown();
+  }
+});
