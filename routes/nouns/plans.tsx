@@ -202,7 +202,7 @@ function PlanName({ id, name, isDefault }: Plan) {
 
 function LimitNames({ limits }: { limits: readonly UsageLimit[] }) {
   return (
-    <span>
+    <div>
       {limits.slice(0, limitsNamedMax).map((limit) => (
         <div class="small">{`${limitName(limit)}: ${groupDigits(limit.quantity)}`}</div>
       ))}
@@ -210,7 +210,7 @@ function LimitNames({ limits }: { limits: readonly UsageLimit[] }) {
         <div class="muted tiny">{`${limits.length - limitsNamedMax} more`}</div>
       )}
       {limits.length === 0 && "None"}
-    </span>
+    </div>
   );
 }
 

@@ -71,7 +71,6 @@ function Languages({ id, title, samples }: { id: string; title: string; samples:
             name={`${id}-language`}
             value={language}
             checked={index === 0}
-            autocomplete="off"
           />
           {tabName(language)}
         </label>

@@ -32,7 +32,9 @@ interface ItemTableProps<Item> {
 
 export function ItemTable<Item>({ label, items, columns, actions, isOver, isSmall }: ItemTableProps<Item>) {
   const headings = [
-    ...columns.filter((column) => column.in !== "line"),
+    ...columns.map((column) =>
+      column.in === "line" ? { title: column.title, place: "line" as const } : column
+    ),
     ...(actions === undefined ? [] : [actionsColumn]),
   ];
   return (

@@ -12,7 +12,7 @@ export interface Column {
   readonly isOptional?: boolean;
   /** Left out with its cells as the card gets narrower, 1 first. Cells that need no label return in the card of a row. */
   readonly drop?: 1 | 2 | 3;
-  readonly place?: "total";
+  readonly place?: "total" | "line";
   /** Makes the heading a link that sorts the rows. `direction`: null unless they are sorted by this column. */
   readonly sort?: { readonly href: string; readonly direction: SortDirection | null } | undefined;
 }

@@ -1,14 +1,35 @@
 // Rules for every page: user text never becomes markup, nothing violates the content security policy, and screen readers can
 // use it. A page that isn't well-formed breaks the first of them while it is read.
 import assert from "node:assert/strict";
+import { HtmlValidate, StaticConfigLoader } from "npm:html-validate@11.18.0";
 import type { CrawledPage } from "./crawl.ts";
 import type { Element } from "./markup.ts";
 
 /** Addresses of links and files: of this app, in emails, and files without scripts. */
 const safeAddress = /^([/#?]|https?:\/\/|mailto:|otpauth:|data:text\/plain)/;
 
+const validator = new HtmlValidate(new StaticConfigLoader({ extends: ["html-validate:standard"] }));
+
 /** The rules by what they promise. */
 export const pageRules: Readonly<Record<string, (page: CrawledPage) => void>> = {
+  "is valid HTML": ({ html }) => {
+    const [result] = validator.validateStringSync(html).results;
+    const faults = result?.messages.map(({ message, line, column }) =>
+      `${message}: ${html.split("\n")[line - 1]?.slice(Math.max(0, column - 100), column + 60)}`
+    );
+    assert.deepEqual(faults ?? [], []);
+  },
+  "has as many cells in each row of a table as headings": ({ html }) => {
+    const cells = (row: string) =>
+      (row.match(/<t[hd]\b[^>]*>/g) ?? []).reduce(
+        (sum, cell) => sum + Number(/ colspan="(\d+)"/.exec(cell)?.[1] ?? 1),
+        0,
+      );
+    for (const [table] of html.matchAll(/<table\b.*?<\/table>/gs)) {
+      const [headings, ...rows] = table.split(/<tr\b/).slice(1).map(cells);
+      for (const row of rows) assert.equal(row, headings, table.slice(0, 1_000));
+    }
+  },
   "has no inline style, no inline script and no other images than its own": ({ html, elements }) => {
     for (const { name, attributes } of elements) {
       assert.ok(name !== "style" && name !== "img", name);
