@@ -1,6 +1,7 @@
 // Rules for every page: user text never becomes markup, nothing violates the content security policy, and screen readers can
 // use it. A page that isn't well-formed breaks the first of them while it is read.
 import assert from "node:assert/strict";
+// deno-lint-ignore no-import-prefix
 import { HtmlValidate, StaticConfigLoader } from "npm:html-validate@11.18.0";
 import type { CrawledPage } from "./crawl.ts";
 import type { Element } from "./markup.ts";
