@@ -1,6 +1,6 @@
 // Fills an app with two months of a company's data, as its people and programs would have, for looking at pages.
 //
-//   ./denow run --no-prompt -A tests/support/filled/portal.ts [PORT] [DAYS]
+//   ./denow run --no-prompt -A tests/support/filled/portal.ts [PORT] [DAYS] [CUSTOMERS]
 //
 // Then serves it on the loopback address, and prints the cookies of an owner, a member, an operator and someone new,
 // the owner's authenticator secret, and the keys.
@@ -15,19 +15,18 @@ import {
   moveTo,
   ok,
   operator,
-  personOf,
   rotateKey,
   type Scene,
   signedIn,
   signUp,
   useOnce,
 } from "./scene.ts";
+import { addCustomers, addMoreCustomers } from "./customers.ts";
 import { catalogue, metrics, recordsOfHour, traffic } from "./usage.ts";
 import { newOperatorToken } from "../operators/operators.ts";
 import { type Random, seededRandom } from "../runner/random.ts";
 import { turnOnTwoStep } from "../people/second_step.ts";
 import { listPage, recordAll, unlimited } from "../meter/usage.ts";
-import { run } from "../people/scene.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -53,11 +52,15 @@ export interface FilledPortal {
  *
  * @param test With {@linkcode unlimited}.
  * @param options `days`: for how many days there is usage, 61 by default; a test needs fewer. `named`: changes the names that people
- *   see.
+ *   see. `customers`: how many more organizations there are.
  */
 export async function fillPortal(
   test: TestApp,
-  { days = 61, named = (name) => name }: { days?: number; named?: (name: string) => string } = {},
+  { days = 61, named = (name) => name, customers = 0 }: {
+    days?: number;
+    named?: (name: string) => string;
+    customers?: number;
+  } = {},
 ): Promise<FilledPortal> {
   moveTo(test, at("2025-11-24T09:12:00"));
   const { fullToken } = await newOperatorToken(test);
@@ -83,6 +86,7 @@ export async function fillPortal(
   await reachLimits(scene);
   moveTo(test, now - 60_000);
   await addCustomers(scene);
+  if (customers > 0) await addMoreCustomers(scene, customers);
   moveTo(test, now);
   return {
     organizationId: scene.organizationId,
@@ -302,56 +306,11 @@ async function reachLimits(scene: Scene): Promise<void> {
   }
 }
 
-/** Adds other customers of the operator, one of them suspended, and one that Ada administers too. */
-async function addCustomers({ test, operatorToken: apiKey, people, named }: Scene): Promise<void> {
-  for (const [index, name] of customers.entries()) {
-    const json = { name: named(name), externalId: `cus_${9001 + index}` };
-    const { organization: { id } } = await ok(test, "/api/operator/organizations", { apiKey, json });
-    const records = catalogue.slice(0, 1 + index % 5).flatMap(({ slug }, product) =>
-      Array.from({ length: 40 }, (_, day) => ({
-        organizationId: id,
-        productSlug: slug,
-        metric: "requests",
-        quantity: Math.round(2e5 / (index + 1) / (product + 1) * (1 - day / 90)),
-        timestamp: new Date(test.now() - day * dayMs).toISOString(),
-      }))
-    );
-    await ok(test, "/api/operator/usage", { apiKey, json: { records } });
-    if (index === 0) {
-      await run(
-        test,
-        "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'ADMIN', ?)",
-        personOf({ people }, "Ada Lovelace").userId,
-        id,
-        test.now() - 30 * dayMs,
-      );
-    }
-    if (index === 2) {
-      await ok(test, `/api/operator/organizations/${id}`, {
-        method: "PATCH",
-        apiKey,
-        json: { status: "suspended" },
-      });
-    }
-  }
-}
-
-const customers = [
-  "Halden Logistics",
-  "Åkerman & Söner",
-  "Ridgeline Forecasting of the Northern Counties",
-  "Pinecrest Dental",
-  "Kvam Kommune",
-  "Blue Harbor Sailing",
-  "Tessellate",
-  "Meridian Freight",
-];
-
 if (import.meta.main) {
-  const [port = "8460", days = "61"] = Deno.args;
+  const [port = "8460", days = "61", customers = "0"] = Deno.args;
   const baseUrl = `http://127.0.0.1:${port}`;
   const test = await startTestApp({ ...unlimited, PORT: port, BASE_URL: baseUrl });
-  const filled = await fillPortal(test, { days: Number(days) });
+  const filled = await fillPortal(test, { days: Number(days), customers: Number(customers) });
   // From here on, time passes.
   setInterval(() => test.advance(1_000), 1_000);
   Deno.serve(
