@@ -80,8 +80,8 @@ export function negotiatedLocale(header: string | undefined): Locale {
   return defaultLocale;
 }
 
-/** Drops the end of a tag until it is listed: `de-li` becomes `de`. */
-function nearestLocale(tag: string): Locale | undefined {
+/** Drops the end of a tag in lower case until it is listed: `de-li` becomes `de`. */
+export function nearestLocale(tag: string): Locale | undefined {
   const parts = tag.split("-");
   for (let length = parts.length; length > 0; length--) {
     const shorter = parts.slice(0, length).join("-");
