@@ -6,7 +6,7 @@ import { defaultLocale, type Locale } from "./locale.ts";
 export const themes = ["system", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];
 
-/** What a person chose. Null follows the organization, and the browser. */
+/** A person's own choices. Null follows the organization, and the browser. */
 export interface Preferences {
   /** An IANA name. */
   readonly timezone: string | null;

@@ -87,6 +87,7 @@ export function PortalPage({ title, frame, place, children }: {
   children: Child;
 }): Page {
   const { session, isConsole, viewed } = frame;
+  const { unfilteredHref } = presentation();
   // The account page says the same.
   const isReminded = frame.sendsMail && !isConsole && !session.user.emailVerified && place !== "account";
   return document(
@@ -113,6 +114,11 @@ export function PortalPage({ title, frame, place, children }: {
               <SuspendedNotice name={session.organization.name} />
             )}
             {viewed && <ViewedNotice name={viewed.name} base={frame.base} />}
+            {unfilteredHref !== null && (
+              <p class="last-filters muted small">
+                Showing your last filters. <a href={unfilteredHref}>Reset filters</a>
+              </p>
+            )}
             {isReminded && <UnverifiedNotice email={session.user.email} />}
             {children}
           </main>

@@ -41,7 +41,7 @@ export async function pageError(c: AppContext, error: AppError, parts: PortalPar
     returnTo: error.code === "not_found" && c.req.method === "GET" ? addressOf(c) : null,
   });
   const send = () => sendPage(c, page, error.status as ContentfulStatusCode);
-  return session === null ? send() : await presented(c, session, { run: send });
+  return session === null ? send() : await presented(c, parts, { session, run: send });
 }
 
 function addressOf(c: AppContext): string {

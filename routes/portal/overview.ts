@@ -16,8 +16,9 @@ import { overviewPage } from "../../views/overview/overview.tsx";
 import { monthWords } from "../../views/text/time.ts";
 import { onClock, zoneWords } from "../../views/text/zone.ts";
 import type { App, AppContext } from "../env.ts";
+import { isChoice } from "./choice.ts";
 import { inTime } from "./in_time.ts";
-import { isChoice, nearestFirst, readExampleCurl } from "./meter/usage.ts";
+import { nearestFirst, readExampleCurl } from "./meter/usage.ts";
 import { monthReport } from "./meter/usage_report.ts";
 import { home, type MemberActor, memberRoutes, portalFrame, type PortalParts, sendPage } from "./page.ts";
 

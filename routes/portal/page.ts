@@ -82,7 +82,7 @@ export function signedInRoutes(app: App, parts: PortalParts): PortalRoutes {
   return filteredRoutes(openRoutes(app), (handler) => async (c) => {
     const session = await findSession(c, parts);
     if (session === null) return toSignIn(c, parts);
-    return await presented(c, session, { run: () => handler(c, sessionActor(c, session)) });
+    return await presented(c, parts, { session, run: () => handler(c, sessionActor(c, session)) });
   });
 }
 

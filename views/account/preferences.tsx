@@ -1,7 +1,7 @@
 // The card of the account page for the time zone, the number and date format, and the theme.
 import { localeNames } from "../../domain/locale.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import { presentation, type Theme, themes } from "../../domain/presentation.ts";
+import { type Theme, themes } from "../../domain/presentation.ts";
 import { SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { SelectField } from "../components/field.tsx";

@@ -25,6 +25,7 @@ import {
 import { monthWords } from "../../../views/text/time.ts";
 import { daysWords, onClock, shortDaysWords, timezoneNames, zoneWords } from "../../../views/text/zone.ts";
 import type { App, AppContext } from "../../env.ts";
+import { isChoice, isUpdate } from "../choice.ts";
 import { inTime } from "../in_time.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { organizationPages } from "../viewer.ts";
@@ -210,18 +211,6 @@ function stateOf(
   if (!key) return null;
   if (key.revokedAt !== null) return "Revoked";
   return key.expiresAt !== null && key.expiresAt <= now ? "Expired" : null;
-}
-
-/** True if a person opened this address from a page here. The page's own updates and links of other sites choose nothing. */
-export function isChoice(c: AppContext): boolean {
-  const isScripted = c.req.header("HX-Request") === "true";
-  const site = c.req.header("Sec-Fetch-Site") ?? (isScripted ? "same-origin" : "unknown");
-  return !isUpdate(c) && site === "same-origin";
-}
-
-/** True if the page updates itself, which replaces the numbers only. */
-function isUpdate(c: AppContext): boolean {
-  return c.req.header("HX-Request") === "true" && c.req.header("HX-Boosted") !== "true";
 }
 
 /** Returns the filters of the address; null for those without a valid form. */

@@ -86,7 +86,7 @@ async function asOperator(c: AppContext, parts: PortalParts, handler: ConsoleHan
   if (hasOperatorSignIn(session, now)) {
     const credential = { kind: "account", session } as const;
     const actor = { ...requireOperatorAccount(session, now), credential };
-    return await presented(c, session, { run: () => handler(c, actor), timezone: "UTC" });
+    return await presented(c, parts, { session, timezone: "UTC", run: () => handler(c, actor) });
   }
   const [{ totp }, passkeys] = await Promise.all([
     getTwoStepStatus(services, session),

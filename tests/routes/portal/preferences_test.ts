@@ -181,3 +181,87 @@ testApp("the chosen theme is part of each page, also without scripts and on erro
   assert.equal(rejected.status, 422);
   assert.match(await rejected.text(), /id="timezone-error"/);
 });
+
+testApp("lists come back with their last filters, until they are reset", async (test) => {
+  const ada = await test.signUp("Ada");
+  const grace = await test.signUp("Grace");
+  const key = await createTestKey(test, ada, { name: "Staging" });
+  await recordUsage(test, key.fullKey, { quantity: 7 });
+  const cookies = new Map<string, string>();
+  const visit = async (path: string, { by = ada, referer, site = "same-origin" }: {
+    by?: TestPerson;
+    referer?: string;
+    site?: string;
+  } = {}) => {
+    const cookie = [by.cookie, ...[...cookies].map(([name, value]) => `${name}=${value}`)].join("; ");
+    const { html, response } = await open(test, path, {
+      cookie,
+      headers: {
+        "sec-fetch-site": site,
+        ...(referer && { referer: new URL(referer, "http://localhost:8000").href }),
+      },
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = "", value = "", rest = ""] = /^([^=]+)=([^;]*)(.*)$/.exec(line) ?? [];
+      assert.match(rest, /HttpOnly.*SameSite=Lax/);
+      assert.doesNotMatch(rest, /Domain/);
+      if (value === "") cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    return {
+      range: /<a href="[^"]*range=([^"&]+)[^"]*" aria-current="true">/.exec(html)?.[1],
+      isRecalled: html.includes(">Reset filters</a>"),
+      html,
+    };
+  };
+  const filtered = `/portal/usage?range=7d&apiKey=${key.id}&productPage=1&search=ada@example.com&cursor=x`;
+  await visit(filtered, { site: "cross-site" });
+  assert.equal(cookies.size, 0);
+  await visit(filtered);
+  assert.deepEqual([...cookies.keys()], ["last-portal-usage"]);
+  assert.doesNotMatch(String([...cookies]), /search|cursor|Page/);
+  const back = await visit("/portal/usage", { referer: "/portal" });
+  assert.deepEqual([back.range, back.isRecalled], ["7d", true]);
+  assert.ok(back.html.includes(key.id));
+  // An address with filters wins, and one about something else changes nothing.
+  assert.equal((await visit("/portal/usage?range=90d", { site: "none" })).range, "90d");
+  await visit("/portal/usage?done=x");
+  assert.equal((await visit("/portal/usage")).range, "7d");
+  // Another person at the same browser, and other lists, have none.
+  for (const [path, by] of [["/portal/usage", grace], ["/portal/api-keys", ada], ["/portal", ada]] as const) {
+    assert.equal((await visit(path, { by })).isRecalled, false, path);
+  }
+  // Choosing the list without filters on itself, or the link, resets them.
+  await visit("/portal/usage", { referer: "/portal/usage?range=7d" });
+  assert.equal((await visit("/portal/usage")).isRecalled, false);
+  await visit("/portal/api-keys?status=inactive&search=sk_secret");
+  assert.equal((await visit("/portal/api-keys")).isRecalled, true);
+  await visit("/portal/api-keys?reset=1");
+  assert.equal(cookies.size, 0);
+  await visit(`/portal/usage?range=7d&metric=${"m".repeat(600)}`);
+  assert.equal(cookies.size, 0);
+});
+
+testApp("operators don't carry filters from one organization to another", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp("Ada");
+  const { id } = await createTestKey(test, ada);
+  const own = { cookie: mara.cookie, headers: { "sec-fetch-site": "same-origin" } };
+  const base = `/operator/organizations/${ada.organizationId}`;
+  for (
+    const path of [`${base}/usage?range=7d&apiKey=${id}`, `/operator/usage?apiKey=${id}&organizationId=x`]
+  ) {
+    assert.deepEqual((await open(test, path, own)).response.headers.getSetCookie(), [], path);
+  }
+  const { response } = await open(
+    test,
+    "/operator/organizations?status=suspended&search=ada@example.com",
+    own,
+  );
+  const [cookie = ""] = response.headers.getSetCookie();
+  assert.match(
+    cookie,
+    /^last-operator-organizations=usr_[^;]*status=suspended; .*Path=\/operator\/organizations;/,
+  );
+  assert.doesNotMatch(cookie, /ada|search/);
+});
