@@ -1,11 +1,16 @@
-// Numbers in words: with thousands separators, abbreviated, and with nouns.
+// Numbers in words: with thousands separators, abbreviated, and with nouns, in the reader's number format.
+import { defaultLocale, localDecimal, localPercent } from "./locale.ts";
+import { presentation } from "./presentation.ts";
 
 const suffixes = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"], [1, ""]] as const;
 
 /** Adds thousands separators to a number or decimal string: `1,234,567.5`. Other strings are returned unchanged. */
 export function groupDigits(value: number | string): string {
   const text = String(value);
-  return /^-?\d+(\.\d+)?$/.test(text) ? text.replaceAll(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ",") : text;
+  if (!/^-?\d+(\.\d+)?$/.test(text)) return text;
+  const { locale } = presentation();
+  if (locale !== defaultLocale) return localDecimal(text, locale);
+  return text.replaceAll(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
 /**
@@ -24,8 +29,32 @@ export function countOf(count: number, one: string): string {
   return `${groupDigits(count)} ${one}${count === 1 ? "" : "s"}`;
 }
 
-/** Returns the size of a change, such as `12.4%`. */
-export function percentText(percent: number): string {
+/** From this percentage on, a multiple says more. */
+const percentMax = 1_000;
+
+/**
+ * Returns the size of a change or a share: `12.4%`, `135%`, `<0.1%`, and from 1,000% on a multiple such as `21,135×`.
+ *
+ * @param options `always`: write a decimal place below 100% even if it is 0, as in columns.
+ */
+export function percentText(percent: number, { always = false }: { always?: boolean } = {}): string {
   const size = Math.abs(percent);
-  return `${groupDigits(size >= 100 ? Math.round(size) : Number(size.toFixed(1)))}%`;
+  if (Math.round(size) >= percentMax) return `${groupDigits(Math.round(size / 100))}×`;
+  if (size > 0 && size < 0.1) return `<${withPercentSign("0.1")}`;
+  const decimal = size.toFixed(1);
+  if (Number(decimal) >= 100) return withPercentSign(String(Math.round(size)));
+  return withPercentSign(always ? decimal : String(Number(decimal)));
+}
+
+/** Returns the part of a limit that is used, in whole percent: 100% only when everything is used. */
+export function usedPercentText(percent: number): string {
+  if (percent >= percentMax) return percentText(percent);
+  return percent > 0 && percent < 1
+    ? `<${withPercentSign("1")}`
+    : withPercentSign(String(Math.floor(percent)));
+}
+
+function withPercentSign(number: string): string {
+  const { locale } = presentation();
+  return locale === defaultLocale ? `${number}%` : localPercent(groupDigits(number), locale);
 }

@@ -13,6 +13,8 @@ import type { Writer } from "./sign_in/session_writes.ts";
 interface OrganizationAccess {
   readonly organizationId: string;
   readonly organizationName: string;
+  /** The organization's time zone, an IANA name. */
+  readonly timezone: string;
   /** Stands for this access on the reports thread. */
   readonly reader: JobReader;
 }
@@ -67,13 +69,14 @@ export async function operatorAccess(
 /** Returns an operator's access to an organization that exists or is being created. */
 export function operatorAccessTo(
   actor: OperatorActor,
-  { id, name }: Pick<OrganizationReference, "id" | "name">,
+  { id, name, timezone }: Pick<OrganizationReference, "id" | "name" | "timezone">,
 ): OperatorAccess {
   return {
     actor,
     role: null,
     organizationId: id,
     organizationName: name,
+    timezone,
     reader: operatorReader(actor),
   };
 }
@@ -106,7 +109,7 @@ export function requirePermission(access: Access, permission: Permission): Write
 
 function memberAccess(
   actor: SessionActor,
-  { organizationId, name, role }: Membership,
+  { organizationId, name, role, timezone }: Membership,
   notMemberError: () => AppError,
 ): MemberAccess {
   return {
@@ -114,6 +117,7 @@ function memberAccess(
     role,
     organizationId,
     organizationName: name,
+    timezone,
     reader: membersOf(organizationId),
     notMemberError,
   };

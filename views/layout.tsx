@@ -2,6 +2,7 @@
 // swaps #main and #side. The content security policy forbids inline styles and scripts.
 import type { Child } from "hono/jsx";
 import { type html, raw } from "hono/html";
+import { presentation } from "../domain/presentation.ts";
 import type { Session } from "../domain/sign_in/session.ts";
 import { SubmitButton } from "./components/button.tsx";
 import { Form } from "./components/form.tsx";
@@ -86,6 +87,7 @@ export function PortalPage({ title, frame, place, children }: {
   children: Child;
 }): Page {
   const { session, isConsole, viewed } = frame;
+  const { unfilteredHref } = presentation();
   // The account page says the same.
   const isReminded = frame.sendsMail && !isConsole && !session.user.emailVerified && place !== "account";
   return document(
@@ -112,6 +114,11 @@ export function PortalPage({ title, frame, place, children }: {
               <SuspendedNotice name={session.organization.name} />
             )}
             {viewed && <ViewedNotice name={viewed.name} base={frame.base} />}
+            {unfilteredHref !== null && (
+              <p class="last-filters muted small">
+                Showing your last filters. <a href={unfilteredHref}>Reset filters</a>
+              </p>
+            )}
             {isReminded && <UnverifiedNotice email={session.user.email} />}
             {children}
           </main>
@@ -188,10 +195,11 @@ export function IndexedPage(
 }
 
 function document(content: Child): Page {
+  const { theme } = presentation();
   return (
     <>
       {raw("<!doctype html>")}
-      <html lang="en">{content}</html>
+      <html lang="en" data-theme={theme === "system" ? undefined : theme}>{content}</html>
     </>
   );
 }
@@ -205,14 +213,34 @@ function Head({ title, assets, children }: { title: string; assets: Assets; chil
       <meta name="robots" content="noindex" />
       {/* With `no-referrer` in the header, browsers would send forms with `Origin: null`, as if from another site. */}
       <meta name="referrer" content="same-origin" />
-      <meta name="theme-color" content="#f7f6f2" media="(prefers-color-scheme: light)" />
-      <meta name="theme-color" content="#121311" media="(prefers-color-scheme: dark)" />
+      <ThemeColors />
       <link rel="icon" href={assets.favicon} type="image/svg+xml" />
       <link rel="preload" href={assets.geist} as="font" type="font/woff2" crossorigin="anonymous" />
       <link rel="stylesheet" href={assets.css} />
       {children ?? null}
       <script defer src={assets.script}></script>
     </head>
+  );
+}
+
+const themeColors = { light: "#f7f6f2", dark: "#121311" } as const;
+
+/** Colors the browser's own surfaces, and its controls before the style sheet is loaded. */
+function ThemeColors() {
+  const { theme } = presentation();
+  if (theme !== "system") {
+    return (
+      <>
+        <meta name="color-scheme" content={theme} />
+        <meta name="theme-color" content={themeColors[theme]} />
+      </>
+    );
+  }
+  return (
+    <>
+      <meta name="theme-color" content={themeColors.light} media="(prefers-color-scheme: light)" />
+      <meta name="theme-color" content={themeColors.dark} media="(prefers-color-scheme: dark)" />
+    </>
   );
 }
 

@@ -14,6 +14,7 @@ export interface OrganizationReference {
   readonly id: string;
   readonly name: string;
   readonly externalId: string | null;
+  readonly timezone: string;
 }
 
 /** Numbers that an organization's members and keys change. */
@@ -25,7 +26,6 @@ export interface OrganizationUse {
 
 export interface StoredOrganization extends OrganizationReference, NumberOverrides {
   readonly planId: string;
-  readonly timezone: string;
   /** For `parseLimits`. */
   readonly limits: string;
   readonly createdAt: number;
@@ -73,7 +73,7 @@ export function findOrganizationReference(
   by: { readonly id: string } | { readonly externalId: string },
 ): Promise<OrganizationReference | undefined> {
   const condition = "id" in by ? sql`o.id = ${by.id}` : sql`o.external_id = ${by.externalId}`;
-  return database.readFirst(sql`SELECT o.id, o.name, o.external_id AS externalId
+  return database.readFirst(sql`SELECT o.id, o.name, o.external_id AS externalId, o.timezone
     FROM organizations o WHERE ${condition} AND o.deleted_at IS NULL`);
 }
 
@@ -144,7 +144,6 @@ export function insertOperatedOrganization(
   organization: OrganizationReference & {
     readonly metadata: Readonly<Record<string, string>>;
     readonly planId: string | undefined;
-    readonly timezone: string;
     readonly now: number;
   },
 ) {

@@ -5,6 +5,8 @@ import {
   type Role,
   type Session,
 } from "../../domain/sign_in/session.ts";
+import { listedLocale } from "../../domain/locale.ts";
+import type { Theme } from "../../domain/presentation.ts";
 import { landingOrganization } from "../account/users.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { bind, type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
@@ -87,10 +89,11 @@ export interface FoundSession {
 
 const sessionRow = sql`
   json_array(s.id, s.last_seen_at, s.organization_id, u.id, u.name, u.email, u.email_verified_at, (
-      SELECT json_group_array(json_array(m.organization_id, o.name, m.role, o.suspended_at))
+      SELECT json_group_array(json_array(m.organization_id, o.name, m.role, o.suspended_at,
+        o.timezone))
       FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id
     ), s.proved_at, s.created_at, s.token_hash,
-    s.second_factor_at, u.operator_since)`;
+    s.second_factor_at, u.operator_since, u.usage_timezone, u.locale, u.theme)`;
 
 const selectSessions = (rows: Statement, isWanted: Statement): Statement =>
   // One JSON column, which also holds the sessions of many tokens.
@@ -142,12 +145,21 @@ type SessionRow = [
   name: string,
   email: string,
   emailVerifiedAt: number | null,
-  memberships: [organizationId: string, name: string, role: Role, suspendedAt: number | null][],
+  memberships: [
+    organizationId: string,
+    name: string,
+    role: Role,
+    suspendedAt: number | null,
+    timezone: string,
+  ][],
   authenticatedAt: number,
   createdAt: number,
   tokenHash: string,
   secondFactorAt: number | null,
   operatorSince: number | null,
+  timezone: string | null,
+  locale: string | null,
+  theme: Theme | null,
 ];
 
 function toFoundSession(row: SessionRow): FoundSession {
@@ -163,19 +175,33 @@ function toFoundSession(row: SessionRow): FoundSession {
     authenticatedAt,
     ...rest
   ] = row;
-  const [createdAt, tokenHash, secondFactorAt, operatorSince] = rest;
-  const memberships: Membership[] = membershipRows.map(([organizationId, name, role, suspendedAt]) => ({
+  const [createdAt, tokenHash, secondFactorAt, operatorSince, ...preferred] = rest;
+  const memberships: Membership[] = membershipRows.map((
+    [organizationId, name, role, suspendedAt, timezone],
+  ) => ({
     organizationId,
     name,
     role,
     suspended: suspendedAt !== null,
+    timezone,
   }));
   // Sorted here: the remote server's parser rejects ORDER BY within an aggregate.
   if (memberships.length > 1) memberships.sort(byOrganizationName);
   const organization = memberships.find((m) => m.organizationId === activeId) ?? memberships[0] ?? null;
   const user = { id: userId, name, email, emailVerified: emailVerifiedAt !== null };
   const isOperator = operatorSince !== null;
-  const session = { id, user, organization, memberships, authenticatedAt, secondFactorAt, isOperator };
+  const [timezone, locale, theme] = preferred;
+  const preferences = { timezone, locale: listedLocale(locale), theme: theme ?? "system" };
+  const session = {
+    id,
+    user,
+    organization,
+    memberships,
+    authenticatedAt,
+    secondFactorAt,
+    isOperator,
+    preferences,
+  };
   return { session, createdAt, lastSeenAt, tokenHash };
 }
 

@@ -15,6 +15,8 @@ export interface PeriodQuery {
   readonly to?: string | undefined;
   readonly window?: string | undefined;
   readonly timezone?: string | undefined;
+  /** The time zone without a valid one in the URL; UTC by default. */
+  readonly usualTimezone?: string | undefined;
 }
 
 /** A period and the previous one. Milliseconds since 1970. */
@@ -31,7 +33,7 @@ export const periodFaults = {
   dayMissing: "Choose a date.",
   dayForm: "Enter a date such as 2026-11-21.",
   dayOrder: "The end date must not be before the start date.",
-  timezone: "Unknown time zone. Times are shown in UTC.",
+  timezone: "Unknown time zone. Times are shown in your usual one.",
 } as const;
 
 type PeriodFaults = { readonly from?: string; readonly to?: string; readonly timezone?: string };
@@ -55,8 +57,9 @@ const daysMax = { hour: 2, day: 100, week: 731 } as const;
 export function parsePeriodQuery(query: PeriodQuery, now: number) {
   const hasDays = (query.from ?? query.to ?? "") !== "";
   const range = reportRanges.find((one) => one === query.range) ?? (hasDays ? "custom" : "month");
-  const known = knownTimezone(query.timezone || "UTC", now);
-  const timezone = known ?? "UTC";
+  const { usualTimezone = "UTC" } = query;
+  const known = knownTimezone(query.timezone || usualTimezone, now);
+  const timezone = known ?? usualTimezone;
   const today = dayOf(now, timezone);
   const { span, faults, ...typed } = range === "custom"
     ? customDays(query, today)

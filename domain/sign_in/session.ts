@@ -1,4 +1,5 @@
 // The session of a signed-in person, its user, and their organizations.
+import type { Preferences } from "../presentation.ts";
 
 /** The roles in an organization, from least to most permissions. */
 export const roles = ["MEMBER", "ADMIN", "OWNER"] as const;
@@ -9,6 +10,8 @@ export interface Membership {
   readonly name: string;
   readonly role: Role;
   readonly suspended: boolean;
+  /** The organization's time zone, an IANA name. */
+  readonly timezone: string;
 }
 
 export interface User {
@@ -29,6 +32,7 @@ export interface Session {
   /** The time of the last passkey or code here; null for never. */
   readonly secondFactorAt: number | null;
   readonly isOperator: boolean;
+  readonly preferences: Preferences;
 }
 
 export function byOrganizationName(a: Membership, b: Membership): number {
@@ -41,7 +45,7 @@ interface SessionUser {
   readonly user: User | null;
   readonly organizationId: string | null;
   readonly role: Role | null;
-  readonly memberships: readonly Omit<Membership, "suspended">[];
+  readonly memberships: readonly Omit<Membership, "suspended" | "timezone">[];
 }
 
 export function sessionUser(session: Session | null): SessionUser {

@@ -2,6 +2,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { AppEnv, AppParts } from "../env.ts";
 import { accountRoutes } from "./account/account.ts";
+import { preferencesRoutes } from "./account/preferences.ts";
 import { apiKeyRoutes, operatorApiKeyRoutes } from "./api_keys.ts";
 import { auditRoutes } from "./audit.ts";
 import { authRoutes, ownSessionRoutes } from "./sign_in/auth.ts";
@@ -36,6 +37,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   ownSessionRoutes(app, parts);
   passwordRoutes(app, parts);
   accountRoutes(app, parts);
+  preferencesRoutes(app, parts);
   organizationRoutes(app, parts);
   memberRoutes(app, parts);
   invitationRoutes(app, parts);

@@ -4,6 +4,7 @@ import { isId } from "../../domain/id.ts";
 import { type KeyLine, keyOrders, keyStates } from "../../domain/key_list.ts";
 import { searchCharactersMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
+import { presentation } from "../../domain/presentation.ts";
 import type { Access } from "../../services/access.ts";
 import {
   listKeyLines,
@@ -13,7 +14,6 @@ import {
 } from "../../services/api_key_list.ts";
 import { getApiKey } from "../../services/api_keys.ts";
 import { readKeyUsage } from "../../services/meter/usage.ts";
-import { readUsagePreferences } from "../../services/meter/usage_preferences.ts";
 import type { KeyListQuery } from "../../services/reports/jobs/api_key_list.ts";
 import type { KeyLineRow } from "../../views/api_keys/api_key_table.tsx";
 import { apiKeysPage } from "../../views/api_keys/api_keys.tsx";
@@ -30,7 +30,7 @@ const path = "/api-keys";
 export function apiKeyListPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   organizationPages(app, parts).get(path, async (c, { access, frame }) => {
-    const timezone = await timezoneOf(parts, access);
+    const { timezone } = presentation();
     const query = { ...listQuery(c), timezone };
     const list = await inTime((signal) => listKeyLines(services, access, { query, signal }));
     // Keys can be revoked while reports are busy.
@@ -55,12 +55,7 @@ export async function newestKeyRows(
   limit: number,
 ): Promise<KeyLineRow[]> {
   const lines = await listNewestKeys(parts.services, access, limit);
-  return await withUsage(parts, access, { lines, timezone: await timezoneOf(parts, access) });
-}
-
-/** Returns the time zone in which a member last saw usage. */
-async function timezoneOf({ services }: PortalParts, access: Access): Promise<string> {
-  return (await readUsagePreferences(services, access)).timezone ?? "UTC";
+  return await withUsage(parts, access, { lines, timezone: presentation().timezone });
 }
 
 function listQuery(c: AppContext): KeyListQuery {

@@ -1,4 +1,5 @@
 // The page of the audit log. Any address shows a page.
+import { presentation } from "../../domain/presentation.ts";
 import { auditActionsOf, type AuditEvent } from "../../domain/audit.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
@@ -85,7 +86,7 @@ export function auditChoice(
   const isAction = actions === undefined || actions.length > 0;
   const actorId = given("actorId");
   const isActor = actorId === null || isId("usr", actorId) || isId("key", actorId) || isId("opt", actorId);
-  const days = dayRange({ from: given("from"), to: given("to") }, "UTC");
+  const days = dayRange({ from: given("from"), to: given("to") }, presentation().timezone);
   const errors: AuditErrors = {
     ...(isAction ? {} : { action: "Unknown action. All actions are shown." }),
     ...(isActor ? {} : { actorId: "Unknown actor. All actors are shown." }),

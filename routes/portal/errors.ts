@@ -7,6 +7,7 @@ import { formMessage } from "../schemas/messages.ts";
 import type { AppContext } from "../env.ts";
 import { setErrorHeaders } from "../errors.ts";
 import { findSession } from "../session.ts";
+import { presented } from "./presented.ts";
 import { gateFrame, portalFrame, type PortalParts, sendPage, toSignIn } from "./page.ts";
 
 export const errorTitles: Partial<Record<ErrorCode, string>> = {
@@ -39,7 +40,8 @@ export async function pageError(c: AppContext, error: AppError, parts: PortalPar
     // The page may be there for people who are signed in.
     returnTo: error.code === "not_found" && c.req.method === "GET" ? addressOf(c) : null,
   });
-  return sendPage(c, page, error.status as ContentfulStatusCode);
+  const send = () => sendPage(c, page, error.status as ContentfulStatusCode);
+  return session === null ? send() : await presented(c, parts, { session, run: send });
 }
 
 function addressOf(c: AppContext): string {

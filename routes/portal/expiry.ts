@@ -1,4 +1,5 @@
 // Times that forms name by how far ahead they are.
+import { presentation } from "../../domain/presentation.ts";
 import { validationError } from "../../domain/errors.ts";
 import { parseDay } from "../../domain/meter/usage_period.ts";
 import { expiryValue, lifetimes } from "../../views/components/expiry_field.tsx";
@@ -10,7 +11,7 @@ export function expiryOf(input: Readonly<Record<string, string>>, now: number): 
   const { expires, expiresOn } = expiryValue(input);
   if (expires !== "date") return timeAfter(now, durations, { expires });
   const day = parseDay(expiresOn);
-  const time = typeof day === "string" ? 0 : day.toZonedDateTime("UTC").epochMilliseconds;
+  const time = typeof day === "string" ? 0 : day.toZonedDateTime(presentation().timezone).epochMilliseconds;
   if (time > now) return time;
   throw validationError([{
     path: "expiresOn",

@@ -1,5 +1,6 @@
 // The pages that create API keys: the form, rotation, and the wait for the first request. A new key is shown only in the response
 // to its form, which is never cached.
+import { presentation } from "../../domain/presentation.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type ApiKey, rotatedKeyKeptMs } from "../../domain/api_key.ts";
 import type { Access } from "../../services/access.ts";
@@ -146,6 +147,11 @@ export async function firstRequestOf({ services }: PortalParts, apiKey: ApiKey):
 }
 
 /** Reads the usage of a key. @returns Null if it is not available. */
-export function keyReport({ services }: PortalParts, access: Access, query: KeyReportQuery) {
-  return inTime((signal) => readKeyReport(services, access, { query, signal }));
+export function keyReport(
+  { services }: PortalParts,
+  access: Access,
+  query: Omit<KeyReportQuery, "timezone">,
+) {
+  const { timezone } = presentation();
+  return inTime((signal) => readKeyReport(services, access, { query: { ...query, timezone }, signal }));
 }

@@ -1,10 +1,11 @@
 // The portal's first page: the first steps of an organization and, once it has usage, the overview.
 import { parsePeriodQuery } from "../../domain/meter/usage_period.ts";
+import { presentation } from "../../domain/presentation.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import { activeAccess, may } from "../../services/access.ts";
 import { listAuditEvents } from "../../services/audit.ts";
 import { readLimits } from "../../services/meter/limits.ts";
-import { readUsagePreferences, rememberUsagePreferences } from "../../services/meter/usage_preferences.ts";
+import { readUsageMetric, rememberUsageChoices } from "../../services/meter/usage_preferences.ts";
 import { readFirstSteps, readOverview } from "../../services/overview.ts";
 import type { PortalOverview } from "../../services/reports/jobs/portal_overview.ts";
 import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
@@ -15,8 +16,9 @@ import { overviewPage } from "../../views/overview/overview.tsx";
 import { monthWords } from "../../views/text/time.ts";
 import { onClock, zoneWords } from "../../views/text/zone.ts";
 import type { App, AppContext } from "../env.ts";
+import { isChoice } from "./choice.ts";
 import { inTime } from "./in_time.ts";
-import { isChoice, nearestFirst, readExampleCurl } from "./meter/usage.ts";
+import { nearestFirst, readExampleCurl } from "./meter/usage.ts";
 import { monthReport } from "./meter/usage_report.ts";
 import { home, type MemberActor, memberRoutes, portalFrame, type PortalParts, sendPage } from "./page.ts";
 
@@ -38,15 +40,15 @@ async function showOverview(c: AppContext, parts: PortalParts, session: MemberAc
   const frame = portalFrame(parts, session);
   const { now } = frame;
   const access = activeAccess(session);
-  const known = await readUsagePreferences(services, access);
-  const choice = parsePeriodQuery({ range: "month", timezone: known.timezone ?? "UTC" }, now);
+  const knownMetric = await readUsageMetric(services, access);
+  const choice = parsePeriodQuery({ range: "month", usualTimezone: presentation().timezone }, now);
   const { period, unit, timezone } = choice;
   const wanted = c.req.query("metric") ?? "";
   const metric = slugForm.test(wanted) ? wanted : null;
   const [numbers, limits, audit] = await Promise.all([
     period && inTime((signal) =>
       readOverview(services, access, {
-        query: { period, unit, timezone, metric: metric ?? known.metric },
+        query: { period, unit, timezone, metric: metric ?? knownMetric },
         signal,
       })
     ),
@@ -54,7 +56,7 @@ async function showOverview(c: AppContext, parts: PortalParts, session: MemberAc
     may(access, "audit.read") ? listAuditEvents(services, access, { limit: activityMax }) : null,
   ]);
   if (isChoice(c) && metric === numbers?.usage.metric) {
-    rememberUsagePreferences(services, access, { known, chosen: { timezone: null, metric } });
+    rememberUsageChoices(services, access, { knownMetric, metric, timezone: null });
   }
   const page = overviewPage({
     frame,

@@ -10,6 +10,7 @@ import { readFormBody } from "../body.ts";
 import { sessionTokens } from "../cookies.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { findSession, sessionActor } from "../session.ts";
+import { presented } from "./presented.ts";
 
 /** With the addresses of style sheets and scripts. */
 export type PortalParts = AppParts & { readonly assets: Assets };
@@ -80,7 +81,8 @@ export function openRoutes(app: App, wrap = (handler: AppHandler) => handler): P
 export function signedInRoutes(app: App, parts: PortalParts): PortalRoutes {
   return filteredRoutes(openRoutes(app), (handler) => async (c) => {
     const session = await findSession(c, parts);
-    return session === null ? toSignIn(c, parts) : await handler(c, sessionActor(c, session));
+    if (session === null) return toSignIn(c, parts);
+    return await presented(c, parts, { session, run: () => handler(c, sessionActor(c, session)) });
   });
 }
 

@@ -1,4 +1,5 @@
 // Pages of an organization, mounted twice: for its members in the portal, and for operators in the console.
+import { showTimesIn } from "../../domain/presentation.ts";
 import {
   activeAccess,
   type MemberAccess,
@@ -70,7 +71,9 @@ export async function operatorViewer(
   actor: ConsoleActor,
 ): Promise<Viewer & { readonly access: OperatorAccess }> {
   const access = await operatorAccess(parts.services, actor, c.req.param("id") ?? "");
-  const { organizationId: id, organizationName: name } = access;
+  const { organizationId: id, organizationName: name, timezone } = access;
+  const own = actor.credential.session.preferences.timezone;
+  showTimesIn({ timezone: own ?? timezone, organizationTimezone: timezone });
   const frame = { ...operatorFrame(parts, actor), base: organizationHref(id), viewed: { id, name } };
   return { access, frame };
 }

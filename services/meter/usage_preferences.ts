@@ -1,43 +1,45 @@
-// The time zone and the metric in which a person last chose to see usage.
-import {
-  findUsagePreferences,
-  updateUsageMetric,
-  updateUsageTimezone,
-  type UsagePreferences,
-} from "../../db/meter/usage_preferences.ts";
+// The metric and the time zone in which a person last chose to see usage.
+import { updatePreferences } from "../../db/account/preferences.ts";
+import { findUsageMetric, updateUsageMetric } from "../../db/meter/usage_preferences.ts";
 import { type Access, requirePermission } from "../access.ts";
 import type { SessionContext } from "../context.ts";
 
-const none: UsagePreferences = { timezone: null, metric: null };
-
-/** Reads what a member last chose in the organization. Operators have no preferences there. @throws {AppError} `forbidden`. */
-export async function readUsagePreferences(
+/** Reads the metric that a member last chose in the organization. Operators have no choices there. @throws {AppError} `forbidden`. */
+export async function readUsageMetric(
   { database }: Pick<SessionContext, "database">,
   access: Access,
-): Promise<UsagePreferences> {
+): Promise<string | null> {
   requirePermission(access, "usage.read");
-  if (access.role === null) return none;
+  if (access.role === null) return null;
   const { actor: { user }, organizationId } = access;
-  return await findUsagePreferences(database, { userId: user.id, organizationId });
+  return await findUsageMetric(database, { userId: user.id, organizationId });
 }
 
 /**
- * Remembers what a member chose, without waiting. Operators change no one's preferences.
+ * Remembers what a member chose, without waiting. Operators change no one's preferences. Choosing the organization's time zone
+ * means following it.
  *
- * @param options `known`: what is remembered. `chosen`: what they chose; null for what they left as it was.
+ * @param options `knownMetric`: what is remembered. Null for what they left as it was.
  */
-export function rememberUsagePreferences(
+export function rememberUsageChoices(
   { writeAs, onBackgroundError }: Pick<SessionContext, "writeAs" | "onBackgroundError">,
   access: Access,
-  { known, chosen: { timezone, metric } }: { known: UsagePreferences; chosen: UsagePreferences },
+  { knownMetric, metric, timezone }: {
+    knownMetric: string | null;
+    metric: string | null;
+    timezone: string | null;
+  },
 ): void {
   requirePermission(access, "usage.read");
   if (access.role === null) return;
   const { actor, organizationId } = access;
   const userId = actor.user.id;
+  const own = timezone === access.timezone ? null : timezone;
   const statements = [
-    ...(timezone === null || timezone === known.timezone ? [] : [updateUsageTimezone(userId, timezone)]),
-    ...(metric === null || metric === known.metric
+    ...(timezone === null || own === actor.preferences.timezone
+      ? []
+      : [updatePreferences(userId, { timezone: own })]),
+    ...(metric === null || metric === knownMetric
       ? []
       : [updateUsageMetric({ userId, organizationId, metric })]),
   ];

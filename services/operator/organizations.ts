@@ -91,7 +91,8 @@ export async function createOrganization(
   const results = await withReferences(context, { id, externalId, planId }, async () => {
     if (owner === undefined) return await context.writeAs(actor, [...batch, ...select]);
     const invitation = { ...owner, role: "OWNER", before: batch, select } as const;
-    return (await createInvitation(context, operatorAccessTo(actor, { id, name }), invitation)).results;
+    return (await createInvitation(context, operatorAccessTo(actor, { id, name, timezone }), invitation))
+      .results;
   });
   return toOrganization({ ...rowOf<StoredOrganization>(results, -1), ...noUse });
 }

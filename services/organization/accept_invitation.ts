@@ -72,7 +72,14 @@ export async function acceptInvitation(
     ],
   });
   if (isAccepted) {
-    const organization = { organizationId, name: row.organizationName, role, suspended: false };
+    const organization = {
+      organizationId,
+      name: row.organizationName,
+      role,
+      suspended: false,
+      // The next request reads the organization's.
+      timezone: "UTC",
+    };
     return {
       ...actor,
       organization,

@@ -7,11 +7,13 @@ import { EmailField, NameField } from "../components/field.tsx";
 import { Form, type ShownForm, typed } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
+import { PreferencesCard } from "./preferences.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 
 interface AccountPageProps {
   readonly frame: PortalFrame;
   readonly nameForm?: ShownForm | undefined;
+  readonly preferencesForm?: ShownForm | undefined;
   readonly mailError: string | null;
   /** The requested new email address, while its link is valid. */
   readonly pendingEmail: string | null;
@@ -23,7 +25,7 @@ interface AccountPageProps {
 const accountBack = { href: "/portal/account", label: "Account" };
 
 export function accountPage(props: AccountPageProps): Page {
-  const { frame, nameForm, ownerless, flash } = props;
+  const { frame, nameForm, preferencesForm, ownerless, flash } = props;
   return (
     <PortalPage title="Account" frame={frame} place="account">
       <PageHead title="Account" text="Your name and email address, across all products." />
@@ -44,6 +46,7 @@ export function accountPage(props: AccountPageProps): Page {
       <Card title="Email address">
         <EmailAddress {...props} />
       </Card>
+      <PreferencesCard frame={frame} form={preferencesForm} />
       {frame.sendsMail && (
         <Card title="Emails about limits">
           <LimitEmails isOn={props.emails.limits} session={frame.session} />

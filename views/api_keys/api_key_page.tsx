@@ -158,7 +158,7 @@ function Events(
                     <bdi>{auditActorName(event)}</bdi>
                   </span>
                 </div>
-                <MomentTime at={event.at} now={now} timezone="UTC" />
+                <MomentTime at={event.at} now={now} />
               </li>
             ))}
           </ul>
@@ -214,7 +214,7 @@ function LastUse({ lastRequest, report, frame: { now } }: ApiKeyPageProps) {
       <dl class="details">
         <dt>Time</dt>
         <dd>
-          <MomentTime at={at} now={now} timezone="UTC" />
+          <MomentTime at={at} now={now} />
         </dd>
         {report?.lastRecord && (
           <>
@@ -257,7 +257,7 @@ function Rotations({ generations, frame: { now } }: ApiKeyPageProps) {
                 {index > 0 && apiKey.status === "active" && apiKey.expiresAt && (
                   <>
                     {" · works until "}
-                    <MomentTime at={apiKey.expiresAt} now={now} timezone="UTC" />
+                    <MomentTime at={apiKey.expiresAt} now={now} />
                   </>
                 )}
               </span>

@@ -1,4 +1,5 @@
 // The card that waits for the first request with a new key. It updates by itself; without scripts, its link does the same.
+import { presentation } from "../../domain/presentation.ts";
 import { STATUS_CODES } from "node:http";
 import type { ApiKey, LastRequest } from "../../domain/api_key.ts";
 import type { LastRecord } from "../../domain/meter/key_report.ts";
@@ -8,7 +9,7 @@ import { apiKeyHref } from "../components/key_name.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { quantityWords } from "../text/quantity.ts";
-import { clockTime } from "../text/time.ts";
+import { clockTime, zoneCity } from "../text/time.ts";
 
 export interface FirstRequest {
   /** True if a request with the key was accepted; after a while, also if one was rejected. */
@@ -85,7 +86,9 @@ function Received(
         )}
         {isAccepted(last) && (
           <p>
-            {`${clockTime(Date.parse(last.at))} UTC · ${statusText(last.status)} · from `}
+            {`${clockTime(Date.parse(last.at))} ${zoneCity(presentation().timezone)} · ${
+              statusText(last.status)
+            } · from `}
             <code>{last.network}</code>
           </p>
         )}
@@ -116,7 +119,7 @@ function Waiting({ href, request: { last, isAwaited } }: { href: string; request
               <h2>Waiting for the first accepted request…</h2>
               <p>
                 <span class="badge soon">{last.status}</span>
-                {` Rejected at ${clockTime(Date.parse(last.at))} UTC: ${
+                {` Rejected at ${clockTime(Date.parse(last.at))} ${zoneCity(presentation().timezone)}: ${
                   last.error ?? statusText(last.status)
                 }`}
               </p>

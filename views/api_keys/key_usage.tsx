@@ -1,4 +1,6 @@
 // The usage on the page of a key: four facts, the chart, and the totals by metric.
+import { presentation } from "../../domain/presentation.ts";
+import { isoTimeIn } from "../../domain/time.ts";
 import type { ApiKey } from "../../domain/api_key.ts";
 import { keyUsageDays } from "../../domain/meter/key_usage.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
@@ -13,7 +15,7 @@ import { RelativeTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
 import type { PortalFrame } from "../layout.tsx";
-import { exactTime } from "../text/time.ts";
+import { exactTime, zoneCity, zoneWords } from "../text/time.ts";
 
 interface KeyUsageProps {
   readonly frame: PortalFrame;
@@ -67,7 +69,7 @@ export function KeyFacts({ frame, apiKey, report }: KeyUsageProps & { apiKey: Ap
               ? "–"
               : "0"}
           </dd>
-          <dd class="muted tiny">Since 00:00 UTC</dd>
+          <dd class="muted tiny">{`Since 00:00 ${zoneCity(presentation().timezone)}`}</dd>
         </div>
         <div>
           <dt>Last used</dt>
@@ -155,12 +157,13 @@ function keyChart(
 ) {
   const usageHref = (query: Record<string, string>) =>
     `${frame.base}/usage?${new URLSearchParams({ apiKey: apiKeyId, metric: metric.slug, ...query })}`;
+  const { timezone } = presentation();
   return chartOf(stack, {
     measure: metric,
     by: "day",
-    period: `last ${days}, UTC`,
+    period: `last ${days}, ${zoneWords(timezone)}`,
     windows,
-    timezone: "UTC",
+    timezone,
     now: frame.now,
     isSmall: true,
     series: (slug) => {
@@ -168,7 +171,7 @@ function keyChart(
       return { name, color, href: usageHref({ productSlug: slug }) };
     },
     hrefOf: ({ start }) => {
-      const day = new Date(start).toISOString().slice(0, 10);
+      const day = isoTimeIn(start, timezone).slice(0, 10);
       return usageHref({ range: "custom", from: day, to: day, window: "hour" });
     },
   });

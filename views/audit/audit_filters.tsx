@@ -1,4 +1,6 @@
 // The filters of the audit log. All choices are in the page's address.
+import { zoneCity } from "../text/time.ts";
+import { presentation } from "../../domain/presentation.ts";
 import {
   type AuditAction,
   auditActions,
@@ -31,7 +33,7 @@ export interface AuditAddress {
   readonly action: string | null;
   readonly actorId: string | null;
   readonly targetId?: string | null;
-  /** The first and the last day in UTC, such as `2026-11-01`, both inclusive; or what was typed. */
+  /** The first and the last day, such as `2026-11-01`, both inclusive; or what was typed. */
   readonly from: string | null;
   readonly to: string | null;
   readonly cursor: string | null;
@@ -100,7 +102,7 @@ export function AuditFilters({ path, address, people, errors }: AuditFilterProps
           )}
         {(["from", "to"] as const).map((name) => (
           <DateField
-            label={name === "from" ? "From (UTC)" : "To (UTC)"}
+            label={`${name === "from" ? "From" : "To"} (${zoneCity(presentation().timezone)})`}
             name={name}
             value={address[name] ?? ""}
             error={errors[name]}

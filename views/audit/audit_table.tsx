@@ -3,6 +3,8 @@ import type { AuditEvent } from "../../domain/audit.ts";
 import { auditActorName, auditDenial, auditSentence } from "./audit_text.ts";
 import { organizationHref, userHref } from "../operator/links.ts";
 import { Badge } from "../components/badge.tsx";
+import { presentation } from "../../domain/presentation.ts";
+import { zoneWords } from "../text/time.ts";
 import { MomentTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { isId } from "../../domain/id.ts";
@@ -17,7 +19,6 @@ export type AuditRow = AuditEvent & {
 };
 
 const columns: Column[] = [
-  { title: "Time, UTC" },
   { title: "Actor" },
   { title: "Action" },
   { title: "Source" },
@@ -28,11 +29,15 @@ export function AuditTable(
   { events, now, isConsole }: { events: readonly AuditRow[]; now: number; isConsole: boolean },
 ) {
   return (
-    <Table label="Audit log" columns={columns} kind="cards">
+    <Table
+      label="Audit log"
+      columns={[{ title: `Time, ${zoneWords(presentation().timezone)}` }, ...columns]}
+      kind="cards"
+    >
       {events.map((event) => (
         <Row>
           <Cell place="end">
-            <MomentTime at={event.at} now={now} timezone="UTC" />
+            <MomentTime at={event.at} now={now} />
           </Cell>
           <Cell place="start">
             <AuditName name={auditActorName(event)} id={event.actor.id ?? undefined} isConsole={isConsole} />

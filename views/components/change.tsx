@@ -28,23 +28,14 @@ export function Change({ percent, period }: {
   );
 }
 
-/** Always has a decimal place below 100%. */
-function cellPercent(percent: number): string {
-  const size = Math.abs(percent);
-  return size < 99.95 ? `${size.toFixed(1)}%` : percentText(percent);
-}
-
-/** Beyond this, earlier usage was next to nothing. */
-const mostPercent = 999;
-
-/** The change in a cell: an arrow and `12.4%`; `New` if nothing was used before. */
+/** The change in a cell: an arrow and `12.4%` or `36×`; `New` if nothing was used before. */
 export function ShortChange({ percent }: { percent: number | null }) {
   if (percent === null) return <span class="muted">New</span>;
   if (percent === 0) return <span class="muted">Same</span>;
   return (
     <span class="change">
       <Icon name={percent > 0 ? "up" : "down"} />
-      {percent > mostPercent ? `>${mostPercent}%` : cellPercent(percent)}
+      {percentText(percent, { always: true })}
       <span class="unseen">{percent > 0 ? " more" : " less"}</span>
     </span>
   );

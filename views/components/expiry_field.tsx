@@ -1,4 +1,6 @@
 // The choice of when a key or token expires: after a while, on a date, or never.
+import { presentation } from "../../domain/presentation.ts";
+import { zoneCity } from "../text/time.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type Choice, DateField, SelectField } from "./field.tsx";
 import type { FormErrors } from "./form.tsx";
@@ -54,7 +56,7 @@ export function ExpiryField(
         min={isoTime(now + dayMs).slice(0, 10)}
         max={lastDay}
         isOptional
-        hint="Expires at 00:00 UTC on this day."
+        hint={`Expires at 00:00 ${zoneCity(presentation().timezone)} on this day.`}
         error={fields["expiresOn"]}
       />
     </div>

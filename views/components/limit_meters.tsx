@@ -2,11 +2,12 @@
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import { limitReachedAt } from "../../domain/meter/limit_pace.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import { groupDigits } from "../../domain/number_text.ts";
+import { groupDigits, usedPercentText } from "../../domain/number_text.ts";
+import { presentation } from "../../domain/presentation.ts";
 import { limitName, usedWords } from "../text/limit.ts";
 import { type Measure, quantityWords } from "../text/quantity.ts";
 import { shortDate } from "../text/time.ts";
-import { RelativeTime } from "./relative_time.tsx";
+import { ResetTime } from "./relative_time.tsx";
 
 /** From this share on, a meter stands out and says how much is left. */
 export const nearShare = 0.8;
@@ -41,7 +42,7 @@ function LimitMeter({ limit, now, catalogue }: { limit: LimitStanding } & Contex
       <p class="meter-line muted tiny">
         <span>{meterText(limit, { measure, now })}</span>
         <span>
-          {resetsAt === null ? "Never resets" : <>Resets {<RelativeTime at={resetsAt} now={now} />}</>}
+          {resetsAt === null ? "Never resets" : <>Resets {<ResetTime at={resetsAt} now={now} />}</>}
         </span>
       </p>
     </li>
@@ -58,10 +59,14 @@ function meterText(
   const effect = mode === "hard" ? "New requests are rejected." : "Usage is still recorded.";
   if (used > quantity) return `Over the limit by ${amount(used - quantity, measure)}. ${effect}`;
   if (share >= 1) return `Limit reached. ${effect}`;
-  const percent = `${Math.floor(100 * share)}% used`;
+  const percent = `${usedPercentText(100 * share)} used`;
   const text = share < nearShare ? percent : `${percent}, ${amount(quantity - used, measure)} left`;
   const reachedAt = limitReachedAt(limit, now);
-  return reachedAt === null ? text : `${text}. At this rate, reached around ${shortDate(reachedAt, now)}.`;
+  return reachedAt === null
+    ? text
+    : `${text}. At this rate, reached around ${
+      shortDate(reachedAt, now, presentation().organizationTimezone)
+    }.`;
 }
 
 /** Drops the digits that binary fractions add: quantities have six decimals. */

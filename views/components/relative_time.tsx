@@ -1,6 +1,8 @@
 // Times in words, with the exact time in the title.
-import { clockTime, exactTime, relativeTime, shortDate } from "../text/time.ts";
-import { exactTimeIn, onClock } from "../text/zone.ts";
+import { presentation } from "../../domain/presentation.ts";
+import { clockTime, exactTime, namedTime, relativeTime, shortDate } from "../text/time.ts";
+
+const hourMs = 3_600_000;
 
 /** A relative time: `2 minutes ago`; `Never` without one. */
 export function RelativeTime({ at, now }: { at: string | null; now: number }) {
@@ -15,13 +17,23 @@ export function DayTime({ at, now }: { at: string; now: number }) {
   return <time datetime={at} title={exactTime(atMs)}>{shortDate(atMs, now)}</time>;
 }
 
-/** A moment in a time zone, to the second: `Nov 21, 14:03:11`. */
-export function MomentTime({ at, now, timezone }: { at: string; now: number; timezone: string }) {
+/** A moment to the second: `Nov 21, 14:03:11`. @param timezone By default the page's. */
+export function MomentTime({ at, now, timezone }: { at: string; now: number; timezone?: string }) {
   const atMs = Date.parse(at);
-  const clock = onClock(atMs, timezone);
   return (
-    <time datetime={at} title={exactTimeIn(atMs, timezone)}>
-      {`${shortDate(clock, onClock(now, timezone))}, ${clockTime(clock)}`}
+    <time datetime={at} title={exactTime(atMs, timezone)}>
+      {`${shortDate(atMs, now, timezone)}, ${clockTime(atMs, timezone)}`}
+    </time>
+  );
+}
+
+/** Says in the organization's time zone, in which limits count, when one resets: `in 5 minutes`, `Dec 1, 00:00 Tokyo`. */
+export function ResetTime({ at, now }: { at: string; now: number }) {
+  const atMs = Date.parse(at);
+  const { organizationTimezone } = presentation();
+  return (
+    <time datetime={at} title={exactTime(atMs, organizationTimezone)}>
+      {atMs - now < hourMs ? relativeTime(atMs, now) : namedTime(atMs, now, organizationTimezone)}
     </time>
   );
 }

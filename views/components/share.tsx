@@ -1,5 +1,6 @@
 // A share of a total, as a bar and in percent.
 import type { SeriesColor } from "../../domain/meter/catalogue.ts";
+import { percentText, usedPercentText } from "../../domain/number_text.ts";
 
 /** The bar stands out from this percentage of a limit on. */
 const nearPercent = 80;
@@ -21,12 +22,9 @@ export function Share(
           ? <rect class="share-part" width={`${Math.min(percent, 100)}%`} height="100%" rx="3" />
           : null}
       </svg>
-      <span class="num">{percent === null ? "–" : percentOf(percent, isUsed)}</span>
+      <span class="num">
+        {percent === null ? "–" : isUsed ? usedPercentText(percent) : percentText(percent, { always: true })}
+      </span>
     </span>
   );
-}
-
-/** It says 100% only when everything is used. */
-function percentOf(percent: number, isUsed: boolean): string {
-  return isUsed ? `${Math.floor(percent)}%` : `${percent.toFixed(1)}%`;
 }

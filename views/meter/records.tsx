@@ -343,7 +343,7 @@ export function voidRecordPage(props: VoidRecordPageProps): Page {
       facts={[
         { label: "Quantity", value: `${groupDigits(record.quantity)} ${recordNoun(record, catalogue)}` },
         { label: "Product", value: <bdi>{productOf(catalogue, record.productSlug).name}</bdi> },
-        { label: "Time", value: <MomentTime at={record.timestamp} now={frame.now} timezone="UTC" /> },
+        { label: "Time", value: <MomentTime at={record.timestamp} now={frame.now} /> },
         { label: "Idempotency key", value: record.idempotencyKey ?? "None" },
       ]}
       action={recordHref(frame.base, record.id, "void")}

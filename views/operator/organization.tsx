@@ -23,6 +23,7 @@ import { MetricChart } from "../components/metric_chart.tsx";
 import type { UsageReport } from "../meter/usage.tsx";
 import { Breakdown } from "../meter/usage_tables.tsx";
 import { roleWords } from "../text/role.ts";
+import { zoneWords } from "../text/time.ts";
 import { organizationHref, organizationsHref, userHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
 import { OrganizationLimits, PlanFact, ReachedBadge } from "./organization_limits.tsx";
@@ -134,6 +135,7 @@ function factsOf(organization: OperatedOrganization, plan: Plan, now: number) {
     { label: "Active keys", value: groupDigits(activeApiKeyCount) },
     { label: "Last used", value: <RelativeTime at={lastUsedAt} now={now} /> },
     { label: "Created", value: <DayTime at={createdAt} now={now} /> },
+    { label: "Time zone", value: zoneWords(organization.timezone) },
     ...(suspendedAt === null
       ? []
       : [{ label: "Suspended", value: <RelativeTime at={suspendedAt} now={now} /> }]),

@@ -11,7 +11,7 @@ import {
 } from "../../domain/operator/plan.ts";
 import { Badge } from "../components/badge.tsx";
 import { Card } from "../components/card.tsx";
-import { RelativeTime } from "../components/relative_time.tsx";
+import { ResetTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
 import { Cell, Name, Row, Table } from "../components/table.tsx";
 import { limitName, modeWords } from "../text/limit.ts";
@@ -139,7 +139,7 @@ function LimitRow(
           {standing?.resetsAt && (
             <>
               {" · resets "}
-              <RelativeTime at={standing.resetsAt} now={now} />
+              <ResetTime at={standing.resetsAt} now={now} />
             </>
           )}
         </div>

@@ -2,12 +2,12 @@
 import type { Child } from "hono/jsx";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
-import { countOf } from "../../domain/number_text.ts";
+import { countOf, usedPercentText } from "../../domain/number_text.ts";
 import { isoTime } from "../../domain/time.ts";
 import { Card } from "../components/card.tsx";
 import { Icon, type IconName } from "../components/icon.tsx";
 import { nearShare, usedShare } from "../components/limit_meters.tsx";
-import { RelativeTime } from "../components/relative_time.tsx";
+import { RelativeTime, ResetTime } from "../components/relative_time.tsx";
 import { limitName, usedWords } from "../text/limit.ts";
 
 export interface AttentionProps {
@@ -99,13 +99,13 @@ function limitItem(
   return {
     tone: share >= 1 ? "bad" : "warn",
     icon: "gauge",
-    title: share >= 1 ? `${name}: limit reached` : `${name}: ${Math.floor(100 * share)}% used`,
+    title: share >= 1 ? `${name}: limit reached` : `${name}: ${usedPercentText(100 * share)} used`,
     text: (
       <>
         {`${usedWords(used, quantity, measure)}.`}
         {resetsAt !== null && (
           <>
-            {" "}Resets <RelativeTime at={resetsAt} now={now} />.
+            {" "}Resets <ResetTime at={resetsAt} now={now} />.
           </>
         )}
       </>

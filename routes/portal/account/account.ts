@@ -10,6 +10,7 @@ import {
   previewAccountDeletion,
   renameUser,
 } from "../../../services/account/account.ts";
+import { changePreferences } from "../../../services/account/preferences.ts";
 import {
   findPendingEmailChange,
   requestEmailChange,
@@ -21,6 +22,7 @@ import { clearSessionCookies } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { userNameSchema } from "../../schemas/people.ts";
+import { changePreferencesSchema } from "../../schemas/preferences.ts";
 import { flashOf, type FormState, mountForm, mountTarget } from "../form.ts";
 import {
   portalFrame,
@@ -34,6 +36,7 @@ import {
 const path = "/portal/account";
 const flashes = {
   "renamed": "Name saved.",
+  "preferences": "Preferences saved.",
   "emails-on": "You'll get emails about limits.",
   "emails-off": "You won't get emails about limits.",
   "mail-sent": "Email sent. Earlier links no longer work.",
@@ -49,7 +52,11 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
   async function show(
     c: AppContext,
     session: SessionActor,
-    { nameForm, unsent }: { nameForm?: FormState; unsent?: FormState } = {},
+    { nameForm, preferencesForm, unsent }: {
+      nameForm?: FormState;
+      preferencesForm?: FormState;
+      unsent?: FormState;
+    } = {},
   ): Promise<Response> {
     const [pendingEmail, emails, { ownerless }] = await Promise.all([
       findPendingEmailChange(services, session),
@@ -59,18 +66,21 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
     const view = accountPage({
       frame: portalFrame(parts, session),
       nameForm,
+      preferencesForm,
       mailError: unsent?.message ?? null,
       pendingEmail,
       emails,
       ownerless,
       flash: flashOf(c, flashes),
     });
-    return sendPage(c, view, (nameForm ?? unsent)?.status);
+    return sendPage(c, view, (nameForm ?? preferencesForm ?? unsent)?.status);
   }
 
   routes.get(path, (c, session) => show(c, session));
   // Reloading the page of a rejected form shows the form.
-  for (const form of ["name", "verification"]) app.get(`${path}/${form}`, (c) => redirect(c, path));
+  for (const form of ["name", "preferences", "verification"]) {
+    app.get(`${path}/${form}`, (c) => redirect(c, path));
+  }
 
   mountTarget(routes, {
     path: `${path}/name`,
@@ -78,6 +88,16 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
     async submit(c, session, { name = "" }) {
       await renameUser(services, session, check(userNameSchema, { name }, "body").name);
       return redirect(c, `${path}?done=renamed`);
+    },
+  });
+
+  mountTarget(routes, {
+    path: `${path}/preferences`,
+    show: (c, session, preferencesForm) => show(c, session, { preferencesForm }),
+    async submit(c, session, { timezone = "", locale = "", theme }) {
+      const chosen = { timezone: timezone || null, locale: locale || null, theme };
+      await changePreferences(services, session, check(changePreferencesSchema, chosen, "body"));
+      return redirect(c, `${path}?done=preferences`, { frameChanges: true });
     },
   });
 

@@ -3,8 +3,8 @@ import { isId } from "../../../domain/id.ts";
 import { pageItemsDefault } from "../../../domain/limits.ts";
 import { catalogueOf } from "../../../domain/meter/catalogue.ts";
 import { idempotencyKeyForm, slugForm } from "../../../domain/meter/usage_record.ts";
+import { presentation } from "../../../domain/presentation.ts";
 import { timezoneName } from "../../../domain/time.ts";
-import { readUsagePreferences } from "../../../services/meter/usage_preferences.ts";
 import type { Access } from "../../../services/access.ts";
 import { readCatalogue } from "../../../services/meter/usage.ts";
 import { readUsageRecord, viewUsageRecords } from "../../../services/meter/usage_records.ts";
@@ -33,8 +33,6 @@ const path = "/usage/records";
 export function recordPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const { get } = organizationPages(app, parts);
-  const ownTimezone = async (access: Access) =>
-    (await readUsagePreferences(services, access)).timezone ?? "UTC";
   const catalogueOr = async (access: Access) =>
     await inTime((signal) => readCatalogue(services, access, signal)) ??
       catalogueOf({ products: [], used: [] });
@@ -43,7 +41,7 @@ export function recordPages(app: App, parts: PortalParts): void {
 
   get(path, async (c, { access, frame }) => {
     const address = addressOf(c);
-    const timezone = address.timezone ?? await ownTimezone(access);
+    const timezone = address.timezone ?? presentation().timezone;
     const { errors, ...days } = dayRange(address, timezone);
     const hasErrors = Object.keys(errors).length > 0;
     const { choices, catalogue, usageRecords, ...pages } = await viewUsageRecords(services, access, {
@@ -80,7 +78,7 @@ export function recordPages(app: App, parts: PortalParts): void {
       frame,
       record: await recordOf(c, access),
       catalogue: await catalogueOr(access),
-      timezone: await ownTimezone(access),
+      timezone: presentation().timezone,
       flash: flashOf(c, { voided: "Record voided." }),
     });
     return await sendPage(c, page);

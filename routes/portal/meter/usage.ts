@@ -3,6 +3,7 @@
 import { isId } from "../../../domain/id.ts";
 import { productOf } from "../../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
+import { presentation } from "../../../domain/presentation.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
 import type { Access } from "../../../services/access.ts";
@@ -11,7 +12,7 @@ import { readLimits } from "../../../services/meter/limits.ts";
 import { readExampleUsage, readUsagePage } from "../../../services/meter/usage.ts";
 import type { OperatorUsagePage } from "../../../services/reports/jobs/operator_usage_page.ts";
 import type { UsagePageFilters, UsagePageNumbers } from "../../../services/reports/jobs/usage_page.ts";
-import { readUsagePreferences, rememberUsagePreferences } from "../../../services/meter/usage_preferences.ts";
+import { readUsageMetric, rememberUsageChoices } from "../../../services/meter/usage_preferences.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
 import { apiKeyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
 import type { PortalFrame } from "../../../views/layout.tsx";
@@ -24,6 +25,7 @@ import {
 import { monthWords } from "../../../views/text/time.ts";
 import { daysWords, onClock, shortDaysWords, timezoneNames, zoneWords } from "../../../views/text/zone.ts";
 import type { App, AppContext } from "../../env.ts";
+import { isChoice, isUpdate } from "../choice.ts";
 import { inTime } from "../in_time.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { organizationPages } from "../viewer.ts";
@@ -35,12 +37,12 @@ type Choice = ReturnType<typeof parsePeriodQuery>;
 export function usagePages(app: App, parts: PortalParts): void {
   const { services } = parts;
   organizationPages(app, parts).get("/usage", async (c, { access, frame }) => {
-    const known = await readUsagePreferences(services, access);
-    const requested = usageRequest(c, frame.now, known.timezone);
+    const knownMetric = await readUsageMetric(services, access);
+    const requested = usageRequest(c, frame.now);
     const { stack } = requested;
     const query = {
       ...requested.query,
-      usualMetric: known.metric,
+      usualMetric: knownMetric,
       stack: stack === "key" ? "apiKey" : "productSlug",
     } as const;
     const [numbers, limits] = await Promise.all([
@@ -49,7 +51,7 @@ export function usagePages(app: App, parts: PortalParts): void {
     ]);
     const shown = usageFilters(c, requested, { numbers, path: `${frame.base}/usage` });
     const { timezone, filters: { metric } } = shown.address;
-    if (isChoice(c)) rememberUsagePreferences(services, access, { known, chosen: { timezone, metric } });
+    if (isChoice(c)) rememberUsageChoices(services, access, { knownMetric, metric, timezone });
     const page = usagePage({
       frame,
       ...shown,
@@ -71,10 +73,10 @@ export function usagePages(app: App, parts: PortalParts): void {
   });
 }
 
-/** Returns what the address of a usage page requests. @param usualTimezone Null for UTC. */
-export function usageRequest(c: AppContext, now: number, usualTimezone: string | null = null) {
+/** Returns what the address of a usage page requests. */
+export function usageRequest(c: AppContext, now: number) {
   const query = c.req.query();
-  const choice = parsePeriodQuery({ ...query, timezone: query["timezone"] || usualTimezone || "UTC" }, now);
+  const choice = parsePeriodQuery({ ...query, usualTimezone: presentation().timezone }, now);
   const { period, unit, timezone } = choice;
   const pages = { products: pageOf(c, "productPage"), keys: pageOf(c, "keyPage") };
   return {
@@ -209,18 +211,6 @@ function stateOf(
   if (!key) return null;
   if (key.revokedAt !== null) return "Revoked";
   return key.expiresAt !== null && key.expiresAt <= now ? "Expired" : null;
-}
-
-/** True if a person opened this address from a page here. The page's own updates and links of other sites choose nothing. */
-export function isChoice(c: AppContext): boolean {
-  const isScripted = c.req.header("HX-Request") === "true";
-  const site = c.req.header("Sec-Fetch-Site") ?? (isScripted ? "same-origin" : "unknown");
-  return !isUpdate(c) && site === "same-origin";
-}
-
-/** True if the page updates itself, which replaces the numbers only. */
-function isUpdate(c: AppContext): boolean {
-  return c.req.header("HX-Request") === "true" && c.req.header("HX-Boosted") !== "true";
 }
 
 /** Returns the filters of the address; null for those without a valid form. */

@@ -1,5 +1,6 @@
 // The console's page of one organization: its usage, members, notes and metadata.
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
+import { presentation } from "../../../domain/presentation.ts";
 import type { OperatorAccess } from "../../../services/access.ts";
 import { listAuditEvents } from "../../../services/audit.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
@@ -106,7 +107,7 @@ async function numbersOf(parts: PortalParts, { actor, ...wanted }: Wanted & { ac
 
 async function usageOf({ services }: PortalParts, { access, metric: wanted, signal }: Wanted) {
   const now = services.clock();
-  const { period, unit, timezone, days } = parsePeriodQuery({}, now);
+  const { period, unit, timezone, days } = parsePeriodQuery({ usualTimezone: presentation().timezone }, now);
   const numbers = await readUsagePage(services, access, {
     query: {
       period,

@@ -11,6 +11,7 @@ import { secondFactorPage } from "../../../views/operator/second_factor.tsx";
 import type { App, AppContext } from "../../env.ts";
 import { findSession, sessionActor } from "../../session.ts";
 import type { Pages } from "../noun_pages.ts";
+import { presented } from "../presented.ts";
 import {
   askToReauthenticate,
   portalFrame,
@@ -84,7 +85,8 @@ async function asOperator(c: AppContext, parts: PortalParts, handler: ConsoleHan
   const now = services.clock();
   if (hasOperatorSignIn(session, now)) {
     const credential = { kind: "account", session } as const;
-    return await handler(c, { ...requireOperatorAccount(session, now), credential });
+    const actor = { ...requireOperatorAccount(session, now), credential };
+    return await presented(c, parts, { session, timezone: "UTC", run: () => handler(c, actor) });
   }
   const [{ totp }, passkeys] = await Promise.all([
     getTwoStepStatus(services, session),

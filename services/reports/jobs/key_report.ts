@@ -15,15 +15,17 @@ export interface KeyReportQuery {
   readonly apiKeyId: string;
   /** The metric to draw; the one with the most records if it is null or was not used. */
   readonly metric: string | null;
+  /** The time zone of the days, a known IANA name. */
+  readonly timezone: string;
 }
 
 /** Reads the last 30 days with today, compared with the 30 days before them. */
 export async function readKeyReport(
   context: JobContext,
-  { organizationId, now, apiKeyId, metric: wanted }: JobScope & KeyReportQuery,
+  { organizationId, now, apiKeyId, metric: wanted, timezone }: JobScope & KeyReportQuery,
 ): Promise<KeyReport> {
   const scope = { organizationId, now };
-  const { start, end } = keyUsagePeriod(now, "UTC");
+  const { start, end } = keyUsagePeriod(now, timezone);
   const compared = { start: start - (end - start), end: start - (end - now) };
   const period = { start, end, compared };
   const totals = await readMetricTotals(context, { ...scope, period, apiKeyId });
@@ -57,9 +59,11 @@ export async function readKeyReport(
       metric: metricOf(catalogue, lastRecord.metric),
       quantity: lastRecord.quantity,
     },
-    chart: main === undefined
-      ? null
-      : await readChart(context, { ...scope, apiKeyId, metric: main.metric, start, end }, catalogue),
+    chart: main === undefined ? null : await readChart(
+      context,
+      { ...scope, apiKeyId, metric: main.metric, timezone, start, end },
+      catalogue,
+    ),
   };
 }
 
@@ -68,6 +72,7 @@ async function readChart(
   { apiKeyId, metric, start, end, ...scope }: JobScope & {
     apiKeyId: string;
     metric: string;
+    timezone: string;
     start: number;
     end: number;
   },

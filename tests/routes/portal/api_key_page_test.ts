@@ -36,9 +36,9 @@ testApp("a key's page shows its budget, and the limits of the organization", asy
   await recordAll(test, { apiKey: other.fullKey, records: [{ ...tiles, quantity: 55 }] });
   const { html, status } = await show(test, `${path}/${id}`, ada);
   assert.equal(status, 200);
-  const budget = "tiles · Requests per day 45 of 50 90% used, 5 left Resets in 9 hours";
+  const budget = "tiles · Requests per day 45 of 50 90% used, 5 left Resets Nov 22, 00:00 UTC";
   const limit =
-    "tiles · Requests per day 100 of 100 Limit reached. New requests are rejected. Resets in 9 hours";
+    "tiles · Requests per day 100 of 100 Limit reached. New requests are rejected. Resets Nov 22, 00:00 UTC";
   const cards = cardsOf(html);
   assert.equal(cards["Budget"], `Change ${budget}`);
   assert.equal(cards["Organization limits"], `All keys added up ${limit}`);
@@ -127,7 +127,7 @@ testApp("owners set a key's budget with a form, which shows again what is wrong"
   assert.deepEqual([saved.status, saved.location], [303, `${path}/${id}?done=budget`]);
   const page = await show(test, saved.location ?? "", ada);
   assert.match(page.html, /The budget has been saved\./);
-  assert.match(cardsOf(page.html)["Budget"] ?? "", /^Change tiles · Requests per day 1 of 1,000 0% used/);
+  assert.match(cardsOf(page.html)["Budget"] ?? "", /^Change tiles · Requests per day 1 of 1,000 &lt;1% used/);
   assert.match((await show(test, address, ada)).html, /name="limits\[0\]\.quantity" value="1,000"/);
   assert.equal((await openPage(test, address, { person: ada, form: {} })).status, 303);
   assert.match(cardsOf((await show(test, `${path}/${id}`, ada)).html)["Budget"] ?? "", /^No budget/);
@@ -152,7 +152,7 @@ testApp(
     })).json()).apiKeys;
     for (const address of [id, nextId]) {
       const { html } = await show(test, `${path}/${address}`, ada);
-      assert.match(cardsOf(html)["Totals by metric"] ?? "", /Requests 35 36\.8%.*Bytes 7.*100\.0%/i);
+      assert.match(cardsOf(html)["Totals by metric"] ?? "", /Requests 35 36\.8%.*Bytes 7.*100%/i);
       assert.match(html, new RegExp(`href="${path}/${nextId}/rotate"`));
       assert.equal(html.match(/class="badge on">Current</g)?.length, 1);
       assert.match(cardsOf(html)["Audit log"] ?? "", /Rotated .* Ada .* Created .* Ada/);

@@ -31,7 +31,7 @@ async function shown(limit: Partial<LimitStanding>, catalogue?: Catalogue): Prom
 Deno.test("a meter says what is used, and when it resets", async () => {
   assert.equal(
     await shown({ used: 667.4 }),
-    "tiles · requests per day 667.4 of 1,000 [66.7%] 66% used Resets in 8 hours",
+    "tiles · requests per day 667.4 of 1,000 [66.7%] 66% used Resets Nov 23, 00:00 UTC",
   );
   assert.match(await shown({ used: 0 }), /0 of 1,000 0% used/);
   assert.match(await shown({ per: "total", resetsAt: null }), /Never resets$/);

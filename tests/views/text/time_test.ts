@@ -1,5 +1,7 @@
 // Times in words, the same on every machine.
 import assert from "node:assert/strict";
+import type { Locale } from "../../../domain/locale.ts";
+import { presentation, presentedIn } from "../../../domain/presentation.ts";
 import { dateRangeWords, exactTime, relativeTime, shortDate } from "../../../views/text/time.ts";
 
 const now = Date.parse("2026-11-21T14:05:11.250Z");
@@ -64,3 +66,21 @@ for (
     assert.equal(dateRangeWords({ start: Date.parse(start), end: Date.parse(end) }), words);
   });
 }
+
+Deno.test("dates are written in the reader's format and time zone", () => {
+  const at = Date.parse("2026-11-20T22:30:00Z");
+  const range = { start: Date.parse("2026-11-01"), end: Date.parse("2026-12-01") };
+  const shown = (locale: Locale, timezone = "UTC") =>
+    presentedIn({ ...presentation(), locale, timezone }, () => [
+      shortDate(at, now),
+      exactTime(at),
+      dateRangeWords(range, { now, form: "short" }),
+      relativeTime(at, now),
+    ]);
+  assert.deepEqual(shown("en-US"), ["Nov 20", "Nov 20, 2026, 22:30:00 UTC", "Nov 1–30", "Yesterday"]);
+  assert.deepEqual(shown("en-US", "Asia/Tokyo").slice(0, 2), ["Nov 21", "Nov 21, 2026, 07:30:00 Asia/Tokyo"]);
+  assert.equal(shown("en-US", "Asia/Tokyo")[3], "15 hours ago");
+  assert.deepEqual(shown("en-GB").slice(0, 1), ["20 Nov"]);
+  assert.deepEqual(shown("de").slice(0, 3), ["20. Nov.", "20. Nov. 2026, 22:30:00 UTC", "1.–30. Nov."]);
+  assert.deepEqual(shown("ja").slice(0, 2), ["11月20日", "2026年11月20日, 22:30:00 UTC"]);
+});
