@@ -129,8 +129,11 @@ function mountRevoke(app: App, parts: PortalParts): void {
   get(`${path}/revoke`, async (c, { access, frame }) => {
     const apiKey = await getApiKey(services, access, keyIdOf(c));
     if (apiKey.status === "revoked") return redirect(c, apiKeyHref(frame.base, apiKey.id));
-    const report = await keyReport(parts, access, { apiKeyId: apiKey.id, metric: null });
-    return await sendPage(c, revokeApiKeyPage({ frame, apiKey, today: report?.chart ?? null }));
+    const [report, { generations }] = await Promise.all([
+      keyReport(parts, access, { apiKeyId: apiKey.id, metric: null }),
+      getApiKeyLineage(services, access, apiKey.id),
+    ]);
+    return await sendPage(c, revokeApiKeyPage({ frame, apiKey, report, isRotated: generations.length > 1 }));
   });
   post(`${path}/revoke`, async (c, { access, frame }) => {
     const { id } = await revokeApiKey(services, access, keyIdOf(c));

@@ -80,6 +80,16 @@ export async function readKeyUsage(
   return await context.reports.read("readKeyUsage", input, { reader: access.reader, signal });
 }
 
+/** Reads when keys had their last usage: the start of a quarter of an hour, by id. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
+export async function readLastUsage(
+  context: SessionContext,
+  access: Access,
+  { apiKeyIds, signal }: { apiKeyIds: readonly string[]; signal: AbortSignal },
+): Promise<Map<string, number>> {
+  const input = { apiKeyIds, ...usageScope(context, access) };
+  return await context.reports.read("readLastUsage", input, { reader: access.reader, signal });
+}
+
 /** Reads the usage of one key. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
 export async function readKeyReport(
   context: SessionContext,

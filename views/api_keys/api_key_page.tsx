@@ -43,8 +43,9 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
   const { frame, apiKey, generations, report, flash, events } = props;
   const { id, name } = apiKey;
   const isActive = apiKey.status === "active";
+  const uses = generations.map(({ lastUsedAt }) => lastUsedAt).filter((at) => at !== null);
   const [, ...replaced] = generations;
-  const isNew = isActive && !props.firstRequest.isUsed &&
+  const isNew = isActive && !props.firstRequest.isUsed && !report?.lastUsageAt &&
     replaced.every(({ lastUsedAt }) => lastUsedAt === null);
   return (
     <PortalPage title={name} frame={frame} place="api-keys">
@@ -57,7 +58,12 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
         {isActive && <Actions {...props} />}
       </PageHead>
       <Notice tone="done" text={flash} />
-      <KeyFacts frame={frame} apiKey={apiKey} report={report} />
+      <KeyFacts
+        frame={frame}
+        apiKey={apiKey}
+        report={report}
+        lastRequestAt={uses.toSorted().at(-1) ?? null}
+      />
       <div class="columns aside">
         <div class="stacked">
           {isNew
@@ -206,7 +212,7 @@ function Budget(props: ApiKeyPageProps) {
   );
 }
 
-function LastUse({ lastRequest, report, frame: { now } }: ApiKeyPageProps) {
+function LastUse({ lastRequest, frame: { now } }: ApiKeyPageProps) {
   if (lastRequest === null) return null;
   const { at, network, userAgent, status, error } = lastRequest;
   return (
@@ -216,16 +222,6 @@ function LastUse({ lastRequest, report, frame: { now } }: ApiKeyPageProps) {
         <dd>
           <MomentTime at={at} now={now} timezone="UTC" />
         </dd>
-        {report?.lastRecord && (
-          <>
-            <dt>Last recorded</dt>
-            <dd>
-              <bdi>{report.lastRecord.product}</bdi>
-              {" · "}
-              <bdi>{report.lastRecord.metric.name}</bdi>
-            </dd>
-          </>
-        )}
         <dt>Network</dt>
         <dd>
           <code>{network || "Unknown"}</code>
@@ -273,7 +269,7 @@ function Rotations({ generations, frame: { now } }: ApiKeyPageProps) {
 }
 
 function DangerZone(props: ApiKeyPageProps) {
-  const { apiKey, report, frame: { now } } = props;
+  const { apiKey, report, generations, frame: { now } } = props;
   return (
     <section class="card danger-zone" id="danger">
       <header>
@@ -282,7 +278,7 @@ function DangerZone(props: ApiKeyPageProps) {
       <div class="split">
         <div>
           <strong>Revoke this key</strong>
-          <p>{revokeWarning(apiKey, { now, today: report?.chart ?? null })}</p>
+          <p>{revokeWarning(apiKey, { now, report, isRotated: generations.length > 1 })}</p>
         </div>
         <ButtonLink tone="plain-destroy" href={hrefOf(props, "revoke")}>Revoke key</ButtonLink>
       </div>

@@ -14,6 +14,7 @@ import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Facts } from "../components/facts.tsx";
+import { LastUsage } from "../components/last_usage.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
@@ -125,14 +126,19 @@ export function organizationPage(props: OrganizationPageProps): Page {
 }
 
 function factsOf(organization: OperatedOrganization, plan: Plan, now: number) {
-  const { id, externalId, memberCount, activeApiKeyCount, createdAt, suspendedAt, lastUsedAt } = organization;
+  const { id, externalId, memberCount, activeApiKeyCount, createdAt, suspendedAt, lastUsedAt, lastUsageAt } =
+    organization;
   return [
     { label: "External ID", value: externalId === null ? "Not set" : <code class="pick">{externalId}</code> },
     { label: "ID", value: <code class="pick">{id}</code> },
     { label: "Plan", value: <PlanFact organization={organization} plan={plan} /> },
     { label: "Members", value: groupDigits(memberCount) },
     { label: "Active keys", value: groupDigits(activeApiKeyCount) },
-    { label: "Last used", value: <RelativeTime at={lastUsedAt} now={now} /> },
+    {
+      label: "Last usage",
+      value: <LastUsage at={lastUsageAt === null ? null : Date.parse(lastUsageAt)} now={now} />,
+    },
+    { label: "Last request", value: <RelativeTime at={lastUsedAt} now={now} /> },
     { label: "Created", value: <DayTime at={createdAt} now={now} /> },
     ...(suspendedAt === null
       ? []
