@@ -1,8 +1,8 @@
 // Reading usage: sums, the usage page and the small charts of keys, all on the reports thread.
-import { findOldestProduct } from "../../db/meter/catalogue.ts";
+import { findOldestProduct, findProductsByAge } from "../../db/meter/catalogue.ts";
 import type { UsageGroup } from "../../db/meter/usage_sums.ts";
 import { productMetrics } from "../../db/operator/products.ts";
-import type { Catalogue, ExampleUsage } from "../../domain/meter/catalogue.ts";
+import { type Catalogue, catalogueOf, type ExampleUsage } from "../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
 import type { KeyUsage } from "../../domain/meter/key_usage.ts";
 import type { Access } from "../access.ts";
@@ -98,6 +98,13 @@ export async function readKeyReport(
 ): Promise<KeyReport> {
   const input = { ...query, ...usageScope(context, access) };
   return await context.reports.read("readKeyReport", input, { reader: access.reader, signal });
+}
+
+/** Reads the operator's names and units of products and metrics, for text without usage. */
+export async function readProductNames(
+  { database }: Pick<SessionContext, "database">,
+): Promise<Catalogue> {
+  return catalogueOf({ products: await findProductsByAge(database), used: [] });
 }
 
 /** Returns names for an example: the first metric of the oldest product, because others may be rejected; made-up ones without products. */

@@ -117,7 +117,10 @@ export function revokeApiKeyPage(props: ApiKeyPageProps & KeyUse): Page {
 }
 
 export function budgetPage(
-  props: ApiKeyPageProps & FormErrors & Pick<LimitFieldsProps, "limits" | "productSlugs" | "metrics">,
+  props:
+    & ApiKeyPageProps
+    & FormErrors
+    & Pick<LimitFieldsProps, "limits" | "productSlugs" | "metrics" | "catalogue">,
 ): Page {
   const { frame, apiKey: { id, name }, message, fields } = props;
   const href = apiKeyHref(frame.base, id);

@@ -1,6 +1,7 @@
 // The page of one API key with its rotations: what it uses, what it may use, and what can be done with it.
 import type { ApiKey, LastRequest } from "../../domain/api_key.ts";
 import type { AuditEvent } from "../../domain/audit.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
 import { AuditSentence } from "../audit/audit_table.tsx";
@@ -36,6 +37,8 @@ interface ApiKeyPageProps {
   readonly firstRequest: FirstRequest;
   /** The latest entries about the key; null without the permission to read them. */
   readonly events: readonly AuditEvent[] | null;
+  /** The names of products and metrics. */
+  readonly catalogue: Catalogue;
   readonly flash: string | null;
 }
 
@@ -141,7 +144,9 @@ function Actions(props: ApiKeyPageProps) {
 }
 
 function Events(
-  { apiKey, events, frame: { now, isConsole, viewed } }: ApiKeyPageProps & { events: readonly AuditEvent[] },
+  { apiKey, events, catalogue, frame: { now, isConsole, viewed } }: ApiKeyPageProps & {
+    events: readonly AuditEvent[];
+  },
 ) {
   const all = viewed === null
     ? listHref("/portal/audit", { targetId: apiKey.id })
@@ -159,7 +164,12 @@ function Events(
             {events.map((event) => (
               <li>
                 <div>
-                  <AuditSentence {...event} organizationId={null} isConsole={isConsole} />
+                  <AuditSentence
+                    {...event}
+                    organizationId={null}
+                    isConsole={isConsole}
+                    catalogue={catalogue}
+                  />
                   <span class="second">
                     <bdi>{auditActorName(event)}</bdi>
                   </span>
@@ -174,7 +184,7 @@ function Events(
 }
 
 function Budget(props: ApiKeyPageProps) {
-  const { frame, apiKey, limits, report } = props;
+  const { frame, apiKey, limits, catalogue } = props;
   const canSetBudget = managesAllKeys(frame);
   const ofBudget = new Set(apiKey.budget.map(({ id }) => id));
   const isEmpty = ofBudget.size === 0;
@@ -201,11 +211,11 @@ function Budget(props: ApiKeyPageProps) {
           )
           : own === undefined
           ? <p class="muted">Not available right now</p>
-          : <LimitMeters limits={own} now={frame.now} catalogue={report?.catalogue} />}
+          : <LimitMeters limits={own} now={frame.now} catalogue={catalogue} />}
       </Card>
       {others.length > 0 && (
         <Card title="Organization limits" aside={<span class="tiny muted">All keys added up</span>}>
-          <LimitMeters limits={others} now={frame.now} catalogue={report?.catalogue} />
+          <LimitMeters limits={others} now={frame.now} catalogue={catalogue} />
         </Card>
       )}
     </>

@@ -2,6 +2,7 @@
 import type { AuditEvent } from "../../domain/audit.ts";
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { groupDigits } from "../../domain/number_text.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import type { Member } from "../../domain/organization.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { OperatedOrganization, OrganizationNote } from "../../domain/operator/organization.ts";
@@ -71,6 +72,8 @@ interface OrganizationPageProps {
   readonly notes: readonly OrganizationNote[];
   readonly olderNotesHref: string | null;
   readonly events: readonly AuditEvent[];
+  /** The names of products and metrics. */
+  readonly catalogue: Catalogue;
   readonly flash: string | null;
 }
 
@@ -245,7 +248,7 @@ function Metadata({ organization: { id, metadata } }: Pick<OrganizationPageProps
   );
 }
 
-function AuditLog({ frame, organization: { id }, events }: OrganizationPageProps) {
+function AuditLog({ frame, organization: { id }, events, catalogue }: OrganizationPageProps) {
   if (events.length === 0) return null;
   const all = <a class="small" href={listHref("/operator/audit", { organizationId: id })}>All entries</a>;
   return (
@@ -254,7 +257,7 @@ function AuditLog({ frame, organization: { id }, events }: OrganizationPageProps
         {events.map((event) => (
           <Row>
             <Cell place="title">
-              <AuditSentence {...event} organizationId={null} isConsole />
+              <AuditSentence {...event} organizationId={null} isConsole catalogue={catalogue} />
               <div class="muted tiny">
                 <bdi>{auditActorName(event)}</bdi>
               </div>

@@ -136,14 +136,14 @@ function attentionOf(health: readonly Health[]): Attention[] {
   );
 }
 
-function reachedLimits({ reachedLimits: reached }: OperatorOverview): Attention[] {
+function reachedLimits({ reachedLimits: reached, catalogue }: OperatorOverview): Attention[] {
   const item = { icon: "gauge", tone: "soon", label: "View" } as const;
   const others = reached.length - namedLimitsMax;
   return [
     ...reached.slice(0, namedLimitsMax).map(({ id, name, ...limit }) => ({
       ...item,
       title: `${name} has hit a hard limit`,
-      text: `Requests that don't fit are rejected: ${limitName(limit)}.`,
+      text: `Requests that don't fit are rejected: ${limitName(limit, catalogue)}.`,
       href: organizationHref(id),
     })),
     ...(others <= 0 ? [] : [{

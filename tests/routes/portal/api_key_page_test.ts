@@ -106,7 +106,7 @@ testApp("owners set a key's budget with a form, which shows again what is wrong"
   await addLimit(test, {}, { ...tiles, per: "month", quantity: 1_000 });
   const address = `${path}/${id}/budget`;
   const empty = await show(test, address, ada);
-  assert.match(empty.html, /<datalist id="products"><option value="tiles">/);
+  assert.match(empty.html, /<datalist id="products"><option value="tiles"/);
   const row = (index: number, limit: Record<string, string>) =>
     Object.fromEntries(Object.entries(limit).map(([name, value]) => [`limits[${index}].${name}`, value]));
   const limit = { ...tiles, per: "day", quantity: "1,000", mode: "soft" };

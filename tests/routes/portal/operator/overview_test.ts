@@ -95,7 +95,7 @@ testApp("the overview names organizations that have reached a hard limit", async
   };
   await send(0, 5);
   await send(1, 4);
-  assert.match(await text(), /Ada’s organization has hit a hard limit .*rejected: m per day\./);
+  assert.match(await text(), /Ada’s organization has hit a hard limit .*rejected: M per day\./);
   assert.doesNotMatch(await text(), /Grace’s organization has hit/);
   await assertError(await send(1, 2), 429, "limit_exceeded");
   assert.match(await text(), /Grace’s organization has hit a hard limit/);
