@@ -239,7 +239,7 @@ function Metadata({ organization: { id, metadata } }: Pick<OrganizationPageProps
   const entries = Object.entries(metadata).sort(([a], [b]) => a < b ? -1 : 1);
   return (
     <Card title="Metadata" aside={<a class="small" href={organizationActionHref(id, "edit")}>Edit</a>} flush>
-      {entries.length === 0 ? <p class="body muted small">No metadata. Customers don't see it.</p> : (
+      {entries.length === 0 ? <p class="body muted small">No metadata. Members don't see it.</p> : (
         <Facts
           facts={entries.map(([label, value]) => ({ label, value: <code class="pick">{value}</code> }))}
         />

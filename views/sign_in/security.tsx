@@ -127,7 +127,7 @@ const sessionColumns = [
   "IP address",
   "Last used",
   "Signed in",
-  { title: "State", isUnseen: true },
+  { title: "Status", isUnseen: true },
   actionsColumn,
 ];
 

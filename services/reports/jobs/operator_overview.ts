@@ -5,13 +5,14 @@ import {
   findBusiestTotals,
   findReachedLimits,
   findSeriesOf,
-  findSuspendedSenders,
+  findSuspended,
   findTopCustomers,
   type OverviewSeries,
   type ReachedLimit,
   type SeriesSumRow,
   type SignedWindow,
   sumSeries,
+  type SuspendedOrganizations,
 } from "../../../db/operator/overview.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import {
@@ -36,7 +37,7 @@ import type { JobContext, JobTime } from "../job_context.ts";
 const dayMs = 86_400_000;
 const topCustomersMax = 10;
 const customerSeriesMax = 100;
-const suspendedSendersMax = 100;
+const suspendedNamedMax = 3;
 const reachedLimitsMax = 100;
 
 /** An amount, and how much more it is than before. */
@@ -72,8 +73,8 @@ export interface OperatorOverview {
   readonly isPartial: boolean;
   readonly organizations: ActiveOrganizations;
   readonly customers: readonly TopCustomer[];
-  /** Suspended organizations whose keys still sent requests in the last day, by name; at most 100. */
-  readonly suspendedSenders: readonly string[];
+  /** Those that sent requests in the last day still send. */
+  readonly suspended: SuspendedOrganizations;
   /** Organizations that have hit a hard limit, the latest first; at most 100. */
   readonly reachedLimits: readonly ReachedLimit[];
 }
@@ -162,10 +163,10 @@ async function readAnew(
     customers: metric === null
       ? []
       : await readCustomers(context, { metric, times, total: figures.monthOf(metric) }),
-    suspendedSenders: await findSuspendedSenders(database, {
+    suspended: await findSuspended(database, {
       since: now - dayMs,
       noteMs: apiKeyUsedIntervalMs,
-      limit: suspendedSendersMax,
+      limit: suspendedNamedMax,
     }),
     reachedLimits: await findReachedLimits(database, { now, since: now - dayMs, limit: reachedLimitsMax }),
   };
