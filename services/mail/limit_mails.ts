@@ -90,7 +90,9 @@ export async function readLimitMailReach(
   access: Access,
 ): Promise<LimitMailReach | null> {
   requirePermission(access, "usage.read");
-  return mail.mode === "none" ? null : await findLimitMailReach(database, access.organizationId);
+  if (mail.mode === "none") return null;
+  const readerId = access.role === null ? null : access.actor.user.id;
+  return await findLimitMailReach(database, { organizationId: access.organizationId, readerId });
 }
 
 /** A limit causes emails until this long after its window has ended. */

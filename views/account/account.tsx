@@ -74,7 +74,9 @@ function LimitEmails({ isOn, session }: { isOn: boolean; session: PortalFrame["s
       <p class="muted">
         {isOn && !user.emailVerified && "These emails start when you confirm your email address. "}
         {isOn
-          ? "You get an email when an organization that you own or administer has used 80% of a limit, or all of it."
+          ? `You${
+            user.emailVerified ? "" : "'ll"
+          } get an email when an organization that you own or administer has used 80% of a limit, or all of it.`
           : "You don't get emails when an organization that you own or administer nears or reaches a limit."}
         {isOperator && (isOn
           ? " As an operator, you also get one when any organization hits a hard limit."
@@ -130,7 +132,8 @@ function addressText(isConfirmed: boolean, hasMail: boolean): string {
   }
   return isConfirmed
     ? "You sign in with this address and receive our emails there."
-    : "We sent you a link to confirm it. Until you do, you can't accept invitations.";
+    : "We sent you a link to confirm it. Until you do, you can't accept invitations and get no emails about limits, you can " +
+      "send few invitations, and products may keep you out.";
 }
 
 function ownerlessText(ownerless: readonly string[]): string {
