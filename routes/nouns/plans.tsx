@@ -259,7 +259,12 @@ function planPage({ frame, place, plan, organizations, catalogue, nextHref, flas
       </div>
       <Card title="Usage limits" flush>
         {limits.length === 0
-          ? <EmptyState title="No usage limits" text="Organizations with this plan can record any amount." />
+          ? (
+            <EmptyState
+              title="No usage limits"
+              text="Organizations with this plan can record any amount, unless they have limits of their own."
+            />
+          )
           : (
             <ItemTable
               label="Usage limits"
@@ -300,7 +305,7 @@ function PlanActions({ plan: { id, organizationCount } }: { plan: Plan }) {
           title: "Delete",
           text: isUnused
             ? "No organization has this plan. This can't be undone."
-            : "A plan can be deleted when no organization has it any more.",
+            : "You can delete a plan once no organization uses it.",
           href: isUnused ? planHref(id, "delete") : null,
           label: "Delete plan",
           tone: "plain-destroy",

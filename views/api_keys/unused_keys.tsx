@@ -1,4 +1,4 @@
-// The page that revokes keys without requests and usage for 90 days.
+// The page that revokes keys without requests or usage for 90 days.
 import { apiKeyTag } from "../../domain/api_key.ts";
 import type { KeyLine } from "../../domain/key_list.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
@@ -39,8 +39,8 @@ export function unusedKeysPage(
     >
       <CheckboxGroup
         label={isPart
-          ? `${groupDigits(lines.length)} of ${countOf(count, "key")} without requests and usage for 90 days`
-          : `${countOf(count, "key")} without requests and usage for 90 days`}
+          ? `${groupDigits(lines.length)} of ${countOf(count, "key")} without requests or usage for 90 days`
+          : `${countOf(count, "key")} without requests or usage for 90 days`}
         name="keys"
         value={chosen}
         error={errors.fields["keys"]}

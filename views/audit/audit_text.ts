@@ -90,6 +90,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
 const endedOther = "Ended one of their other sessions";
 const removedAll = "Removed all passkeys of {target}";
 const removedBudget = "Removed the budget of the key {target}";
+const oneBackdated = "Recorded an old record[, from {from}]";
 const addedMember = "Added {target} to the organization[ as {role}]";
 const crossSite = "Cross-site request denied[: {request}]";
 
@@ -145,6 +146,8 @@ export function auditSentence(
     ? removedAll
     : isBudget && to === "none"
     ? removedBudget
+    : action === "usage.backdated" && details["records"] === "1"
+    ? oneBackdated
     : action === "member.joined" && actor.type === "operator"
     ? addedMember
     : sentences[action] ?? auditActions[action];

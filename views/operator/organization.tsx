@@ -2,7 +2,7 @@
 import type { AuditEvent } from "../../domain/audit.ts";
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import type { Catalogue } from "../../domain/meter/catalogue.ts";
+import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { Member } from "../../domain/organization.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { OperatedOrganization, OrganizationNote } from "../../domain/operator/organization.ts";
@@ -110,7 +110,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
           <OrganizationLimits {...props} standings={limits} now={frame.now} />
           <OrganizationStatements
             organizationId={id}
-            metric={props.metric}
+            metric={props.metric === null ? null : metricOf(props.catalogue, props.metric).name}
             statements={props.statements}
             open={props.openMonth}
           />

@@ -193,7 +193,7 @@ function NumberRow(
       <Cell label="Override" isNumber isOptional>{override === null ? "–" : numberText(name, override)}</Cell>
       <Cell label="Used">
         {used === null
-          ? <span class="muted tiny">{`${numberText(name, allowed)} allowed`}</span>
+          ? <span class="muted tiny">{numberText(name, allowed)}</span>
           : <Used used={used} allowed={allowed} />}
       </Cell>
     </Row>

@@ -182,10 +182,10 @@ function timesAt(now: number) {
     number,
   ];
   const day = Math.floor(now / dayMs) * dayMs;
-  const elapsed = Math.floor((now - start) / rollupQuarterMs) * rollupQuarterMs;
-  const monthBeforeEnd = Math.min(before + elapsed, start);
+  // The current quarter of an hour counts as passed, as on the usage page.
+  const passed = (Math.floor(now / rollupQuarterMs) + 1) * rollupQuarterMs;
+  const monthBeforeEnd = Math.min(before + passed - start, start);
   const today = { start: day, end: day + dayMs };
-  const untilNow = Math.floor((now - day) / rollupQuarterMs) * rollupQuarterMs;
   // The shorter part is read: the hours until then, or the whole month without the hours after it.
   const monthBefore: Omit<SignedWindow, "position">[] = monthBeforeEnd - before < start - monthBeforeEnd
     ? [{ sign: 1, start: before, end: monthBeforeEnd }]
@@ -203,7 +203,7 @@ function timesAt(now: number) {
     monthBefore: monthBefore.map(at(positions.monthBefore)),
     windows: [
       ...[{ sign: 1, ...today } as const].map(at(positions.today)),
-      ...[{ sign: 1, start: day - 7 * dayMs, end: day - 7 * dayMs + untilNow } as const].map(
+      ...[{ sign: 1, start: day - 7 * dayMs, end: passed - 7 * dayMs } as const].map(
         at(positions.todayBefore),
       ),
       ...[{ sign: 1, start, end: next } as const].map(at(positions.month)),

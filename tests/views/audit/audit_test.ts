@@ -84,6 +84,10 @@ Deno.test("auditSentence() describes an action, and marks user text", () => {
     say({ action: "usage.voided", details: voided }),
     "Voided “919,720,892 bytes” “data transfer” of “Map tiles”: “Twice”",
   );
+  const backdated = (records: string) =>
+    say({ action: "usage.backdated", details: { records, from: "2026-10-12", to: "2026-10-12" } });
+  assert.equal(backdated("1"), "Recorded an old record, from “2026-10-12”");
+  assert.equal(backdated("12"), "Recorded “12” old records, from “2026-10-12” to “2026-10-12”");
   const operator = { type: "operator", id: null, name: null } as const;
   assert.equal(
     say({ action: "member.joined", details: { role: "ADMIN" } }),
