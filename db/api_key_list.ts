@@ -11,6 +11,7 @@ import {
 } from "./api_keys.ts";
 import { insertAuditEvents } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
+import { lineagesUsedSince } from "./meter/last_usage.ts";
 
 /**
  * Reads the keys of an organization that work at `now`, or those that ended last.
@@ -67,7 +68,7 @@ export function findApiKeysById(
 
 /**
  * Revokes active keys in the scope, with other active keys of their lineages, unless a key of the lineage was used or created
- * since a time.
+ * since a time, or usage was recorded for it.
  *
  * @param options `ids`: at most some hundred.
  * @returns Two statements: the first writes the audit entries, the second revokes the keys and returns their ids.
@@ -77,12 +78,15 @@ export function revokeUnusedApiKeys(
   scope: ApiKeyScope,
   { ids, since, now }: { ids: readonly string[]; since: number; now: number },
 ): Statement[] {
-  const isChosen = sql`${inScope(scope)} AND k.lineage IN (
-    SELECT lineage FROM api_keys WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)})))`;
+  const lineages = sql`SELECT lineage FROM api_keys WHERE id IN (SELECT value FROM json_each(${
+    JSON.stringify(ids)
+  }))`;
+  const isChosen = sql`${inScope(scope)} AND k.lineage IN (${lineages})`;
   const isActive = isActiveIn(scope.organizationId, now);
   const isUnused = sql`${isChosen} AND ${isActive} AND k.lineage NOT IN (
     SELECT k.lineage FROM api_keys k
-    WHERE ${isChosen} AND (k.last_used_at >= ${since} OR (k.created_at >= ${since} AND ${isActive})))`;
+    WHERE ${isChosen} AND (k.last_used_at >= ${since} OR (k.created_at >= ${since} AND ${isActive})))
+    AND k.lineage NOT IN (${lineagesUsedSince(scope.organizationId, { lineages, since })})`;
   const rows =
     sql`SELECT k.organization_id AS organizationId, k.id AS targetId, k.name AS targetName, '{}' AS details
     FROM api_keys k WHERE ${isUnused}`;

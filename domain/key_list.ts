@@ -4,7 +4,7 @@ import type { KeyUsage } from "./meter/key_usage.ts";
 
 /** Active keys that expire within this time are marked. */
 const keyExpiresSoonMs = 14 * 24 * 3_600_000;
-/** Keys that were not used for this long can be revoked together, up to the maximum at a time. */
+/** Keys without requests and usage for this long can be revoked together, up to the maximum at a time. */
 export const keyUnusedMs = 90 * 24 * 3_600_000;
 export const unusedKeysRevokedMax = 50;
 export const keyListPageItems = 50;
@@ -35,7 +35,7 @@ export interface KeyListPage {
   readonly order: KeyOrder;
   /** The numbers of lines that match the search in each state. `isCut`: there may be more inactive ones. */
   readonly counts: Readonly<Record<KeyState, number>> & { readonly isCut: boolean };
-  /** The number of active lines that were not used for 90 days. Like `isEmpty`, this doesn't depend on the search. */
+  /** The number of active lines without requests and usage for 90 days. Like `isEmpty`, this doesn't depend on the search. */
   readonly unused: number;
   readonly isEmpty: boolean;
   /** The number of active keys, and its maximum, for those who see all keys. */
@@ -105,8 +105,8 @@ export function expiresSoon({ endsAt }: Pick<ListedKey, "endsAt">, now: number):
   return endsAt !== null && endsAt - now < keyExpiresSoonMs;
 }
 
-/** True if an active line was neither used nor created in the last 90 days. */
-export function isUnused({ current, isActive, lastUsedAt }: ListedLine, now: number): boolean {
+/** True if an active line was created before the last 90 days, and had no request in them. It may have usage of operators. */
+export function isWithoutRequests({ current, isActive, lastUsedAt }: ListedLine, now: number): boolean {
   return isActive && Math.max(current.createdAt, lastUsedAt ?? 0) < now - keyUnusedMs;
 }
 

@@ -35,7 +35,7 @@ export async function listNewestKeys(
   return apiKeys.map((apiKey) => ({ ...apiKey, oldKeyEndsAt: null }));
 }
 
-/** Reads the first of the keys that were not used for 90 days, and counts all of them. @throws {AppError} `forbidden`, `unavailable`. */
+/** Reads the first of the keys without requests and usage for 90 days, and counts all of them. @throws {AppError} `forbidden`, `unavailable`. */
 export async function listUnusedKeys(
   context: SessionContext,
   access: Access,
@@ -51,7 +51,7 @@ export async function listUnusedKeys(
 }
 
 /**
- * Revokes keys that were not used for 90 days, effective immediately. Those that were used or replaced in the meantime stay.
+ * Revokes keys without requests and usage for 90 days, effective immediately. Those that were used or replaced in the meantime stay.
  *
  * @returns The ids of the revoked keys.
  * @throws {AppError} `forbidden`, `validation_failed` for too many keys.

@@ -52,17 +52,19 @@ const managersOf = (organizationId: string | null): Statement =>
   sql`memberships m JOIN users u ON u.id = m.user_id
     WHERE m.organization_id = ${organizationId} AND m.role IN ('OWNER', 'ADMIN')`;
 
-const selectReach = (organizationId: string | null): Statement =>
+const selectReach = (organizationId: string | null, readerId: string | null = null): Statement =>
   sql`SELECT count(*) AS managers, count(*) FILTER (WHERE ${getsLimitMails}) AS recipients,
-    count(*) FILTER (WHERE ${wantsLimitMails} AND u.email_verified_at IS NULL) AS unconfirmed
+    count(*) FILTER (WHERE ${wantsLimitMails} AND u.email_verified_at IS NULL) AS unconfirmed,
+    count(*) FILTER (WHERE ${wantsLimitMails} AND u.email_verified_at IS NULL AND u.id = ${readerId}) AS isOwn
   FROM ${managersOf(organizationId)}`;
 
+/** @param readerId Null for operators. */
 export async function findLimitMailReach(
   database: DatabaseReader,
-  organizationId: string,
+  { organizationId, readerId }: { organizationId: string; readerId: string | null },
 ): Promise<LimitMailReach> {
-  const reach = await database.readFirst<LimitMailReach>(selectReach(organizationId));
-  return reach ?? { managers: 0, recipients: 0, unconfirmed: 0 };
+  const reach = await database.readFirst<LimitMailReach>(selectReach(organizationId, readerId));
+  return reach ?? { managers: 0, recipients: 0, unconfirmed: 0, isOwn: 0 };
 }
 
 /** Returns the email addresses of operators who want emails about limits. */

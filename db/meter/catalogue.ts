@@ -1,10 +1,14 @@
 // The SQL of the names that pages show for usage: the operator's products, and those that an organization uses.
 import { type DatabaseReader, sql } from "../engine/database.ts";
-import { type ProductRow, selectProducts } from "../operator/products.ts";
+import type { Product } from "../../domain/product.ts";
+import { productMetrics, type ProductRow, selectProducts } from "../operator/products.ts";
 import { numberOf } from "./usage_sums.ts";
 
-export function findProductsByAge(database: DatabaseReader): Promise<ProductRow[]> {
-  return database.read(sql`${selectProducts} ORDER BY p.created_at, p.slug`);
+export async function findProductsByAge(
+  database: DatabaseReader,
+): Promise<Pick<Product, "slug" | "name" | "metrics">[]> {
+  const rows = await database.read<ProductRow>(sql`${selectProducts} ORDER BY p.created_at, p.slug`);
+  return rows.map(({ slug, name, metrics }) => ({ slug, name, metrics: productMetrics(metrics) }));
 }
 
 export function findOldestProduct(database: DatabaseReader): Promise<ProductRow | undefined> {

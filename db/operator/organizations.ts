@@ -6,6 +6,7 @@ import type { OrganizationSort, OrganizationStatus } from "../../domain/operator
 import { isActiveIn } from "../api_keys.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { limitsJson } from "../meter/limit_rows.ts";
+import { allMonths } from "../meter/usage_sums.ts";
 import { restartLimits } from "../meter/usage_limits.ts";
 import { assignNumbers, planNumber } from "./plans.ts";
 import { hasText, indexedText } from "./search.ts";
@@ -22,6 +23,8 @@ export interface OrganizationUse {
   readonly members: number;
   readonly activeApiKeys: number;
   readonly lastUsedAt: number | null;
+  /** A quarter of an hour; see `rollupNumber`. */
+  readonly lastUsageQuarter: number | null;
 }
 
 export interface StoredOrganization extends OrganizationReference, NumberOverrides {
@@ -66,7 +69,10 @@ const columns =
 const useColumns = (now: number): Statement =>
   sql`(SELECT count(*) FROM memberships m WHERE m.organization_id = o.id) AS members,
     (SELECT count(*) FROM api_keys k WHERE ${isActiveIn(sql`o.id`, now)}) AS activeApiKeys,
-    (SELECT max(k.last_used_at) FROM api_keys k WHERE k.organization_id = o.id) AS lastUsedAt`;
+    (SELECT max(k.last_used_at) FROM api_keys k WHERE k.organization_id = o.id) AS lastUsedAt,
+    (SELECT max(r.last_quarter) FROM usage_rollups_monthly r WHERE r.organization = o.number AND r.count > 0
+      AND r.month = (SELECT max(m.month) FROM ${allMonths} m WHERE EXISTS (SELECT 1 FROM usage_rollups_monthly u
+        WHERE u.month = m.month AND u.organization = o.number AND u.count > 0))) AS lastUsageQuarter`;
 
 export function findOrganizationReference(
   database: DatabaseReader,

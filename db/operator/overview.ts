@@ -102,17 +102,31 @@ export async function countActiveOrganizations(
   return row ?? { all: 0, month: 0, today: 0, monthBefore: 0 };
 }
 
-/** Names suspended organizations whose keys were used since a time, newest first. `noteMs`: uses are noted this late. */
-export async function findSuspendedSenders(
+/** Suspended organizations, and those whose keys still send requests. */
+export interface SuspendedOrganizations {
+  readonly count: number;
+  readonly sending: number;
+  /** Some of them: those that send first, then the newest. */
+  readonly some: readonly { readonly id: string; readonly name: string; readonly isSending: 0 | 1 }[];
+}
+
+/** @param query `since`: keys that were used later still send requests. `noteMs`: uses are noted this late. */
+export async function findSuspended(
   database: DatabaseReader,
   { since, noteMs, limit }: { since: number; noteMs: number; limit: number },
-): Promise<string[]> {
-  const rows = await database.read<{ name: string }>(sql`
-    SELECT o.name FROM organizations o WHERE o.suspended_at IS NOT NULL AND o.deleted_at IS NULL AND EXISTS (
-      SELECT 1 FROM api_keys k WHERE k.organization_id = o.id
-        AND k.last_used_at > max(${since}, o.suspended_at + ${noteMs}))
-    ORDER BY o.suspended_at DESC LIMIT ${limit}`);
-  return rows.map(({ name }) => name);
+): Promise<SuspendedOrganizations> {
+  const rows = await database.read<
+    SuspendedOrganizations["some"][number] & { count: number; sending: number }
+  >(
+    sql`SELECT id, name, isSending, count(*) OVER () AS count, sum(isSending) OVER () AS sending
+      FROM (SELECT o.id, o.name, o.suspended_at AS at, EXISTS (
+          SELECT 1 FROM api_keys k WHERE k.organization_id = o.id
+            AND k.last_used_at > max(${since}, o.suspended_at + ${noteMs})) AS isSending
+        FROM organizations o WHERE o.suspended_at IS NOT NULL AND o.deleted_at IS NULL)
+      ORDER BY isSending DESC, at DESC LIMIT ${limit}`,
+  );
+  const { count = 0, sending = 0 } = rows[0] ?? {};
+  return { count, sending, some: rows.map(({ id, name, isSending }) => ({ id, name, isSending })) };
 }
 
 interface TopCustomerRow extends SumParts {

@@ -12,6 +12,10 @@ interface LimitMail {
   readonly quantity: string;
   readonly productSlug: string;
   readonly metric: string;
+  /** Names and unit of the catalogue; missing without them. */
+  readonly productName?: string;
+  readonly metricName?: string;
+  readonly unit?: string;
   readonly per: LimitPeriod;
   readonly mode: LimitMode;
   /** `refused`: usage was rejected. */

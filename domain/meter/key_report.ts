@@ -24,6 +24,8 @@ export interface KeyReport {
   readonly catalogue: Catalogue;
   /** Those with the most records first. */
   readonly metrics: readonly KeyMetric[];
+  /** The start of the last quarter of an hour with usage, by anyone who recorded it: milliseconds since 1970; null without any. */
+  readonly lastUsageAt: number | null;
   /** Null if nothing was recorded. */
   readonly lastRecord: LastRecord | null;
   /** One metric by day and product; null without usage. */

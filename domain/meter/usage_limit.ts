@@ -1,6 +1,4 @@
 // Limits of usage: how much of a product and metric may be recorded in a calendar window.
-import { groupDigits } from "../number_text.ts";
-
 /** The windows of limits, shortest first. `total` never ends. */
 export const limitPeriods = ["minute", "hour", "day", "month", "total"] as const;
 export type LimitPeriod = (typeof limitPeriods)[number];
@@ -61,17 +59,26 @@ export function limitsText(limits: readonly NewLimit[]): string {
 
 const limitForm = /^(.+)\/(.+) per (\w+): (?:no limit|(hard|soft) (\S+))$/;
 
-/** Rewords the text of {@linkcode limitsText} for people, such as `6,000,000 requests per month (soft)`. */
-export function limitsSentence(text: string): string {
+/** A limit in the text of {@linkcode limitsText}. */
+interface WrittenLimit extends LimitScope {
+  /** A decimal text; null for no limit. */
+  readonly quantity: string | null;
+  readonly mode: LimitMode;
+}
+
+/** Reads the text of {@linkcode limitsText}. A limit in another form stays as it is. */
+export function parseLimitsText(text: string): (WrittenLimit | string)[] {
   return text.split("; ").map((limit) => {
-    const [, product, metric, per, mode, quantity] = limitForm.exec(limit) ?? [];
-    if (metric === undefined) return limit;
-    const what = product === "all products" ? metric : `${metric} of ${product}`;
-    const window = per === "total" ? "in total" : `per ${per}`;
-    return quantity === undefined
-      ? `no limit for ${what} ${window}`
-      : `${groupDigits(quantity)} ${what} ${window} (${mode})`;
-  }).join("; ");
+    const [, product, metric, per, mode = "hard", quantity = null] = limitForm.exec(limit) ?? [];
+    if (product === undefined || metric === undefined) return limit;
+    return {
+      productSlug: product === "all products" ? null : product,
+      metric: metric === "all metrics" ? null : metric,
+      per: per as LimitPeriod,
+      quantity,
+      mode: mode as LimitMode,
+    };
+  });
 }
 
 /**

@@ -24,6 +24,8 @@ export interface OperatedOrganization {
   readonly createdAt: string;
   /** When one of its API keys was last used. */
   readonly lastUsedAt: string | null;
+  /** The start of the last quarter of an hour with usage, by anyone who recorded it. */
+  readonly lastUsageAt: string | null;
 }
 
 /** The form of external ids: printable ASCII, without spaces at the ends. */

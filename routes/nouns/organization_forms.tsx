@@ -159,7 +159,7 @@ function editForm(form: ShownForm, organization: OperatedOrganization) {
       more={[
         <>
           <h2>Metadata</h2>
-          <p class="muted small">Your own data. Customers don't see it. Rows without a key are removed.</p>
+          <p class="muted small">Your own data. Members don't see it. Rows without a key are removed.</p>
           {Array.from(
             { length: Math.min(metadata.length + emptyRows, metadataKeysMax) },
             (_, index) => (
@@ -185,7 +185,7 @@ function editForm(form: ShownForm, organization: OperatedOrganization) {
         <TextField
           label="External ID"
           {...field("externalId")}
-          hint="Your own ID for this customer."
+          hint="Your own ID for this organization."
           maxlength={externalIdCharactersMax}
         />
       </div>

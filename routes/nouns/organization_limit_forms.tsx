@@ -5,13 +5,14 @@ import { groupDigits } from "../../domain/number_text.ts";
 import { effectiveLimits, type LimitsBelowUse, notSearched } from "../../domain/operator/lowered_limits.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
 import { eachNumber, type Plan, planNumberNames } from "../../domain/operator/plan.ts";
+import { readProductNames } from "../../services/meter/usage.ts";
 import { organizationLimitsBelowUse } from "../../services/operator/limits_below_use.ts";
 import type { OrganizationPlanChange } from "../../services/operator/organization_plan.ts";
 import { changeOrganization, getOrganization } from "../../services/operator/organizations.ts";
 import { getPlan, listPlans } from "../../services/operator/plans.ts";
 import { SelectField, TextField } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
-import { LimitFields } from "../../views/components/limit_fields.tsx";
+import { LimitFields, type LimitFieldsProps } from "../../views/components/limit_fields.tsx";
 import { timezoneChoices } from "../../views/meter/usage_filters.tsx";
 import { backTo, organizationHref, organizationsHref } from "../../views/operator/links.ts";
 import { organizationLimitsHref, organizationPlanHref } from "../../views/operator/organization_limits.tsx";
@@ -85,6 +86,7 @@ function planPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
       const newPlan = plans.find(({ id }) => id === planId);
       if (newPlan === undefined) throw validationError([{ path: "planId", message: "Choose a plan." }]);
       const plan = await getPlan(services, from);
+      const catalogue = await readProductNames(services);
       const page = confirmChange(pages, {
         actor,
         organization,
@@ -94,7 +96,12 @@ function planPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
           { label: "Plan", value: <bdi>{plan.name}</bdi> },
           { label: "New plan", value: <bdi>{newPlan.name}</bdi> },
         ],
-        changes: valueChanges(effectiveLimits(plan, overrides), effectiveLimits(newPlan, overrides)),
+        changes: valueChanges(
+          effectiveLimits(plan, overrides),
+          effectiveLimits(newPlan, overrides),
+          catalogue,
+        ),
+        catalogue,
         below: await limitsBelowUse(parts, actor, { idText, planId }),
         input: { planId },
         back: { href: organizationPlanHref(idText), label: "Change plan" },
@@ -156,6 +163,7 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
         ...eachNumber((name) => change.overrides?.[name] ?? null),
         limits: change.overrides?.limits ?? [],
       };
+      const catalogue = await readProductNames(services);
       const page = confirmChange(pages, {
         actor,
         organization,
@@ -165,7 +173,9 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
         changes: valueChanges(
           effectiveLimits(plan, organization.overrides),
           effectiveLimits(plan, after),
+          catalogue,
         ),
+        catalogue,
         below,
         input,
         back: { href: organizationLimitsHref(idText), label: "Edit limits" },
@@ -190,9 +200,7 @@ const numberCharactersMax = 9;
 function limitForm(form: ShownForm, { organization, plan, ...suggestions }: {
   organization: OperatedOrganization;
   plan: Plan;
-  productSlugs: readonly string[];
-  metrics: readonly string[];
-}) {
+} & Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue">) {
   const { field, fields, input = {} } = form;
   const timezone = field("timezone");
   return (

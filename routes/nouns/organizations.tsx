@@ -110,7 +110,7 @@ export function operatorOrganizationPages(app: App, parts: PortalParts): void {
       <ListPage
         {...page}
         title="Organizations"
-        text="Your customers, with their members and active API keys."
+        text="All organizations, with their members and active API keys."
         flash={flashOf(c, { deleted: "Organization deleted. Its keys no longer work." })}
         actions={
           <ButtonLink tone="primary" href={`${organizationsHref}/new`}>Create organization</ButtonLink>
@@ -198,7 +198,7 @@ function newOrganizationForm(form: ShownForm, plans: readonly Plan[]) {
       <TextField
         label="External ID (optional)"
         {...field("externalId")}
-        hint="Your own ID for this customer, for example from your billing system."
+        hint="Your own ID for this organization, for example from your billing system."
         maxlength={externalIdCharactersMax}
       />
       <SelectField

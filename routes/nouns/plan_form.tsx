@@ -3,11 +3,12 @@ import { planLimitsMax, plansMax } from "../../domain/limits.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { notSearched } from "../../domain/operator/lowered_limits.ts";
 import { eachNumber, type Plan, planNumberNames } from "../../domain/operator/plan.ts";
+import { readProductNames } from "../../services/meter/usage.ts";
 import { planLimitsBelowUse } from "../../services/operator/limits_below_use.ts";
 import { changePlan, createPlan, getPlan, listPlans } from "../../services/operator/plans.ts";
 import { NameField, TextField } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
-import { LimitFields } from "../../views/components/limit_fields.tsx";
+import { LimitFields, type LimitFieldsProps } from "../../views/components/limit_fields.tsx";
 import { planHref, plansHref } from "../../views/operator/links.ts";
 import { ConfirmChange, valueChanges } from "../../views/operator/plan_change.tsx";
 import { numberHints, numberWords } from "../../views/operator/plan_text.ts";
@@ -58,7 +59,8 @@ export function planFormPages(pages: Pages<ConsoleActor>, parts: PortalParts): v
       const before = await getPlan(services, paramOf(c, "id"));
       const { id, name, organizationCount } = before;
       const values = check(planFormSchema, valuesOf(input), "body");
-      const changes = valueChanges(before, { ...before, ...values });
+      const catalogue = await readProductNames(services);
+      const changes = valueChanges(before, { ...before, ...values }, catalogue);
       if (changes.length === 0 || organizationCount === 0 || input["confirmed"] !== undefined) {
         await changePlan(services, actor, { id, ...values });
         return `${planHref(id)}?done=saved`;
@@ -71,6 +73,7 @@ export function planFormPages(pages: Pages<ConsoleActor>, parts: PortalParts): v
           place={pages.place}
           changes={changes}
           below={below ?? notSearched}
+          catalogue={catalogue}
           input={input}
           title="Change plan"
           heading="Change “{name}”?"
@@ -110,7 +113,7 @@ const numberCharactersMax = 9;
 function planForm(
   form: ShownForm,
   plan: Plan | null,
-  suggestions: { productSlugs: readonly string[]; metrics: readonly string[] },
+  suggestions: Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue">,
 ) {
   const { field, fields, input = {} } = form;
   return (

@@ -1,10 +1,12 @@
 // Plans: their API and their pages in the console. The form is in plan_form.tsx.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { consolePageItemsMax, plansMax } from "../../domain/limits.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import type { UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
 import { type Plan, planNumberNames } from "../../domain/operator/plan.ts";
+import { readProductNames } from "../../services/meter/usage.ts";
 import { listOrganizations } from "../../services/operator/organizations.ts";
 import { changePlan, createPlan, deletePlan, getPlan, listPlans } from "../../services/operator/plans.ts";
 import { ActionsCard } from "../../views/components/actions_card.tsx";
@@ -26,7 +28,7 @@ import { planHref, plansHref } from "../../views/operator/links.ts";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { OrganizationTable } from "../../views/operator/organization_table.tsx";
 import { numberText, numberWords } from "../../views/operator/plan_text.ts";
-import { limitName, modeWords } from "../../views/text/limit.ts";
+import { limitName, limitQuantity, modeWords } from "../../views/text/limit.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
@@ -104,7 +106,7 @@ export function planPages(app: App, parts: PortalParts): void {
         empty={null}
         links={[]}
       >
-        <PlanTable plans={plans} />
+        <PlanTable plans={plans} catalogue={await readProductNames(services)} />
       </ListPage>
     );
   });
@@ -118,7 +120,14 @@ export function planPages(app: App, parts: PortalParts): void {
       cursor: c.req.query("cursor"),
     });
     const nextHref = nextCursor && listHref(planHref(plan.id), { cursor: nextCursor });
-    return planPage({ ...page, plan, organizations, nextHref, flash: flashOf(c, flashes) });
+    return planPage({
+      ...page,
+      plan,
+      organizations,
+      catalogue: await readProductNames(services),
+      nextHref,
+      flash: flashOf(c, flashes),
+    });
   });
 
   mountFormPage(pages, {
@@ -169,7 +178,7 @@ function about({ id, name, organizationCount, limits }: Plan) {
 
 const limitsNamedMax = 2;
 
-function PlanTable({ plans }: { plans: readonly Plan[] }) {
+function PlanTable({ plans, catalogue }: { plans: readonly Plan[]; catalogue: Catalogue }) {
   return (
     <ItemTable
       label="Plans"
@@ -184,7 +193,7 @@ function PlanTable({ plans }: { plans: readonly Plan[] }) {
           isNumber: true,
           cell: (plan) => numberText("requestsPerSecond", plan.requestsPerSecond),
         },
-        { title: "Usage limits", cell: ({ limits }) => <LimitNames limits={limits} /> },
+        { title: "Usage limits", cell: ({ limits }) => <LimitNames limits={limits} catalogue={catalogue} /> },
       ]}
       actions={({ id, name }) => [{ label: "Edit", href: planHref(id, "edit"), about: name }]}
     />
@@ -200,11 +209,11 @@ function PlanName({ id, name, isDefault }: Plan) {
   );
 }
 
-function LimitNames({ limits }: { limits: readonly UsageLimit[] }) {
+function LimitNames({ limits, catalogue }: { limits: readonly UsageLimit[]; catalogue: Catalogue }) {
   return (
     <div>
       {limits.slice(0, limitsNamedMax).map((limit) => (
-        <div class="small">{`${limitName(limit)}: ${groupDigits(limit.quantity)}`}</div>
+        <div class="small">{`${limitName(limit, catalogue)}: ${limitQuantity(limit, catalogue)}`}</div>
       ))}
       {limits.length > limitsNamedMax && (
         <div class="muted tiny">{`${limits.length - limitsNamedMax} more`}</div>
@@ -215,11 +224,12 @@ function LimitNames({ limits }: { limits: readonly UsageLimit[] }) {
 }
 
 /** The page of a plan. @param props `organizations`: some of those that have it. */
-function planPage({ frame, place, plan, organizations, nextHref, flash }: {
+function planPage({ frame, place, plan, organizations, catalogue, nextHref, flash }: {
   frame: PortalFrame;
   place: Place;
   plan: Plan;
   organizations: readonly OperatedOrganization[];
+  catalogue: Catalogue;
   nextHref: string | null;
   flash: string | null;
 }) {
@@ -249,14 +259,19 @@ function planPage({ frame, place, plan, organizations, nextHref, flash }: {
       </div>
       <Card title="Usage limits" flush>
         {limits.length === 0
-          ? <EmptyState title="No usage limits" text="Organizations with this plan can record any amount." />
+          ? (
+            <EmptyState
+              title="No usage limits"
+              text="Organizations with this plan can record any amount, unless they have limits of their own."
+            />
+          )
           : (
             <ItemTable
               label="Usage limits"
               items={limits}
               columns={[
-                { title: "Limit", in: "title", cell: (limit) => <Name text={limitName(limit)} /> },
-                { title: "Quantity", isNumber: true, cell: ({ quantity }) => groupDigits(quantity) },
+                { title: "Limit", in: "title", cell: (limit) => <Name text={limitName(limit, catalogue)} /> },
+                { title: "Quantity", isNumber: true, cell: (limit) => limitQuantity(limit, catalogue) },
                 { title: "When exceeded", cell: ({ mode }) => <span>{modeWords[mode]}</span> },
               ]}
             />
@@ -290,7 +305,7 @@ function PlanActions({ plan: { id, organizationCount } }: { plan: Plan }) {
           title: "Delete",
           text: isUnused
             ? "No organization has this plan. This can't be undone."
-            : "A plan can be deleted when no organization has it any more.",
+            : "You can delete a plan once no organization uses it.",
           href: isUnused ? planHref(id, "delete") : null,
           label: "Delete plan",
           tone: "plain-destroy",

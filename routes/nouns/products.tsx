@@ -133,13 +133,23 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 }
 
 const path = "/operator/products";
-const noProducts = {
-  title: "No products yet",
-  text: "Until you add one, pages show the names in usage records.",
+/** Sentences about products that aren't in the catalogue, by the setting `USAGE_CATALOG`. */
+const unlisted = {
+  optional: {
+    text: "Usage of other products is recorded too.",
+    none: "Until you add one, pages show the names in usage records.",
+    deleted: "Recorded usage and closed statements stay as they are.",
+  },
+  required: {
+    text: "Usage of other products is rejected.",
+    none: "Until you add one, all usage is rejected.",
+    deleted: "New usage of it is rejected. Recorded usage and closed statements stay as they are.",
+  },
 };
 
 export function productPages(app: App, parts: PortalParts): void {
-  const { services } = parts;
+  const { services, config } = parts;
+  const words = unlisted[config.usageCatalog];
   const pages = consolePages(app, parts, "operator/products");
 
   mountPage(pages, path, async (c, page) => {
@@ -149,11 +159,11 @@ export function productPages(app: App, parts: PortalParts): void {
       <ListPage
         {...page}
         title="Products"
-        text="Names and units for pages and statements. Usage of other products is recorded too."
+        text={`Names and units for pages and statements. ${words.text}`}
         flash={flashOf(c, { added: "Product added.", saved: "Product saved.", deleted: "Product deleted." })}
         add={{ href: `${path}/new`, label: "Add product" }}
         card="Catalogue"
-        empty={products.length === 0 ? noProducts : null}
+        empty={products.length === 0 ? { title: "No products yet", text: words.none } : null}
         links={[{ href: nextCursor && listHref(path, { cursor: nextCursor }), label: "More products" }]}
       >
         <ItemTable
@@ -209,7 +219,7 @@ export function productPages(app: App, parts: PortalParts): void {
           title="Delete product"
           heading="Delete “{name}”?"
           name={name}
-          text="Its names and units are removed from the catalogue. Recorded usage and closed statements stay as they are."
+          text={`Its names and units are removed from the catalogue. ${words.deleted}`}
           facts={[
             { label: "Slug", value: <code>{slug}</code> },
             { label: "Metrics", value: countOf(metrics.length, "metric") },

@@ -6,7 +6,7 @@ import { changeApiKey, getApiKey, getApiKeyLineage, revokeApiKey } from "../../s
 import { listAuditEvents } from "../../services/audit.ts";
 import { readLastRequest } from "../../services/meter/last_requests.ts";
 import { readLimits } from "../../services/meter/limits.ts";
-import { readUsageNames } from "../../services/meter/usage.ts";
+import { readProductNames, readUsageNames } from "../../services/meter/usage.ts";
 import { budgetPage, editApiKeyPage, revokeApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
 import { apiKeyPage } from "../../views/api_keys/api_key_page.tsx";
 import { expiryValue } from "../../views/components/expiry_field.tsx";
@@ -46,6 +46,7 @@ export function apiKeyPages(app: App, parts: PortalParts): void {
       lastRequest,
       firstRequest: await firstRequestOf(parts, apiKey),
       events,
+      catalogue: report?.catalogue ?? await readProductNames(services),
       flash: flashOf(c, {
         budget: "The budget has been saved.",
         changed: `Changes to “${apiKey.name}” have been saved.`,
@@ -82,6 +83,7 @@ function mountBudget(app: App, parts: PortalParts): void {
         apiKey,
         limits: input === undefined ? typedLimits(apiKey.budget) : limitInput(input, budgetLimitsMax),
         ...names ?? { productSlugs: [], metrics: [] },
+        catalogue: await readProductNames(services),
         // The fields are named as in other forms with limits.
         fields: Object.fromEntries(
           Object.entries(fields).map(([name, error]) => [name.replace(/^budget/, "limits"), error]),
@@ -129,8 +131,11 @@ function mountRevoke(app: App, parts: PortalParts): void {
   get(`${path}/revoke`, async (c, { access, frame }) => {
     const apiKey = await getApiKey(services, access, keyIdOf(c));
     if (apiKey.status === "revoked") return redirect(c, apiKeyHref(frame.base, apiKey.id));
-    const report = await keyReport(parts, access, { apiKeyId: apiKey.id, metric: null });
-    return await sendPage(c, revokeApiKeyPage({ frame, apiKey, today: report?.chart ?? null }));
+    const [report, { generations }] = await Promise.all([
+      keyReport(parts, access, { apiKeyId: apiKey.id, metric: null }),
+      getApiKeyLineage(services, access, apiKey.id),
+    ]);
+    return await sendPage(c, revokeApiKeyPage({ frame, apiKey, report, isRotated: generations.length > 1 }));
   });
   post(`${path}/revoke`, async (c, { access, frame }) => {
     const { id } = await revokeApiKey(services, access, keyIdOf(c));

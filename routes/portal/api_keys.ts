@@ -13,7 +13,7 @@ import {
   revokeUnusedKeys,
 } from "../../services/api_key_list.ts";
 import { getApiKey } from "../../services/api_keys.ts";
-import { readKeyUsage } from "../../services/meter/usage.ts";
+import { readKeyUsage, readLastUsage } from "../../services/meter/usage.ts";
 import type { KeyListQuery } from "../../services/reports/jobs/api_key_list.ts";
 import type { KeyLineRow } from "../../views/api_keys/api_key_table.tsx";
 import { apiKeysPage } from "../../views/api_keys/api_keys.tsx";
@@ -73,14 +73,20 @@ async function withUsage(
   access: Access,
   { lines, timezone }: { lines: readonly KeyLine[]; timezone: string },
 ): Promise<KeyLineRow[]> {
-  const query = { apiKeyIds: lines.map(({ id }) => id), timezone };
-  const usage = await inTime((signal) => readKeyUsage(services, access, { query, signal }));
-  if (usage === null) return withoutUsage(lines);
-  return lines.map((line) => ({ ...line, usage: usage.get(line.id) ?? null }));
+  const apiKeyIds = lines.map(({ id }) => id);
+  const [usage, lastUsage] = await Promise.all([
+    inTime((signal) => readKeyUsage(services, access, { query: { apiKeyIds, timezone }, signal })),
+    inTime((signal) => readLastUsage(services, access, { apiKeyIds, signal })),
+  ]);
+  return lines.map((line) => ({
+    ...line,
+    usage: usage === null ? "unavailable" : usage.get(line.id) ?? null,
+    lastUsageAt: lastUsage?.get(line.id) ?? null,
+  }));
 }
 
 function withoutUsage(lines: readonly KeyLine[]): KeyLineRow[] {
-  return lines.map((line) => ({ ...line, usage: "unavailable" }));
+  return lines.map((line) => ({ ...line, usage: "unavailable", lastUsageAt: null }));
 }
 
 async function flash({ services }: PortalParts, c: AppContext, access: Access): Promise<string | null> {
@@ -99,8 +105,14 @@ function unusedPages(app: App, parts: PortalParts): void {
       const { lines, count } = await listUnusedKeys(services, access, c.req.raw.signal);
       if (lines.length === 0) return redirect(c, frame.base + path);
       const ids = lines.map(({ id }) => id);
+      const { signal } = c.req.raw;
+      const lastUsage = await readLastUsage(services, access, { apiKeyIds: ids, signal });
       const chosen = new Set(input === undefined ? ids : ids.filter((id) => input[id] !== undefined));
-      return await sendPage(c, unusedKeysPage({ frame, lines, count, chosen, fields, message }), status);
+      return await sendPage(
+        c,
+        unusedKeysPage({ frame, lines, lastUsage, count, chosen, fields, message }),
+        status,
+      );
     },
     async submit(c, { access, frame }, input) {
       const ids = Object.keys(input).filter((name) => isId("key", name));

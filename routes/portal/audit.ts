@@ -13,6 +13,7 @@ import {
   parseAuditCursor,
 } from "../../services/audit.ts";
 import { getApiKeyLineage } from "../../services/api_keys.ts";
+import { readProductNames } from "../../services/meter/usage.ts";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { auditPage } from "../../views/audit/audit.tsx";
 import type { AuditAddress, AuditErrors } from "../../views/audit/audit_filters.tsx";
@@ -51,6 +52,7 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
         people,
         errors,
         events: await withDevices(events),
+        catalogue: await readProductNames(services),
         nextCursor,
         about: lineage === null
           ? undefined

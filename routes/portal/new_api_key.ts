@@ -13,7 +13,7 @@ import {
 } from "../../services/new_api_keys.ts";
 import type { KeyReportQuery } from "../../services/reports/jobs/key_report.ts";
 import { readLastRequest, wasAccepted } from "../../services/meter/last_requests.ts";
-import { readExampleUsage, readKeyReport } from "../../services/meter/usage.ts";
+import { readExampleUsage, readKeyReport, readLastUsage } from "../../services/meter/usage.ts";
 import { rotateApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { type FirstRequest, firstRequestPage } from "../../views/api_keys/first_request.tsx";
@@ -80,9 +80,12 @@ function mountRotation(app: App, parts: PortalParts): void {
         return redirect(c, apiKeyHref(frame.base, apiKey.id));
       }
       const error = message ?? fields["id"];
+      const apiKeyIds = [apiKey.id];
+      const lastUsage = await inTime((signal) => readLastUsage(services, access, { apiKeyIds, signal }));
       const page = rotateApiKeyPage({
         frame,
         apiKey,
+        lastUsageAt: lastUsage === null ? undefined : lastUsage.get(apiKey.id) ?? null,
         value: input?.["expireOld"] ?? defaultGrace,
         formToken: input?.["formToken"] ?? newFormToken(),
         fields: error === undefined ? fields : { expireOld: error },

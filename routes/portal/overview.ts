@@ -6,6 +6,7 @@ import { activeAccess, may } from "../../services/access.ts";
 import { listAuditEvents } from "../../services/audit.ts";
 import { readLimits } from "../../services/meter/limits.ts";
 import { readUsageMetric, rememberUsageChoices } from "../../services/meter/usage_preferences.ts";
+import { readProductNames } from "../../services/meter/usage.ts";
 import { readFirstSteps, readOverview } from "../../services/overview.ts";
 import type { PortalOverview } from "../../services/reports/jobs/portal_overview.ts";
 import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
@@ -62,7 +63,8 @@ async function showOverview(c: AppContext, parts: PortalParts, session: MemberAc
     frame,
     href: metricHref(metric),
     label: `${monthWords(onClock(now, timezone))} so far, in ${zoneWords(timezone)}`,
-    numbers: numbers && { ...numbers, catalogue: numbers.usage.catalogue },
+    numbers,
+    catalogue: numbers?.usage.catalogue ?? await readProductNames(services),
     usage: numbers && usageOf(numbers, { frame, choice }),
     limits: limits && nearestFirst(limits),
     activity: audit && audit.events,

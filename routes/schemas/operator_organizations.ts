@@ -129,6 +129,9 @@ export const operatedOrganizationSchema = z.object({
   createdAt: timeOut("When the organization was created."),
   lastUsedAt: timeOut("When one of its API keys was last used. It can be a minute and some seconds behind.")
     .nullable(),
+  lastUsageAt: timeOut(
+    "The start of the last quarter of an hour with usage, also if operators recorded it. Voids don't move it back.",
+  ).nullable(),
 }).openapi("OperatorOrganization");
 
 export const organizationQuerySchema = pageQuerySchema.extend({

@@ -11,11 +11,13 @@ import {
 } from "../../db/mail/limit_mails.ts";
 import { limitNoticesPerStepMax } from "../../domain/limits.ts";
 import type { LimitMailReach, WithheldMails } from "../../domain/mail/limit_mail_reach.ts";
+import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import { limitWindow } from "../../domain/meter/limit_window.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { type Access, requirePermission } from "../access.ts";
 import type { Context, SessionContext } from "../context.ts";
+import { readProductNames } from "../meter/usage.ts";
 
 /**
  * Writes the emails of some notices about limits that have none yet. Each notice is one batch with its emails, so that none is
@@ -31,9 +33,10 @@ export async function mailLimitNotices(
   if (notices.length === 0) return false;
   const isSent = mail.mode !== "none";
   const operators = isSent ? await findLimitMailOperators(database) : [];
+  const names = await readProductNames({ database });
   for (const notice of notices) {
     const now = clock();
-    const mails = isSent ? mailsOf(notice, { operators, now }) : [];
+    const mails = isSent ? mailsOf(notice, { operators, names, now }) : [];
     const reach = mails.length === 0 ? [] : [selectNoticeReach(notice)];
     const results = await database.write([...reach, ...mails, markNoticeMailed(notice, now)]);
     const [found] = reach.length === 0 ? [] : results[0]?.rows ?? [];
@@ -45,7 +48,10 @@ export async function mailLimitNotices(
   return notices.length === limitNoticesPerStepMax;
 }
 
-function mailsOf(notice: WaitingNotice, { operators, now }: { operators: readonly string[]; now: number }) {
+function mailsOf(
+  notice: WaitingNotice,
+  { operators, names, now }: { operators: readonly string[]; names: Catalogue; now: number },
+) {
   const { organizationId, organizationName, whole, micro, productSlug, metric, per, mode, level } = notice;
   if (organizationId === null || whole === null || isOld(notice)) return [];
   const fields = {
@@ -53,6 +59,7 @@ function mailsOf(notice: WaitingNotice, { operators, now }: { operators: readonl
     quantity: groupDigits(joinQuantity({ whole, micro })),
     productSlug,
     metric,
+    ...namesOf(notice, names),
     per,
     mode,
     level,
@@ -68,13 +75,24 @@ function mailsOf(notice: WaitingNotice, { operators, now }: { operators: readonl
   ];
 }
 
+function namesOf({ productSlug, metric }: WaitingNotice, names: Catalogue) {
+  const { name, unit } = metricOf(names, metric);
+  return {
+    ...(productSlug !== "" && { productName: productOf(names, productSlug).name }),
+    ...(metric !== "" && { metricName: name }),
+    ...(unit !== null && { unit }),
+  };
+}
+
 /** Counts the people who get emails about an organization's limits; null where emails go nowhere. @throws {AppError} `forbidden`. */
 export async function readLimitMailReach(
   { database, mail }: Pick<SessionContext, "database" | "mail">,
   access: Access,
 ): Promise<LimitMailReach | null> {
   requirePermission(access, "usage.read");
-  return mail.mode === "none" ? null : await findLimitMailReach(database, access.organizationId);
+  if (mail.mode === "none") return null;
+  const readerId = access.role === null ? null : access.actor.user.id;
+  return await findLimitMailReach(database, { organizationId: access.organizationId, readerId });
 }
 
 /** A limit causes emails until this long after its window has ended. */

@@ -1,8 +1,8 @@
 // Reading usage: sums, the usage page and the small charts of keys, all on the reports thread.
-import { findOldestProduct } from "../../db/meter/catalogue.ts";
+import { findOldestProduct, findProductsByAge } from "../../db/meter/catalogue.ts";
 import type { UsageGroup } from "../../db/meter/usage_sums.ts";
 import { productMetrics } from "../../db/operator/products.ts";
-import type { Catalogue, ExampleUsage } from "../../domain/meter/catalogue.ts";
+import { type Catalogue, catalogueOf, type ExampleUsage } from "../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
 import type { KeyUsage } from "../../domain/meter/key_usage.ts";
 import type { Access } from "../access.ts";
@@ -80,6 +80,16 @@ export async function readKeyUsage(
   return await context.reports.read("readKeyUsage", input, { reader: access.reader, signal });
 }
 
+/** Reads when keys had their last usage: the start of a quarter of an hour, by id. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
+export async function readLastUsage(
+  context: SessionContext,
+  access: Access,
+  { apiKeyIds, signal }: { apiKeyIds: readonly string[]; signal: AbortSignal },
+): Promise<Map<string, number>> {
+  const input = { apiKeyIds, ...usageScope(context, access) };
+  return await context.reports.read("readLastUsage", input, { reader: access.reader, signal });
+}
+
 /** Reads the usage of one key. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
 export async function readKeyReport(
   context: SessionContext,
@@ -88,6 +98,13 @@ export async function readKeyReport(
 ): Promise<KeyReport> {
   const input = { ...query, ...usageScope(context, access) };
   return await context.reports.read("readKeyReport", input, { reader: access.reader, signal });
+}
+
+/** Reads the operator's names and units of products and metrics, for text without usage. */
+export async function readProductNames(
+  { database }: Pick<SessionContext, "database">,
+): Promise<Catalogue> {
+  return catalogueOf({ products: await findProductsByAge(database), used: [] });
 }
 
 /** Returns names for an example: the first metric of the oldest product, because others may be rejected; made-up ones without products. */

@@ -97,7 +97,7 @@ export async function createOrganization(
   return toOrganization({ ...rowOf<StoredOrganization>(results, -1), ...noUse });
 }
 
-const noUse: OrganizationUse = { members: 0, activeApiKeys: 0, lastUsedAt: null };
+const noUse: OrganizationUse = { members: 0, activeApiKeys: 0, lastUsedAt: null, lastUsageQuarter: null };
 
 /** A change. What is left out stays. */
 interface OrganizationChange extends OrganizationPlanChange {

@@ -2,7 +2,7 @@
 import { auditCsv } from "./jobs/audit_csv.ts";
 import { readKeyList, readUnusedKeys } from "./jobs/api_key_list.ts";
 import type { JobContext } from "./job_context.ts";
-import { readKeyUsage } from "./jobs/key_usage.ts";
+import { readKeyUsage, readLastUsage } from "./jobs/key_usage.ts";
 import { sumLimitCells, sumLimits } from "./jobs/limit_sums.ts";
 import { findRemainingExtremes } from "./jobs/remaining_extremes.ts";
 import { readOrganizationPage } from "./jobs/organization_list.ts";
@@ -25,6 +25,7 @@ const jobs = {
   usageJson,
   usageCsv,
   readKeyUsage,
+  readLastUsage,
   readKeyReport,
   readCatalogue,
   readKeyList,

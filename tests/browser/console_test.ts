@@ -21,7 +21,7 @@ for (const scripts of [true, false]) {
         await page.goto(`${origin}/portal/api-keys`);
         await openMenu(page);
         await page.getByRole("link", { name: "Operator console" }).click();
-        await page.getByRole("heading", { name: "Top customers this month" }).waitFor();
+        await page.getByRole("heading", { name: "Top organizations this month" }).waitFor();
         await page.locator("header.operator").waitFor();
         await page.getByRole("link", { name: "Map loads", exact: true }).click();
         await page.getByRole("heading", { name: "Map loads per day" }).waitFor();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import {
   isInState,
-  isUnused,
+  isWithoutRequests,
   type KeyOrder,
   keySearchOf,
   type KeyState,
@@ -77,7 +77,7 @@ Deno.test("unused keys are active, and neither used nor created in the last 90 d
       key(8, { createdAt: long, lastUsedAt: long, endsAt: now }),
     ],
   );
-  assert.deepEqual(idsOf(lines.filter((line) => isUnused(line, now))), ["key_1", "key_2"]);
+  assert.deepEqual(idsOf(lines.filter((line) => isWithoutRequests(line, now))), ["key_1", "key_2"]);
 });
 
 Deno.test("the search finds names and prefixes in upper or lower case, and a pasted key by its prefix", () => {

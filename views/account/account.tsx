@@ -77,11 +77,13 @@ function LimitEmails({ isOn, session }: { isOn: boolean; session: PortalFrame["s
       <p class="muted">
         {isOn && !user.emailVerified && "These emails start when you confirm your email address. "}
         {isOn
-          ? "You get an email when an organization that you own or administer has used 80% of a limit, or all of it."
+          ? `You${
+            user.emailVerified ? "" : "'ll"
+          } get an email when an organization that you own or administer has used 80% of a limit, or all of it.`
           : "You don't get emails when an organization that you own or administer nears or reaches a limit."}
         {isOperator && (isOn
-          ? " As an operator, you also get one when a customer hits a hard limit."
-          : " The same applies to customers that hit a hard limit.")}
+          ? " As an operator, you also get one when any organization hits a hard limit."
+          : " The same applies to any organization that hits a hard limit.")}
       </p>
       <Form action="/portal/account/emails" hidden={{ limits: isOn ? "off" : "on" }}>
         <SubmitButton tone="plain">{isOn ? "Turn off emails" : "Turn on emails"}</SubmitButton>
@@ -133,7 +135,8 @@ function addressText(isConfirmed: boolean, hasMail: boolean): string {
   }
   return isConfirmed
     ? "You sign in with this address and receive our emails there."
-    : "We sent you a link to confirm it. Until you do, you can't accept invitations.";
+    : "We sent you a link to confirm it. Until you do, you can't accept invitations and get no emails about limits, you can " +
+      "send few invitations, and products may keep you out.";
 }
 
 function ownerlessText(ownerless: readonly string[]): string {

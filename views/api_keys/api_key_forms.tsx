@@ -2,12 +2,14 @@
 import type { ApiKey } from "../../domain/api_key.ts";
 import { apiKeyNameCharactersMax, budgetLimitsMax } from "../../domain/limits.ts";
 import { operatorsKeyPermission } from "../../domain/key_permissions.ts";
+import type { KeyReport } from "../../domain/meter/key_report.ts";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { type Choice, NameField, RadioGroup } from "../components/field.tsx";
 import { aboutOrganization, type FormErrors } from "../components/form.tsx";
 import { FormPage } from "../components/form_page.tsx";
 import { ExpiryField, type ExpiryValue } from "../components/expiry_field.tsx";
 import { type ApiKeyAction, apiKeyHref } from "../components/key_name.tsx";
+import { LastUsage, lastUsageWords } from "../components/last_usage.tsx";
 import { LimitFields, type LimitFieldsProps } from "../components/limit_fields.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import type { Page, PortalFrame } from "../layout.tsx";
@@ -79,7 +81,7 @@ export function editApiKeyPage(
 }
 
 export function rotateApiKeyPage(
-  { value, fields, formToken, ...props }: ApiKeyFormProps & { readonly formToken: string },
+  { value, fields, formToken, ...props }: ApiKeyFormProps & WithLastUsage & { readonly formToken: string },
 ): Page {
   return (
     <ConfirmPage
@@ -102,20 +104,23 @@ export function rotateApiKeyPage(
   );
 }
 
-export function revokeApiKeyPage({ today, ...props }: ApiKeyPageProps & { today: UsageToday | null }): Page {
+export function revokeApiKeyPage(props: ApiKeyPageProps & KeyUse): Page {
   return (
     <ConfirmPage
-      {...pageProps("revoke", props)}
+      {...pageProps("revoke", { ...props, lastUsageAt: props.report?.lastUsageAt })}
       title="Revoke key"
       heading="Revoke “{name}”?"
-      text={revokeWarning(props.apiKey, { now: props.frame.now, today })}
+      text={revokeWarning(props.apiKey, { ...props, now: props.frame.now })}
       submit="Revoke key"
     />
   );
 }
 
 export function budgetPage(
-  props: ApiKeyPageProps & FormErrors & Pick<LimitFieldsProps, "limits" | "productSlugs" | "metrics">,
+  props:
+    & ApiKeyPageProps
+    & FormErrors
+    & Pick<LimitFieldsProps, "limits" | "productSlugs" | "metrics" | "catalogue">,
 ): Page {
   const { frame, apiKey: { id, name }, message, fields } = props;
   const href = apiKeyHref(frame.base, id);
@@ -142,39 +147,58 @@ export function budgetPage(
   );
 }
 
-/** The usage of a key today, of its main metric. */
-interface UsageToday {
-  readonly metric: Measure;
-  /** An exact decimal text. */
-  readonly today: string;
+/** The usage of a key with those that it replaced, by anyone who recorded it. */
+interface KeyUse {
+  /** Null if it is not available. */
+  readonly report: Pick<KeyReport, "chart" | "lastUsageAt"> | null;
+  /** True if it replaced other keys. */
+  readonly isRotated: boolean;
 }
 
 const recentMs = 6 * 24 * 3_600_000;
 
-/** Says when a key was used: `Used 2 minutes ago`, `Used on Nov 2, 2026`, `Never used`. */
-function usedText({ lastUsedAt }: Pick<ApiKey, "lastUsedAt">, now: number): string {
-  if (lastUsedAt === null) return "Never used";
-  const at = Date.parse(lastUsedAt);
-  if (now - at >= recentMs) return `Used on ${fullDate(at)}`;
-  const when = relativeTime(at, now);
-  return `Used ${when.charAt(0).toLowerCase()}${when.slice(1)}`;
-}
-
-/** Says what revoking a key breaks. `today`: null if it is not available. */
+/** Says what revoking a key breaks: its last request, and usage that may have been recorded without one. */
 export function revokeWarning(
-  apiKey: Pick<ApiKey, "lastUsedAt">,
-  { now, today }: { now: number; today: UsageToday | null },
+  { lastUsedAt }: Pick<ApiKey, "lastUsedAt">,
+  { now, report, isRotated }: KeyUse & { readonly now: number },
 ): string {
-  const used = usedText(apiKey, now);
-  const quantity = today === null || Number(today.today) === 0 ? "" : `, ${todayText(today)} today`;
-  return `${used}${quantity}. Requests with this key will fail immediately. This can't be undone.`;
+  const isUnused = lastUsedAt === null && report?.lastUsageAt === null;
+  const requested = lastUsedAt === null
+    ? "No requests yet"
+    : `Last request ${whenText(Date.parse(lastUsedAt), { now, words: relativeTime })}`;
+  const facts = isUnused ? ["Never used"] : [requested, ...usageFacts({ report, isRotated }, now)];
+  return `${facts.join(". ")}. Requests with this key will fail immediately. This can't be undone.`;
 }
 
-function todayText({ metric, today }: UsageToday): string {
+function usageFacts({ report, isRotated }: KeyUse, now: number): string[] {
+  if (report === null) return [];
+  const { chart, lastUsageAt } = report;
+  const which = isRotated ? ", with the keys it replaced" : "";
+  if (chart !== null && Number(chart.today) > 0) return [`Usage today${which}: ${todayText(chart)}`];
+  if (lastUsageAt === null) return ["No usage"];
+  return [`Last usage${which}${which && ":"} ${whenText(lastUsageAt, { now, words: lastUsageWords })}`];
+}
+
+/** Returns a time inside a sentence: `2 minutes ago`, `on Nov 2, 2026`. */
+function whenText(
+  at: number,
+  { now, words }: { now: number; words: (at: number, now: number) => string },
+): string {
+  if (now - at >= recentMs) return `on ${fullDate(at)}`;
+  const when = words(at, now);
+  return when.charAt(0).toLowerCase() + when.slice(1);
+}
+
+function todayText({ metric, today }: { readonly metric: Measure; readonly today: string }): string {
   return `${quantityWords(today, metric)}${metric.unit === null ? ` ${measureNoun(metric)}` : ""}`;
 }
 
-function pageProps(action: ApiKeyAction, { frame, apiKey }: ApiKeyPageProps) {
+/** The start of the quarter of an hour; null without usage, undefined if it is not available. */
+interface WithLastUsage {
+  readonly lastUsageAt?: number | null | undefined;
+}
+
+function pageProps(action: ApiKeyAction, { frame, apiKey, lastUsageAt }: ApiKeyPageProps & WithLastUsage) {
   const { name, lastUsedAt } = apiKey;
   const { now } = frame;
   return {
@@ -184,7 +208,10 @@ function pageProps(action: ApiKeyAction, { frame, apiKey }: ApiKeyPageProps) {
     facts: [
       { label: "Key", value: <code>{apiKey.keyPrefix}</code> },
       { label: "Created", value: <RelativeTime at={apiKey.createdAt} now={now} /> },
-      { label: "Last used", value: <RelativeTime at={lastUsedAt} now={now} /> },
+      { label: "Last request", value: <RelativeTime at={lastUsedAt} now={now} /> },
+      ...(lastUsageAt === undefined
+        ? []
+        : [{ label: "Last usage", value: <LastUsage at={lastUsageAt} now={now} /> }]),
     ],
     action: apiKeyHref(frame.base, apiKey.id, action),
     back: { href: apiKeyHref(frame.base, apiKey.id), label: name },

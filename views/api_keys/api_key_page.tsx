@@ -1,6 +1,7 @@
 // The page of one API key with its rotations: what it uses, what it may use, and what can be done with it.
 import type { ApiKey, LastRequest } from "../../domain/api_key.ts";
 import type { AuditEvent } from "../../domain/audit.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
 import { AuditSentence } from "../audit/audit_table.tsx";
@@ -36,6 +37,8 @@ interface ApiKeyPageProps {
   readonly firstRequest: FirstRequest;
   /** The latest entries about the key; null without the permission to read them. */
   readonly events: readonly AuditEvent[] | null;
+  /** The names of products and metrics. */
+  readonly catalogue: Catalogue;
   readonly flash: string | null;
 }
 
@@ -43,8 +46,9 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
   const { frame, apiKey, generations, report, flash, events } = props;
   const { id, name } = apiKey;
   const isActive = apiKey.status === "active";
+  const uses = generations.map(({ lastUsedAt }) => lastUsedAt).filter((at) => at !== null);
   const [, ...replaced] = generations;
-  const isNew = isActive && !props.firstRequest.isUsed &&
+  const isNew = isActive && !props.firstRequest.isUsed && !report?.lastUsageAt &&
     replaced.every(({ lastUsedAt }) => lastUsedAt === null);
   return (
     <PortalPage title={name} frame={frame} place="api-keys">
@@ -57,7 +61,12 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
         {isActive && <Actions {...props} />}
       </PageHead>
       <Notice tone="done" text={flash} />
-      <KeyFacts frame={frame} apiKey={apiKey} report={report} />
+      <KeyFacts
+        frame={frame}
+        apiKey={apiKey}
+        report={report}
+        lastRequestAt={uses.toSorted().at(-1) ?? null}
+      />
       <div class="columns aside">
         <div class="stacked">
           {isNew
@@ -135,7 +144,9 @@ function Actions(props: ApiKeyPageProps) {
 }
 
 function Events(
-  { apiKey, events, frame: { now, isConsole, viewed } }: ApiKeyPageProps & { events: readonly AuditEvent[] },
+  { apiKey, events, catalogue, frame: { now, isConsole, viewed } }: ApiKeyPageProps & {
+    events: readonly AuditEvent[];
+  },
 ) {
   const all = viewed === null
     ? listHref("/portal/audit", { targetId: apiKey.id })
@@ -153,7 +164,12 @@ function Events(
             {events.map((event) => (
               <li>
                 <div>
-                  <AuditSentence {...event} organizationId={null} isConsole={isConsole} />
+                  <AuditSentence
+                    {...event}
+                    organizationId={null}
+                    isConsole={isConsole}
+                    catalogue={catalogue}
+                  />
                   <span class="second">
                     <bdi>{auditActorName(event)}</bdi>
                   </span>
@@ -168,7 +184,7 @@ function Events(
 }
 
 function Budget(props: ApiKeyPageProps) {
-  const { frame, apiKey, limits, report } = props;
+  const { frame, apiKey, limits, catalogue } = props;
   const canSetBudget = managesAllKeys(frame);
   const ofBudget = new Set(apiKey.budget.map(({ id }) => id));
   const isEmpty = ofBudget.size === 0;
@@ -195,18 +211,18 @@ function Budget(props: ApiKeyPageProps) {
           )
           : own === undefined
           ? <p class="muted">Not available right now</p>
-          : <LimitMeters limits={own} now={frame.now} catalogue={report?.catalogue} />}
+          : <LimitMeters limits={own} now={frame.now} catalogue={catalogue} />}
       </Card>
       {others.length > 0 && (
         <Card title="Organization limits" aside={<span class="tiny muted">All keys added up</span>}>
-          <LimitMeters limits={others} now={frame.now} catalogue={report?.catalogue} />
+          <LimitMeters limits={others} now={frame.now} catalogue={catalogue} />
         </Card>
       )}
     </>
   );
 }
 
-function LastUse({ lastRequest, report, frame: { now } }: ApiKeyPageProps) {
+function LastUse({ lastRequest, frame: { now } }: ApiKeyPageProps) {
   if (lastRequest === null) return null;
   const { at, network, userAgent, status, error } = lastRequest;
   return (
@@ -216,16 +232,6 @@ function LastUse({ lastRequest, report, frame: { now } }: ApiKeyPageProps) {
         <dd>
           <MomentTime at={at} now={now} />
         </dd>
-        {report?.lastRecord && (
-          <>
-            <dt>Last recorded</dt>
-            <dd>
-              <bdi>{report.lastRecord.product}</bdi>
-              {" · "}
-              <bdi>{report.lastRecord.metric.name}</bdi>
-            </dd>
-          </>
-        )}
         <dt>Network</dt>
         <dd>
           <code>{network || "Unknown"}</code>
@@ -273,7 +279,7 @@ function Rotations({ generations, frame: { now } }: ApiKeyPageProps) {
 }
 
 function DangerZone(props: ApiKeyPageProps) {
-  const { apiKey, report, frame: { now } } = props;
+  const { apiKey, report, generations, frame: { now } } = props;
   return (
     <section class="card danger-zone" id="danger">
       <header>
@@ -282,7 +288,7 @@ function DangerZone(props: ApiKeyPageProps) {
       <div class="split">
         <div>
           <strong>Revoke this key</strong>
-          <p>{revokeWarning(apiKey, { now, today: report?.chart ?? null })}</p>
+          <p>{revokeWarning(apiKey, { now, report, isRotated: generations.length > 1 })}</p>
         </div>
         <ButtonLink tone="plain-destroy" href={hrefOf(props, "revoke")}>Revoke key</ButtonLink>
       </div>

@@ -2,10 +2,12 @@
 import { type ApiKey, apiKeyTag } from "../../domain/api_key.ts";
 import { expiresSoon, type KeyLine, type KeyOrder } from "../../domain/key_list.ts";
 import { isOwnPermission } from "../../domain/key_permissions.ts";
+import { rollupQuarterMs } from "../../domain/limits.ts";
 import { type KeyUsage, keyUsageDays } from "../../domain/meter/key_usage.ts";
 import { microsToDecimal } from "../../domain/meter/quantity.ts";
 import { Badge } from "../components/badge.tsx";
 import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../components/key_name.tsx";
+import { LastUsage } from "../components/last_usage.tsx";
 import { Quantity } from "../components/quantity.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { type MenuAction, RowMenu } from "../components/row_menu.tsx";
@@ -27,6 +29,8 @@ import { exactTime, relativeTime } from "../text/time.ts";
 export interface KeyLineRow extends KeyLine {
   /** Null without usage in the last 30 days. */
   readonly usage: KeyUsage | "unavailable" | null;
+  /** The start of the quarter of an hour of the last usage; null if there was none, or it is not available. */
+  readonly lastUsageAt: number | null;
 }
 
 /** The rest is in the title, and on the key's page. */
@@ -62,7 +66,7 @@ export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableP
       place: "total",
       ...sortBy("usage", "descending"),
     },
-    { title: "Last used", ...sortBy("used", "descending") },
+    { title: "Last request", ...sortBy("used", "descending") },
     { title: "Created", drop: 1, ...sortBy("created", "descending") },
     areInactive
       ? { title: "Ended", ...sortBy("end", "descending") }
@@ -86,7 +90,10 @@ export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableP
           <Cell place="total">
             <KeyUsageText usage={line.usage} isMixed={metric === null} />
           </Cell>
-          <Cell place="start" value={<UseTime at={line.lastUsedAt} now={now} />} />
+          <Cell place="start">
+            <RequestTime at={line.lastUsedAt} now={now} />
+            <LaterUsage line={line} now={now} />
+          </Cell>
           <Cell drop={1} isOffCard isQuiet>
             <DayTime at={line.createdAt} now={now} />
             <span class="by">
@@ -157,11 +164,21 @@ function KeyUsageText({ usage, isMixed }: { usage: KeyLineRow["usage"]; isMixed:
   );
 }
 
-function UseTime({ at, now }: { at: string | null; now: number }) {
+/** Usage that an operator recorded for a key after its last request, if there was any. */
+function LaterUsage({ line: { lastUsedAt, lastUsageAt }, now }: { line: KeyLineRow; now: number }) {
+  if (lastUsageAt === null || lastUsageAt - Date.parse(lastUsedAt ?? "1970") < rollupQuarterMs) return null;
+  return (
+    <span class="second">
+      Last usage: <LastUsage at={lastUsageAt} now={now} />
+    </span>
+  );
+}
+
+function RequestTime({ at, now }: { at: string | null; now: number }) {
   if (at === null) {
     return (
       <span class="muted">
-        <Words onCard="Never used" offCard="Never" />
+        <Words onCard="No requests" offCard="Never" />
       </span>
     );
   }
@@ -170,7 +187,7 @@ function UseTime({ at, now }: { at: string | null; now: number }) {
   const inSentence = words.replace(/^(Just|Yesterday)/, (word) => word.toLowerCase());
   return (
     <time datetime={at} title={exactTime(atMs)}>
-      <Words onCard={`Used ${inSentence}`} offCard={words} />
+      <Words onCard={`Last request ${inSentence}`} offCard={words} />
     </time>
   );
 }

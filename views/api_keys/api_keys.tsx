@@ -90,7 +90,7 @@ function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListP
       label="Keys"
       tabs={
         <Tabs
-          label="State"
+          label="Status"
           tabs={keyStates.map((tab) => ({
             href: hrefTo({ ...list, isSorted: false }, { state: tab }),
             label: stateWords[tab],
@@ -141,7 +141,7 @@ const stateWords: Readonly<Record<KeyState, string>> = {
 function orderWords(state: KeyState): Record<KeyOrder, string> {
   return {
     usage: "Usage, 30 days",
-    used: "Last used",
+    used: "Last request",
     created: "Created",
     name: "Name",
     end: state === "inactive" ? "Ended" : "Expires",
@@ -193,7 +193,9 @@ function Hints({ list }: { list: KeyListProps }) {
       )}
       {unused > 0 && (
         <HintLine
-          text={`${countOf(unused, "key")} ${unused === 1 ? "has" : "have"} not been used for 90 days.`}
+          text={`${countOf(unused, "key")} ${
+            unused === 1 ? "has" : "have"
+          } had no requests and no usage for 90 days.`}
           href={`${list.href}/revoke-unused`}
           action="Review and revoke"
         />

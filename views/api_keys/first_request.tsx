@@ -110,7 +110,7 @@ function Waiting({ href, request: { last, isAwaited } }: { href: string; request
             <>
               <h2>Waiting for the first request…</h2>
               <p class={isAwaited ? "with-scripts" : undefined}>
-                {isAwaited ? "This page updates by itself." : "The key has not been used yet."}
+                {isAwaited ? "This page updates by itself." : "No requests with this key yet."}
               </p>
             </>
           )

@@ -1,4 +1,4 @@
-// The usage on the page of a key: four facts, the chart, and the totals by metric.
+// The usage on the page of a key: five facts, the chart, and the totals by metric.
 import { presentation } from "../../domain/presentation.ts";
 import { isoTimeIn } from "../../domain/time.ts";
 import type { ApiKey } from "../../domain/api_key.ts";
@@ -11,6 +11,7 @@ import { EmptyState } from "../components/empty_state.tsx";
 import { apiKeyHref } from "../components/key_name.tsx";
 import { MetricChart } from "../components/metric_chart.tsx";
 import { Quantity } from "../components/quantity.tsx";
+import { LastUsage } from "../components/last_usage.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
@@ -30,9 +31,11 @@ const columns = [
 ];
 const days = `${keyUsageDays} days`;
 
-export function KeyFacts({ frame, apiKey, report }: KeyUsageProps & { apiKey: ApiKey }) {
+/** @param props `lastRequestAt`: with the key or one that it replaced. */
+export function KeyFacts(
+  { frame, apiKey, report, lastRequestAt }: KeyUsageProps & { apiKey: ApiKey; lastRequestAt: string | null },
+) {
   const main = report?.metrics.find(({ slug }) => slug === report.chart?.metric.slug);
-  const { lastUsedAt } = apiKey;
   return (
     <section class="card" aria-label="Key facts">
       <dl class="key-facts">
@@ -72,11 +75,18 @@ export function KeyFacts({ frame, apiKey, report }: KeyUsageProps & { apiKey: Ap
           <dd class="muted tiny">{`Since 00:00 ${zoneCity(presentation().timezone)}`}</dd>
         </div>
         <div>
-          <dt>Last used</dt>
+          <dt>Last usage</dt>
           <dd class="big">
-            <RelativeTime at={lastUsedAt} now={frame.now} />
+            {report === null ? "–" : <LastUsage at={report.lastUsageAt} now={frame.now} />}
           </dd>
-          <dd class="muted tiny">{lastUsedAt && exactTime(Date.parse(lastUsedAt))}</dd>
+          <dd class="muted tiny">With this key, or recorded for it</dd>
+        </div>
+        <div>
+          <dt>Last request</dt>
+          <dd class="big">
+            <RelativeTime at={lastRequestAt} now={frame.now} />
+          </dd>
+          <dd class="muted tiny">{lastRequestAt && exactTime(Date.parse(lastRequestAt))}</dd>
         </div>
         <EndFact frame={frame} apiKey={apiKey} />
       </dl>

@@ -1,4 +1,4 @@
-// The page that revokes keys that were not used for 90 days.
+// The page that revokes keys without requests or usage for 90 days.
 import { apiKeyTag } from "../../domain/api_key.ts";
 import type { KeyLine } from "../../domain/key_list.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
@@ -11,12 +11,16 @@ import { shortDate } from "../text/time.ts";
 interface UnusedKeysPageProps extends FormErrors {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLine[];
+  /** The start of the quarter of an hour of the last usage, by key. */
+  readonly lastUsage: ReadonlyMap<string, number>;
   /** With those that are not shown. */
   readonly count: number;
   readonly chosen: ReadonlySet<string>;
 }
 
-export function unusedKeysPage({ frame, lines, count, chosen, ...errors }: UnusedKeysPageProps): Page {
+export function unusedKeysPage(
+  { frame, lines, lastUsage, count, chosen, ...errors }: UnusedKeysPageProps,
+): Page {
   const keysHref = `${frame.base}/api-keys`;
   const isPart = count > lines.length;
   return (
@@ -35,8 +39,8 @@ export function unusedKeysPage({ frame, lines, count, chosen, ...errors }: Unuse
     >
       <CheckboxGroup
         label={isPart
-          ? `${groupDigits(lines.length)} of ${countOf(count, "key")} not used for 90 days`
-          : `${countOf(count, "key")} not used for 90 days`}
+          ? `${groupDigits(lines.length)} of ${countOf(count, "key")} without requests or usage for 90 days`
+          : `${countOf(count, "key")} without requests or usage for 90 days`}
         name="keys"
         value={chosen}
         error={errors.fields["keys"]}
@@ -44,17 +48,22 @@ export function unusedKeysPage({ frame, lines, count, chosen, ...errors }: Unuse
           value: line.id,
           label: line.name,
           isName: true,
-          hint: useText(line, frame.now),
+          hint: useText(line, { lastUsageAt: lastUsage.get(line.id), now: frame.now }),
         }))}
       />
     </FormPage>
   );
 }
 
-function useText({ lastUsedAt, createdAt, keyPrefix }: KeyLine, now: number): string {
+function useText(
+  { lastUsedAt, createdAt, keyPrefix }: KeyLine,
+  { lastUsageAt, now }: { lastUsageAt: number | undefined; now: number },
+): string {
   const date = (at: string) => shortDate(Date.parse(at), now);
-  const use = lastUsedAt === null
-    ? `Never used, created ${date(createdAt)}`
-    : `Last used ${date(lastUsedAt)}`;
-  return `${use} · ${keyPrefix.replace(apiKeyTag, "")}`;
+  const uses = [
+    ...(lastUsedAt === null ? [] : [`Last request ${date(lastUsedAt)}`]),
+    ...(lastUsageAt === undefined ? [] : [`Last usage ${shortDate(lastUsageAt, now)}`]),
+  ];
+  const use = uses.length === 0 ? [`Never used, created ${date(createdAt)}`] : uses;
+  return [...use, keyPrefix.replace(apiKeyTag, "")].join(" · ");
 }

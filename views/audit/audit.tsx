@@ -1,5 +1,6 @@
 // The page of an organization's audit log.
 import { auditRetentionMs } from "../../domain/limits.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { ListCard } from "../components/list_card.tsx";
@@ -19,6 +20,8 @@ interface AuditPageProps extends AuditFilterProps {
   readonly frame: PortalFrame;
   /** A page of entries, newest first. None if a field has an error. */
   readonly events: readonly AuditRow[];
+  /** The names of products and metrics. */
+  readonly catalogue: Catalogue;
   readonly nextCursor: string | null;
   /** The address of the file with all matching entries. Null if a field has an error. */
   readonly csvHref: string | null;
@@ -56,7 +59,7 @@ export function auditPage(props: AuditPageProps): Page {
         <ChosenAuditFilters {...props} />
         {events.length === 0
           ? <Nothing {...props} />
-          : <AuditTable events={events} now={frame.now} isConsole={frame.isConsole} />}
+          : <AuditTable {...props} now={frame.now} isConsole={frame.isConsole} />}
       </ListCard>
       <PageLinks
         links={[

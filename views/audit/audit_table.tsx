@@ -1,5 +1,6 @@
 // The list of audit log entries.
 import type { AuditEvent } from "../../domain/audit.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { auditActorName, auditDenial, auditSentence } from "./audit_text.ts";
 import { organizationHref, userHref } from "../operator/links.ts";
 import { Badge } from "../components/badge.tsx";
@@ -26,8 +27,9 @@ const columns: Column[] = [
 ];
 
 export function AuditTable(
-  { events, now, isConsole }: { events: readonly AuditRow[]; now: number; isConsole: boolean },
+  { events, now, ...context }: { events: readonly AuditRow[]; now: number } & SentenceContext,
 ) {
+  const { isConsole } = context;
   return (
     <Table
       label="Audit log"
@@ -42,7 +44,7 @@ export function AuditTable(
           <Cell place="start">
             <AuditName name={auditActorName(event)} id={event.actor.id ?? undefined} isConsole={isConsole} />
           </Cell>
-          <Cell place="title" value={<AuditSentence {...event} isConsole={isConsole} />} />
+          <Cell place="title" value={<AuditSentence {...event} {...context} />} />
           <Cell place="client">
             {event.address === "" ? <span class="off-only">—</span> : event.address}
             {event.device === null ? null : <span class="second">{event.device}</span>}
@@ -67,13 +69,19 @@ function AuditName({ name, id, isConsole }: { name: string; id?: string | undefi
   );
 }
 
+interface SentenceContext {
+  readonly isConsole: boolean;
+  /** The names of products and metrics. */
+  readonly catalogue: Catalogue;
+}
+
 export function AuditSentence(
-  { isConsole, ...event }: Omit<AuditRow, "device"> & { isConsole: boolean },
+  { isConsole, catalogue, ...event }: Omit<AuditRow, "device"> & SentenceContext,
 ) {
   const denial = auditDenial(event.action);
   return (
     <div class="act">
-      {auditSentence(event).map((part) =>
+      {auditSentence(event, catalogue).map((part) =>
         typeof part === "string" ? part : <AuditName {...part} isConsole={isConsole} />
       )}
       {denial === null ? null : (

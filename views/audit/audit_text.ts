@@ -1,7 +1,9 @@
 // The sentences of the audit log. They begin with the action, because the actor has a column of its own.
-import { limitsSentence } from "../../domain/meter/usage_limit.ts";
-import { groupDigits } from "../../domain/number_text.ts";
+import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import { type AuditAction, auditActions, type AuditEvent } from "../../domain/audit.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import { limitsSentence } from "../text/limit.ts";
+import { measureNoun } from "../text/quantity.ts";
 
 /** A part of a sentence: our own words, or anyone's text, which the page sets apart. `id`: of the object that it names. */
 type AuditPart = string | { readonly name: string; readonly id?: string };
@@ -88,6 +90,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
 const endedOther = "Ended one of their other sessions";
 const removedAll = "Removed all passkeys of {target}";
 const removedBudget = "Removed the budget of the key {target}";
+const oneBackdated = "Recorded an old record[, from {from}]";
 const addedMember = "Added {target} to the organization[ as {role}]";
 const crossSite = "Cross-site request denied[: {request}]";
 
@@ -108,7 +111,11 @@ const denialWords: ReadonlyMap<string, string> = new Map([
   ["locked", "Locked"],
 ]);
 
-export function auditSentence({ action, actor, target, details }: AuditEvent): AuditPart[] {
+/** @param catalogue Has the names of products and metrics. */
+export function auditSentence(
+  { action, actor, target, details }: AuditEvent,
+  catalogue: Catalogue,
+): AuditPart[] {
   const values = new Map<string, AuditPart>();
   for (const [name, value] of Object.entries(details)) {
     const word = ownDetails.has(name) || action === "member.role_changed" ? valueWords.get(value) : undefined;
@@ -118,12 +125,16 @@ export function auditSentence({ action, actor, target, details }: AuditEvent): A
   const object = id === null ? {} : { id };
   const name = target?.name ?? id;
   if (name !== null) values.set("target", { name, ...object });
-  const { quantity, to } = details;
-  if (action === "usage.voided" && quantity !== undefined) {
-    values.set("quantity", { name: groupDigits(quantity), ...object });
+  const { quantity, metric, product, to } = details;
+  if (action === "usage.voided" && quantity !== undefined && metric !== undefined) {
+    const measure = metricOf(catalogue, metric);
+    const amount = [groupDigits(quantity), ...(measure.unit === null ? [] : [measure.unit])].join(" ");
+    values.set("quantity", { name: amount, ...object });
+    values.set("metric", { name: measureNoun(measure) });
+    if (product !== undefined) values.set("product", { name: productOf(catalogue, product).name });
   }
   const isBudget = action === "api_key.budget_changed";
-  if (isBudget && to) values.set("to", { name: limitsSentence(to) });
+  if (isBudget && to) values.set("to", { name: limitsSentence(to, catalogue) });
   const { method, path } = details;
   if (method !== undefined && path !== undefined) values.set("request", `${method} ${path}`);
   else if (method !== undefined) values.set("method", `a ${method.replaceAll(" and ", " and a ")}`);
@@ -135,6 +146,8 @@ export function auditSentence({ action, actor, target, details }: AuditEvent): A
     ? removedAll
     : isBudget && to === "none"
     ? removedBudget
+    : action === "usage.backdated" && details["records"] === "1"
+    ? oneBackdated
     : action === "member.joined" && actor.type === "operator"
     ? addedMember
     : sentences[action] ?? auditActions[action];

@@ -1,4 +1,5 @@
 // The rows of forms that set usage limits, with as many empty ones as can be added at a time.
+import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import { limitModes, limitPeriods } from "../../domain/meter/usage_limit.ts";
 import { modeWords, perWords } from "../text/limit.ts";
 import { type Choice, SelectField, TextField } from "./field.tsx";
@@ -22,6 +23,8 @@ export interface LimitFieldsProps {
   readonly canLift?: boolean;
   readonly productSlugs: readonly string[];
   readonly metrics: readonly string[];
+  /** The names of both. */
+  readonly catalogue: Catalogue;
 }
 
 const slugCharactersMax = 64;
@@ -31,7 +34,7 @@ const empty: LimitInput = { productSlug: "", metric: "", per: "month", quantity:
 
 /** The fields are `limits[0].productSlug` and so on. */
 export function LimitFields(props: LimitFieldsProps) {
-  const { limits, fields, path = "", limitsMax, canLift = false } = props;
+  const { limits, fields, path = "", limitsMax, canLift = false, catalogue } = props;
   const rows = Math.min(limits.length + emptyRows, limitsMax);
   const modes: readonly Choice[] = [
     ...limitModes.map((mode) => ({ value: mode, label: modeWords[mode] })),
@@ -39,8 +42,8 @@ export function LimitFields(props: LimitFieldsProps) {
   ];
   return (
     <>
-      <Suggestions id="products" values={props.productSlugs} />
-      <Suggestions id="metrics" values={props.metrics} />
+      <Suggestions id="products" items={props.productSlugs.map((slug) => productOf(catalogue, slug))} />
+      <Suggestions id="metrics" items={props.metrics.map((slug) => metricOf(catalogue, slug))} />
       {Array.from(
         { length: rows },
         (_, index) => (
@@ -51,10 +54,12 @@ export function LimitFields(props: LimitFieldsProps) {
   );
 }
 
-function Suggestions({ id, values }: { id: string; values: readonly string[] }) {
+function Suggestions(
+  { id, items }: { id: string; items: readonly { readonly slug: string; readonly name: string }[] },
+) {
   return (
     <datalist id={id}>
-      {values.map((value) => <option value={value} />)}
+      {items.map(({ slug, name }) => <option value={slug} label={name} />)}
     </datalist>
   );
 }

@@ -8,8 +8,6 @@ export interface PlaceLink {
   readonly place: string;
   readonly href: string;
   readonly label: string;
-  /** In the bar at the bottom, where `label` is too long. */
-  readonly shortLabel?: string;
   readonly icon: IconName;
   /** In the bar at the bottom of phones. */
   readonly isNear?: boolean;
@@ -73,9 +71,7 @@ function TabBar({ label, places, place, children }: SideBarProps) {
   const isNear = places.some((one) => one.isNear && one.place === place);
   return (
     <nav class="tabbar" aria-label={`${label}, phone`}>
-      {places.filter((one) => one.isNear).map((one) => (
-        <PlaceAnchor link={{ ...one, label: one.shortLabel ?? one.label }} place={place} />
-      ))}
+      {places.filter((one) => one.isNear).map((one) => <PlaceAnchor link={one} place={place} />)}
       <details class="menu" name="side-menu">
         <summary aria-current={!isNear && place !== null ? "true" : undefined}>
           <Icon name="more" />

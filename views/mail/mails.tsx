@@ -5,6 +5,7 @@ import type { EmailContent, EmailLinks, EmailTexts, MailFields, MailKind } from 
 import { countOf } from "../../domain/number_text.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { limitName } from "../text/limit.ts";
+import { quantityWords } from "../text/quantity.ts";
 import { asRole } from "../text/role.ts";
 import { htmlMail, plainMail } from "./mail_body.tsx";
 
@@ -162,10 +163,10 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     subject: `${cut(limit.organization)} has hit a hard limit`,
     text: [
       limit.level === "refused"
-        ? `Usage of your customer ${limit.organization} was rejected because it exceeds this limit: ${
+        ? `Usage of the organization ${limit.organization} was rejected because it exceeds this limit: ${
           limitText(limit)
         }.`
-        : `Your customer ${limit.organization} has reached this limit: ${limitText(limit)}.`,
+        : `The organization ${limit.organization} has reached this limit: ${limitText(limit)}.`,
       `Usage beyond the limit is rejected${untilReset(limit)}.`,
       `See the organization: ${home}/operator/organizations/${limit.organizationId}`,
     ],
@@ -175,8 +176,12 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
 
 type LimitFields = MailFields["limit_near"];
 
-function limitText({ quantity, productSlug, metric, per }: LimitFields): string {
-  return `${quantity} (${limitName({ productSlug: productSlug || null, metric: metric || null, per })})`;
+function limitText({ quantity, per, unit, ...names }: LimitFields): string {
+  const { productSlug, metric, productName = productSlug, metricName = metric } = names;
+  const limit = limitName({ productSlug: productName || null, metric: metricName || null, per });
+  return `${
+    quantityWords(quantity.replaceAll(",", ""), { name: metricName, unit: unit ?? null })
+  } (${limit})`;
 }
 
 function untilReset({ per }: LimitFields): string {

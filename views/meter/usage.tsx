@@ -14,6 +14,7 @@ import { MetricChart } from "../components/metric_chart.tsx";
 import type { MetricStripProps } from "../components/metric_strip.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { refresh } from "../components/refresh.ts";
+import { Unconfirmed } from "../components/unconfirmed.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { withheldText } from "../text/limit_mails.ts";
 import { RecordTable } from "./record_table.tsx";
@@ -103,6 +104,8 @@ function NothingYet({ frame: { base }, curl }: { frame: PortalFrame; curl: strin
   );
 }
 
+const unconfirmedText = "You don't get emails about these limits until you confirm your email address.";
+
 function UsageView(props: UsagePageProps) {
   const { address, frame, report, limits, records, problem } = props;
   const bars = report?.chart?.windows.length ?? 0;
@@ -126,7 +129,9 @@ function UsageView(props: UsagePageProps) {
           {hasLimits && (
             <Card title="Limits" aside={<span class="small muted">Current windows</span>}>
               <LimitMeters limits={limits} now={frame.now} catalogue={props.catalogue} />
-              {withheld && <p class="muted small">{withheld}</p>}
+              {props.mailReach?.isOwn === 1
+                ? <Unconfirmed frame={frame} text={unconfirmedText} />
+                : withheld && <p class="muted small">{withheld}</p>}
             </Card>
           )}
         </div>

@@ -9,6 +9,8 @@ export interface Health {
   readonly name: string;
   readonly icon: IconName;
   readonly text: string;
+  /** More, on hover. */
+  readonly title?: string;
   readonly tone: BadgeTone;
   readonly state: string;
   /** The problem, in a sentence; null if there is none. */
@@ -65,7 +67,8 @@ function database({ database: size }: SystemState): Health {
   const { dataBytes, logBytes } = size;
   return {
     ...about,
-    text: `${bytesWords(dataBytes)} · log ${bytesWords(logBytes)}`,
+    text: bytesWords(dataBytes + logBytes),
+    title: `Data file ${bytesWords(dataBytes)}, write-ahead log ${bytesWords(logBytes)}`,
     ...(logBytes <= logBytesMax ? ok : {
       tone: "soon",
       state: "Large log",
@@ -99,18 +102,22 @@ function mail({ mail: state }: SystemState, { sendsMail }: { sendsMail: boolean 
   return { ...about, text, ...ok };
 }
 
-function backups({ backups: state, database }: SystemState, { now }: { now: number }): Health {
+function backups({ backups: state, database, startedAt }: SystemState, { now }: { now: number }): Health {
   const about = { name: "Backups", icon: "shield" } as const;
   if (state === null) {
-    const text = database === null ? "Made by the libSQL server." : "BACKUP_DIR is not set.";
-    return { ...about, text, tone: "off", state: "Off", trouble: null };
+    const [text, trouble] = database === null
+      ? ["Made by the libSQL server.", null]
+      : ["BACKUP_DIR is not set.", "No backups are scheduled: BACKUP_DIR is not set."];
+    return { ...about, text, tone: "off", state: "Off", trouble };
   }
   const { lastAt, failures, everyHours } = state;
   const schedule = `every ${countOf(everyHours, "hour")}`;
   if (lastAt === null) {
-    const trouble = failures === 0
+    const trouble = failures > 0
+      ? `${countOf(failures, "backup")} failed, and none succeeded yet. See the log.`
+      : now - startedAt < hourMs
       ? null
-      : `${countOf(failures, "backup")} failed, and none succeeded yet. See the log.`;
+      : `No backup was made yet. Expected ${schedule}.`;
     return {
       ...about,
       text: `None yet, ${schedule}`,

@@ -2,6 +2,7 @@
 import type { AuditEvent } from "../../domain/audit.ts";
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { groupDigits } from "../../domain/number_text.ts";
+import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { Member } from "../../domain/organization.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import type { OperatedOrganization, OrganizationNote } from "../../domain/operator/organization.ts";
@@ -14,6 +15,7 @@ import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Facts } from "../components/facts.tsx";
+import { LastUsage } from "../components/last_usage.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
@@ -71,6 +73,8 @@ interface OrganizationPageProps {
   readonly notes: readonly OrganizationNote[];
   readonly olderNotesHref: string | null;
   readonly events: readonly AuditEvent[];
+  /** The names of products and metrics. */
+  readonly catalogue: Catalogue;
   readonly flash: string | null;
 }
 
@@ -107,7 +111,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
           <OrganizationLimits {...props} standings={limits} now={frame.now} />
           <OrganizationStatements
             organizationId={id}
-            metric={props.metric}
+            metric={props.metric === null ? null : metricOf(props.catalogue, props.metric).name}
             statements={props.statements}
             open={props.openMonth}
           />
@@ -126,14 +130,19 @@ export function organizationPage(props: OrganizationPageProps): Page {
 }
 
 function factsOf(organization: OperatedOrganization, plan: Plan, now: number) {
-  const { id, externalId, memberCount, activeApiKeyCount, createdAt, suspendedAt, lastUsedAt } = organization;
+  const { id, externalId, memberCount, activeApiKeyCount, createdAt, suspendedAt, lastUsedAt, lastUsageAt } =
+    organization;
   return [
     { label: "External ID", value: externalId === null ? "Not set" : <code class="pick">{externalId}</code> },
     { label: "ID", value: <code class="pick">{id}</code> },
     { label: "Plan", value: <PlanFact organization={organization} plan={plan} /> },
     { label: "Members", value: groupDigits(memberCount) },
     { label: "Active keys", value: groupDigits(activeApiKeyCount) },
-    { label: "Last used", value: <RelativeTime at={lastUsedAt} now={now} /> },
+    {
+      label: "Last usage",
+      value: <LastUsage at={lastUsageAt === null ? null : Date.parse(lastUsageAt)} now={now} />,
+    },
+    { label: "Last request", value: <RelativeTime at={lastUsedAt} now={now} /> },
     { label: "Created", value: <DayTime at={createdAt} now={now} /> },
     { label: "Time zone", value: zoneWords(organization.timezone) },
     ...(suspendedAt === null
@@ -232,7 +241,7 @@ function Metadata({ organization: { id, metadata } }: Pick<OrganizationPageProps
   const entries = Object.entries(metadata).sort(([a], [b]) => a < b ? -1 : 1);
   return (
     <Card title="Metadata" aside={<a class="small" href={organizationActionHref(id, "edit")}>Edit</a>} flush>
-      {entries.length === 0 ? <p class="body muted small">No metadata. Customers don't see it.</p> : (
+      {entries.length === 0 ? <p class="body muted small">No metadata. Members don't see it.</p> : (
         <Facts
           facts={entries.map(([label, value]) => ({ label, value: <code class="pick">{value}</code> }))}
         />
@@ -241,7 +250,7 @@ function Metadata({ organization: { id, metadata } }: Pick<OrganizationPageProps
   );
 }
 
-function AuditLog({ frame, organization: { id }, events }: OrganizationPageProps) {
+function AuditLog({ frame, organization: { id }, events, catalogue }: OrganizationPageProps) {
   if (events.length === 0) return null;
   const all = <a class="small" href={listHref("/operator/audit", { organizationId: id })}>All entries</a>;
   return (
@@ -250,7 +259,7 @@ function AuditLog({ frame, organization: { id }, events }: OrganizationPageProps
         {events.map((event) => (
           <Row>
             <Cell place="title">
-              <AuditSentence {...event} organizationId={null} isConsole />
+              <AuditSentence {...event} organizationId={null} isConsole catalogue={catalogue} />
               <div class="muted tiny">
                 <bdi>{auditActorName(event)}</bdi>
               </div>

@@ -1,7 +1,7 @@
 // What an organization may use, on its page: its plan's values, what it has instead, and what is used.
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
+import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { LimitScope, LimitStanding, NewLimit } from "../../domain/meter/usage_limit.ts";
-import { groupDigits } from "../../domain/number_text.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
 import {
   type Plan,
@@ -14,7 +14,8 @@ import { Card } from "../components/card.tsx";
 import { ResetTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
 import { Cell, Name, Row, Table } from "../components/table.tsx";
-import { limitName, modeWords } from "../text/limit.ts";
+import { limitName, limitQuantity, modeWords, usedWords } from "../text/limit.ts";
+import type { Measure } from "../text/quantity.ts";
 import { missedText } from "../text/limit_mails.ts";
 import { organizationHref, planHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
@@ -25,6 +26,8 @@ interface OrganizationLimitsProps {
   readonly standings: readonly LimitStanding[];
   /** The people who get emails about limits; null where none are sent. */
   readonly mailReach: LimitMailReach | null;
+  /** The names of products and metrics. */
+  readonly catalogue: Catalogue;
   readonly now: number;
 }
 
@@ -60,7 +63,7 @@ export function ReachedBadge({ standings }: Pick<OrganizationLimitsProps, "stand
 }
 
 export function OrganizationLimits(
-  { organization, plan, standings, mailReach, now }: OrganizationLimitsProps,
+  { organization, plan, standings, mailReach, catalogue, now }: OrganizationLimitsProps,
 ) {
   const missed = mailReach && standings.length > 0 ? missedText(mailReach) : null;
   const { id, overrides } = organization;
@@ -77,6 +80,7 @@ export function OrganizationLimits(
             {...row}
             organizationId={id}
             standing={standings.find((one) => limitName(one) === limitName(row.scope))}
+            catalogue={catalogue}
             now={now}
           />
         ))}
@@ -122,18 +126,21 @@ function limitRows(plan: Plan["limits"], overrides: PlanOverrides["limits"]): re
 }
 
 function LimitRow(
-  { scope, fromPlan, override, organizationId, standing, now }: LimitRowProps & {
+  { scope, fromPlan, override, organizationId, standing, catalogue, now }: LimitRowProps & {
     organizationId: string;
     standing: LimitStanding | undefined;
+    catalogue: Catalogue;
     now: number;
   },
 ) {
   const { mode } = override ?? fromPlan ?? {};
+  const name = limitName(scope, catalogue);
   const href = organizationLimitsHref(organizationId, override === undefined ? fromPlan?.id : undefined);
+  const text = (limit: NewLimit | undefined) => quantityText(limit, catalogue);
   return (
     <Row>
       <Cell place="title">
-        <Name text={limitName(scope)} />
+        <Name text={name} />
         <div class="muted tiny">
           {mode && modeWords[mode]}
           {standing?.resetsAt && (
@@ -145,21 +152,28 @@ function LimitRow(
         </div>
         <a class="tiny" href={href}>
           {override === undefined ? "Override" : "Edit"}
-          <span class="unseen">{` ${limitName(scope)}`}</span>
+          <span class="unseen">{` ${name}`}</span>
         </a>
       </Cell>
-      <Cell label="Plan" isNumber isOptional>{quantityText(fromPlan)}</Cell>
-      <Cell label="Override" isNumber isOptional>{quantityText(override)}</Cell>
+      <Cell label="Plan" isNumber isOptional>{text(fromPlan)}</Cell>
+      <Cell label="Override" isNumber isOptional>{text(override)}</Cell>
       <Cell label="Used">
-        {standing === undefined ? "–" : <Used used={standing.used} allowed={standing.quantity} />}
+        {standing === undefined ? "–" : (
+          <Used
+            used={standing.used}
+            allowed={standing.quantity}
+            measure={scope.metric === null ? undefined : metricOf(catalogue, scope.metric)}
+          />
+        )}
       </Cell>
     </Row>
   );
 }
 
-function quantityText(limit: NewLimit | undefined): string {
+function quantityText(limit: NewLimit | undefined, catalogue: Catalogue): string {
   if (limit === undefined) return "–";
-  return limit.quantity === null ? "No limit" : groupDigits(limit.quantity);
+  const { quantity, metric } = limit;
+  return quantity === null ? "No limit" : limitQuantity({ quantity, metric }, catalogue);
 }
 
 function NumberRow(
@@ -179,7 +193,7 @@ function NumberRow(
       <Cell label="Override" isNumber isOptional>{override === null ? "–" : numberText(name, override)}</Cell>
       <Cell label="Used">
         {used === null
-          ? <span class="muted tiny">{`${numberText(name, allowed)} allowed`}</span>
+          ? <span class="muted tiny">{numberText(name, allowed)}</span>
           : <Used used={used} allowed={allowed} />}
       </Cell>
     </Row>
@@ -191,12 +205,12 @@ function usedOf(organization: OperatedOrganization, name: keyof PlanNumbers): nu
   return name === "membersMax" ? organization.memberCount : null;
 }
 
-function Used({ used, allowed }: { used: number; allowed: number }) {
+function Used({ used, allowed, measure }: { used: number; allowed: number; measure?: Measure | undefined }) {
   const percent = allowed === 0 ? 100 : 100 * used / allowed;
   return (
     <span>
       <Share percent={percent} isUsed />
-      <span class="muted tiny">{`${groupDigits(used)} of ${groupDigits(allowed)}`}</span>
+      <span class="muted tiny">{usedWords(used, allowed, measure)}</span>
     </span>
   );
 }

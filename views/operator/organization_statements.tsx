@@ -8,7 +8,7 @@ import { periodWords, statementCsvHref, statementHref } from "./statement_text.t
 
 export interface OrganizationStatementsProps {
   readonly organizationId: string;
-  /** The metric of the quantities; null without usage. */
+  /** The name of the metric of the quantities; null without usage. */
   readonly metric: string | null;
   readonly statements: readonly {
     readonly statement: { readonly id: string; readonly period: string };

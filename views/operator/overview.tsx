@@ -1,5 +1,5 @@
-// The first page of the operator console: totals, a chart, the busiest customers, and what needs attention.
-import { groupDigits } from "../../domain/number_text.ts";
+// The first page of the operator console: totals, a chart, the busiest organizations, and what needs attention.
+import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { ShortChange } from "../components/change.tsx";
 import { ButtonLink } from "../components/button.tsx";
@@ -9,7 +9,7 @@ import { EmptyState } from "../components/empty_state.tsx";
 import { Switch } from "../components/menu.tsx";
 import { MetricChart } from "../components/metric_chart.tsx";
 import { Icon, type IconName } from "../components/icon.tsx";
-import { PageHead } from "../components/page_head.tsx";
+import { PageHead, type PageLink } from "../components/page_head.tsx";
 import { Quantity } from "../components/quantity.tsx";
 import { Share } from "../components/share.tsx";
 import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
@@ -25,6 +25,9 @@ export interface Attention {
   readonly tone: "bad" | "soon";
   readonly title: string;
   readonly text: string;
+  /** Those that the text is about, at its end. `others`: how many more there are. */
+  readonly links?: readonly PageLink[];
+  readonly others?: number;
   readonly href: string;
   readonly label: string;
 }
@@ -110,15 +113,15 @@ function Customers(
   ];
   return (
     <Card
-      title="Top customers this month"
+      title="Top organizations this month"
       aside={<a class="small" href={organizationsHref}>All organizations</a>}
       flush
     >
       {customers.length === 0
-        ? <EmptyState title="No active customers" text="No organization has recorded usage this month." />
+        ? <EmptyState title="No active organizations" text="No organization has recorded usage this month." />
         : (
           <>
-            <Table label="Top customers" columns={columns} isSmall>
+            <Table label="Top organizations" columns={columns} isSmall>
               {customers.map((customer) => (
                 <Row>
                   <Cell place="title" value={<LinkedName {...customer} />} />
@@ -159,14 +162,25 @@ function AttentionCard({ attention }: Pick<OverviewProps, "attention">) {
         ? <EmptyState title="All good" text="Nothing needs your attention." />
         : (
           <ul class="acts tight">
-            {attention.map(({ icon, tone, title, text, href, label }) => (
+            {attention.map(({ icon, tone, title, text, links = [], others = 0, href, label }) => (
               <li>
                 <span class={`mark ${tone}`}>
                   <Icon name={icon} />
                 </span>
                 <div>
                   <h3>{title}</h3>
-                  <p class="muted small">{text}</p>
+                  <p class="muted small">
+                    {text}
+                    {links.map((link, index) => (
+                      <>
+                        {index === 0 ? " " : ", "}
+                        <a href={link.href}>
+                          <bdi>{link.label}</bdi>
+                        </a>
+                      </>
+                    ))}
+                    {others > 0 && ` and ${countOf(others, "other")}`}
+                  </p>
                 </div>
                 <a class="small" href={href}>
                   {label}
@@ -191,11 +205,11 @@ function HealthCard({ health }: Pick<OverviewProps, "health">) {
 export function HealthList({ health }: { health: readonly Health[] }) {
   return (
     <ul class="acts tight">
-      {health.map(({ name, text, tone, state }) => (
+      {health.map(({ name, text, title, tone, state }) => (
         <li>
           <div>
             <h3>{name}</h3>
-            <p class="muted small">{text}</p>
+            <p class="muted small">{title === undefined ? text : <span title={title}>{text}</span>}</p>
           </div>
           <Badge tone={tone}>{state}</Badge>
         </li>

@@ -1,4 +1,5 @@
 // What a change of plans and limits does: what differs, and who already uses more.
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import type { UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { EffectiveLimits, LimitsBelowUse } from "../../domain/operator/lowered_limits.ts";
@@ -7,7 +8,7 @@ import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.t
 import { Notice } from "../components/notice.tsx";
 import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
 import type { Page } from "../layout.tsx";
-import { limitName } from "../text/limit.ts";
+import { limitName, limitQuantity } from "../text/limit.ts";
 import { organizationHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
 
@@ -17,28 +18,32 @@ interface ValueChange {
   readonly after: string;
 }
 
-/** Returns what differs between two sets of values. Limits are the same if they count the same. */
-export function valueChanges(before: EffectiveLimits, after: EffectiveLimits): readonly ValueChange[] {
+/** Returns what differs between two sets of values, with the names of a catalogue. Limits are the same if they count the same. */
+export function valueChanges(
+  before: EffectiveLimits,
+  after: EffectiveLimits,
+  catalogue: Catalogue,
+): readonly ValueChange[] {
   const numbers = planNumberNames.map((name) => ({
     name: numberWords[name],
     before: numberText(name, before[name]),
     after: numberText(name, after[name]),
   }));
   const [old, next] = [before.limits, after.limits].map((limits) =>
-    new Map(limits.map((limit) => [limitName(limit), limitText(limit)]))
-  ) as [Map<string, string>, Map<string, string>];
-  const limits = [...new Set([...old.keys(), ...next.keys()])].map((name) => ({
-    name,
-    before: old.get(name) ?? noLimit,
-    after: next.get(name) ?? noLimit,
+    new Map(limits.map((limit) => [limitName(limit), limit]))
+  ) as [Map<string, UsageLimit>, Map<string, UsageLimit>];
+  const text = (limit: UsageLimit | undefined) =>
+    limit === undefined ? "No limit" : limitText(limit, catalogue);
+  const limits = [...new Map([...old, ...next])].map(([key, limit]) => ({
+    name: limitName(limit, catalogue),
+    before: text(old.get(key)),
+    after: text(next.get(key)),
   }));
   return [...numbers, ...limits].filter((change) => change.before !== change.after);
 }
 
-const noLimit = "No limit";
-
-function limitText({ quantity, mode }: Omit<UsageLimit, "id">): string {
-  return `${groupDigits(quantity)} (${mode})`;
+function limitText({ quantity, metric, mode }: UsageLimit, catalogue: Catalogue): string {
+  return `${limitQuantity({ quantity, metric }, catalogue)} (${mode})`;
 }
 
 function ChangeTable({ changes }: { changes: readonly ValueChange[] }) {
@@ -62,10 +67,12 @@ export interface ConfirmChangeProps
   readonly heading: string;
   readonly changes: readonly ValueChange[];
   readonly below: LimitsBelowUse;
+  /** The names of products and metrics. */
+  readonly catalogue: Catalogue;
   readonly input: Readonly<Record<string, string>>;
 }
 
-export function ConfirmChange({ changes, below, input, ...page }: ConfirmChangeProps): Page {
+export function ConfirmChange({ changes, below, catalogue, input, ...page }: ConfirmChangeProps): Page {
   return (
     <ConfirmPage
       {...page}
@@ -77,13 +84,15 @@ export function ConfirmChange({ changes, below, input, ...page }: ConfirmChangeP
       {changes.length === 0
         ? <p class="muted small">The limits stay as they are.</p>
         : <ChangeTable changes={changes} />}
-      <BelowUseWarning {...below} />
+      <BelowUseWarning {...below} catalogue={catalogue} />
     </ConfirmPage>
   );
 }
 
 /** A warning, with the organizations that it is about. Nothing if there are certainly none. */
-function BelowUseWarning({ organizationCount, found, isComplete }: LimitsBelowUse) {
+function BelowUseWarning(
+  { organizationCount, found, isComplete, catalogue }: LimitsBelowUse & { catalogue: Catalogue },
+) {
   if (organizationCount === 0) return isComplete ? null : <Notice tone="error" text={notSearchedText} />;
   const one = organizationCount === 1;
   const others = organizationCount - new Set(found.map(({ organization }) => organization.id)).size;
@@ -102,7 +111,7 @@ function BelowUseWarning({ organizationCount, found, isComplete }: LimitsBelowUs
               <LinkedName
                 href={organizationHref(id)}
                 name={name}
-                note={typeof what === "string" ? numberWords[what] : limitName(what)}
+                note={typeof what === "string" ? numberWords[what] : limitName(what, catalogue)}
               />
             </Cell>
             <Cell label="Used" isNumber>{groupDigits(used)}</Cell>

@@ -9,7 +9,7 @@ export function secondFactorPage({ frame }: { frame: PortalFrame }): Page {
       <div class="ask">
         <PageHead
           title="Set up two-step sign-in"
-          text="The operator console shows every customer, so a password alone isn't enough. Add a passkey or an authenticator app, then come back."
+          text="The operator console shows every organization, so a password alone isn't enough. Add a passkey or an authenticator app, then come back."
         />
         <div class="buttons">
           <ButtonLink tone="primary" href="/portal/account/security">Go to security</ButtonLink>

@@ -11,7 +11,6 @@ const places = [
     place: "operator/organizations",
     href: "/operator/organizations",
     label: "Organizations",
-    shortLabel: "Customers",
     icon: "building",
     isNear: true,
   },

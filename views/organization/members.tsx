@@ -1,4 +1,6 @@
 // The page of an organization's members and invitations, for members and for operators.
+import { unverifiedInvitationMailsPerHourMax } from "../../domain/limits.ts";
+import { unverifiedInvitationMailsToRecipientPerDayMax } from "../../domain/mail/mail_budget.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { type Role, roles } from "../../domain/sign_in/session.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
@@ -9,6 +11,7 @@ import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
+import { Unconfirmed } from "../components/unconfirmed.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
 import { type InvitationRow, InvitationTable } from "./invitation_table.tsx";
@@ -60,6 +63,10 @@ export function membersPage(props: MembersPageProps): Page {
   );
 }
 
+const unconfirmedText =
+  `Until you confirm your email address, you can send at most ${unverifiedInvitationMailsPerHourMax} invitations an hour, ` +
+  `and none to an address that has received ${unverifiedInvitationMailsToRecipientPerDayMax} in a day.`;
+
 function InvitingParts({ frame, inviting, counts }: MembersPageProps & { inviting: Inviting }) {
   const { invitations, nextHref, cursor } = inviting;
   const isAlone = counts.OWNER + counts.ADMIN + counts.MEMBER === 1;
@@ -67,6 +74,7 @@ function InvitingParts({ frame, inviting, counts }: MembersPageProps & { invitin
     <>
       <Card title={<span id="invitations">Invite a member</span>}>
         <Notice tone="done" text={inviting.flash} />
+        <Unconfirmed frame={frame} text={unconfirmedText} />
         {frame.sendsMail ? <InviteForm {...inviting} frame={frame} /> : (
           <Notice
             tone="error"

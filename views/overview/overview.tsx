@@ -1,5 +1,6 @@
 // The overview: the month's metrics, what needs attention, limits, the busiest keys and the latest entries of the audit log.
 import type { AuditEvent } from "../../domain/audit.ts";
+import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { auditActorName } from "../audit/audit_text.ts";
 import { AuditSentence } from "../audit/audit_table.tsx";
 import { ButtonLink } from "../components/button.tsx";
@@ -21,11 +22,13 @@ interface OverviewPageProps extends Pick<AttentionProps, "limits"> {
   /** The month and the time zone: `November 2026 so far, in UTC`. */
   readonly label: string;
   /** Null when unavailable. */
-  readonly numbers: Pick<AttentionProps, "expiring" | "withoutTwoStep" | "catalogue"> | null;
+  readonly numbers: Pick<AttentionProps, "expiring" | "withoutTwoStep"> | null;
   /** Null when unavailable or nothing was used. */
   readonly usage: UsageReport | null;
   /** The latest entries, newest first; null for those who may not read the audit log. */
   readonly activity: readonly AuditEvent[] | null;
+  /** The names of products and metrics. */
+  readonly catalogue: Catalogue;
 }
 
 const everySeconds = 30;
@@ -59,14 +62,14 @@ export function overviewPage(props: OverviewPageProps): Page {
           </EmptyState>
         </MetricChart>
         <div class="columns even">
-          {numbers === null ? null : <Attention {...numbers} limits={limits} now={frame.now} />}
+          {numbers === null ? null : <Attention {...numbers} {...props} now={frame.now} />}
           {hasLimits && (
             <Card title="Limits" aside={<a href="/portal/usage">All limits</a>}>
               {limits === null ? <p class="muted small">{unavailable}</p> : (
                 <LimitMeters
                   limits={limits.slice(0, limitsMax)}
                   now={frame.now}
-                  catalogue={numbers?.catalogue}
+                  catalogue={props.catalogue}
                 />
               )}
             </Card>
@@ -82,7 +85,7 @@ export function overviewPage(props: OverviewPageProps): Page {
               olderHref={null}
             />
           )}
-          {activity && <Activity events={activity} now={frame.now} />}
+          {activity && <Activity {...props} events={activity} />}
         </div>
       </div>
     </PortalPage>
@@ -92,14 +95,18 @@ export function overviewPage(props: OverviewPageProps): Page {
 const limitsMax = 4;
 const keysMax = 5;
 
-function Activity({ events, now }: { events: readonly AuditEvent[]; now: number }) {
+function Activity(
+  { events, catalogue, frame: { now } }: Pick<OverviewPageProps, "catalogue" | "frame"> & {
+    events: readonly AuditEvent[];
+  },
+) {
   return (
     <Card title="Recent activity" aside={<a href="/portal/audit">Audit log</a>} flush>
       <ul class="items plain">
         {events.map((event) => (
           <li>
             <div>
-              <AuditSentence {...event} isConsole={false} />
+              <AuditSentence {...event} isConsole={false} catalogue={catalogue} />
               <bdi class="second">{auditActorName(event)}</bdi>
             </div>
             <RelativeTime at={event.at} now={now} />

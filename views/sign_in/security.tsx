@@ -9,6 +9,7 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { actionsColumn, Cell, Row, Table } from "../components/table.tsx";
+import { Unconfirmed } from "../components/unconfirmed.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { passkeysPath } from "./passkeys.tsx";
 import { codesLeft, isFewCodes, securityLink, twoStepPath } from "./two_step.tsx";
@@ -92,6 +93,10 @@ function PasswordCard({ frame, form }: SecurityPageProps) {
           <a href="/forgot-password">Forgot your password?</a>
         </p>
       </Form>
+      <Unconfirmed
+        frame={frame}
+        text="Until you confirm your email address, resetting a forgotten password also revokes your API keys and removes all other members from your organizations."
+      />
     </Card>
   );
 }
@@ -127,7 +132,7 @@ const sessionColumns = [
   "IP address",
   "Last used",
   "Signed in",
-  { title: "State", isUnseen: true },
+  { title: "Status", isUnseen: true },
   actionsColumn,
 ];
 

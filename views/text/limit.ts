@@ -1,8 +1,13 @@
 // Limits of usage in words.
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
-import type { LimitMode, LimitPeriod, LimitScope } from "../../domain/meter/usage_limit.ts";
+import {
+  type LimitMode,
+  type LimitPeriod,
+  type LimitScope,
+  parseLimitsText,
+} from "../../domain/meter/usage_limit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import { type Measure, quantityText, quantityWords } from "./quantity.ts";
+import { type Measure, measureNoun, quantityText, quantityWords } from "./quantity.ts";
 
 export const perWords: Readonly<Record<LimitPeriod, string>> = {
   minute: "per minute",
@@ -24,6 +29,28 @@ export function limitName({ productSlug, metric, per }: LimitScope, catalogue?: 
   const product = name === null ? "" : `${name} · `;
   const what = catalogue && metric !== null ? metricOf(catalogue, metric).name : metric ?? "all metrics";
   return `${product}${what} ${perWords[per]}`;
+}
+
+/** Returns the quantity of a limit, such as `5 TB`. */
+export function limitQuantity(
+  { quantity, metric }: { readonly quantity: number; readonly metric: string | null },
+  catalogue: Catalogue,
+): string {
+  return metric === null ? groupDigits(quantity) : quantityWords(quantity, metricOf(catalogue, metric));
+}
+
+/** Rewords limits of the audit log for people, such as `6,000,000 requests of Map tiles per month (soft)`. */
+export function limitsSentence(text: string, catalogue: Catalogue): string {
+  return parseLimitsText(text).map((limit) => {
+    if (typeof limit === "string") return limit;
+    const { productSlug, metric, per, quantity, mode } = limit;
+    const measure = metric === null ? { name: "all metrics", unit: null } : metricOf(catalogue, metric);
+    const product = productSlug === null ? "" : ` of ${productOf(catalogue, productSlug).name}`;
+    const what = `${measureNoun(measure)}${product} ${perWords[per]}`;
+    return quantity === null
+      ? `no limit for ${what}`
+      : `${quantityWords(quantity, measure)} ${what} (${mode})`;
+  }).join("; ");
 }
 
 /** Returns text such as `2.32 of 5 TB`. */

@@ -3,6 +3,7 @@ import { AppError } from "../../../domain/errors.ts";
 import { consolePageItemsMax } from "../../../domain/limits.ts";
 import { operatorAccess } from "../../../services/access.ts";
 import { listAuditEvents } from "../../../services/audit.ts";
+import { readProductNames } from "../../../services/meter/usage.ts";
 import { auditPage } from "../../../views/audit/audit.tsx";
 import type { App } from "../../env.ts";
 import { auditChoice, auditCsvHref, withDevices } from "../audit.ts";
@@ -34,6 +35,7 @@ export function operatorAuditPages(app: App, parts: PortalParts): void {
       people: null,
       errors: found === null ? { ...errors, organizationId: "Organization not found." } : errors,
       events: await withDevices(found?.events ?? []),
+      catalogue: await readProductNames(services),
       nextCursor: found?.nextCursor ?? null,
       csvHref: filter === null || found === null
         ? null

@@ -5,7 +5,7 @@ import type { OperatorAccess } from "../../../services/access.ts";
 import { listAuditEvents } from "../../../services/audit.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
-import { readUsagePage } from "../../../services/meter/usage.ts";
+import { readProductNames, readUsagePage } from "../../../services/meter/usage.ts";
 import { listMembers } from "../../../services/organization/members.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
 import { getOrganization } from "../../../services/operator/organizations.ts";
@@ -75,6 +75,7 @@ export function operatorOrganizationPage(app: App, parts: PortalParts): void {
       notes,
       olderNotesHref: nextCursor && `${organizationHref(idText)}?notes=${nextCursor}`,
       events,
+      catalogue: numbers?.catalogue ?? await readProductNames(services),
       flash: flashOf(c, flashes),
     });
     return await sendPage(c, page);
@@ -120,8 +121,8 @@ async function usageOf({ services }: PortalParts, { access, metric: wanted, sign
     },
     signal,
   });
-  const { report, trends, filters: { metric } } = numbers;
-  if (period === null || report === null) return { metric, usage: null };
+  const { report, trends, catalogue, filters: { metric } } = numbers;
+  if (period === null || report === null) return { metric, catalogue, usage: null };
   const base = organizationHref(access.organizationId);
   const usage = monthReport({ ...numbers, report }, {
     base,
@@ -134,7 +135,7 @@ async function usageOf({ services }: PortalParts, { access, metric: wanted, sign
     groups: { title: "API keys", column: "Key" },
     keyHref: () => null,
   });
-  return { metric, usage };
+  return { metric, catalogue, usage };
 }
 
 /** Returns the text that names the organization in the path: its id, or `external:` and its external id. */

@@ -19,7 +19,6 @@ import { readSystemState } from "../../system_state.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { operatorFrame, operatorHome, operatorPages } from "./page.ts";
 
-const namedSendersMax = 3;
 const namedLimitsMax = 3;
 
 export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
@@ -59,7 +58,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
       attention: [
         ...attentionOf(health),
         ...reachedLimits(overview),
-        ...suspendedSenders(overview),
+        ...suspendedOrganizations(overview),
         ...openMonth(billing, now),
       ],
       health,
@@ -136,14 +135,14 @@ function attentionOf(health: readonly Health[]): Attention[] {
   );
 }
 
-function reachedLimits({ reachedLimits: reached }: OperatorOverview): Attention[] {
+function reachedLimits({ reachedLimits: reached, catalogue }: OperatorOverview): Attention[] {
   const item = { icon: "gauge", tone: "soon", label: "View" } as const;
   const others = reached.length - namedLimitsMax;
   return [
     ...reached.slice(0, namedLimitsMax).map(({ id, name, ...limit }) => ({
       ...item,
       title: `${name} has hit a hard limit`,
-      text: `Requests that don't fit are rejected: ${limitName(limit)}.`,
+      text: `Requests that don't fit are rejected: ${limitName(limit, catalogue)}.`,
       href: organizationHref(id),
     })),
     ...(others <= 0 ? [] : [{
@@ -157,17 +156,18 @@ function reachedLimits({ reachedLimits: reached }: OperatorOverview): Attention[
   ];
 }
 
-function suspendedSenders({ suspendedSenders: names }: OperatorOverview): Attention[] {
-  if (names.length === 0) return [];
-  const others = names.length - namedSendersMax;
-  const named = names.slice(0, namedSendersMax).join(", ");
+function suspendedOrganizations({ suspended: { count, sending, some } }: OperatorOverview): Attention[] {
+  if (count === 0) return [];
+  const shown = sending === 0 ? some : some.filter(({ isSending }) => isSending === 1);
   return [{
     icon: "building",
     tone: "soon",
-    title: `${countOf(names.length, "suspended organization")} still ${
-      names.length === 1 ? "sends" : "send"
-    } requests`,
-    text: `Their requests are rejected: ${named}${others > 0 ? ` and ${countOf(others, "other")}` : ""}.`,
+    title: `${countOf(count, "organization")} ${count === 1 ? "is" : "are"} suspended`,
+    text: sending === 0
+      ? "No requests in the last day:"
+      : `${groupDigits(sending)} still ${sending === 1 ? "sends" : "send"} requests, which are rejected:`,
+    links: shown.map(({ id, name }) => ({ href: organizationHref(id), label: name })),
+    others: (sending === 0 ? count : sending) - shown.length,
     href: `${organizationsHref}?status=suspended`,
     label: "View",
   }];

@@ -1,16 +1,18 @@
 // The list of keys, read by the reports thread: an organization may have 10,000 active keys, and any number of others.
 import { findApiKeysById, findListedKeys } from "../../../db/api_key_list.ts";
 import type { ApiKeyRow, ApiKeyScope } from "../../../db/api_keys.ts";
+import { findLineagesUsedSince } from "../../../db/meter/last_usage.ts";
 import { findEffectiveNumber } from "../../../db/organization/plan_numbers.ts";
 import {
   isInState,
-  isUnused,
+  isWithoutRequests,
   type KeyListPage,
   keyListPageItems,
   type KeyOrder,
   keySearchOf,
   type KeyState,
   keyStates,
+  keyUnusedMs,
   linesByUsageMax,
   listedKeysMax,
   type ListedLine,
@@ -68,7 +70,7 @@ export async function readKeyList(context: JobContext, input: Scope & KeyListQue
       inactive: inactive?.length ?? 0,
       isCut,
     },
-    unused: all.filter((line) => isUnused(line, now)).length,
+    unused: (await unusedOf(context, input, all)).length,
     isEmpty: all.length === 0,
     limit: await readLimit(context, input, activeKeys),
     page,
@@ -76,13 +78,28 @@ export async function readKeyList(context: JobContext, input: Scope & KeyListQue
   };
 }
 
-/** Reads active keys that were not used for 90 days, the longest unused first, and counts all of them. */
+/** Reads active keys without requests and usage for 90 days, the longest unused first, and counts all of them. */
 export async function readUnusedKeys(context: JobContext, input: Scope) {
   const { lines } = await readLines(context, input);
-  const unused = lines.filter((line) => isUnused(line, input.now));
+  const unused = await unusedOf(context, input, lines);
   const since = ({ current, lastUsedAt }: ListedLine) => lastUsedAt ?? current.createdAt;
   const shown = unused.toSorted((a, b) => since(a) - since(b)).slice(0, unusedKeysRevokedMax);
   return { lines: await withRows(context, input, shown), count: unused.length };
+}
+
+/** Operators can record usage for keys that send no requests. */
+async function unusedOf(
+  { database }: JobContext,
+  { organizationId, now }: Scope,
+  lines: readonly ListedLine[],
+): Promise<readonly ListedLine[]> {
+  const idle = lines.filter((line) => isWithoutRequests(line, now));
+  if (idle.length === 0) return [];
+  const used = await findLineagesUsedSince(database, organizationId, {
+    lineages: idle.map(({ current }) => current.lineage),
+    since: now - keyUnusedMs,
+  });
+  return idle.filter(({ current }) => !used.has(current.lineage));
 }
 
 async function readLines({ database, pause }: JobContext, input: Scope) {

@@ -2,7 +2,6 @@
 import { findProductsByAge, listUsedProducts } from "../../../db/meter/catalogue.ts";
 import { productsMax } from "../../../domain/limits.ts";
 import { type Catalogue, catalogueOf, seriesColors } from "../../../domain/meter/catalogue.ts";
-import { productMetrics } from "../../../db/operator/products.ts";
 import type { JobContext } from "../job_context.ts";
 
 /** @param input Without `organizationId`, for all organizations together. */
@@ -12,11 +11,7 @@ export async function readCatalogue(
 ): Promise<Catalogue> {
   const organizationId = "organizationId" in input ? input.organizationId : null;
   return catalogueOf({
-    products: (await findProductsByAge(database)).map(({ slug, name, metrics }) => ({
-      slug,
-      name,
-      metrics: productMetrics(metrics),
-    })),
+    products: await findProductsByAge(database),
     used: await listUsedProducts(database, { organizationId, limit: productsMax + seriesColors }),
   });
 }

@@ -1,4 +1,5 @@
 // The usage of one key with its rotations, as its page shows it.
+import { findLastUsage } from "../../../db/meter/last_usage.ts";
 import { type Catalogue, coloredProducts, metricOf, productOf } from "../../../domain/meter/catalogue.ts";
 import type { KeyReport } from "../../../domain/meter/key_report.ts";
 import { keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
@@ -46,8 +47,10 @@ export async function readKeyReport(
     mergeRotations: true,
     limit: 1,
   });
+  const lastUsage = await findLastUsage(context.database, { organizationId, ids: [apiKeyId] });
   return {
     catalogue,
+    lastUsageAt: lastUsage.get(apiKeyId) ?? null,
     metrics: totals.map(({ metric, micros, before }) => ({
       ...metricOf(catalogue, metric),
       total: microsToDecimal(micros),

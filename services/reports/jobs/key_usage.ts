@@ -1,4 +1,5 @@
 // The usage of keys in the last 30 days: each by its main metric.
+import { findLastUsage } from "../../../db/meter/last_usage.ts";
 import { type KeyUsage, keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
 import { metricOf } from "../../../domain/meter/catalogue.ts";
 import { isoTime } from "../../../domain/time.ts";
@@ -52,6 +53,14 @@ export async function readKeyUsage(
       ...sums,
     }));
   return new Map([...usage].flatMap(([id, metrics]) => main(metrics).map((ofKey) => [id, ofKey])));
+}
+
+/** Reads when keys had their last usage, by id; see {@linkcode findLastUsage}. */
+export function readLastUsage(
+  { database }: JobContext,
+  { organizationId, apiKeyIds }: JobScope & { readonly apiKeyIds: readonly string[] },
+): Promise<Map<string, number>> {
+  return findLastUsage(database, { organizationId, ids: apiKeyIds });
 }
 
 interface Sums {

@@ -5,13 +5,14 @@ import {
   findBusiestTotals,
   findReachedLimits,
   findSeriesOf,
-  findSuspendedSenders,
+  findSuspended,
   findTopCustomers,
   type OverviewSeries,
   type ReachedLimit,
   type SeriesSumRow,
   type SignedWindow,
   sumSeries,
+  type SuspendedOrganizations,
 } from "../../../db/operator/overview.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import {
@@ -36,7 +37,7 @@ import type { JobContext, JobTime } from "../job_context.ts";
 const dayMs = 86_400_000;
 const topCustomersMax = 10;
 const customerSeriesMax = 100;
-const suspendedSendersMax = 100;
+const suspendedNamedMax = 3;
 const reachedLimitsMax = 100;
 
 /** An amount, and how much more it is than before. */
@@ -72,8 +73,8 @@ export interface OperatorOverview {
   readonly isPartial: boolean;
   readonly organizations: ActiveOrganizations;
   readonly customers: readonly TopCustomer[];
-  /** Suspended organizations whose keys still sent requests in the last day, by name; at most 100. */
-  readonly suspendedSenders: readonly string[];
+  /** Those that sent requests in the last day still send. */
+  readonly suspended: SuspendedOrganizations;
   /** Organizations that have hit a hard limit, the latest first; at most 100. */
   readonly reachedLimits: readonly ReachedLimit[];
 }
@@ -162,10 +163,10 @@ async function readAnew(
     customers: metric === null
       ? []
       : await readCustomers(context, { metric, times, total: figures.monthOf(metric) }),
-    suspendedSenders: await findSuspendedSenders(database, {
+    suspended: await findSuspended(database, {
       since: now - dayMs,
       noteMs: apiKeyUsedIntervalMs,
-      limit: suspendedSendersMax,
+      limit: suspendedNamedMax,
     }),
     reachedLimits: await findReachedLimits(database, { now, since: now - dayMs, limit: reachedLimitsMax }),
   };
@@ -181,10 +182,10 @@ function timesAt(now: number) {
     number,
   ];
   const day = Math.floor(now / dayMs) * dayMs;
-  const elapsed = Math.floor((now - start) / rollupQuarterMs) * rollupQuarterMs;
-  const monthBeforeEnd = Math.min(before + elapsed, start);
+  // The current quarter of an hour counts as passed, as on the usage page.
+  const passed = (Math.floor(now / rollupQuarterMs) + 1) * rollupQuarterMs;
+  const monthBeforeEnd = Math.min(before + passed - start, start);
   const today = { start: day, end: day + dayMs };
-  const untilNow = Math.floor((now - day) / rollupQuarterMs) * rollupQuarterMs;
   // The shorter part is read: the hours until then, or the whole month without the hours after it.
   const monthBefore: Omit<SignedWindow, "position">[] = monthBeforeEnd - before < start - monthBeforeEnd
     ? [{ sign: 1, start: before, end: monthBeforeEnd }]
@@ -202,7 +203,7 @@ function timesAt(now: number) {
     monthBefore: monthBefore.map(at(positions.monthBefore)),
     windows: [
       ...[{ sign: 1, ...today } as const].map(at(positions.today)),
-      ...[{ sign: 1, start: day - 7 * dayMs, end: day - 7 * dayMs + untilNow } as const].map(
+      ...[{ sign: 1, start: day - 7 * dayMs, end: passed - 7 * dayMs } as const].map(
         at(positions.todayBefore),
       ),
       ...[{ sign: 1, start, end: next } as const].map(at(positions.month)),

@@ -9,6 +9,7 @@ import {
 } from "../../../db/operator/organizations.ts";
 import type { OperatedOrganization } from "../../../domain/operator/organization.ts";
 import { eachNumber } from "../../../domain/operator/plan.ts";
+import { rollupStart } from "../../../domain/meter/rollup_unit.ts";
 import { isoTime } from "../../../domain/time.ts";
 import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
@@ -57,5 +58,6 @@ export function toOrganization(row: OperatedOrganizationRow): OperatedOrganizati
     activeApiKeyCount: row.activeApiKeys,
     createdAt: isoTime(row.createdAt),
     lastUsedAt: row.lastUsedAt === null ? null : isoTime(row.lastUsedAt),
+    lastUsageAt: row.lastUsageQuarter === null ? null : isoTime(rollupStart("quarter", row.lastUsageQuarter)),
   };
 }

@@ -5,6 +5,7 @@ import { sql } from "../../../db/engine/database.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
 import { addLimit } from "../../support/meter/limits.ts";
+import { newOperatorToken } from "../../support/operators/operators.ts";
 import { openPage } from "../../support/portal/pages.ts";
 import { joinedPerson } from "../../support/people/people.ts";
 import { onEveryDatabase, recordAll } from "../../support/meter/usage.ts";
@@ -105,7 +106,7 @@ testApp("owners set a key's budget with a form, which shows again what is wrong"
   await addLimit(test, {}, { ...tiles, per: "month", quantity: 1_000 });
   const address = `${path}/${id}/budget`;
   const empty = await show(test, address, ada);
-  assert.match(empty.html, /<datalist id="products"><option value="tiles">/);
+  assert.match(empty.html, /<datalist id="products"><option value="tiles"/);
   const row = (index: number, limit: Record<string, string>) =>
     Object.fromEntries(Object.entries(limit).map(([name, value]) => [`limits[${index}].${name}`, value]));
   const limit = { ...tiles, per: "day", quantity: "1,000", mode: "soft" };
@@ -156,7 +157,10 @@ testApp(
       assert.match(html, new RegExp(`href="${path}/${nextId}/rotate"`));
       assert.equal(html.match(/class="badge on">Current</g)?.length, 1);
       assert.match(cardsOf(html)["Audit log"] ?? "", /Rotated .* Ada .* Created .* Ada/);
-      assert.match(html, /35 requests today\. Requests with this key will fail immediately/);
+      assert.match(
+        html,
+        /Usage today, with the keys it replaced: 35 requests\. Requests with this key will fail immediately/,
+      );
     }
     const bytes = await show(test, `${path}/${id}?metric=bytes`, ada);
     const facts = /<dl class="key-facts">(.*?)<\/div>/.exec(bytes.html)?.[1] ?? "";
@@ -186,9 +190,20 @@ testApp("the revoke page says when the key was used, and how much today", async 
   const { id, fullKey } = await createTestKey(test, ada);
   const text = async () => (await show(test, `${path}/${id}/revoke`, ada)).html;
   assert.match(await text(), /Never used\. Requests with this key/);
+  const { fullToken } = await newOperatorToken(test);
+  const json = { records: [{ apiKeyId: id, ...tiles, quantity: 28_543 }] };
+  const recorded = await test.send("/api/operator/usage", { apiKey: fullToken, json });
+  assert.equal(recorded.status, 201);
+  assert.match(await text(), /No requests yet\. Usage today: 28,543 requests\. Requests with this key/);
+  assert.match(await text(), /<dt>Last usage<\/dt><dd><time[^>]*>In the last hour</);
+  const { html } = await show(test, `${path}/${id}`, ada);
+  assert.doesNotMatch(html, /Waiting for the first request|Never used/);
+  assert.match((await show(test, path, ada)).html, /Last usage: <time[^>]*>In the last hour</);
   await recordAll(test, { apiKey: fullKey, records: [{ ...tiles, quantity: 3_124 }] });
   test.advance(2 * 60_000);
-  assert.match(await text(), /Used 2 minutes ago, 3,124 requests today\. Requests with this key/);
+  assert.match(await text(), /Last request 2 minutes ago\. Usage today: 31,667 requests\. Requests/);
+  test.advance(6 * 86_400_000);
+  assert.match(await text(), /Last request on Nov 21, 2026\. Last usage on Nov 21, 2026\. Requests/);
 });
 
 onEveryDatabase(

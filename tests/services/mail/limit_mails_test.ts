@@ -5,7 +5,7 @@ import { mailLimitNotices } from "../../../services/mail/limit_mails.ts";
 import { assertRows } from "../../support/app/rows.ts";
 import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
 import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
-import { makeOperator } from "../../support/operators/operators.ts";
+import { makeOperator, newOperatorToken } from "../../support/operators/operators.ts";
 import { joinedPerson, verifiedPerson } from "../../support/people/people.ts";
 import { onEveryDatabase } from "../../support/meter/usage.ts";
 import { run } from "../../support/people/scene.ts";
@@ -78,11 +78,18 @@ onEveryDatabase("owners and admins get an email at 80% and at 100%, once a windo
   const admin = await joinedPerson(test, owner, "ADMIN");
   await joinedPerson(test, owner, "MEMBER");
   await newOperator(test);
-  const { number: limit } = await addLimit(test, { organizationId }, { per: "month", quantity: 10 });
+  const { fullToken: apiKey } = await newOperatorToken(test);
+  const metrics = [{ slug: "bytes", name: "Data transfer", unit: "bytes" }];
+  const product = { slug: "tiles", name: "Map tiles", metrics };
+  assert.equal((await test.send("/api/operator/products", { apiKey, json: product })).status, 201);
+  const bytes = { productSlug: "tiles", metric: "bytes", per: "month", quantity: 5e12 } as const;
+  const { number: limit } = await addLimit(test, { organizationId }, bytes);
   const both = (subject: string) => [admin, owner].map(({ email }) => `${email}: ${subject}`).sort();
 
   await note(test, { limit, organizationId, level: "near" });
   assert.deepEqual(await newMails(test), both("Acme has used 80% of a limit"));
+  const text = (await test.mails()).at(-1)?.text ?? "";
+  assert.match(text, /this limit: 5 TB \(Map tiles · Data transfer per month\)/);
   assert.deepEqual(await newMails(test), []);
   await note(test, { limit, organizationId, level: "reached" });
   assert.deepEqual(await newMails(test), both("Acme has reached a limit"));

@@ -56,12 +56,20 @@ onEveryDatabase(
     await addLimit(test, { organizationId }, { per: "month", quantity: 10 });
     await recordOne(test, fullKey, { quantity: 7 });
     const said = () => texts(test, { person, operator, organizationId });
-    assert.deepEqual(await said(), [unconfirmed, unconfirmed], "before it matters");
+    const own = escaped("You don't get emails about these limits until you confirm your email address.");
+    assert.deepEqual(await said(), [own, unconfirmed], "before it matters");
+    const blocked = async () =>
+      await Promise.all(["/portal/usage", "/portal/members", "/portal/account/security"].map(async (path) => {
+        const { html } = await openPage(test, path, { person });
+        return /aside-note between"><p>[^<]*until you confirm.*?Resend email/i.test(html);
+      }));
+    assert.deepEqual(await blocked(), [true, true, true]);
     assert.deepEqual(await mailed(test), { written: 0, unconfirmed: 0, noOwner: 0 });
     await recordOne(test, fullKey, { quantity: 1 });
     assert.deepEqual(await mailed(test), { written: 0, unconfirmed: 1, noOwner: 0 });
     await run(test, "UPDATE users SET email_verified_at = 1 WHERE id = ?", person.userId);
     assert.deepEqual(await said(), [null, null]);
+    assert.deepEqual(await blocked(), [false, false, false]);
     await recordOne(test, fullKey, { quantity: 2 });
     assert.deepEqual(await mailed(test), { written: 1, unconfirmed: 1, noOwner: 0 });
   },

@@ -7,6 +7,7 @@ import {
   type AuditEvent,
   auditGroups,
 } from "../../../domain/audit.ts";
+import { catalogueOf } from "../../../domain/meter/catalogue.ts";
 import { limitsText } from "../../../domain/meter/usage_limit.ts";
 import { auditHref, wholeAuditLog } from "../../../views/audit/audit_filters.tsx";
 import { objectHref } from "../../../views/audit/audit_table.tsx";
@@ -23,8 +24,16 @@ const event: AuditEvent = {
   userAgent: "",
   requestId: null,
 };
+const catalogue = catalogueOf({
+  products: [{
+    slug: "tiles",
+    name: "Map tiles",
+    metrics: [{ slug: "bytes", name: "Data transfer", unit: "bytes" }],
+  }],
+  used: [],
+});
 const say = (more: Partial<AuditEvent>) =>
-  auditSentence({ ...event, target: null, details: {}, ...more })
+  auditSentence({ ...event, target: null, details: {}, ...more }, catalogue)
     .map((part) => typeof part === "string" ? part : `“${part.name}”`).join("");
 const actions = Object.keys(auditActions) as AuditAction[];
 
@@ -67,14 +76,18 @@ Deno.test("auditSentence() describes an action, and marks user text", () => {
     say({ action: "api_key.budget_changed", target: ada, details: { from: "none", to } });
   assert.equal(
     budget(limitsText(limits)),
-    "Changed the budget of the key “Ada” to “6,000,000 requests per month (soft); 0.5 all metrics of tiles in total (hard)”",
+    "Changed the budget of the key “Ada” to “6,000,000 requests per month (soft); 0.5 all metrics of Map tiles in total (hard)”",
   );
   assert.equal(budget("none"), "Removed the budget of the key “Ada”");
   const voided = { quantity: "919720892", metric: "bytes", product: "tiles", reason: "Twice" };
   assert.equal(
     say({ action: "usage.voided", details: voided }),
-    "Voided “919,720,892” “bytes” of “tiles”: “Twice”",
+    "Voided “919,720,892 bytes” “data transfer” of “Map tiles”: “Twice”",
   );
+  const backdated = (records: string) =>
+    say({ action: "usage.backdated", details: { records, from: "2026-10-12", to: "2026-10-12" } });
+  assert.equal(backdated("1"), "Recorded an old record, from “2026-10-12”");
+  assert.equal(backdated("12"), "Recorded “12” old records, from “2026-10-12” to “2026-10-12”");
   const operator = { type: "operator", id: null, name: null } as const;
   assert.equal(
     say({ action: "member.joined", details: { role: "ADMIN" } }),
@@ -110,7 +123,7 @@ Deno.test("auditSentence() returns a complete sentence for every action, even if
           role: "x",
         }]
       ) {
-        const ours = auditSentence({ ...event, action, target, details })
+        const ours = auditSentence({ ...event, action, target, details }, catalogue)
           .filter((part) => typeof part === "string").join("");
         assert.match(ours, /^[A-Z][a-z]/, action);
         assert.doesNotMatch(ours, /[[\]{}]|undefined|null/, action);

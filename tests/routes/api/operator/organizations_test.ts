@@ -49,6 +49,7 @@ onEveryDatabase("creates, reads and changes an organization, by id and by extern
     activeApiKeyCount: 0,
     createdAt,
     lastUsedAt: null,
+    lastUsageAt: null,
   });
   const byExternalId = `/organizations/external:${encodeURIComponent("cus/1 %?")}`;
   assert.deepEqual((await send(`GET /organizations/${id}`)).body, { organization });

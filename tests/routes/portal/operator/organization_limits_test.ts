@@ -37,7 +37,7 @@ testApp("operators give an organization another plan, and see before what change
   assert.match((await open(test, `${page}/plan`, mara)).html, /<option value="plan_\w+" >Growth/);
   const question = await open(test, `${page}/plan`, mara, form);
   assert.match(question.html, /Change the plan of “<bdi>Northwind Maps<\/bdi>”\?/);
-  assert.match(question.html, /requests per day.*No limit.*50 \(hard\)/s);
+  assert.match(question.html, /Requests per day.*No limit.*50 \(hard\)/s);
   assert.doesNotMatch(question.html, /already uses/);
   assert.equal((await find()).planId, before.planId);
   const confirmed = await open(test, `${page}/plan`, mara, { ...form, confirmed: "on" });
@@ -45,7 +45,7 @@ testApp("operators give an organization another plan, and see before what change
   assert.equal((await find()).planId, plan.id);
   const shown = (await open(test, page, mara)).html;
   assert.match(shown, new RegExp(`<a href="/operator/plans/${plan.id}"><bdi>Growth</bdi>`));
-  assert.match(shown, /requests per day.*80%.*40 of 50</s);
+  assert.match(shown, /Requests per day.*80%.*40 of 50</s);
   const unknown = await open(test, `${page}/plan`, mara, { planId: "plan_none" });
   assert.equal(unknown.status, 422);
 });
@@ -66,7 +66,7 @@ testApp("limits below what is used are set after a warning", async (test) => {
   const question = await open(test, `${page}/limits`, mara, { ...form, "limits[0].quantity": "30" });
   assert.equal(question.status, 200);
   assert.match(question.html, /1 organization already uses more than the new limits allow/);
-  assert.match(question.html, /Northwind Maps.*requests per day.*40.*30/s);
+  assert.match(question.html, /Northwind Maps.*Requests per day.*40.*30/s);
   assert.deepEqual((await find()).overrides.limits, []);
   await open(test, `${page}/limits`, mara, { ...form, "limits[0].quantity": "30", confirmed: "on" });
   const { overrides } = await find();

@@ -48,35 +48,42 @@ testApp("the overview adds up the records of all organizations", async (test) =>
   assert.match(text, /Active organizations today 1 of 3/);
   assert.match(text, /Active this month 2 100% more than October 1–21/);
   assert.match(text, /Nov 21, so far 21 0 21/);
-  const rows = text.slice(text.indexOf("Top customers"));
+  const rows = text.slice(text.indexOf("Top organizations"));
   assert.match(
     rows,
     /Ada’s organization org_\w+ 35 50\.0% New .*Grace’s organization org_\w+ 35 50\.0% 25\.0% more/,
   );
 });
 
-testApp("the overview names suspended organizations that still send requests", async (test) => {
-  const mara = await newOperator(test);
-  const [ada, grace] = [await test.signUp("Ada"), await test.signUp("Grace")];
-  const keys = [await createTestKey(test, ada), await createTestKey(test, grace)];
-  const suspended = sql`UPDATE organizations SET suspended_at = ${test.now()}
+testApp(
+  "the overview counts suspended organizations, and names those that still send requests",
+  async (test) => {
+    const mara = await newOperator(test);
+    const [ada, grace] = [await test.signUp("Ada"), await test.signUp("Grace")];
+    const keys = [await createTestKey(test, ada), await createTestKey(test, grace)];
+    const suspended = sql`UPDATE organizations SET suspended_at = ${test.now()}
     WHERE id IN (${ada.organizationId}, ${grace.organizationId})`;
-  await test.opened.database.write([suspended]);
-  const send = ({ fullKey: apiKey }: { fullKey: string }) =>
-    test.send("/api/v1/usage", { apiKey, json: { productSlug: "p", metric: "m", quantity: 1 } });
-  // One who stopped within the first minutes doesn't count.
-  for (const key of keys) await assertError(await send(key), 403, "organization_suspended");
-  test.advance(10 * 60_000);
-  for (const key of keys.slice(0, 1)) await assertError(await send(key), 403, "organization_suspended");
-  const text = async () => textOf((await openPage(test, "/operator", { person: mara })).html);
-  assert.match(
-    await text(),
-    /1 suspended organization still sends requests .*rejected: Ada’s organization\. View/,
-  );
-  test.advance(25 * 3_600_000);
-  await makeOperator(test, mara);
-  assert.match(await text(), /Needs attention 1 Email: failing/);
-});
+    await test.opened.database.write([suspended]);
+    const send = ({ fullKey: apiKey }: { fullKey: string }) =>
+      test.send("/api/v1/usage", { apiKey, json: { productSlug: "p", metric: "m", quantity: 1 } });
+    // One who stopped within the first minutes doesn't count.
+    for (const key of keys) await assertError(await send(key), 403, "organization_suspended");
+    test.advance(10 * 60_000);
+    for (const key of keys.slice(0, 1)) await assertError(await send(key), 403, "organization_suspended");
+    const text = async () => textOf((await openPage(test, "/operator", { person: mara })).html);
+    assert.match(
+      await text(),
+      /2 organizations are suspended 1 still sends requests, which are rejected: Ada’s organization View/,
+    );
+    test.advance(25 * 3_600_000);
+    await makeOperator(test, mara);
+    assert.match(await text(), /Needs attention 3 Email: failing/);
+    assert.match(
+      await text(),
+      /No requests in the last day: (Ada|Grace)’s organization , \w+’s organization View/,
+    );
+  },
+);
 
 testApp("the overview names organizations that have reached a hard limit", async (test) => {
   const mara = await newOperator(test);
@@ -95,7 +102,7 @@ testApp("the overview names organizations that have reached a hard limit", async
   };
   await send(0, 5);
   await send(1, 4);
-  assert.match(await text(), /Ada’s organization has hit a hard limit .*rejected: m per day\./);
+  assert.match(await text(), /Ada’s organization has hit a hard limit .*rejected: M per day\./);
   assert.doesNotMatch(await text(), /Grace’s organization has hit/);
   await assertError(await send(1, 2), 429, "limit_exceeded");
   assert.match(await text(), /Grace’s organization has hit a hard limit/);
@@ -111,7 +118,7 @@ testApp("without usage the overview says so", async (test) => {
   const mara = await newOperator(test);
   const text = textOf((await openPage(test, "/operator", { person: mara })).html);
   assert.match(text, /No usage this month/);
-  assert.match(text, /Nothing needs your attention\./);
+  assert.match(text, /Needs attention 1 Backups: off No backups are scheduled: BACKUP_DIR is not set\. View/);
 });
 
 testApp("emails that can't be sent need attention", async (test) => {
@@ -127,7 +134,9 @@ testApp("emails that can't be sent need attention", async (test) => {
 
 testApp("the system page shows the version, the queue, the database, emails and backups", async (test) => {
   const mara = await newOperator(test);
-  const text = textOf((await openPage(test, "/operator/system", { person: mara })).html);
+  const { html } = await openPage(test, "/operator/system", { person: mara });
+  const text = textOf(html);
+  assert.match(html, /title="Data file [\d.]+ \w+, write-ahead log [\d.]+ \w+">[\d.]+ \w+</);
   assert.match(text, /Version 0\.0\.0 Deno \d+\./);
   assert.match(text, /HTTP threads 1 /);
   assert.match(text, /Recording queue 0 waiting OK/);
@@ -138,7 +147,7 @@ testApp("the system page shows the version, the queue, the database, emails and 
 testApp("a month without a statement needs attention, once months are closed", async (test) => {
   const mara = await newOperator(test);
   const page = async () => textOf((await openPage(test, "/operator", { person: mara })).html);
-  assert.match(await page(), /Nothing needs your attention\./);
+  assert.match(await page(), /Needs attention 1 Backups/);
   const closed = await test.send("/api/operator/statements", {
     cookie: mara.cookie,
     json: { period: "2026-09" },

@@ -57,7 +57,7 @@ testApp("operators create, edit and delete plans", async (test) => {
     { ...plan, apiKeysMax: 1000, membersMax: 50, requestsPerSecond: 0, usageSeriesMax: 500, limits },
   );
   const shown = (await openPage(test, page, { person: mara })).html;
-  assert.match(shown, /requests per month/);
+  assert.match(shown, /Requests per month/);
   assert.match(shown, /5,000,000/);
   assert.match(shown, /No limit/);
 

@@ -85,3 +85,8 @@ testApp("changes require a recent authentication, which is asked for before the 
   assert.equal(back.location, `${path}/new`);
   assert.equal((await openPage(test, `${path}/new`, { person: mara })).status, 200);
 });
+
+testApp("the page says that usage of unlisted products is rejected, if it is", async (test) => {
+  const { html } = await openPage(test, path, { person: await newOperator(test) });
+  assert.match(html, /Usage of other products is rejected\..*Until you add one, all usage is rejected\./);
+}, { USAGE_CATALOG: "required" });

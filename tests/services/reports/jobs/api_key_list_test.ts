@@ -11,6 +11,7 @@ import type { KeyListQuery } from "../../../../services/reports/jobs/api_key_lis
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { membersOf } from "../../../../services/reports/job_reader.ts";
 import { onEveryDatabase, recordOne } from "../../../support/meter/usage.ts";
+import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { run } from "../../../support/people/scene.ts";
 import { testReader } from "../../../support/app/reports.ts";
 
@@ -133,6 +134,14 @@ onEveryDatabase(
     const foreign = await createTestKey(test, neighbor);
     const replaced = await createTestKey(test, person);
     await rotate(test, person, replaced.id, 300 * dayMs);
+    // Operators record usage for it, before and after it was rotated.
+    const billed = await createTestKey(test, person);
+    const rebilled = await rotate(test, person, billed.id, 300 * dayMs);
+    const { fullToken: apiKey } = await newOperatorToken(test);
+    const timestamp = new Date(test.now() - 80 * dayMs).toISOString();
+    const record = { apiKeyId: billed.id, productSlug: "tiles", metric: "requests", quantity: 1, timestamp };
+    const recorded = await test.send("/api/operator/usage", { apiKey, json: { records: [record] } });
+    assert.equal(recorded.status, 201, await recorded.clone().text());
     await run(test, "UPDATE api_keys SET created_at = created_at - ?", 90 * dayMs + 1);
     const { organizationId, cookie } = person;
     const { lines, count } = await test.services.reports.read("readUnusedKeys", {
@@ -146,13 +155,15 @@ onEveryDatabase(
     for (const { row } of lines) assert.match(html, new RegExp(`name="${row.id}"[^>]*checked`));
     assert.doesNotMatch(html, new RegExp(foreign.id));
     await recordOne(test, used.fullKey);
-    const form = Object.fromEntries([...lines.map(({ row }) => row.id), foreign.id].map((id) => [id, "on"]));
+    const form = Object.fromEntries(
+      [...lines.map(({ row }) => row.id), foreign.id, rebilled].map((id) => [id, "on"]),
+    );
     const sent = await test.send("/portal/api-keys/revoke-unused", { cookie, form });
     assert.equal(sent.status, 303);
     const rows = await test.opened.database.read<{ id: string }>(
       sql`SELECT id FROM api_keys WHERE revoked_at IS NULL ORDER BY number`,
     );
-    assert.deepEqual(rows.map(({ id }) => id), [used.id, foreign.id]);
+    assert.deepEqual(rows.map(({ id }) => id), [used.id, foreign.id, billed.id, rebilled]);
     const entries = await test.opened.database.read<{ targetId: string }>(
       sql`SELECT target_id AS targetId FROM audit_events WHERE action = 'api_key.revoked'`,
     );
