@@ -1,5 +1,4 @@
-// Statements: their API and their pages in the console.
-import type { OpenAPIHono } from "@hono/zod-openapi";
+// The pages of statements in the console.
 import { pageItemsDefault, statementWaitMs } from "../../domain/limits.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type {
@@ -9,12 +8,8 @@ import type {
   StatementTotal,
 } from "../../domain/operator/statement.ts";
 import { resolveOrganization } from "../../services/access.ts";
-import {
-  closeStatement,
-  listStatements,
-  readStatement,
-  readStatementCsv,
-} from "../../services/operator/statements.ts";
+import { closeStatement } from "../../services/operator/statement_closing.ts";
+import { listStatements, readStatement, statementsFor } from "../../services/operator/statements.ts";
 import { Badge } from "../../views/components/badge.tsx";
 import { ButtonLink } from "../../views/components/button.tsx";
 import { Card } from "../../views/components/card.tsx";
@@ -33,90 +28,10 @@ import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx
 import { organizationHref, statementsHref } from "../../views/operator/links.ts";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { periodWords, statementCsvHref, statementHref } from "../../views/operator/statement_text.ts";
-import { documentRoute } from "../api/endpoint.ts";
-import { csvResponse, sendCsv } from "../api/job_bytes.ts";
-import { forOperators, operatorRoutes } from "../api/operator/operator_routes.ts";
-import type { App, AppEnv, AppParts } from "../env.ts";
+import type { App } from "../env.ts";
 import { mountFormPage, mountPage, paramOf, type ShownForm, withInput } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
-import { check } from "../schemas/check.ts";
-import { pageQuerySchema } from "../schemas/common.ts";
-import * as schemas from "../schemas/statements.ts";
-
-const apiPath = "/api/operator/statements";
-const csvEnding = /\.csv$/;
-const closed = { description: "The statement.", schema: schemas.statementResponseSchema };
-
-export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services } = parts;
-  const route = operatorRoutes(app, parts, { read: "statements:read", write: "statements:write" });
-
-  route({
-    route: `GET ${apiPath}`,
-    operationId: "listStatements",
-    summary: "List statements",
-    description: "Newest first, with the month that can be closed next.",
-    query: pageQuerySchema,
-    responses: { 200: { description: "A page of statements.", schema: schemas.statementsSchema } },
-  }, (_c, { query }) => listStatements(services, query));
-
-  route({
-    route: `POST ${apiPath}`,
-    operationId: "closeStatement",
-    summary: "Close a month",
-    description:
-      "Closes a month for all organizations. This can't be undone: what is recorded or voided for the month later becomes " +
-      "an adjustment in the next statement. Months are closed in order, without gaps; the first can be any month that has ended, and earlier " +
-      "ones are never billed. " +
-      "If closing takes longer than 10 seconds, the response is 202, and closing continues in the background.",
-    body: schemas.closeStatementSchema,
-    responses: {
-      201: { ...closed, description: "The month is closed." },
-      200: { ...closed, description: "The month was closed before." },
-      202: { ...closed, description: "The month is being closed." },
-    },
-    errors: ["month_not_ended", "statement_out_of_order", "statement_not_closed"],
-  }, async (c, { body: { period } }, actor) => {
-    const { statement, isNew } = await closeStatement(services, actor, { period, waitMs: statementWaitMs });
-    return c.json({ statement }, statement.status === "closing" ? 202 : isNew ? 201 : 200);
-  });
-
-  // The router has one route for both, because it doesn't tell paths apart within a segment.
-  documentRoute(
-    app,
-    forOperators({
-      route: `GET ${apiPath}/{id}.csv`,
-      operationId: "downloadStatement",
-      summary: "Download a statement as CSV",
-      description:
-        "All lines, or those of one organization. `adjustmentOf` is the earlier month that a line corrects, or empty.",
-      params: schemas.statementParamsSchema,
-      query: schemas.statementCsvQuerySchema,
-      responses: { 200: csvResponse },
-      errors: ["statement_not_closed"],
-    }, "statements:read"),
-  );
-  route({
-    route: `GET ${apiPath}/{id}`,
-    operationId: "getStatement",
-    summary: "Get a statement",
-    description: "With its totals and a page of its lines.",
-    params: schemas.statementParamsSchema,
-    query: schemas.statementQuerySchema,
-    responses: { 200: { description: "The statement.", schema: schemas.statementLinesSchema } },
-  }, async (c, { params: { id }, query }, actor) => {
-    const { signal } = c.req.raw;
-    if (!csvEnding.test(id)) return await readStatement(services, actor, { id, ...query, signal });
-    const { organizationId } = check(schemas.statementCsvQuerySchema, c.req.query(), "query");
-    const csv = await readStatementCsv(services, actor, {
-      id: id.replace(csvEnding, ""),
-      organizationId,
-      signal,
-    });
-    return sendCsv(c, csv.report, `statement-${csv.period}.csv`);
-  });
-}
 
 export function statementPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
@@ -161,11 +76,10 @@ export function statementPages(app: App, parts: PortalParts): void {
     const id = paramOf(c, "id");
     const idText = c.req.query("organizationId");
     const organization = idText ? await resolveOrganization(services, idText) : null;
-    const { nextCursor, ...found } = await readStatement(services, actor, {
+    const { nextCursor, ...found } = await readStatement(services, statementsFor(actor, organization?.id), {
       id,
       limit: pageItemsDefault,
       cursor: c.req.query("cursor"),
-      organizationId: organization?.id,
       signal: c.req.raw.signal,
     });
     const nextHref = nextCursor &&
@@ -201,6 +115,7 @@ function StatementTable({ statements, now }: { statements: readonly Statement[];
 }
 
 function StatusBadge({ status }: Pick<Statement, "status">) {
+  if (status === "open") return <Badge tone="soon">Open</Badge>;
   return status === "closed" ? <Badge tone="on">Closed</Badge> : <Badge tone="soon">Closing</Badge>;
 }
 
