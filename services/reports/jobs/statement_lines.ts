@@ -1,4 +1,5 @@
 // Pages of lines, totals and the CSV of statements and open months, read by the reports thread.
+import { findProductsByAge } from "../../../db/meter/catalogue.ts";
 import type { StatementLinePosition, StatementLineRow } from "../../../db/operator/statements.ts";
 import { csvLine } from "../../../domain/csv.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
@@ -8,7 +9,7 @@ import { catalogueOrder, type Product } from "../../../domain/product.ts";
 import { invalidCursorError, readPage } from "../../pages.ts";
 import { type JobContext, JobText, type JobTime } from "../job_context.ts";
 import { readLines, type StatementPart } from "./statement_charges.ts";
-import { readProducts, readSummary, StatementTotals } from "./statement_summary.ts";
+import { readSummary, StatementTotals } from "./statement_summary.ts";
 import { readVoided } from "./statement_voids.ts";
 
 type PageOfLines = JobTime & StatementPart & { after: StatementLinePosition | undefined; limit: number };
@@ -50,7 +51,7 @@ async function readAll(context: JobContext, page: PageOfLines) {
 }
 
 async function readOne(context: JobContext, page: PageOfLines & { organizationId: string }) {
-  const products = await readProducts(context);
+  const products = await findProductsByAge(context.database);
   const order = lineOrder(products);
   const totals = new StatementTotals();
   const lines: StatementLineRow[] = [];

@@ -1,7 +1,6 @@
 // The totals of a statement or an open month, and its organizations, added up by the reports thread.
 import { findProductsByAge } from "../../../db/meter/catalogue.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
-import { productMetrics } from "../../../db/operator/products.ts";
 import type { StatementLineRow } from "../../../db/operator/statements.ts";
 import {
   statementSummaryKeptMs,
@@ -149,19 +148,11 @@ async function readAnew(
       last.amount = addAmount(last.amount, { micros, unitPrice });
     }
   }
-  return { metric, ...totals.list(await readProducts(context)), organizations };
+  return { metric, ...totals.list(await findProductsByAge(context.database)), organizations };
 }
 
 function usualMetric(lines: readonly StatementLineRow[]): string | null {
   const counts = new Map<string, number>();
   for (const { metric } of lines) counts.set(metric, (counts.get(metric) ?? 0) + 1);
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
-}
-
-/** Returns the catalogue in its order. */
-export async function readProducts({ database }: Pick<JobContext, "database">) {
-  return (await findProductsByAge(database)).map((product) => ({
-    ...product,
-    metrics: productMetrics(product.metrics),
-  }));
 }

@@ -178,7 +178,7 @@ testApp("lists the organizations of open and closed months, compared with the mo
     assert.deepEqual([names(adjusted), adjusted.organizations[0].adjustments], [["Cleo"], 1]);
     for (const search of ["ADA", "M-1", people[1]?.organizationId]) {
       const found = await list(id, `search=${search}`);
-      assert.deepEqual([names(found), found.counts.all, found.amount], [["Ada"], 1, "9.75"], search);
+      assert.deepEqual([names(found), found.counts.all, found.amount], [["Ada"], 1, "9.75"], String(search));
     }
     assert.equal((await list(id, "metric=other&sort=quantity")).organizations[0].quantity, "0");
     if (id === "open") {
