@@ -199,7 +199,7 @@ function document(content: Child): Page {
   return (
     <>
       {raw("<!doctype html>")}
-      <html lang="en" data-theme={theme === "system" ? undefined : theme}>{content}</html>
+      <html lang="en" {...(theme === "system" ? {} : { "data-theme": theme })}>{content}</html>
     </>
   );
 }

@@ -62,11 +62,10 @@ function meterText(
   const percent = `${usedPercentText(100 * share)} used`;
   const text = share < nearShare ? percent : `${percent}, ${amount(quantity - used, measure)} left`;
   const reachedAt = limitReachedAt(limit, now);
-  return reachedAt === null
-    ? text
-    : `${text}. At this rate, reached around ${
-      shortDate(reachedAt, now, presentation().organizationTimezone)
-    }.`;
+  if (reachedAt === null) return text;
+  const day = shortDate(reachedAt, now, presentation().organizationTimezone);
+  // A date of some formats ends with a period: `25. Nov.`
+  return `${text}. At this rate, reached around ${day.replace(/\.$/, "")}.`;
 }
 
 /** Drops the digits that binary fractions add: quantities have six decimals. */
