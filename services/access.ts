@@ -33,10 +33,12 @@ export type Access = MemberAccess | OperatorAccess;
 
 /** The permissions of operators in organizations. Roles, ownership and deletion have verbs of their own for operators. */
 const operatorPermissions: ReadonlySet<Permission> = new Set<Permission>([
+  "apiKeys.read",
   "apiKeys.createOwn",
   "apiKeys.manageAll",
   "usage.read",
   "members.read",
+  "memberDetails.read",
   "members.manage",
   "owners.manage",
   "audit.read",
