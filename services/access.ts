@@ -4,7 +4,7 @@ import type { OperatorActor, SessionActor } from "../domain/actor.ts";
 import { AppError, forbiddenError, notFoundError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { externalIdPrefix } from "../domain/operator/organization.ts";
-import { hasPermission, type Permission } from "../domain/permissions.ts";
+import { hasPermission, isReadPermission, type Permission } from "../domain/permissions.ts";
 import type { Membership, Role } from "../domain/sign_in/session.ts";
 import type { SessionContext } from "./context.ts";
 import { type JobReader, membersOf, operatorReader } from "./reports/job_reader.ts";
@@ -27,6 +27,8 @@ export interface MemberAccess extends OrganizationAccess {
 export interface OperatorAccess extends OrganizationAccess {
   readonly actor: OperatorActor;
   readonly role: null;
+  /** True for an operator who views the organization as its owners see it. They can read, and nothing else. */
+  readonly isViewing: boolean;
 }
 
 export type Access = MemberAccess | OperatorAccess;
@@ -74,6 +76,7 @@ export function operatorAccessTo(
   return {
     actor,
     role: null,
+    isViewing: false,
     organizationId: id,
     organizationName: name,
     reader: operatorReader(actor),
@@ -94,8 +97,14 @@ export async function resolveOrganization(
   return organization;
 }
 
-export function may({ role }: Access, permission: Permission): boolean {
-  return role === null ? operatorPermissions.has(permission) : hasPermission(role, permission);
+export function may(access: Access, permission: Permission): boolean {
+  if (access.role !== null) return hasPermission(access.role, permission);
+  return operatorPermissions.has(permission) && (!access.isViewing || isReadPermission(permission));
+}
+
+/** True for those who see which operator did something. Customers only see that it was the operator. */
+export function seesOperators(access: Access): boolean {
+  return access.role === null && !access.isViewing;
 }
 
 /** Returns the writer, whose permission `writeAs` checks again in the transaction. @throws {AppError} `forbidden`. */
