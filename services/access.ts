@@ -27,8 +27,6 @@ export interface MemberAccess extends OrganizationAccess {
 export interface OperatorAccess extends OrganizationAccess {
   readonly actor: OperatorActor;
   readonly role: null;
-  /** True for an operator who views the organization as its owners see it. They can read, and nothing else. */
-  readonly isViewing: boolean;
 }
 
 export type Access = MemberAccess | OperatorAccess;
@@ -76,7 +74,6 @@ export function operatorAccessTo(
   return {
     actor,
     role: null,
-    isViewing: false,
     organizationId: id,
     organizationName: name,
     reader: operatorReader(actor),
@@ -99,12 +96,12 @@ export async function resolveOrganization(
 
 export function may(access: Access, permission: Permission): boolean {
   if (access.role !== null) return hasPermission(access.role, permission);
-  return operatorPermissions.has(permission) && (!access.isViewing || isReadPermission(permission));
+  return operatorPermissions.has(permission) && (!access.actor.isViewing || isReadPermission(permission));
 }
 
 /** True for those who see which operator did something. Customers only see that it was the operator. */
 export function seesOperators(access: Access): boolean {
-  return access.role === null && !access.isViewing;
+  return access.role === null && !access.actor.isViewing;
 }
 
 /** Returns the writer, whose permission `writeAs` checks again in the transaction. @throws {AppError} `forbidden`. */

@@ -36,5 +36,5 @@ export async function viewingAccess(
     limit: 1,
     cursor: undefined,
   });
-  return events.length === 0 ? null : { ...access, isViewing: true };
+  return events.length === 0 ? null : operatorAccessTo({ ...actor, isViewing: true }, organization);
 }

@@ -1,11 +1,18 @@
 // Viewing an organization's pages as customer: read only, logged, and only for operators.
 import assert from "node:assert/strict";
 import { operatorViewMs } from "../../../../domain/limits.ts";
+import { operatorAccessTo } from "../../../../services/access.ts";
+import { listApiKeys } from "../../../../services/api_keys.ts";
+import { createApiKey } from "../../../../services/new_api_keys.ts";
+import { startViewing } from "../../../../services/operator/viewing.ts";
+import { createInvitation } from "../../../../services/organization/invitations.ts";
+import { getMember } from "../../../../services/organization/members.ts";
+import { suspendOrganization } from "../../../../services/organization/suspension.ts";
 import { createTestKey, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { recordOne } from "../../../support/meter/usage.ts";
 import { newOperator } from "../../../support/operators/console.ts";
-import { newOperatorToken } from "../../../support/operators/operators.ts";
+import { commandLineActor, newOperatorToken } from "../../../support/operators/operators.ts";
 import { invite } from "../../../support/people/portal_people.ts";
 import { joinedPerson } from "../../../support/people/people.ts";
 import { openPage } from "../../../support/portal/pages.ts";
@@ -124,6 +131,20 @@ testApp("a voided record looks as the customer sees it", async (test) => {
   assert.match(own, /by the operator/);
   assert.equal(await seen(base + path, mara), own);
   assert.doesNotMatch(await seen(console_, mara), /by the operator/);
+});
+
+testApp("verbs read for an operator who views, and write nothing", async ({ services, signUp }) => {
+  const { organizationId: id, userId } = await signUp("Ada");
+  const access = operatorAccessTo({ ...commandLineActor, isViewing: true }, { id, name: "Ada" });
+  assert.deepEqual((await listApiKeys(services, access, { limit: 1 })).apiKeys, []);
+  assert.equal((await getMember(services, access, userId)).twoStep, false);
+  const writes = [
+    createApiKey(services, access, { name: "Key", expiresAt: null }),
+    createInvitation(services, access, { email: "x@example.com", role: "MEMBER" }),
+    suspendOrganization(services, access),
+    startViewing(services, access),
+  ];
+  for (const write of writes) await assert.rejects(write, { code: "forbidden" });
 });
 
 function pathsOf({ organizationId }: TestPerson) {
