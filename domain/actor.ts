@@ -45,6 +45,8 @@ export interface OperatorActor {
   readonly type: "operator";
   readonly client: ClientInfo;
   readonly credential: OperatorCredential;
+  /** While they view an organization as customer: they see what its owners see, and nothing is written for them. */
+  readonly isViewing?: true;
 }
 
 /** Returns the id and name of an operator's account or token; null on the command line. Customers never see them. */

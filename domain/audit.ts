@@ -46,6 +46,7 @@ export const auditActions = {
   "organization.plan_changed": "Organization's plan changed",
   "organization.limits_changed": "Organization's limits changed",
   "organization.timezone_changed": "Time zone changed",
+  "organization.viewed": "Viewed as customer",
   "organization.note_added": "Note added",
   "organization.note_deleted": "Note deleted",
   "member.joined": "Member joined",

@@ -84,6 +84,8 @@ export const addressWindowMs = 600_000;
 export const operatorTokenAddressesMax = 32;
 /** Time after the use of a second factor in which an operator may act as one. */
 export const operatorSignInMs = 12 * 3_600_000;
+/** Time for which an operator views an organization as its owners see it before they must start again. */
+export const operatorViewMs = 3_600_000;
 /** Time for which an authentication counts as recent. */
 export const recentAuthenticationMs = 10 * 60_000;
 /** Time for the second step, and wrong codes in that time. */

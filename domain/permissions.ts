@@ -2,13 +2,17 @@
 import { type Role, roles } from "./sign_in/session.ts";
 
 export type Permission =
+  /** See the keys that they created; with `apiKeys.manageAll`, all keys. */
+  | "apiKeys.read"
   | "apiKeys.createOwn"
   | "apiKeys.manageAll"
   | "usage.read"
   | "members.read"
+  /** See invitations, and who has two-step sign-in. */
+  | "memberDetails.read"
   /** Leave the organization. */
   | "members.leave"
-  /** Invite and remove members and admins, and see invitations. */
+  /** Invite and remove members and admins. */
   | "members.manage"
   /** Change roles, invite and remove owners. */
   | "owners.manage"
@@ -17,10 +21,12 @@ export type Permission =
   | "audit.read";
 
 const leastRole: Readonly<Record<Permission, Role>> = {
+  "apiKeys.read": "MEMBER",
   "apiKeys.createOwn": "MEMBER",
   "apiKeys.manageAll": "ADMIN",
   "usage.read": "MEMBER",
   "members.read": "MEMBER",
+  "memberDetails.read": "ADMIN",
   "members.leave": "MEMBER",
   "members.manage": "ADMIN",
   "owners.manage": "OWNER",

@@ -4,7 +4,7 @@ import type { OperatorActor, SessionActor } from "../domain/actor.ts";
 import { AppError, forbiddenError, notFoundError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { externalIdPrefix } from "../domain/operator/organization.ts";
-import { hasPermission, type Permission } from "../domain/permissions.ts";
+import { hasPermission, isReadPermission, type Permission } from "../domain/permissions.ts";
 import type { Membership, Role } from "../domain/sign_in/session.ts";
 import type { SessionContext } from "./context.ts";
 import { type JobReader, membersOf, operatorReader } from "./reports/job_reader.ts";
@@ -35,10 +35,12 @@ export type Access = MemberAccess | OperatorAccess;
 
 /** The permissions of operators in organizations. Roles, ownership and deletion have verbs of their own for operators. */
 const operatorPermissions: ReadonlySet<Permission> = new Set<Permission>([
+  "apiKeys.read",
   "apiKeys.createOwn",
   "apiKeys.manageAll",
   "usage.read",
   "members.read",
+  "memberDetails.read",
   "members.manage",
   "owners.manage",
   "audit.read",
@@ -95,8 +97,14 @@ export async function resolveOrganization(
   return organization;
 }
 
-export function may({ role }: Access, permission: Permission): boolean {
-  return role === null ? operatorPermissions.has(permission) : hasPermission(role, permission);
+export function may(access: Access, permission: Permission): boolean {
+  if (access.role !== null) return hasPermission(access.role, permission);
+  return operatorPermissions.has(permission) && (!access.actor.isViewing || isReadPermission(permission));
+}
+
+/** True for those who see which operator did something. Customers only see that it was the operator. */
+export function seesOperators(access: Access): boolean {
+  return access.role === null && !access.actor.isViewing;
 }
 
 /** Returns the writer, whose permission `writeAs` checks again in the transaction. @throws {AppError} `forbidden`. */

@@ -4,7 +4,7 @@ import { validationError } from "../domain/errors.ts";
 import { type KeyLine, keyListPageItems, keyUnusedMs, unusedKeysRevokedMax } from "../domain/key_list.ts";
 import { isoTime } from "../domain/time.ts";
 import type { Access } from "./access.ts";
-import { keysOpenTo, listApiKeys, toApiKey } from "./api_keys.ts";
+import { keysOpenTo, keysSeenBy, listApiKeys, toApiKey } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
 import type { KeyList, KeyListQuery, StoredLine } from "./reports/jobs/api_key_list.ts";
 
@@ -17,7 +17,7 @@ export async function listKeyLines(
   { query, signal }: { query: KeyListQuery; signal: AbortSignal },
 ): Promise<KeyLineList> {
   const now = context.clock();
-  const { scope } = keysOpenTo(access);
+  const scope = keysSeenBy(access);
   const { lines, ...list } = await context.reports.read("readKeyList", { ...query, ...scope, now }, {
     reader: access.reader,
     signal,
@@ -42,7 +42,7 @@ export async function listUnusedKeys(
   signal: AbortSignal,
 ): Promise<{ lines: readonly KeyLine[]; count: number }> {
   const now = context.clock();
-  const { scope } = keysOpenTo(access);
+  const scope = keysSeenBy(access);
   const { lines, count } = await context.reports.read("readUnusedKeys", { ...scope, now }, {
     reader: access.reader,
     signal,

@@ -70,7 +70,7 @@ export async function listApiKeys(
   access: Access,
   { limit, cursor }: PageInput,
 ): Promise<{ apiKeys: ApiKey[]; nextCursor: string | null }> {
-  const { scope } = keysOpenTo(access);
+  const scope = keysSeenBy(access);
   requireIdCursor(cursor, "key");
   const { rows, nextCursor } = await readPage(
     (limit) => findApiKeys(database, scope, { limit, before: cursor }),
@@ -91,7 +91,7 @@ export async function countActiveApiKeys(
 
 /** @throws {AppError} `not_found`, `forbidden`. */
 export async function getApiKey(context: SessionContext, access: Access, id: string): Promise<ApiKey> {
-  return toApiKey(await findRow(context, keysOpenTo(access).scope, id), context.clock());
+  return toApiKey(await findRow(context, keysSeenBy(access), id), context.clock());
 }
 
 /** @param id Of any key of the lineage. @throws {AppError} `not_found`, `forbidden`. */
@@ -101,7 +101,7 @@ export async function getApiKeyLineage(
   id: string,
 ): Promise<ApiKeyLineage> {
   const now = clock();
-  const { scope } = keysOpenTo(access);
+  const scope = keysSeenBy(access);
   const rows = isId("key", id)
     ? await findGenerations(database, scope, { id, now, limit: generationsMax })
     : [];
@@ -222,15 +222,20 @@ export async function findRow(context: SessionContext, scope: ApiKeyScope, id: s
   return row;
 }
 
-/** Returns the keys that someone sees, and the writer who may change them. @throws {AppError} `forbidden`. */
-export function keysOpenTo(access: Access): { readonly scope: ApiKeyScope; readonly by: Writer } {
+/** Returns the keys that someone sees. @throws {AppError} `forbidden`. */
+export function keysSeenBy(access: Access): ApiKeyScope {
+  requirePermission(access, "apiKeys.read");
   const { organizationId } = access;
   return access.role === null || may(access, "apiKeys.manageAll")
-    ? { scope: { organizationId }, by: requirePermission(access, "apiKeys.manageAll") }
-    : {
-      scope: { organizationId, createdBy: access.actor.user.id },
-      by: requirePermission(access, "apiKeys.createOwn"),
-    };
+    ? { organizationId }
+    : { organizationId, createdBy: access.actor.user.id };
+}
+
+/** Returns the keys that someone may change, as the writer who changes them. @throws {AppError} `forbidden`. */
+export function keysOpenTo(access: Access): { readonly scope: ApiKeyScope; readonly by: Writer } {
+  const scope = keysSeenBy(access);
+  const permission = scope.createdBy === undefined ? "apiKeys.manageAll" : "apiKeys.createOwn";
+  return { scope, by: requirePermission(access, permission) };
 }
 
 export function changedMeanwhileError(): AppError {

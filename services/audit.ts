@@ -17,7 +17,7 @@ import { validationError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { auditPageActorsMax, auditRetentionMs, retentionStepRecordsMax } from "../domain/limits.ts";
 import { toAuditEvent } from "./reports/jobs/audit_csv.ts";
-import { type Access, requirePermission } from "./access.ts";
+import { type Access, requirePermission, seesOperators } from "./access.ts";
 import type { Context, SessionContext } from "./context.ts";
 import { invalidCursorError, type PageInput, readPage } from "./pages.ts";
 import { operatorReader } from "./reports/job_reader.ts";
@@ -91,8 +91,8 @@ export async function listAuditActors(
 function scopeOf(log: AuditLog) {
   if ("type" in log) return { organizationId: null, isForOperators: true, reader: operatorReader(log) };
   requirePermission(log, "audit.read");
-  const { organizationId, role, reader } = log;
-  return { organizationId, isForOperators: role === null, reader };
+  const { organizationId, reader } = log;
+  return { organizationId, isForOperators: seesOperators(log), reader };
 }
 
 /** Logs a denied request in the background, at most once a minute for each user and route. */

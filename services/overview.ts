@@ -1,7 +1,7 @@
 // The portal's first page: the first steps of an organization and, once it has usage, its numbers.
 import { findFirstSteps } from "../db/overview.ts";
-import { may, type MemberAccess, requirePermission } from "./access.ts";
-import { keysOpenTo } from "./api_keys.ts";
+import { type Access, may, requirePermission } from "./access.ts";
+import { keysSeenBy } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
 import type { OverviewQuery, PortalOverview } from "./reports/jobs/portal_overview.ts";
 
@@ -15,9 +15,9 @@ interface FirstSteps {
 /** Reads which of the first steps an organization has done. @throws {AppError} `forbidden`. */
 export async function readFirstSteps(
   { database }: SessionContext,
-  access: MemberAccess,
+  access: Access,
 ): Promise<FirstSteps> {
-  const row = await findFirstSteps(database, keysOpenTo(access).scope);
+  const row = await findFirstSteps(database, keysSeenBy(access));
   return {
     hasKey: row?.hasKey === 1,
     hasUsage: row?.hasUsage === 1,
@@ -28,14 +28,14 @@ export async function readFirstSteps(
 /** Reads the numbers of an organization's overview. @throws {AppError} `forbidden`, `unavailable`. */
 export async function readOverview(
   { reports, clock }: SessionContext,
-  access: MemberAccess,
+  access: Access,
   { query, signal }: { query: OverviewQuery; signal: AbortSignal },
 ): Promise<PortalOverview> {
   requirePermission(access, "usage.read");
   return await reports.read("readPortalOverview", {
-    ...keysOpenTo(access).scope,
+    ...keysSeenBy(access),
     ...query,
     now: clock(),
-    seesMembers: may(access, "members.manage"),
+    seesMembers: may(access, "memberDetails.read"),
   }, { reader: access.reader, signal });
 }

@@ -8,6 +8,11 @@ import { SubmitButton } from "./components/button.tsx";
 import { Form } from "./components/form.tsx";
 import { Brand, Icon } from "./components/icon.tsx";
 import { type Place, Side } from "./components/side.tsx";
+import {
+  OrganizationHead,
+  type OrganizationHead as OrganizationHeadProps,
+} from "./operator/organization_head.tsx";
+import { organizationHref } from "./operator/links.ts";
 import { OperatorSide } from "./operator/side.tsx";
 
 export type { Place };
@@ -36,7 +41,17 @@ export interface PortalFrame {
   /** Addresses of the organization's pages begin with it: `/portal`, or the console's page of the organization. */
   readonly base: string;
   /** The organization that an operator looks at, on pages that members see too. */
-  readonly viewed: { readonly id: string; readonly name: string } | null;
+  readonly viewed: {
+    readonly id: string;
+    readonly name: string;
+    /** On the tabs of the organization's page. */
+    readonly head: OrganizationHeadProps | null;
+  } | null;
+  /**
+   * True for an operator who views the organization's pages as its owners see them: nothing on them acts, and `session` has
+   * no other organization.
+   */
+  readonly isReadOnly: boolean;
   /** If false, no one is asked to confirm an address. */
   readonly sendsMail: boolean;
   /** The operator console has its own sidebar. */
@@ -86,10 +101,11 @@ export function PortalPage({ title, frame, place, children }: {
   place: Place | null;
   children: Child;
 }): Page {
-  const { session, isConsole, viewed } = frame;
+  const { session, isConsole, isReadOnly, viewed, now } = frame;
   const { unfilteredHref } = presentation();
   // The account page says the same.
-  const isReminded = frame.sendsMail && !isConsole && !session.user.emailVerified && place !== "account";
+  const isReminded = frame.sendsMail && !isConsole && !isReadOnly && !session.user.emailVerified &&
+    place !== "account";
   return document(
     <>
       <Head title={viewed === null ? title : `${title} · ${viewed.name}`} assets={frame.assets}>
@@ -108,12 +124,16 @@ export function PortalPage({ title, frame, place, children }: {
         <div class="frame">
           {isConsole
             ? <OperatorSide session={session} place={viewed === null ? place : "operator/organizations"} />
-            : <Side session={session} place={place} />}
+            : <Side {...frame} place={place} />}
           <main id="main" tabindex={-1}>
+            {isReadOnly && <CustomerViewBar session={session} />}
             {!isConsole && session.organization?.suspended && (
               <SuspendedNotice name={session.organization.name} />
             )}
-            {viewed && <ViewedNotice name={viewed.name} base={frame.base} />}
+            {viewed &&
+              (viewed.head === null
+                ? <ViewedNotice name={viewed.name} base={frame.base} />
+                : <OrganizationHead {...viewed.head} now={now} />)}
             {unfilteredHref !== null && (
               <p class="last-filters muted small">
                 Showing your last filters. <a href={unfilteredHref}>Reset filters</a>
@@ -141,6 +161,20 @@ function ViewedNotice({ name, base }: { name: string; base: string }) {
           as an operator.
         </p>
       </div>
+    </div>
+  );
+}
+
+/** Stays in sight, so that no operator takes the page for their own. */
+function CustomerViewBar({ session: { organization } }: { session: Session }) {
+  if (organization === null) return null;
+  return (
+    <div class="note viewing">
+      <Icon name="info" />
+      <p>
+        You’re viewing <bdi>{organization.name}</bdi> as an operator. Read only.
+      </p>
+      <a href={organizationHref(organization.organizationId)}>Stop viewing</a>
     </div>
   );
 }

@@ -16,6 +16,7 @@ export interface OrganizationReference {
   readonly name: string;
   readonly externalId: string | null;
   readonly timezone: string;
+  readonly suspendedAt: number | null;
 }
 
 /** Numbers that an organization's members and keys change. */
@@ -32,7 +33,6 @@ export interface StoredOrganization extends OrganizationReference, NumberOverrid
   /** For `parseLimits`. */
   readonly limits: string;
   readonly createdAt: number;
-  readonly suspendedAt: number | null;
   /** A JSON object. */
   readonly metadata: string;
 }
@@ -79,8 +79,10 @@ export function findOrganizationReference(
   by: { readonly id: string } | { readonly externalId: string },
 ): Promise<OrganizationReference | undefined> {
   const condition = "id" in by ? sql`o.id = ${by.id}` : sql`o.external_id = ${by.externalId}`;
-  return database.readFirst(sql`SELECT o.id, o.name, o.external_id AS externalId, o.timezone
-    FROM organizations o WHERE ${condition} AND o.deleted_at IS NULL`);
+  return database.readFirst(
+    sql`SELECT o.id, o.name, o.external_id AS externalId, o.timezone, o.suspended_at AS suspendedAt
+    FROM organizations o WHERE ${condition} AND o.deleted_at IS NULL`,
+  );
 }
 
 /** Returns an organization as a batch has left it: what {@linkcode StoredOrganization} has, or no row. */
@@ -147,7 +149,7 @@ const givenPlan = (id: string): Statement => sql`coalesce(${planNumber(id)}, 0)`
 
 /** Inserts an organization. A taken external id or an unknown plan makes the batch fail with a `constraint` error. */
 export function insertOperatedOrganization(
-  organization: OrganizationReference & {
+  organization: Omit<OrganizationReference, "suspendedAt"> & {
     readonly metadata: Readonly<Record<string, string>>;
     readonly planId: string | undefined;
     readonly now: number;

@@ -14,11 +14,12 @@ import {
   deleteOrganization,
   getOrganization,
 } from "../../services/operator/organizations.ts";
+import { startViewing } from "../../services/operator/viewing.ts";
 import { resumeOrganization, suspendOrganization } from "../../services/organization/suspension.ts";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { NameField, TextField } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
-import { backTo, organizationHref, organizationsHref } from "../../views/operator/links.ts";
+import { backTo, customerViewHref, organizationHref, organizationsHref } from "../../views/operator/links.ts";
 import { resumeText, suspendText } from "../../views/operator/organization.tsx";
 import type { App } from "../env.ts";
 import {
@@ -42,6 +43,20 @@ export function operatorOrganizationForms(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/organizations");
   editPage(pages, parts);
+  confirmation(pages, parts, {
+    action: "view-as-customer",
+    title: "View as customer",
+    heading: "View “{name}” as customer?",
+    text:
+      "You see its pages as its owners see them, and can change nothing. Your audit log and the organization's say so. You can view it for an hour, then start again.",
+    submit: "View as customer",
+    tone: "primary",
+    async act(actor, idText) {
+      const access = await operatorAccess(services, actor, idText);
+      await startViewing(services, access);
+      return customerViewHref(access.organizationId);
+    },
+  });
   confirmation(pages, parts, {
     action: "suspend",
     title: "Suspend organization",

@@ -135,7 +135,7 @@ function confirmChange(
 function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
   const { services } = parts;
   mountFormPage(pages, {
-    path: `${path}/limits`,
+    path: `${path}/limits/edit`,
     async show(c, form) {
       const organization = await getOrganization(services, idOf(c));
       const plan = await getPlan(services, organization.planId);
@@ -156,7 +156,7 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
       const below = isConfirmed ? null : await limitsBelowUse(parts, actor, { idText, ...change });
       if (below === null || (below.organizationCount === 0 && below.isComplete)) {
         await changeOrganization(services, actor, { idText, ...change });
-        return `${organizationHref(idText)}?done=saved`;
+        return `${organizationHref(idText)}/limits?done=saved`;
       }
       const plan = await getPlan(services, organization.planId);
       const after = {

@@ -52,7 +52,10 @@ export function organizationNoteRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts
     operationId: "listOrganizationNotes",
     summary: "List notes about an organization",
     description: "Newest first. Customers never see notes.",
-  }, ({ params: { id }, query }) => listNotes(services, { idText: id, ...query }));
+  }, async ({ params, query }) => {
+    const { id: organizationId } = await resolveOrganization(services, params.id);
+    return await listNotes(services, { organizationId, ...query });
+  });
   routes.create({
     operationId: "addOrganizationNote",
     summary: "Add a note about an organization",

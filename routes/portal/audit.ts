@@ -1,11 +1,10 @@
 // The page of the audit log. Any address shows a page.
 import { presentation } from "../../domain/presentation.ts";
 import { auditActionsOf, type AuditEvent } from "../../domain/audit.ts";
-import type { SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { isoTime } from "../../domain/time.ts";
-import { activeAccess, requirePermission } from "../../services/access.ts";
+import { type Access, requirePermission } from "../../services/access.ts";
 import {
   type AuditFilter,
   listAuditActors,
@@ -15,25 +14,26 @@ import {
 import { getApiKeyLineage } from "../../services/api_keys.ts";
 import { readProductNames } from "../../services/meter/usage.ts";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
+import type { PortalFrame } from "../../views/layout.tsx";
 import { auditPage } from "../../views/audit/audit.tsx";
 import type { AuditAddress, AuditErrors } from "../../views/audit/audit_filters.tsx";
 import type { AuditRow } from "../../views/audit/audit_table.tsx";
 import type { App, AppContext } from "../env.ts";
 import { dayRange } from "./day_range.ts";
 import { deviceNames } from "./sign_in/device_name.ts";
-import { home, portalFrame, type PortalParts, sendPage, signedInRoutes } from "./page.ts";
+import { type PortalParts, sendPage } from "./page.ts";
+import { organizationPages } from "./viewer.ts";
 
+const path = "/audit";
 const auditPageEntries = 25;
 
+/** The page is also the tab of an organization's log in the console. */
 export function portalAuditRoutes(app: App, parts: PortalParts): void {
-  const { get } = signedInRoutes(app, parts);
   const { services } = parts;
-
-  get("/portal/audit", async (c, actor) => {
-    const access = activeAccess(actor);
+  organizationPages(app, parts).get(path, async (c, { access, frame }) => {
     requirePermission(access, "audit.read");
     const { address: chosen, filter: given, errors } = auditChoice(c);
-    const lineage = await keyOf(parts, actor, c.req.query("targetId"));
+    const lineage = await keyOf(parts, access, c.req.query("targetId"));
     // Entries about a key are read by another index than those of a person.
     const address = { ...chosen, ...lineage && { targetId: lineage.current.id, actorId: null } };
     const filter = given && { ...given, targetIds: lineage?.generations.map(({ id }) => id) };
@@ -46,8 +46,8 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
     return sendPage(
       c,
       auditPage({
-        frame: portalFrame(parts, actor),
-        path: "/portal/audit",
+        frame,
+        path: frame.base + path,
         address,
         people,
         errors,
@@ -56,20 +56,26 @@ export function portalAuditRoutes(app: App, parts: PortalParts): void {
         nextCursor,
         about: lineage === null
           ? undefined
-          : { name: lineage.current.name, href: apiKeyHref(home, lineage.current.id) },
-        csvHref: filter === null || lineage !== null
-          ? null
-          : auditCsvHref("/api/portal/audit.csv", address, filter),
+          : { name: lineage.current.name, href: apiKeyHref(frame.base, lineage.current.id) },
+        csvHref: filter === null || lineage !== null ? null : csvOf(frame, address, filter),
       }),
     );
   });
 }
 
+/** Operators' files name operators, so there is none as customer. */
+function csvOf({ viewed, isReadOnly }: PortalFrame, address: AuditAddress, filter: AuditFilter) {
+  if (isReadOnly) return null;
+  return viewed === null
+    ? auditCsvHref("/api/portal/audit.csv", address, filter)
+    : auditCsvHref("/api/operator/audit.csv", { ...address, organizationId: viewed.id }, filter);
+}
+
 /** Returns the key that entries should be about, with its rotations; null without one that the reader can see. */
-async function keyOf({ services }: PortalParts, actor: SessionActor, id: string | undefined) {
+async function keyOf({ services }: PortalParts, access: Access, id: string | undefined) {
   if (id === undefined) return null;
   try {
-    return await getApiKeyLineage(services, activeAccess(actor), id);
+    return await getApiKeyLineage(services, access, id);
   } catch (error) {
     if (error instanceof AppError && error.code === "not_found") return null;
     throw error;

@@ -2,13 +2,13 @@
 import { parsePeriodQuery } from "../../domain/meter/usage_period.ts";
 import { presentation } from "../../domain/presentation.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
-import { activeAccess, may } from "../../services/access.ts";
+import { may } from "../../services/access.ts";
 import { listAuditEvents } from "../../services/audit.ts";
 import { readLimits } from "../../services/meter/limits.ts";
 import { readUsageMetric, rememberUsageChoices } from "../../services/meter/usage_preferences.ts";
 import { readProductNames } from "../../services/meter/usage.ts";
 import { readFirstSteps, readOverview } from "../../services/overview.ts";
-import type { PortalOverview } from "../../services/reports/jobs/portal_overview.ts";
+import type { OverviewQuery, PortalOverview } from "../../services/reports/jobs/portal_overview.ts";
 import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
 import type { PortalFrame } from "../../views/layout.tsx";
 import type { UsageReport } from "../../views/meter/usage.tsx";
@@ -18,41 +18,36 @@ import { monthWords } from "../../views/text/time.ts";
 import { onClock, zoneWords } from "../../views/text/zone.ts";
 import type { App, AppContext } from "../env.ts";
 import { isChoice } from "./choice.ts";
+import type { Viewer } from "./form.ts";
 import { inTime } from "./in_time.ts";
 import { nearestFirst, readExampleCurl } from "./meter/usage.ts";
 import { monthReport } from "./meter/usage_report.ts";
-import { home, type MemberActor, memberRoutes, portalFrame, type PortalParts, sendPage } from "./page.ts";
+import { type PortalParts, sendPage } from "./page.ts";
+import { customerPages } from "./viewer.ts";
 
 const activityMax = 5;
 
 export function portalOverviewRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  memberRoutes(app, parts).get(home, async (c, session) => {
-    const { hasUsage, ...steps } = await readFirstSteps(services, activeAccess(session));
-    if (hasUsage) return await showOverview(c, parts, session);
-    const frame = portalFrame(parts, session);
+  customerPages(app, parts).get("", async (c, viewer) => {
+    const { access, frame } = viewer;
+    const { hasUsage, ...steps } = await readFirstSteps(services, access);
+    // The steps are those of a member.
+    if (hasUsage || frame.isReadOnly) return await showOverview(c, parts, viewer);
     const curl = await readExampleCurl(parts);
     return await sendPage(c, firstStepsPage({ frame, ...steps, curl }));
   });
 }
 
-async function showOverview(c: AppContext, parts: PortalParts, session: MemberActor): Promise<Response> {
+async function showOverview(c: AppContext, parts: PortalParts, viewer: Viewer): Promise<Response> {
   const { services } = parts;
-  const frame = portalFrame(parts, session);
-  const { now } = frame;
-  const access = activeAccess(session);
+  const { access, frame } = viewer;
   const knownMetric = await readUsageMetric(services, access);
-  const choice = parsePeriodQuery({ range: "month", usualTimezone: presentation().timezone }, now);
-  const { period, unit, timezone } = choice;
   const wanted = c.req.query("metric") ?? "";
   const metric = slugForm.test(wanted) ? wanted : null;
-  const [numbers, limits, audit] = await Promise.all([
-    period && inTime((signal) =>
-      readOverview(services, access, {
-        query: { period, unit, timezone, metric: metric ?? knownMetric },
-        signal,
-      })
-    ),
+  const { timezone } = presentation();
+  const [{ numbers, usage }, limits, audit] = await Promise.all([
+    readMonth(parts, viewer, { timezone, metric: metric ?? knownMetric }),
     inTime((signal) => readLimits(services, access, { signal })),
     may(access, "audit.read") ? listAuditEvents(services, access, { limit: activityMax }) : null,
   ]);
@@ -61,19 +56,37 @@ async function showOverview(c: AppContext, parts: PortalParts, session: MemberAc
   }
   const page = overviewPage({
     frame,
-    href: metricHref(metric),
-    label: `${monthWords(onClock(now, timezone))} so far, in ${zoneWords(timezone)}`,
+    href: metricHref(frame, metric),
+    label: `${monthWords(onClock(frame.now, timezone))} so far, in ${zoneWords(timezone)}`,
     numbers,
-    catalogue: numbers?.usage.catalogue ?? await readProductNames(services),
-    usage: numbers && usageOf(numbers, { frame, choice }),
+    catalogue: numbers?.catalogue ?? await readProductNames(services),
+    usage,
     limits: limits && nearestFirst(limits),
     activity: audit && audit.events,
   });
   return await sendPage(c, page);
 }
 
-function metricHref(metric: string | null): string {
-  return metric === null ? home : `${home}?${new URLSearchParams({ metric })}`;
+function metricHref({ base }: PortalFrame, metric: string | null): string {
+  return metric === null ? base : `${base}?${new URLSearchParams({ metric })}`;
+}
+
+/** Reads this month for an overview. @returns Null for what is not available. */
+export async function readMonth(
+  { services }: PortalParts,
+  { access, frame }: Viewer,
+  { metric, timezone }: Pick<OverviewQuery, "metric" | "timezone">,
+) {
+  const choice = parsePeriodQuery({ range: "month", timezone }, frame.now);
+  const { period, unit } = choice;
+  const numbers = period &&
+    await inTime((signal) =>
+      readOverview(services, access, { query: { period, unit, timezone: choice.timezone, metric }, signal })
+    );
+  return {
+    numbers: numbers && { ...numbers, catalogue: numbers.usage.catalogue },
+    usage: numbers && usageOf(numbers, { frame, choice }),
+  };
 }
 
 /** Returns the month's usage. Keys lead to their pages for those who may open all of them. */
@@ -91,7 +104,7 @@ function usageOf(
     period,
     days,
     timezone,
-    metricHref,
+    metricHref: (slug) => metricHref(frame, slug),
     groups: { title: "Busiest keys", column: "API key" },
     keyHref: (id) => managesAllKeys(frame) ? apiKeyHref(frame.base, id) : null,
   });

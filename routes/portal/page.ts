@@ -54,6 +54,7 @@ export function portalFrame({ assets, services }: PortalParts, session: Session)
     session,
     base: home,
     viewed: null,
+    isReadOnly: false,
     sendsMail: mail.mode !== "none",
     isConsole: false,
   };

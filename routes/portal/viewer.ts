@@ -1,14 +1,30 @@
-// Pages of an organization, mounted twice: for its members in the portal, and for operators in the console.
+// Pages of an organization, mounted for its members in the portal, for operators in the console, and for operators who view them as
+// customer, without anything that acts.
 import { showTimesIn } from "../../domain/presentation.ts";
 import {
   activeAccess,
   type MemberAccess,
   type OperatorAccess,
   operatorAccess,
+  operatorAccessTo,
+  resolveOrganization,
 } from "../../services/access.ts";
-import { organizationHref, organizationsHref } from "../../views/operator/links.ts";
+import { getOrganization } from "../../services/operator/organizations.ts";
+import { viewingAccess } from "../../services/operator/viewing.ts";
+import {
+  customerViewHref,
+  organizationHref,
+  organizationsHref,
+  startViewHref,
+} from "../../views/operator/links.ts";
+import {
+  type OrganizationHead,
+  type OrganizationTab,
+  organizationTabs,
+} from "../../views/operator/organization_head.tsx";
 import type { App, AppContext } from "../env.ts";
 import type { Viewer } from "./form.ts";
+import { readOrganizationHead } from "./operator/organization_head.ts";
 import { type ConsoleActor, operatorForms, operatorFrame, operatorPages } from "./operator/page.ts";
 import {
   home,
@@ -17,12 +33,21 @@ import {
   type PortalHandler,
   type PortalParts,
   type PortalRoutes,
+  redirect,
 } from "./page.ts";
 
 /** A member who looks at pages of their active organization. */
 export interface MemberViewer extends Viewer {
   readonly access: MemberAccess;
 }
+
+/** An operator who looks at a tab of an organization's page. */
+export interface TabViewer extends Viewer {
+  readonly access: OperatorAccess;
+  readonly head: OrganizationHead;
+}
+
+const consolePath = `${organizationsHref}/:id`;
 
 /** Mounts pages at `/portal` that only members use. Paths begin with a slash. */
 export function memberPages(app: App, parts: PortalParts): PortalRoutes<MemberViewer> {
@@ -36,16 +61,36 @@ export function memberPages(app: App, parts: PortalParts): PortalRoutes<MemberVi
 }
 
 /**
- * Mounts pages at `/portal` for members, and at `/operator/organizations/:id` for operators. Paths begin with a slash, and their
- * parameters are not called `:id`.
+ * Mounts pages at `/portal` for members, and at `/operator/organizations/:id` for operators; those that only read also below `view`
+ * there, as customer. Paths begin with a slash, and their parameters are not called `:id`.
  */
 export function organizationPages(app: App, parts: PortalParts): PortalRoutes<Viewer> {
-  return mountedTwice(app, parts, operatorPages(app, parts));
+  const both = mountedTwice(app, parts, operatorPages(app, parts));
+  const viewed = customerViews(app, parts);
+  return {
+    post: both.post,
+    get(path, handler) {
+      both.get(path, handler);
+      viewed.get(path, handler);
+    },
+  };
 }
 
-/** Mounts pages whose only purpose is a form in the same way. Operators authenticate before they fill it in. */
+/** Mounts pages whose only purpose is a form for members and operators. Operators authenticate before they fill it in. */
 export function organizationForms(app: App, parts: PortalParts): PortalRoutes<Viewer> {
   return mountedTwice(app, parts, operatorForms(app, parts));
+}
+
+/** Mounts pages that members have and the console has not, also for operators as customer. */
+export function customerPages(app: App, parts: PortalParts): Pick<PortalRoutes<Viewer>, "get"> {
+  const members = memberPages(app, parts);
+  const viewed = customerViews(app, parts);
+  return {
+    get(path, handler) {
+      members.get(path, handler);
+      viewed.get(path, handler);
+    },
+  };
 }
 
 function mountedTwice(
@@ -55,13 +100,39 @@ function mountedTwice(
 ): PortalRoutes<Viewer> {
   const members = memberPages(app, parts);
   const mount = (method: "get" | "post") => (path: string, handler: PortalHandler<Viewer>) => {
+    const tab = organizationTabs.find((one) => one.path === path)?.tab;
     members[method](path, handler);
-    operators[method](
-      `${organizationsHref}/:id${path}`,
-      async (c, actor) => await handler(c, await operatorViewer(c, parts, actor)),
-    );
+    operators[method](consolePath + path, async (c, actor) =>
+      await handler(
+        c,
+        tab === undefined ? await operatorViewer(c, parts, actor) : await tabViewer(c, parts, { actor, tab }),
+      ));
   };
   return { get: mount("get"), post: mount("post") };
+}
+
+/** Mounts pages for operators who have started to view the organization. Others are asked whether to start. */
+function customerViews(app: App, parts: PortalParts): Pick<PortalRoutes<Viewer>, "get"> {
+  const { services } = parts;
+  const { get } = operatorPages(app, parts);
+  return {
+    get: (path, handler) =>
+      get(`${consolePath}/view${path}`, async (c, actor) => {
+        const organization = await resolveOrganization(services, c.req.param("id") ?? "");
+        const access = await viewingAccess(services, actor, organization);
+        if (access === null) return redirect(c, startViewHref(organization.id), { frameChanges: true });
+        const { organizationId, organizationName: name, timezone } = access;
+        showTimesIn({ timezone, organizationTimezone: timezone });
+        const suspended = organization.suspendedAt !== null;
+        const frame = portalFrame(parts, {
+          ...actor.credential.session,
+          organization: { organizationId, name, role: "OWNER", suspended, timezone },
+          memberships: [],
+        });
+        const base = customerViewHref(organizationId);
+        return await handler(c, { access, frame: { ...frame, base, isReadOnly: true } });
+      }),
+  };
 }
 
 /** Returns the operator as the viewer of the organization in the path. @throws {AppError} `not_found`. */
@@ -71,9 +142,35 @@ export async function operatorViewer(
   actor: ConsoleActor,
 ): Promise<Viewer & { readonly access: OperatorAccess }> {
   const access = await operatorAccess(parts.services, actor, c.req.param("id") ?? "");
-  const { organizationId: id, organizationName: name, timezone } = access;
-  const own = actor.credential.session.preferences.timezone;
-  showTimesIn({ timezone: own ?? timezone, organizationTimezone: timezone });
-  const frame = { ...operatorFrame(parts, actor), base: organizationHref(id), viewed: { id, name } };
-  return { access, frame };
+  showTimesOf(access, actor);
+  return { access, frame: viewedFrame(parts, actor, { access, head: null }) };
+}
+
+/** Returns the operator as the viewer of a tab of the organization in the path. @throws {AppError} `not_found`. */
+export async function tabViewer(
+  c: AppContext,
+  parts: PortalParts,
+  { actor, tab }: { actor: ConsoleActor; tab: OrganizationTab },
+): Promise<TabViewer> {
+  const organization = await getOrganization(parts.services, c.req.param("id") ?? "");
+  const access = operatorAccessTo(actor, organization);
+  showTimesOf(access, actor);
+  const head = await readOrganizationHead(parts, access, { organization, tab });
+  return { access, head, frame: viewedFrame(parts, actor, { access, head }) };
+}
+
+/** Shows times in the zone that the operator has chosen, or else in the organization's. */
+function showTimesOf({ timezone }: OperatorAccess, { credential: { session } }: ConsoleActor): void {
+  showTimesIn({ timezone: session.preferences.timezone ?? timezone, organizationTimezone: timezone });
+}
+
+function viewedFrame(
+  parts: PortalParts,
+  actor: ConsoleActor,
+  { access: { organizationId: id, organizationName: name }, head }: {
+    access: OperatorAccess;
+    head: OrganizationHead | null;
+  },
+) {
+  return { ...operatorFrame(parts, actor), base: organizationHref(id), viewed: { id, name, head } };
 }

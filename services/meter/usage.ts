@@ -9,6 +9,7 @@ import type { Access } from "../access.ts";
 import type { SessionContext } from "../context.ts";
 import type { KeyReportQuery } from "../reports/jobs/key_report.ts";
 import type { KeyUsageQuery } from "../reports/jobs/key_usage.ts";
+import type { MetricTotalsQuery } from "../reports/jobs/metric_totals.ts";
 import type { UsagePageNumbers, UsagePageQuery } from "../reports/jobs/usage_page.ts";
 import type { UsageQuery } from "../reports/jobs/usage_sums.ts";
 import type { JobBytes } from "../reports/reports.ts";
@@ -44,6 +45,16 @@ export async function readUsagePage(
 ): Promise<UsagePageNumbers> {
   const input = { ...query, ...usageScope(context, access) };
   return await context.reports.read("readUsagePage", input, { reader: access.reader, signal });
+}
+
+/** Reads the totals of all metrics of a period. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */
+export async function readUsageTotals(
+  context: SessionContext,
+  access: Access,
+  { query, signal }: { query: MetricTotalsQuery; signal: AbortSignal },
+) {
+  const input = { ...query, ...usageScope(context, access) };
+  return await context.reports.read("readUsageTotals", input, { reader: access.reader, signal });
 }
 
 /** Reads the names of the products and metrics that an organization has recorded. @throws {AppError} As {@linkcode usageScope}; `unavailable`. */

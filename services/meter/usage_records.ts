@@ -7,6 +7,7 @@ import {
 import { notFoundError } from "../../domain/errors.ts";
 import { retentionStepRecordsMax } from "../../domain/limits.ts";
 import type { NamedUsageRecord, UsageRecord } from "../../domain/meter/usage_record.ts";
+import { seesOperators } from "../access.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { type UsageAccess, usageScope } from "./usage_access.ts";
 import {
@@ -29,7 +30,7 @@ export async function listUsageRecords(
   access: UsageAccess,
   { query, signal }: { query: UsageRecordQuery; signal: AbortSignal },
 ): Promise<{ usageRecords: UsageRecord[]; nextCursor: string | null }> {
-  const input = { ...query, ...usageScope(context, access), isForOperators: isOperator(access) };
+  const input = { ...query, ...usageScope(context, access), isForOperators: isForOperators(access) };
   const { usageRecords, nextCursor } = await context.reports.read("readUsageRecordPage", input, {
     reader: access.reader,
     signal,
@@ -43,7 +44,7 @@ export async function viewUsageRecords(
   access: UsageAccess,
   { query, signal }: { query: UsageRecordPageQuery; signal: AbortSignal },
 ): Promise<UsageRecordView> {
-  const input = { ...query, ...usageScope(context, access), isForOperators: isOperator(access) };
+  const input = { ...query, ...usageScope(context, access), isForOperators: isForOperators(access) };
   return await context.reports.read("readUsageRecordView", input, { reader: access.reader, signal });
 }
 
@@ -60,7 +61,7 @@ export async function readUsageRecord(
     ? undefined
     : await findUsageRecord(context.database, { organizationId, ...reference });
   if (row === undefined) throw notFoundError();
-  return toNamedUsageRecord(row, ids, { isForOperators: isOperator(access) });
+  return toNamedUsageRecord(row, ids, { isForOperators: isForOperators(access) });
 }
 
 /** Returns a record as the APIs do. */
@@ -70,8 +71,8 @@ export function withoutNames(
   return record;
 }
 
-function isOperator({ actor }: UsageAccess): boolean {
-  return actor.type === "operator";
+function isForOperators(access: UsageAccess): boolean {
+  return "role" in access && seesOperators(access);
 }
 
 /** Deletes some records that are past `USAGE_RETENTION_DAYS`. Returns true if there may be more. */

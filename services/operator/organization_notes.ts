@@ -16,15 +16,14 @@ import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { resolveOrganization } from "../access.ts";
 
-/** Lists notes, newest first. @throws {AppError} `not_found`, `validation_failed`. */
+/** Lists notes about an organization that exists, newest first. @throws {AppError} `validation_failed`. */
 export async function listNotes(
-  context: SessionContext,
-  { idText, limit, cursor }: PageInput & { idText: string },
+  { database }: SessionContext,
+  { organizationId, limit, cursor }: PageInput & { organizationId: string },
 ): Promise<{ notes: OrganizationNote[]; nextCursor: string | null }> {
-  const { id } = await resolveOrganization(context, idText);
   requireIdCursor(cursor, "not");
   const { rows, nextCursor } = await readPage(
-    (limit) => findOrganizationNotes(context.database, id, { limit, before: cursor }),
+    (limit) => findOrganizationNotes(database, organizationId, { limit, before: cursor }),
     { limit, cursorOf: ({ id }) => id },
   );
   return { notes: rows.map(toNote), nextCursor };

@@ -19,7 +19,7 @@ import {
 } from "../../db/operator/organizations.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
-import { newId } from "../../domain/id.ts";
+import { isId, newId } from "../../domain/id.ts";
 import { metadataKeysMax } from "../../domain/limits.ts";
 import type { OperatedOrganization, OrganizationStatus } from "../../domain/operator/organization.ts";
 import { operatorAccessTo, resolveOrganization } from "../access.ts";
@@ -52,7 +52,7 @@ export async function getOrganization(
 }
 
 async function findOrganization({ database, clock }: SessionContext, idText: string) {
-  const { id } = await resolveOrganization({ database }, idText);
+  const id = isId("org", idText) ? idText : (await resolveOrganization({ database }, idText)).id;
   const row = await findOperatedOrganization(database, id, clock());
   if (row === undefined) throw notFoundError();
   return row;

@@ -36,7 +36,7 @@ export async function listInvitations(
   access: Access,
   { limit, cursor, isOpen }: PageInput & { isOpen?: boolean },
 ): Promise<{ invitations: Invitation[]; nextCursor: string | null }> {
-  requirePermission(access, "members.manage");
+  requirePermission(access, "memberDetails.read");
   requireIdCursor(cursor, "inv");
   const { rows, nextCursor } = await readPage(
     (limit) => findInvitations(database, access.organizationId, { limit, before: cursor, isOpen }),
@@ -52,7 +52,7 @@ export async function getInvitation(
   access: Access,
   id: string,
 ): Promise<Invitation> {
-  requirePermission(access, "members.manage");
+  requirePermission(access, "memberDetails.read");
   return toInvitation(await findRow(context, access, id), context.clock());
 }
 

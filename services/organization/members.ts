@@ -167,7 +167,7 @@ function toMember(row: MemberRow, access: Access): Member {
     user: { id: row.userId, name: row.name, email: row.email },
     role: row.role,
     joinedAt: isoTime(row.joinedAt),
-    twoStep: isOwn || may(access, "members.manage") ? row.hasTotp === 1 : null,
+    twoStep: isOwn || may(access, "memberDetails.read") ? row.hasTotp === 1 : null,
     activeApiKeys: row.apiKeys,
   };
 }

@@ -21,9 +21,11 @@ import { readUserPage } from "./jobs/user_list.ts";
 import { readOperatorUsagePage } from "./jobs/operator_usage_page.ts";
 import { readOverview } from "./jobs/operator_overview.ts";
 import { readPortalOverview } from "./jobs/portal_overview.ts";
+import { readUsageTotals } from "./jobs/metric_totals.ts";
 
 const jobs = {
   readPortalOverview,
+  readUsageTotals,
   usageJson,
   usageCsv,
   readKeyUsage,

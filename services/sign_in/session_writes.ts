@@ -96,6 +96,7 @@ export function createWriteAs(
 /** Returns null for the command line, whose user can write to the database anyway. */
 function guardOf(base: BaseContext, by: Writer): Guard | null {
   if ("permission" in by) return sessionGuard(base, by.actor, by);
+  if (by.type === "operator" && by.isViewing) throw forbiddenError();
   return by.type === "session" ? sessionGuard(base, by, null) : operatorGuard(base, by);
 }
 

@@ -159,6 +159,8 @@ async function viewersOf(test: TestApp, portal: FilledPortal): Promise<Viewer[]>
     form: { email: "ada@northwind.example", password: testPassword },
   });
   const newKey = portal.keys.get("Old website")?.id;
+  const console_ = `/operator/organizations/${organizationId}`;
+  await test.send(`${console_}/view-as-customer`, { cookie: operator.cookie, form: {} });
   const access = `/portal/access?return_to=https://app.example.com/${encodeURIComponent(markup)}`;
   const product = "/sign-in?return_to=https://app.example.com/";
   const start = ["/portal", "/portal/confirm-password?again=1", access, "/dev/mail"];
@@ -195,7 +197,17 @@ async function viewersOf(test: TestApp, portal: FilledPortal): Promise<Viewer[]>
     {
       name: "operator",
       cookie: operator.cookie,
-      paths: ["/operator", "/operator/statements/close", "/operator/nowhere", ...start],
+      paths: [
+        "/operator",
+        "/operator/statements/close",
+        "/operator/nowhere",
+        `${console_}/api-keys?status=inactive`,
+        `${console_}/api-keys/${newKey}/first-request`,
+        `${console_}/view`,
+        `/operator/organizations/${newcomer.organizationId}/view`,
+        `${console_}/view/api-keys/${newKey}/first-request`,
+        ...start,
+      ],
     },
     {
       name: "operator without a second factor",
@@ -227,7 +239,7 @@ async function sentForms(
     ["owner", "/portal/api-keys/new", key],
     ["owner", "/portal/account/two-step/recovery-codes", {}],
     ["operator", `${console_}/plan`, { planId: other }],
-    ["operator", `${console_}/limits`, { ...plan, timezone: "Asia/Tokyo" }],
+    ["operator", `${console_}/limits/edit`, { ...plan, timezone: "Asia/Tokyo" }],
     ["operator", `${console_}/api-keys/new`, key],
     ["operator", `/operator/plans/${growth}/edit`, plan],
     ["operator", "/operator/tokens/new", token],

@@ -124,6 +124,7 @@ export function budgetPage(
 ): Page {
   const { frame, apiKey: { id, name }, message, fields } = props;
   const href = apiKeyHref(frame.base, id);
+  const whose = frame.viewed === null ? "your" : "the";
   return (
     <FormPage
       frame={frame}
@@ -131,7 +132,7 @@ export function budgetPage(
       title="Budget"
       heading="Budget of “{name}”"
       name={name}
-      text="Limits what this key can use, in addition to your organization's limits. After a rotation, the old and the new key share the budget."
+      text={`Limits what this key can use, in addition to ${whose} organization's limits. After a rotation, the old and the new key share the budget.`}
       back={{ href, label: name }}
       action={`${href}/budget`}
       hidden={aboutOrganization(frame)}
@@ -139,7 +140,7 @@ export function budgetPage(
       submit="Save budget"
     >
       <p class="muted small">
-        {`Up to ${budgetLimitsMax} limits, none above your organization's. Windows follow the calendar in its time zone. ` +
+        {`Up to ${budgetLimitsMax} limits, none above ${whose} organization's. Windows follow the calendar in its time zone. ` +
           "Rows without a quantity are removed."}
       </p>
       <LimitFields {...props} limitsMax={budgetLimitsMax} />

@@ -47,6 +47,7 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
   const { id, name } = apiKey;
   const isActive = apiKey.status === "active";
   const uses = generations.map(({ lastUsedAt }) => lastUsedAt).filter((at) => at !== null);
+  const canAct = isActive && !frame.isReadOnly;
   const [, ...replaced] = generations;
   const isNew = isActive && !props.firstRequest.isUsed && !report?.lastUsageAt &&
     replaced.every(({ lastUsedAt }) => lastUsedAt === null);
@@ -58,7 +59,7 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
         name={name}
         text={<Origin {...props} />}
       >
-        {isActive && <Actions {...props} />}
+        {canAct && <Actions {...props} />}
       </PageHead>
       <Notice tone="done" text={flash} />
       <KeyFacts
@@ -84,13 +85,13 @@ export function apiKeyPage(props: ApiKeyPageProps): Page {
         <div class="stacked">
           {isActive && <Budget {...props} />}
           <LastUse {...props} />
-          <Card title="Permissions" aside={isActive && <a href={hrefOf(props, "edit")}>Change</a>}>
+          <Card title="Permissions" aside={canAct && <a href={hrefOf(props, "edit")}>Change</a>}>
             <PermissionList permissions={apiKey.permissions} />
           </Card>
           {generations.length > 1 && <Rotations {...props} />}
         </div>
       </div>
-      {isActive && <DangerZone {...props} />}
+      {canAct && <DangerZone {...props} />}
     </PortalPage>
   );
 }
@@ -144,13 +145,9 @@ function Actions(props: ApiKeyPageProps) {
 }
 
 function Events(
-  { apiKey, events, catalogue, frame: { now, isConsole, viewed } }: ApiKeyPageProps & {
-    events: readonly AuditEvent[];
-  },
+  { apiKey, events, catalogue, frame }: ApiKeyPageProps & { events: readonly AuditEvent[] },
 ) {
-  const all = viewed === null
-    ? listHref("/portal/audit", { targetId: apiKey.id })
-    : listHref("/operator/audit", { organizationId: viewed.id, action: "keys" });
+  const all = listHref(`${frame.base}/audit`, { targetId: apiKey.id });
   return (
     <Card
       title="Audit log"
@@ -164,17 +161,12 @@ function Events(
             {events.map((event) => (
               <li>
                 <div>
-                  <AuditSentence
-                    {...event}
-                    organizationId={null}
-                    isConsole={isConsole}
-                    catalogue={catalogue}
-                  />
+                  <AuditSentence {...event} organizationId={null} frame={frame} catalogue={catalogue} />
                   <span class="second">
                     <bdi>{auditActorName(event)}</bdi>
                   </span>
                 </div>
-                <MomentTime at={event.at} now={now} />
+                <MomentTime at={event.at} now={frame.now} />
               </li>
             ))}
           </ul>
@@ -185,7 +177,7 @@ function Events(
 
 function Budget(props: ApiKeyPageProps) {
   const { frame, apiKey, limits, catalogue } = props;
-  const canSetBudget = managesAllKeys(frame);
+  const canSetBudget = managesAllKeys(frame) && !frame.isReadOnly;
   const ofBudget = new Set(apiKey.budget.map(({ id }) => id));
   const isEmpty = ofBudget.size === 0;
   const own = limits?.filter(({ limitId }) => ofBudget.has(limitId));
@@ -200,7 +192,9 @@ function Budget(props: ApiKeyPageProps) {
           ? (
             <>
               <p class="muted small">
-                No budget. A budget limits what this key can use, within your organization's limits.
+                {`No budget. A budget limits what this key can use, within ${
+                  frame.viewed === null ? "your" : "the"
+                } organization's limits.`}
               </p>
               {canSetBudget && (
                 <p>

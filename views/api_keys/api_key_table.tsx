@@ -51,6 +51,7 @@ interface ApiKeyTableProps {
 
 export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableProps) {
   const { now } = frame;
+  const hasActions = !areInactive && !frame.isReadOnly;
   const sortBy = (order: KeyOrder, direction: SortDirection): Pick<Column, "sort"> => ({
     sort: sorting &&
       { href: sorting.hrefOf(order), direction: sorting.order === order ? direction : null },
@@ -71,7 +72,7 @@ export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableP
     areInactive
       ? { title: "Ended", ...sortBy("end", "descending") }
       : { title: "Expires", ...sortBy("end", "ascending") },
-    ...(areInactive ? [] : [actionsColumn]),
+    ...(hasActions ? [actionsColumn] : []),
   ];
   return (
     <Table label="API keys" columns={columns} kind="cards">
@@ -107,7 +108,7 @@ export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableP
               ? <ExpiryCell line={line} now={now} />
               : <EndText line={line} now={now} />}
           />
-          {!areInactive && (
+          {hasActions && (
             <Cell place="actions">
               {line.status === "active" && <RowMenu about={line.name} actions={actionsOf(frame, line.id)} />}
             </Cell>

@@ -52,7 +52,7 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
         }Use API keys to record and read usage. Each key is shown only once; revoked keys stop working immediately.`}
         keepsActions
       >
-        {!isEmpty && (
+        {!isEmpty && !frame.isReadOnly && (
           <ButtonLink tone="primary" href={`${frame.base}/api-keys/new`}>
             <Icon name="plus" />
             Create key
@@ -60,14 +60,8 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
         )}
       </PageHead>
       <Notice tone="done" text={props.flash} />
-      {isEmpty && frame.viewed !== null
-        ? (
-          <div class="card">
-            <EmptyState title="No API keys yet" text="Members create keys, and so can you.">
-              <ButtonLink tone="primary" href={`${frame.base}/api-keys/new`}>Create key</ButtonLink>
-            </EmptyState>
-          </div>
-        )
+      {isEmpty && (frame.viewed !== null || frame.isReadOnly)
+        ? <NoKeys frame={frame} />
         : isEmpty
         ? <NewApiKeyForm frame={frame} values={props.newKey} fields={{}} message={null} />
         : list === null
@@ -79,6 +73,21 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
         )
         : <KeyListCard {...props} list={list} />}
     </PortalPage>
+  );
+}
+
+/** For operators, who authenticate before they fill in the form. */
+function NoKeys({ frame: { base, isReadOnly } }: { frame: PortalFrame }) {
+  return (
+    <div class="card">
+      {isReadOnly
+        ? <EmptyState title="No API keys yet" text="Members create keys here." />
+        : (
+          <EmptyState title="No API keys yet" text="Members create keys, and so can you.">
+            <ButtonLink tone="primary" href={`${base}/api-keys/new`}>Create key</ButtonLink>
+          </EmptyState>
+        )}
+    </div>
   );
 }
 
@@ -119,7 +128,7 @@ function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListP
       }
       footer={<ListFooter text={lines.length === 0 ? "" : countText(list)} pages={<Pages list={list} />} />}
     >
-      <Hints list={list} />
+      <Hints list={list} frame={frame} />
       {lines.length === 0 ? <NoLines list={list} /> : (
         <ApiKeyTable
           frame={frame}
@@ -165,7 +174,7 @@ function hrefTo(
   });
 }
 
-function Hints({ list }: { list: KeyListProps }) {
+function Hints({ list, frame: { viewed, isReadOnly } }: { list: KeyListProps; frame: PortalFrame }) {
   const { state, search, unused, limit } = list;
   if (search !== "") {
     return (
@@ -186,12 +195,12 @@ function Hints({ list }: { list: KeyListProps }) {
     <>
       {limit !== null && limit.active >= limit.max && (
         <p class="hint-line">
-          {`Limit reached: your organization can have ${
+          {`Limit reached: ${viewed === null ? "your" : "this"} organization can have ${
             countOf(limit.max, "active key")
           }. Revoke one to create another.`}
         </p>
       )}
-      {unused > 0 && (
+      {unused > 0 && !isReadOnly && (
         <HintLine
           text={`${countOf(unused, "key")} ${
             unused === 1 ? "has" : "have"

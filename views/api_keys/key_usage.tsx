@@ -103,7 +103,7 @@ function EndFact({ frame, apiKey }: { frame: PortalFrame; apiKey: ApiKey }) {
       <dd class="big">{end === null ? "Never" : <RelativeTime at={end} now={frame.now} />}</dd>
       <dd class="muted tiny">
         {end && exactTime(Date.parse(end))}
-        {status === "active" && (
+        {status === "active" && !frame.isReadOnly && (
           <>
             {end && " · "}
             <a href={apiKeyHref(frame.base, id, "edit")}>{end === null ? "Set a date" : "Change"}</a>

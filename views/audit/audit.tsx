@@ -57,9 +57,7 @@ export function auditPage(props: AuditPageProps): Page {
         tools={<AuditFilters {...props} />}
       >
         <ChosenAuditFilters {...props} />
-        {events.length === 0
-          ? <Nothing {...props} />
-          : <AuditTable {...props} now={frame.now} isConsole={frame.isConsole} />}
+        {events.length === 0 ? <Nothing {...props} /> : <AuditTable {...props} />}
       </ListCard>
       <PageLinks
         links={[
@@ -72,7 +70,9 @@ export function auditPage(props: AuditPageProps): Page {
 }
 
 function aboutLog({ frame, address }: AuditPageProps): string {
-  if (!frame.isConsole) return "Who did what in this organization, and which requests were denied.";
+  if (!frame.isConsole || frame.viewed !== null) {
+    return "Who did what in this organization, and which requests were denied.";
+  }
   return address.organizationId === null
     ? "What operators and their tokens did, in all organizations."
     : "Who did what in this organization, members and operators.";

@@ -10,6 +10,7 @@ import { MomentTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { isId } from "../../domain/id.ts";
 import { apiKeyHref } from "../components/key_name.tsx";
+import type { PortalFrame } from "../layout.tsx";
 import { recordHref } from "../meter/record_table.tsx";
 
 export type AuditRow = AuditEvent & {
@@ -19,6 +20,8 @@ export type AuditRow = AuditEvent & {
   readonly organizationId?: string | null;
 };
 
+type AuditFrame = Pick<PortalFrame, "base" | "isConsole" | "isReadOnly">;
+
 const columns: Column[] = [
   { title: "Actor" },
   { title: "Action" },
@@ -27,9 +30,8 @@ const columns: Column[] = [
 ];
 
 export function AuditTable(
-  { events, now, ...context }: { events: readonly AuditRow[]; now: number } & SentenceContext,
+  { events, frame, catalogue }: { events: readonly AuditRow[]; frame: PortalFrame; catalogue: Catalogue },
 ) {
-  const { isConsole } = context;
   return (
     <Table
       label="Audit log"
@@ -39,12 +41,12 @@ export function AuditTable(
       {events.map((event) => (
         <Row>
           <Cell place="end">
-            <MomentTime at={event.at} now={now} />
+            <MomentTime at={event.at} now={frame.now} />
           </Cell>
           <Cell place="start">
-            <AuditName name={auditActorName(event)} id={event.actor.id ?? undefined} isConsole={isConsole} />
+            <AuditName name={auditActorName(event)} id={event.actor.id ?? undefined} frame={frame} />
           </Cell>
-          <Cell place="title" value={<AuditSentence {...event} {...context} />} />
+          <Cell place="title" value={<AuditSentence {...event} frame={frame} catalogue={catalogue} />} />
           <Cell place="client">
             {event.address === "" ? <span class="off-only">—</span> : event.address}
             {event.device === null ? null : <span class="second">{event.device}</span>}
@@ -59,8 +61,8 @@ export function AuditTable(
 }
 
 /** A link if its object has a page. */
-function AuditName({ name, id, isConsole }: { name: string; id?: string | undefined; isConsole: boolean }) {
-  const href = id === undefined ? null : objectHref(id, { isConsole });
+function AuditName({ name, id, frame }: { name: string; id?: string | undefined; frame: AuditFrame }) {
+  const href = id === undefined ? null : objectHref(id, frame);
   if (href === null) return <bdi class="name">{name}</bdi>;
   return (
     <a class="name" href={href}>
@@ -69,20 +71,18 @@ function AuditName({ name, id, isConsole }: { name: string; id?: string | undefi
   );
 }
 
-interface SentenceContext {
-  readonly isConsole: boolean;
-  /** The names of products and metrics. */
-  readonly catalogue: Catalogue;
-}
-
 export function AuditSentence(
-  { isConsole, catalogue, ...event }: Omit<AuditRow, "device"> & SentenceContext,
+  { frame, catalogue, ...event }: Omit<AuditRow, "device"> & {
+    frame: AuditFrame;
+    /** The names of products and metrics. */
+    catalogue: Catalogue;
+  },
 ) {
   const denial = auditDenial(event.action);
   return (
     <div class="act">
       {auditSentence(event, catalogue).map((part) =>
-        typeof part === "string" ? part : <AuditName {...part} isConsole={isConsole} />
+        typeof part === "string" ? part : <AuditName {...part} frame={frame} />
       )}
       {denial === null ? null : (
         <>
@@ -99,12 +99,12 @@ export function AuditSentence(
   );
 }
 
-export function objectHref(id: string, { isConsole }: { isConsole: boolean }): string | null {
+export function objectHref(id: string, { base, isConsole, isReadOnly }: AuditFrame): string | null {
   if (isConsole) {
     return isId("usr", id) ? userHref(id) : isId("org", id) ? organizationHref(id) : null;
   }
-  if (isId("key", id)) return apiKeyHref("/portal", id);
-  if (isId("usr", id)) return `/portal/members#${id}`;
-  if (isId("org", id)) return "/portal/organization";
-  return id.startsWith("use_") ? recordHref("/portal", id) : null;
+  if (isId("key", id)) return apiKeyHref(base, id);
+  if (isId("usr", id)) return `${base}/members#${id}`;
+  if (isId("org", id)) return isReadOnly ? null : `${base}/organization`;
+  return id.startsWith("use_") ? recordHref(base, id) : null;
 }

@@ -54,6 +54,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "organization.plan_changed": "Changed the plan[ of {target}][ from {from}][ to {to}]",
   "organization.limits_changed": "Changed the limits[ of {target}]",
   "organization.timezone_changed": "Changed the time zone[ of {target}][ from {from}][ to {to}]",
+  "organization.viewed": "Viewed the organization[ {target}] as customer",
   "organization.note_added": "Added a note[ about {target}]",
   "organization.note_deleted": "Deleted a note[ about {target}]",
   "member.joined": "Joined the organization[ as {role}]",

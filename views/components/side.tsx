@@ -1,6 +1,7 @@
 // The sidebar of the portal: its pages, the organization switcher and the account.
 import { hasPermission } from "../../domain/permissions.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
+import { organizationHref } from "../operator/links.ts";
 import type { OperatorPlace } from "../operator/side.tsx";
 import { roleWords } from "../text/role.ts";
 import { Form, returnField } from "./form.tsx";
@@ -48,8 +49,29 @@ interface SideProps {
   readonly place: Place | null;
 }
 
-export function Side({ session, place }: SideProps) {
+/** `base`, `isReadOnly`: as in `PortalFrame`. */
+export function Side(
+  { session, place, base, isReadOnly }: SideProps & { base: string; isReadOnly: boolean },
+) {
   const { user, organization } = session;
+  if (isReadOnly && organization !== null) {
+    return (
+      <SideBar
+        label="Portal"
+        home={base}
+        badge={<span class="badge solid">Read only</span>}
+        places={placesOf(session).filter((one) => one.place !== "organization")
+          .map((one) => ({ ...one, href: one.href.replace("/portal", base) }))}
+        place={place}
+        who={{ name: organization.name, second: `Viewed by ${user.name}` }}
+      >
+        <a class="menu-item" href={organizationHref(organization.organizationId)}>
+          <Icon name="switch" />
+          Stop viewing
+        </a>
+      </SideBar>
+    );
+  }
   return (
     <SideBar
       label="Portal"

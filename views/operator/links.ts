@@ -9,6 +9,16 @@ export function organizationHref(id: string): string {
   return `${organizationsHref}/${encodeURIComponent(id)}`;
 }
 
+/** Begins the addresses of an organization's pages as its owners see them. */
+export function customerViewHref(id: string): string {
+  return `${organizationHref(id)}/view`;
+}
+
+/** Returns the address of the form that starts viewing an organization as customer. */
+export function startViewHref(id: string): string {
+  return `${organizationHref(id)}/view-as-customer`;
+}
+
 export function userHref(id: string): string {
   return `${usersHref}/${encodeURIComponent(id)}`;
 }

@@ -10,14 +10,14 @@ import {
   type PlanOverrides,
 } from "../../domain/operator/plan.ts";
 import { Badge } from "../components/badge.tsx";
-import { Card } from "../components/card.tsx";
+import { ListCard } from "../components/list_card.tsx";
 import { ResetTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
 import { Cell, Name, Row, Table } from "../components/table.tsx";
 import { limitName, limitQuantity, modeWords, usedWords } from "../text/limit.ts";
 import type { Measure } from "../text/quantity.ts";
 import { missedText } from "../text/limit_mails.ts";
-import { organizationHref, planHref } from "./links.ts";
+import { organizationHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
 
 interface OrganizationLimitsProps {
@@ -33,24 +33,12 @@ interface OrganizationLimitsProps {
 
 /** Returns the address of the form with an organization's limits. @param limitId A limit of its plan to replace. */
 export function organizationLimitsHref(id: string, limitId?: string): string {
-  const form = `${organizationHref(id)}/limits`;
+  const form = `${organizationHref(id)}/limits/edit`;
   return limitId === undefined ? form : `${form}?limit=${encodeURIComponent(limitId)}`;
 }
 
 export function organizationPlanHref(id: string): string {
   return `${organizationHref(id)}/plan`;
-}
-
-/** The name of the plan, and links to it and to the form that changes it. */
-export function PlanFact({ organization, plan }: Pick<OrganizationLimitsProps, "organization" | "plan">) {
-  return (
-    <>
-      <a href={planHref(plan.id)}>
-        <bdi>{plan.name}</bdi>
-      </a>{" "}
-      <a class="small" href={organizationPlanHref(organization.id)}>Change</a>
-    </>
-  );
 }
 
 /** A badge if a limit is reached: usage beyond a hard one is rejected. Nothing otherwise. */
@@ -69,11 +57,7 @@ export function OrganizationLimits(
   const { id, overrides } = organization;
   const columns = ["Limit", ...valueColumns, "Used"];
   return (
-    <Card
-      title="Limits"
-      aside={<a class="small" href={organizationLimitsHref(id)}>Edit overrides</a>}
-      flush
-    >
+    <ListCard label="Limits">
       <Table label="Limits" columns={columns} isSmall>
         {limitRows(plan.limits, overrides.limits).map((row) => (
           <LimitRow
@@ -93,7 +77,7 @@ export function OrganizationLimits(
           <p class="muted small">{missed}</p>
         </div>
       )}
-    </Card>
+    </ListCard>
   );
 }
 

@@ -22,7 +22,7 @@ interface MembersPageProps {
   readonly members: readonly MemberRow[];
   readonly counts: Readonly<Record<Role, number>>;
   readonly nextHref: string | null;
-  /** Null for viewers who can't invite. */
+  /** Null for viewers who can't see invitations. */
   readonly inviting: Inviting | null;
   readonly flash: string | null;
   readonly error: string | null;
@@ -30,6 +30,8 @@ interface MembersPageProps {
 
 /** The form that invites, with its errors, and the open invitations. */
 export interface Inviting extends FormErrors {
+  /** Without it, there is no form. */
+  readonly canInvite: boolean;
   readonly roles: readonly Role[];
   readonly values: { readonly email: string; readonly name: string; readonly role: string };
   /** True for operators who must authenticate before they fill in the form. */
@@ -72,25 +74,14 @@ function InvitingParts({ frame, inviting, counts }: MembersPageProps & { invitin
   const isAlone = counts.OWNER + counts.ADMIN + counts.MEMBER === 1;
   return (
     <>
-      <Card title={<span id="invitations">Invite a member</span>}>
-        <Notice tone="done" text={inviting.flash} />
-        <Unconfirmed frame={frame} text={unconfirmedText} />
-        {frame.sendsMail ? <InviteForm {...inviting} frame={frame} /> : (
-          <Notice
-            tone="error"
-            text={`Invitations are sent by email, but SMTP_URL is not set.${
-              frame.viewed === null ? " Ask the operator of this service." : ""
-            }`}
-          />
-        )}
-      </Card>
+      {inviting.canInvite && <Invite {...inviting} frame={frame} unconfirmedText={unconfirmedText} />}
       {invitations.length > 0 || cursor !== undefined
         ? (
           <Card title="Invitations" flush>
             <InvitationTable invitations={invitations} frame={frame} cursor={cursor} />
           </Card>
         )
-        : isAlone && (
+        : isAlone && inviting.canInvite && (
           <Card title="Invitations" flush>
             <EmptyState
               title="No one else here yet"
@@ -106,6 +97,25 @@ function InvitingParts({ frame, inviting, counts }: MembersPageProps & { invitin
         ]}
       />
     </>
+  );
+}
+
+function Invite(
+  { frame, flash, unconfirmedText, ...inviting }: Inviting & { frame: PortalFrame; unconfirmedText: string },
+) {
+  return (
+    <Card title={<span id="invitations">Invite a member</span>}>
+      <Notice tone="done" text={flash} />
+      <Unconfirmed frame={frame} text={unconfirmedText} />
+      {frame.sendsMail ? <InviteForm {...inviting} flash={flash} frame={frame} /> : (
+        <Notice
+          tone="error"
+          text={`Invitations are sent by email, but SMTP_URL is not set.${
+            frame.viewed === null ? " Ask the operator of this service." : ""
+          }`}
+        />
+      )}
+    </Card>
   );
 }
 

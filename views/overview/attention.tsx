@@ -22,6 +22,8 @@ export interface AttentionProps {
   readonly withoutTwoStep: { readonly count: number; readonly names: readonly string[] } | null;
   readonly catalogue: Catalogue;
   readonly now: number;
+  /** As in `PortalFrame`. */
+  readonly base: string;
 }
 
 interface Item {
@@ -64,10 +66,10 @@ export function Attention(props: AttentionProps) {
   );
 }
 
-function itemsOf({ limits, expiring, withoutTwoStep, catalogue, now }: AttentionProps): Item[] {
+function itemsOf({ limits, expiring, withoutTwoStep, catalogue, now, base }: AttentionProps): Item[] {
   const near = (limits ?? []).filter((limit) => usedShare(limit) >= nearShare)
     .toSorted((a, b) => usedShare(b) - usedShare(a));
-  const items = near.slice(0, limitsMax).map((limit) => limitItem(limit, { now, catalogue }));
+  const items = near.slice(0, limitsMax).map((limit) => limitItem(limit, { now, catalogue, base }));
   if (expiring.count > 0) {
     items.push({
       tone: "warn",
@@ -81,16 +83,16 @@ function itemsOf({ limits, expiring, withoutTwoStep, catalogue, now }: Attention
         )),
         expiring.count,
       ),
-      link: { href: "/portal/api-keys?status=expiring", label: "Review" },
+      link: { href: `${base}/api-keys?status=expiring`, label: "Review" },
     });
   }
-  if (withoutTwoStep !== null && withoutTwoStep.count > 0) items.push(membersItem(withoutTwoStep));
+  if (withoutTwoStep !== null && withoutTwoStep.count > 0) items.push(membersItem(withoutTwoStep, base));
   return items;
 }
 
 function limitItem(
   limit: LimitStanding,
-  { now, catalogue }: Pick<AttentionProps, "now" | "catalogue">,
+  { now, catalogue, base }: Pick<AttentionProps, "now" | "catalogue" | "base">,
 ): Item {
   const { used, quantity, resetsAt, metric } = limit;
   const measure = metric !== null ? metricOf(catalogue, metric) : undefined;
@@ -110,17 +112,17 @@ function limitItem(
         )}
       </>
     ),
-    link: { href: "/portal/usage", label: "View usage" },
+    link: { href: `${base}/usage`, label: "View usage" },
   };
 }
 
-function membersItem({ count, names }: NonNullable<AttentionProps["withoutTwoStep"]>): Item {
+function membersItem({ count, names }: NonNullable<AttentionProps["withoutTwoStep"]>, base: string): Item {
   return {
     tone: "",
     icon: "shield",
     title: `${countOf(count, "member")} without two-step sign-in`,
     text: listed(names.map((name) => <bdi>{name}</bdi>), count),
-    link: { href: "/portal/members", label: "View members" },
+    link: { href: `${base}/members`, label: "View members" },
   };
 }
 

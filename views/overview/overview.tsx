@@ -40,7 +40,9 @@ export function overviewPage(props: OverviewPageProps): Page {
   return (
     <PortalPage title="Overview" frame={frame} place="overview">
       <PageHead title="Overview" text={`${label}.`} keepsActions>
-        <ButtonLink tone="primary" href="/portal/api-keys/new">Create key</ButtonLink>
+        {!frame.isReadOnly && (
+          <ButtonLink tone="primary" href={`${frame.base}/api-keys/new`}>Create key</ButtonLink>
+        )}
       </PageHead>
       <div
         id="live"
@@ -52,19 +54,19 @@ export function overviewPage(props: OverviewPageProps): Page {
         <MetricChart
           strip={usage && usage.strip.metrics.length > 0 ? usage.strip : null}
           chart={usage?.chart ?? null}
-          aside={<a class="small" href="/portal/usage">View usage</a>}
+          aside={<a class="small" href={`${frame.base}/usage`}>View usage</a>}
         >
           <EmptyState
             title="No usage this month"
             text={numbers === null ? unavailable : "Usage appears here as soon as it is recorded."}
           >
-            <ButtonLink href="/portal/usage?range=90d">Show 90 days</ButtonLink>
+            <ButtonLink href={`${frame.base}/usage?range=90d`}>Show 90 days</ButtonLink>
           </EmptyState>
         </MetricChart>
         <div class="columns even">
-          {numbers === null ? null : <Attention {...numbers} {...props} now={frame.now} />}
+          {numbers === null ? null : <Attention {...numbers} {...props} now={frame.now} base={frame.base} />}
           {hasLimits && (
-            <Card title="Limits" aside={<a href="/portal/usage">All limits</a>}>
+            <Card title="Limits" aside={<a href={`${frame.base}/usage`}>All limits</a>}>
               {limits === null ? <p class="muted small">{unavailable}</p> : (
                 <LimitMeters
                   limits={limits.slice(0, limitsMax)}
@@ -96,20 +98,20 @@ const limitsMax = 4;
 const keysMax = 5;
 
 function Activity(
-  { events, catalogue, frame: { now } }: Pick<OverviewPageProps, "catalogue" | "frame"> & {
+  { events, catalogue, frame }: Pick<OverviewPageProps, "catalogue" | "frame"> & {
     events: readonly AuditEvent[];
   },
 ) {
   return (
-    <Card title="Recent activity" aside={<a href="/portal/audit">Audit log</a>} flush>
+    <Card title="Recent activity" aside={<a href={`${frame.base}/audit`}>Audit log</a>} flush>
       <ul class="items plain">
         {events.map((event) => (
           <li>
             <div>
-              <AuditSentence {...event} isConsole={false} catalogue={catalogue} />
+              <AuditSentence {...event} frame={frame} catalogue={catalogue} />
               <bdi class="second">{auditActorName(event)}</bdi>
             </div>
-            <RelativeTime at={event.at} now={now} />
+            <RelativeTime at={event.at} now={frame.now} />
           </li>
         ))}
       </ul>

@@ -67,7 +67,9 @@ export function usagePages(app: App, parts: PortalParts): void {
       catalogue: numbers.catalogue,
       ...limits,
       records: numbers.records,
-      empty: numbers.hasUsage ? null : { curl: frame.viewed === null ? await readExampleCurl(parts) : null },
+      empty: numbers.hasUsage
+        ? null
+        : { curl: frame.viewed === null && !frame.isReadOnly ? await readExampleCurl(parts) : null },
     });
     return await sendPage(c, page);
   });
@@ -193,11 +195,13 @@ function keyGroups({ choices }: UsagePageNumbers, address: UsageAddress, frame: 
   };
 }
 
-function csvOf({ stack }: UsageAddress, { viewed }: PortalFrame) {
+function csvOf({ stack }: UsageAddress, { viewed, isReadOnly, session }: PortalFrame) {
+  // The operator's session has no part in the organization.
+  const organizationId = isReadOnly ? session.organization?.organizationId : viewed?.id;
   return {
-    path: viewed === null ? "/api/portal/usage.csv" : "/api/operator/usage.csv",
+    path: organizationId === undefined ? "/api/portal/usage.csv" : "/api/operator/usage.csv",
     query: {
-      ...(viewed && { organizationId: viewed.id }),
+      ...(organizationId !== undefined && { organizationId }),
       groupBy: stack === "key" ? "apiKey,metric" : "productSlug,metric",
       mergeRotations: "true",
     },

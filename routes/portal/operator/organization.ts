@@ -1,32 +1,19 @@
-// The console's page of one organization: its usage, members, notes and metadata.
-import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
+// The console's pages of one organization that customers have not. The other tabs are the customers' pages.
 import { presentation } from "../../../domain/presentation.ts";
-import type { OperatorAccess } from "../../../services/access.ts";
-import { listAuditEvents } from "../../../services/audit.ts";
+import { readProductNames } from "../../../services/meter/usage.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
-import { readLimits } from "../../../services/meter/limits.ts";
-import { readProductNames, readUsagePage } from "../../../services/meter/usage.ts";
-import { listMembers } from "../../../services/organization/members.ts";
 import { listNotes } from "../../../services/operator/organization_notes.ts";
-import { getOrganization } from "../../../services/operator/organizations.ts";
-import { getPlan } from "../../../services/operator/plans.ts";
-import { listOrganizationStatements, listStatements } from "../../../services/operator/statements.ts";
 import { organizationHref, organizationsHref } from "../../../views/operator/links.ts";
-import { organizationPage } from "../../../views/operator/organization.tsx";
+import { organizationLimitsPage, organizationOverviewPage } from "../../../views/operator/organization.tsx";
 import type { App, AppContext } from "../../env.ts";
-import { newestKeyRows } from "../api_keys.ts";
 import { flashOf } from "../form.ts";
-import { monthReport } from "../meter/usage_report.ts";
+import { readMonth } from "../overview.ts";
 import { type PortalParts, sendPage } from "../page.ts";
-import { inTime } from "../in_time.ts";
-import { operatorViewer } from "../viewer.ts";
-import { type ConsoleActor, operatorPages } from "./page.ts";
+import { tabViewer } from "../viewer.ts";
+import { operatorPages } from "./page.ts";
 
-const membersShownMax = 5;
-const keysShownMax = 5;
-const notesShownMax = 5;
-const eventsShownMax = 5;
-const statementsShownMax = 3;
+const notesShownMax = 3;
+const path = `${organizationsHref}/:id`;
 const flashes = {
   created: "Organization created.",
   saved: "Changes saved.",
@@ -36,105 +23,38 @@ const flashes = {
   "note-deleted": "Note deleted.",
 };
 
-export function operatorOrganizationPage(app: App, parts: PortalParts): void {
+export function operatorOrganizationTabs(app: App, parts: PortalParts): void {
   const { services } = parts;
   const { get } = operatorPages(app, parts);
-  get(`${organizationsHref}/:id`, async (c, actor) => {
-    const organization = await getOrganization(services, idOf(c));
-    const { access, frame } = await operatorViewer(c, parts, actor);
-    const idText = organization.id;
-    const [
-      plan,
-      mailReach,
-      numbers,
-      { next },
-      apiKeys,
-      { members },
-      { notes, nextCursor },
-      { events },
-    ] = await Promise.all([
-      getPlan(services, organization.planId),
-      readLimitMailReach(services, access),
-      inTime((signal) => numbersOf(parts, { actor, access, metric: c.req.query("metric") || null, signal })),
-      listStatements(services, { limit: 1 }),
-      newestKeyRows(parts, access, keysShownMax),
-      listMembers(services, access, { limit: membersShownMax }),
-      listNotes(services, { idText, limit: notesShownMax, cursor: c.req.query("notes") }),
-      listAuditEvents(services, access, { limit: eventsShownMax }),
+
+  get(path, async (c, actor) => {
+    const viewer = await tabViewer(c, parts, { actor, tab: "overview" });
+    const { frame, head, access: { organizationId } } = viewer;
+    const { timezone } = presentation();
+    const [{ numbers, usage }, { notes, nextCursor }] = await Promise.all([
+      readMonth(parts, viewer, { metric: c.req.query("metric") || null, timezone }),
+      listNotes(services, { organizationId, limit: notesShownMax, cursor: c.req.query("notes") }),
     ]);
-    const page = organizationPage({
+    const page = organizationOverviewPage({
       frame,
-      organization,
-      plan,
-      mailReach,
-      ...(numbers ?? { limits: [], metric: null, usage: null, statements: [] }),
-      isBusy: numbers === null,
-      openMonth: next.period,
-      apiKeys,
-      members,
+      head,
+      numbers,
+      usage,
       notes,
-      olderNotesHref: nextCursor && `${organizationHref(idText)}?notes=${nextCursor}`,
-      events,
+      olderNotesHref: nextCursor && `${organizationHref(organizationId)}?notes=${nextCursor}`,
       catalogue: numbers?.catalogue ?? await readProductNames(services),
       flash: flashOf(c, flashes),
     });
     return await sendPage(c, page);
   });
-}
 
-interface Wanted {
-  readonly access: OperatorAccess;
-  /** The metric in the address; null for the one with the most records. */
-  readonly metric: string | null;
-  readonly signal: AbortSignal;
-}
-
-/** Reads what the reports thread adds up. The page must work without it. */
-async function numbersOf(parts: PortalParts, { actor, ...wanted }: Wanted & { actor: ConsoleActor }) {
-  const { services } = parts;
-  const { access, signal } = wanted;
-  const [limits, usage] = await Promise.all([
-    readLimits(services, access, { signal }),
-    usageOf(parts, wanted),
-  ]);
-  const { statements } = await listOrganizationStatements(services, access, {
-    metric: usage.metric,
-    limit: statementsShownMax,
-    signal,
+  get(`${path}/limits`, async (c, actor) => {
+    const { frame, head, access } = await tabViewer(c, parts, { actor, tab: "limits" });
+    const mailReach = await readLimitMailReach(services, access);
+    const catalogue = await readProductNames(services);
+    const page = organizationLimitsPage({ frame, head, mailReach, catalogue, flash: flashOf(c, flashes) });
+    return await sendPage(c, page);
   });
-  return { limits, ...usage, statements };
-}
-
-async function usageOf({ services }: PortalParts, { access, metric: wanted, signal }: Wanted) {
-  const now = services.clock();
-  const { period, unit, timezone, days } = parsePeriodQuery({ usualTimezone: presentation().timezone }, now);
-  const numbers = await readUsagePage(services, access, {
-    query: {
-      period,
-      unit,
-      timezone,
-      filters: { productSlug: null, metric: wanted, apiKey: null },
-      usualMetric: null,
-      stack: "productSlug",
-      pages: { products: 1, groups: 1 },
-    },
-    signal,
-  });
-  const { report, trends, catalogue, filters: { metric } } = numbers;
-  if (period === null || report === null) return { metric, catalogue, usage: null };
-  const base = organizationHref(access.organizationId);
-  const usage = monthReport({ ...numbers, report }, {
-    base,
-    now,
-    period,
-    days,
-    timezone,
-    trends,
-    metricHref: (slug) => `${base}?${new URLSearchParams({ metric: slug })}`,
-    groups: { title: "API keys", column: "Key" },
-    keyHref: () => null,
-  });
-  return { metric, catalogue, usage };
 }
 
 /** Returns the text that names the organization in the path: its id, or `external:` and its external id. */

@@ -3,7 +3,7 @@ import type { App } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
 import { operatorOrganizationForms } from "../../nouns/organization_forms.tsx";
 import { operatorOrganizationLimitForms } from "../../nouns/organization_limit_forms.tsx";
-import { operatorOrganizationPage } from "./organization.ts";
+import { operatorOrganizationTabs } from "./organization.ts";
 import { organizationNotePages } from "../../nouns/organization_notes.tsx";
 import { operatorAuditPages } from "./audit.ts";
 import { operatorOrganizationPages } from "../../nouns/organizations.tsx";
@@ -20,7 +20,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOverviewRoutes(app, parts);
   operatorAuditPages(app, parts);
   operatorOrganizationPages(app, parts);
-  operatorOrganizationPage(app, parts);
+  operatorOrganizationTabs(app, parts);
   operatorOrganizationForms(app, parts);
   organizationNotePages(app, parts);
   operatorOrganizationLimitForms(app, parts);

@@ -95,7 +95,7 @@ async function showMembers(
   const [{ members, nextCursor }, counts, inviting] = await Promise.all([
     listMembers(services, access, { limit: pageItemsDefault, cursor }),
     countMembers(services, access),
-    may(access, "members.manage") ? invitingOf(c, parts, { access, frame }) : null,
+    may(access, "memberDetails.read") ? invitingOf(c, parts, { access, frame }) : null,
   ]);
   const address = frame.base + path;
   const page = membersPage({
@@ -128,6 +128,7 @@ async function invitingOf(
   });
   const address = frame.base + path;
   return {
+    canInvite: may(access, "members.manage"),
     roles: roles.filter((role) => role !== "OWNER" || may(access, "owners.manage")),
     // The input is in the address after a member's password had to be entered.
     values: {

@@ -2,6 +2,7 @@
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { isoTime } from "../../../domain/time.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
+import { readCatalogue } from "./catalogue.ts";
 import { readUsageSums } from "./usage_sums.ts";
 
 const metricsMax = 100;
@@ -14,29 +15,39 @@ export interface MetricTotal {
   readonly records: number;
 }
 
+export interface MetricTotalsQuery {
+  readonly period: UsageWindow & { readonly compared: UsageWindow };
+  readonly timezone?: string;
+}
+
+/** Adds up each metric of an organization, and reads their names. @throws {AppError} As {@linkcode readMetricTotals}. */
+export async function readUsageTotals(context: JobContext, input: JobScope & MetricTotalsQuery) {
+  return { catalogue: await readCatalogue(context, input), metrics: await readMetricTotals(context, input) };
+}
+
 /**
- * Adds up each metric of a key that was recorded in the period or in the compared one.
+ * Adds up each metric that was recorded in the period or in the compared one.
  *
- * @param input `apiKeyId`: stands for the key's lineage.
+ * @param input `apiKeyId`: only with this key and those of its lineage.
  * @returns Those with the most records in both periods first, at most 100.
  * @throws {AppError} `range_too_long` for more than 100,000 metrics.
  */
 export async function readMetricTotals(
   context: JobContext,
-  { organizationId, now, period, apiKeyId }: JobScope & {
-    readonly period: UsageWindow & { readonly compared: UsageWindow };
-    readonly apiKeyId: string;
+  { organizationId, now, period, timezone, apiKeyId }: JobScope & MetricTotalsQuery & {
+    readonly apiKeyId?: string;
   },
 ): Promise<MetricTotal[]> {
   const read = async ({ start, end }: UsageWindow) =>
     (await readUsageSums(context, {
       organizationId,
       now,
+      timezone,
       from: isoTime(start),
       to: isoTime(end),
       window: "total",
       groupBy: ["metric"],
-      apiKey: [apiKeyId],
+      apiKey: apiKeyId === undefined ? undefined : [apiKeyId],
       mergeRotations: true,
     })).data;
   return metricTotals(await read(period), await read(period.compared));

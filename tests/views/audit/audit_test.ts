@@ -188,6 +188,10 @@ Deno.test("entries link to the keys, members and records that they are about", (
     ["ses_0123", null, null],
   ];
   for (const [id, portal, console] of hrefs) {
-    assert.deepEqual([false, true].map((isConsole) => objectHref(id, { isConsole })), [portal, console], id);
+    assert.deepEqual(
+      [false, true].map((isConsole) => objectHref(id, { base: "/portal", isReadOnly: false, isConsole })),
+      [portal, console],
+      id,
+    );
   }
 });

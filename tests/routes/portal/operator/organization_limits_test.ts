@@ -43,7 +43,7 @@ testApp("operators give an organization another plan, and see before what change
   const confirmed = await open(test, `${page}/plan`, mara, { ...form, confirmed: "on" });
   assert.equal(confirmed.location, `${page}?done=saved`);
   assert.equal((await find()).planId, plan.id);
-  const shown = (await open(test, page, mara)).html;
+  const shown = (await open(test, `${page}/limits`, mara)).html;
   assert.match(shown, new RegExp(`<a href="/operator/plans/${plan.id}"><bdi>Growth</bdi>`));
   assert.match(shown, /Requests per day.*80%.*40 of 50</s);
   const unknown = await open(test, `${page}/plan`, mara, { planId: "plan_none" });
@@ -54,7 +54,7 @@ testApp("limits below what is used are set after a warning", async (test) => {
   const { mara, plan, page, id, find, send } = await newCustomer(test);
   await send(`/api/operator/organizations/${id}`, { planId: plan.id }, "PATCH");
   // The plan's limit is there to be replaced.
-  const shown = await open(test, `${page}/limits?limit=${plan.limits[0].id}`, mara);
+  const shown = await open(test, `${page}/limits/edit?limit=${plan.limits[0].id}`, mara);
   assert.match(shown.html, /name="limits\[0\]\.quantity" value="50"/);
   const form = {
     timezone: "UTC",
@@ -63,12 +63,12 @@ testApp("limits below what is used are set after a warning", async (test) => {
     "limits[0].per": "day",
     "limits[0].mode": "hard",
   };
-  const question = await open(test, `${page}/limits`, mara, { ...form, "limits[0].quantity": "30" });
+  const question = await open(test, `${page}/limits/edit`, mara, { ...form, "limits[0].quantity": "30" });
   assert.equal(question.status, 200);
   assert.match(question.html, /1 organization already uses more than the new limits allow/);
   assert.match(question.html, /Northwind Maps.*Requests per day.*40.*30/s);
   assert.deepEqual((await find()).overrides.limits, []);
-  await open(test, `${page}/limits`, mara, { ...form, "limits[0].quantity": "30", confirmed: "on" });
+  await open(test, `${page}/limits/edit`, mara, { ...form, "limits[0].quantity": "30", confirmed: "on" });
   const { overrides } = await find();
   assert.equal(overrides.apiKeysMax, 7);
   assert.equal(overrides.limits[0].quantity, 30);
@@ -76,13 +76,13 @@ testApp("limits below what is used are set after a warning", async (test) => {
 
   // More is set without asking, as is no limit at all.
   const more = { ...form, apiKeysMax: "", "limits[0].quantity": "1,000.5" };
-  assert.equal((await open(test, `${page}/limits`, mara, more)).location, `${page}?done=saved`);
+  assert.equal((await open(test, `${page}/limits/edit`, mara, more)).location, `${page}/limits?done=saved`);
   assert.equal((await find()).overrides.limits[0].quantity, 1000.5);
   const lifted = { ...form, timezone: "Europe/Berlin", "limits[0].mode": "none", "limits[0].quantity": "" };
-  assert.equal((await open(test, `${page}/limits`, mara, lifted)).location, `${page}?done=saved`);
+  assert.equal((await open(test, `${page}/limits/edit`, mara, lifted)).location, `${page}/limits?done=saved`);
   const { overrides: { limits }, timezone } = await find();
   assert.deepEqual([limits[0].quantity, timezone], [null, "Europe/Berlin"]);
-  assert.match((await open(test, `${page}/limits`, mara)).html, /<option value="none" selected/);
+  assert.match((await open(test, `${page}/limits/edit`, mara)).html, /<option value="none" selected/);
 });
 
 testApp("lowering a plan below what its organizations use is warned about", async (test) => {
@@ -106,7 +106,7 @@ testApp("lowering a plan below what its organizations use is warned about", asyn
 
 testApp("rejected limits of an organization are shown again with what is wrong", async (test) => {
   const { mara, page } = await newCustomer(test);
-  const { status, html } = await open(test, `${page}/limits`, mara, {
+  const { status, html } = await open(test, `${page}/limits/edit`, mara, {
     timezone: "Mars/Olympus",
     apiKeysMax: "many",
     "limits[2].quantity": "-1",

@@ -6,26 +6,47 @@ import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 import { recordOne } from "../../../support/meter/usage.ts";
 
-testApp("shows an organization's usage, members, keys, notes and metadata", async (test) => {
-  const mara = await newOperator(test, "Mara");
-  const ada = await test.signUp("Ada <b>");
-  const { fullKey } = await createTestKey(test, ada, { name: "Production & more" });
-  const path = `/operator/organizations/${ada.organizationId}`;
-  const open = async (more = "") => (await openPage(test, `${path}${more}`, { person: mara })).html;
-  const empty = await open();
-  for (const text of ["No usage this month", "No notes yet", "No metadata", "Not set", "Active"]) {
-    assert.ok(empty.includes(text), text);
-  }
-  await recordOne(test, fullKey, { quantity: 7 });
-  const html = await open();
-  assert.match(html, /Requests per day/);
-  assert.match(html, /Production &amp; more/);
-  assert.match(html, /Ada &lt;b&gt;/);
-  assert.match(html, /Created the key/);
-  assert.doesNotMatch(html, /href="\/portal\/(usage|members|api-keys|invitations)/);
-  for (const more of ["/members", "/api-keys"]) assert.match(await open(more), /Ada|Production/);
-  assert.equal((await openPage(test, "/operator/organizations/org_x", { person: mara })).status, 404);
-});
+testApp(
+  "shows an organization's usage, members, keys, limits, log, notes and metadata on tabs",
+  async (test) => {
+    const mara = await newOperator(test, "Mara");
+    const ada = await test.signUp("Ada <b>");
+    const { fullKey } = await createTestKey(test, ada, { name: "Production & more" });
+    const path = `/operator/organizations/${ada.organizationId}`;
+    const open = async (more = "") => (await openPage(test, `${path}${more}`, { person: mara })).html;
+    const empty = await open();
+    for (const text of ["No usage this month", "No notes yet", "No metadata", "Not set", "Active"]) {
+      assert.ok(empty.includes(text), text);
+    }
+    await recordOne(test, fullKey, { quantity: 7 });
+    const json = { timezone: "Asia/Tokyo" };
+    const { fullToken: apiKey } = await newOperatorToken(test);
+    const organization = `/api/operator/organizations/${ada.organizationId}`;
+    assert.equal((await test.send(organization, { method: "PATCH", apiKey, json })).status, 200);
+    const tabs: Record<string, RegExp> = {
+      "": /<h1><bdi>Ada &lt;b&gt;[^]*Requests per day[^]*Needs attention[^]*Notes[^]*Metadata/,
+      "/api-keys": /<h1>API keys[^]*Production &amp; more/,
+      "/members": /<h1>Members[^]*Ada &lt;b&gt;/,
+      "/limits": /<h1>Limits[^]*Requests per second/,
+      "/statements": /<h1>Statements[^]*Open/,
+      "/audit": /<h1>Audit log[^]*Created the key/,
+    };
+    for (const [tab, content] of Object.entries(tabs)) {
+      const html = await open(tab);
+      assert.match(html, content, tab);
+      assert.match(html, new RegExp(`<a href="${path}${tab}" aria-current="page"`), tab);
+      for (const other of Object.keys(tabs)) assert.ok(html.includes(`<a href="${path}${other}"`), other);
+      for (const action of ["edit", "suspend", "delete", "plan", "usage/records"]) {
+        assert.ok(html.includes(`href="${path}/${action}"`), `${tab}: ${action}`);
+      }
+      assert.ok(html.includes(`action="${path}/view-as-customer"`), tab);
+      assert.match(html, /Requests this month[^]*>7<[^]*Last request[^]*Time zone[^]*Asia\/Tokyo/, tab);
+      assert.doesNotMatch(html, /href="\/portal\/(usage|members|api-keys|invitations|audit)/, tab);
+      const missing = await openPage(test, `/operator/organizations/org_x${tab}`, { person: mara });
+      assert.equal(missing.status, 404);
+    }
+  },
+);
 
 testApp("shows the usage of a chosen metric, and the statements of the organization alone", async (test) => {
   const mara = await newOperator(test);
@@ -55,14 +76,15 @@ testApp("shows the usage of a chosen metric, and the statements of the organizat
 
   const html = await open(path);
   assert.match(html, /Requests per day/);
+  const statements = await open(`${path}/statements`);
   assert.match(
-    html,
+    statements,
     /November 2026[^]*Open[^]*October 2026[^]*With adjustments[^]*39\.5[^]*September 2026[^]*1,204\.25/,
   );
-  assert.equal(html.match(/With adjustments/g)?.length, 1);
+  assert.equal(statements.match(/With adjustments/g)?.length, 1);
   const filter = `organizationId=${ada.organizationId}`;
   for (const href of [`${september}?${filter}`, `/api${september}.csv?${filter}`]) {
-    assert.ok(html.includes(`href="${href}"`), href);
+    assert.ok(statements.includes(`href="${href}"`), href);
   }
   assert.match(html, /metric=requests" aria-current="true"/);
   const bytes = await open(`${path}?metric=bytes`);
