@@ -46,6 +46,7 @@ export const settings = {
   USAGE_CATALOG: { default: "optional", expected: "optional or required" },
   USAGE_RETENTION_DAYS: { default: "400", expected: "a whole number from 36 to 36500" },
   BILLING_TIMEZONE: { default: "UTC", expected: "an IANA time zone, such as Europe/Berlin" },
+  CURRENCY: { default: "", expected: "an ISO 4217 currency code, such as EUR" },
   STATEMENT_CLOSE_DAY: { default: "", expected: "a whole number from 1 to 28" },
   API_KEY_REQUESTS_PER_SECOND: { default: "1000", expected: "a whole number from 0 (no limit) to 1000000" },
   LOG_LEVEL: { default: "info", expected: "debug, info, warning or error" },
@@ -209,6 +210,8 @@ function readBilling(reader: SettingsReader) {
   const isUnset = reader.text("STATEMENT_CLOSE_DAY") === undefined;
   const statementCloseDay = isUnset ? undefined : reader.integer("STATEMENT_CLOSE_DAY", { min: 1, max: 28 });
   return {
+    /** The currency of all prices, an ISO 4217 code. */
+    currency: reader.matching("CURRENCY", isCurrency) ?? null,
     /** The calendar by which months of statements end: an IANA name. */
     billingTimezone: timezone ?? settings.BILLING_TIMEZONE.default,
     /** The day on which the month before is closed; undefined to close months by hand. */
@@ -336,6 +339,10 @@ function isTimezone(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+function isCurrency(text: string): boolean {
+  return Intl.supportedValuesOf("currency").includes(text);
 }
 
 function isMailbox(text: string): boolean {

@@ -5,6 +5,8 @@ export interface ProductMetric {
   readonly name: string;
   /** The unit of its quantities, such as `GB`; null if not set. */
   readonly unit: string | null;
+  /** The price of one unit of the quantity, a decimal of up to 12 places in `CURRENCY`; null if not set. */
+  readonly unitPrice: string | null;
 }
 
 export interface Product {

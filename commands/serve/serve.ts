@@ -28,7 +28,7 @@ import {
 import { settlesWithin, sleep } from "../../services/sleep.ts";
 import { deleteOldAuditEvents } from "../../services/audit.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
-import { closeDueStatement } from "../../services/operator/statements.ts";
+import { closeDueStatement } from "../../services/operator/statement_closing.ts";
 import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";

@@ -7,19 +7,24 @@ export interface ProductRow {
   readonly slug: string;
   readonly name: string;
   readonly createdAt: number;
-  /** JSON: a list of `[slug, name, unit]`. */
+  /** JSON: a list of `[slug, name, unit, unitPrice]`. */
   readonly metrics: string;
 }
 
 export function productMetrics(json: string): ProductMetric[] {
-  const list = JSON.parse(json) as [slug: string, name: string, unit: string | null][];
-  return list.map(([slug, name, unit]) => ({ slug, name, unit }));
+  const list = JSON.parse(json) as [
+    slug: string,
+    name: string,
+    unit: string | null,
+    unitPrice: string | null,
+  ][];
+  return list.map(([slug, name, unit, unitPrice]) => ({ slug, name, unit, unitPrice }));
 }
 
 export const selectProducts = sql`
   SELECT p.slug, p.name, p.created_at AS createdAt,
-    (SELECT json_group_array(json_array(m.slug, m.name, m.unit))
-      FROM (SELECT slug, name, unit FROM product_metrics WHERE product = p.slug ORDER BY position) m) AS metrics
+    (SELECT json_group_array(json_array(m.slug, m.name, m.unit, m.unit_price))
+      FROM (SELECT slug, name, unit, unit_price FROM product_metrics WHERE product = p.slug ORDER BY position) m) AS metrics
   FROM products p`;
 
 /** Returns products by slug, from after the slug `after`. */
@@ -56,12 +61,14 @@ export function replaceProductMetrics(
   metrics: readonly ProductMetric[],
   audited: string,
 ): Statement[] {
-  const list = JSON.stringify(metrics.map(({ slug, name, unit }) => [slug, name, unit]));
+  const list = JSON.stringify(
+    metrics.map(({ slug, name, unit, unitPrice }) => [slug, name, unit, unitPrice]),
+  );
   return [
     sql`DELETE FROM product_metrics WHERE product = ${slug} AND ${ifAudited(audited)}`,
     sql`
-      INSERT INTO product_metrics (product, slug, name, unit, position)
-      SELECT ${slug}, m.value ->> 0, m.value ->> 1, m.value ->> 2, m.key
+      INSERT INTO product_metrics (product, slug, name, unit, unit_price, position)
+      SELECT ${slug}, m.value ->> 0, m.value ->> 1, m.value ->> 2, m.value ->> 3, m.key
       FROM json_each(${list}) m WHERE ${ifAudited(audited)}`,
   ];
 }

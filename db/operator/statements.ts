@@ -8,6 +8,8 @@ export interface StatementRow extends BillingMonth {
   readonly number: number;
   readonly id: string;
   readonly status: "closing" | "closed";
+  /** The ISO 4217 code of all amounts. */
+  readonly currency: string | null;
   /** The number of the last organization whose lines are written. */
   readonly progress: number;
   readonly createdAt: number;
@@ -16,7 +18,7 @@ export interface StatementRow extends BillingMonth {
 
 const select =
   sql`SELECT t.number, t.id, t.period, t.timezone, t.start_at AS start, t.end_at AS "end", t.status,
-  t.progress, t.created_at AS createdAt, t.closed_at AS closedAt FROM statements t`;
+  t.currency, t.progress, t.created_at AS createdAt, t.closed_at AS closedAt FROM statements t`;
 
 /** Returns statements, newest first, from after the number `before`. */
 export function findStatements(
@@ -45,9 +47,10 @@ export function findNewestStatement(database: DatabaseReader): Promise<Statement
 
 /** Begins a statement, unless there is another one of this number, or the one before is not closed yet. */
 export function insertStatement(statement: Omit<StatementRow, "status" | "progress" | "closedAt">) {
-  const { number, id, period, timezone, start, end, createdAt } = statement;
-  return sql`INSERT INTO statements (number, id, period, timezone, start_at, end_at, status, progress, created_at)
-    SELECT ${number}, ${id}, ${period}, ${timezone}, ${start}, ${end}, 'closing', 0, ${createdAt}
+  const { number, id, period, timezone, start, end, currency, createdAt } = statement;
+  return sql`INSERT INTO statements
+      (number, id, period, timezone, start_at, end_at, status, currency, progress, created_at)
+    SELECT ${number}, ${id}, ${period}, ${timezone}, ${start}, ${end}, 'closing', ${currency}, 0, ${createdAt}
     WHERE ${number} = (SELECT coalesce(max(number), 0) + 1 FROM statements)
       AND NOT EXISTS (SELECT 1 FROM statements WHERE status = 'closing')`;
 }

@@ -83,10 +83,15 @@ export function microsToNumber(micros: bigint): number {
 
 /** Returns a sum in millionths as an exact decimal text without trailing zeros, such as `1`, `0.25` or `-3`. */
 export function microsToDecimal(micros: bigint): string {
-  if (micros < 0n) return `-${microsToDecimal(-micros)}`;
-  const whole = micros / BigInt(microPerWhole);
-  const rest = micros % BigInt(microPerWhole);
-  return rest === 0n ? String(whole) : `${whole}.${pad(Number(rest), 6).replace(/0+$/, "")}`;
+  return scaledToDecimal(micros, 6);
+}
+
+/** Returns `value` / 10^`places` as an exact decimal text without trailing zeros. */
+export function scaledToDecimal(value: bigint, places: number): string {
+  if (value < 0n) return `-${scaledToDecimal(-value, places)}`;
+  const digits = String(value).padStart(places + 1, "0");
+  const decimals = digits.slice(-places).replace(/0+$/, "");
+  return digits.slice(0, -places) + (decimals && `.${decimals}`);
 }
 
 function pad(value: number, digits: number): string {

@@ -34,6 +34,29 @@ export function billingMonth(
   return { period, start, end: monthStart(shiftPeriod(period, 1), timezone), timezone };
 }
 
+/** Returns the month to close next. Without a statement, any month can be the first; the last one that ended is suggested. */
+export function nextMonth(
+  newest: Pick<BillingMonth, "period" | "end"> | undefined,
+  { now, timezone }: { now: number; timezone: string },
+): BillingMonth {
+  return newest === undefined
+    ? billingMonth(lastEndedPeriod(now, timezone), { timezone })
+    : billingMonth(shiftPeriod(newest.period, 1), { timezone, before: newest });
+}
+
+/** Returns the months that are not closed, from the next to close up to the running one. */
+export function openMonths(
+  newest: Pick<BillingMonth, "period" | "end"> | undefined,
+  { now, timezone }: { now: number; timezone: string },
+): BillingMonth[] {
+  const months: BillingMonth[] = [];
+  for (let before = newest;; before = months.at(-1)) {
+    const month = nextMonth(before, { now, timezone });
+    months.push(month);
+    if (month.end > now) return months;
+  }
+}
+
 /** Returns when the schedule closes a month: at the start of that day of the month after it. */
 export function scheduledClose({ period, end, timezone }: BillingMonth, closeDay: number): number {
   const day = Temporal.PlainYearMonth.from(period).add({ months: 1 }).toPlainDate({ day: closeDay });
@@ -45,8 +68,12 @@ function monthStart(period: string, timezone: string): number {
     .epochMilliseconds;
 }
 
-/** The public form of a statement. */
+/** The word that addresses the next month to close, instead of an id or a month. */
+export const openStatement = "open";
+
+/** The public form of a statement, or of a month that is not closed yet. */
 export interface Statement {
+  /** `stm_…`; `open` for the next month to close; a month such as `2026-12` for a later one that is open too. */
   readonly id: string;
   /** Such as `2026-10`. */
   readonly period: string;
@@ -54,9 +81,12 @@ export interface Statement {
   readonly start: string;
   readonly end: string;
   readonly timezone: string;
-  /** Has lines only when it is closed. */
-  readonly status: "closing" | "closed";
-  readonly createdAt: string;
+  /** `closing` has no lines yet. Those of `open` change until the month is closed. */
+  readonly status: "open" | "closing" | "closed";
+  /** The ISO 4217 code of all amounts; null if `CURRENCY` was not set. */
+  readonly currency: string | null;
+  /** Null while it is open. */
+  readonly createdAt: string | null;
   readonly closedAt: string | null;
 }
 
@@ -69,8 +99,8 @@ export interface NextStatement {
   readonly isEnded: boolean;
 }
 
-/** An amount of a product and metric. Names and units are those of the catalogue, null where it has none. */
-interface StatementAmount {
+/** Usage of a product and metric. Names and units are those of the catalogue, null where it has none. */
+interface StatementUsage {
   readonly productSlug: string;
   readonly productName: string | null;
   readonly metric: string;
@@ -82,15 +112,58 @@ interface StatementAmount {
 }
 
 /** The public form of a line. */
-export interface StatementLine extends StatementAmount {
+export interface StatementLine extends StatementUsage {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly externalId: string | null;
   /** The earlier month that is corrected, or null for the month of the statement. */
   readonly adjustmentOf: string | null;
+  /** The price of one unit, a decimal; null if it has none. */
+  readonly unitPrice: string | null;
+  /** Quantity × price, an exact decimal; null without a price. */
+  readonly amount: string | null;
 }
 
-/** The sum of a product and metric in a whole statement. */
-export interface StatementTotal extends StatementAmount {
+/** The sum of a product and metric in a whole statement, or in one organization's part of it. */
+export interface StatementTotal extends StatementUsage {
   readonly lines: number;
+  /** The exact sum of the lines' amounts; null if no line has a price. */
+  readonly amount: string | null;
+}
+
+/** Voided records of a statement's month. Lines don't include them, except those of an earlier statement. */
+export type StatementVoid = StatementUsage;
+
+/** One organization's part of a statement. */
+export interface StatementOrganization {
+  readonly id: string;
+  readonly name: string;
+  readonly externalId: string | null;
+  /** Adjustments included. */
+  readonly lines: number;
+  readonly adjustments: number;
+  /** The exact sum of the lines' amounts; null if no line has a price. */
+  readonly amount: string | null;
+  /** Of the metric that was asked for, adjustments included; an exact decimal. */
+  readonly quantity: string;
+  /** Of the statement before; null if that isn't closed or had another currency. */
+  readonly previousAmount: string | null;
+  /** Of the statement before; null if that isn't closed. */
+  readonly previousQuantity: string | null;
+}
+
+export const statementOrganizationSorts = ["name", "amount", "quantity"] as const;
+
+export type StatementOrganizationSort = typeof statementOrganizationSorts[number];
+
+/** A statement in the list of one organization. */
+export interface OrganizationStatement {
+  readonly statement: Statement;
+  /** Adjustments included; 0 while the statement is `closing`. */
+  readonly lines: number;
+  readonly adjustments: number;
+  /** The exact sum of the lines' amounts; null if no line has a price. */
+  readonly amount: string | null;
+  /** Of the metric that was asked for, adjustments included; null without a metric, and while the statement is `closing`. */
+  readonly quantity: string | null;
 }

@@ -2,6 +2,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { pageItemsDefault, productMetricsMax, productUnitCharactersMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
+import { parsePrice } from "../../domain/price.ts";
 import type { Product, ProductMetric } from "../../domain/product.ts";
 import {
   changeProduct,
@@ -35,8 +36,8 @@ import {
 import { consolePages } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
-import { nameSchema, stringSchema, timeOut } from "../schemas/common.ts";
-import { atMost } from "../schemas/messages.ts";
+import { nameSchema, parsed, stringSchema, timeOut } from "../schemas/common.ts";
+import { atMost, tooLong } from "../schemas/messages.ts";
 import { slugSchema } from "../schemas/usage.ts";
 
 const unit = nameSchema("What its quantities count", {
@@ -44,6 +45,18 @@ const unit = nameSchema("What its quantities count", {
   example: "GB",
 })
   .nullable().default(null).openapi({ type: ["string", "null"] });
+const priceWords = "a decimal of 0 or more with at most 12 digits before and after the point";
+const unitPrice = parsed(
+  z.string().max(100, tooLong),
+  parsePrice,
+  () => `must be ${priceWords}, such as 0.0004.`,
+)
+  .nullable().default(null).openapi({
+    type: ["string", "null"],
+    description:
+      `The price of one unit of its quantities in the setting \`CURRENCY\`: ${priceWords}. Statements multiply it, without rounding.`,
+    example: "0.0004",
+  });
 const metrics = z.array(
   z.strictObject({
     slug: slugSchema.openapi({
@@ -52,6 +65,7 @@ const metrics = z.array(
     }),
     name: nameSchema("The metric's name", { example: "Requests" }),
     unit,
+    unitPrice,
   }).openapi("ProductMetricInput"),
 ).max(productMetricsMax, atMost(productMetricsMax, "metrics")).superRefine(requireDistinct).openapi({
   description: `Up to ${productMetricsMax} metrics, in the order in which they are shown.`,
@@ -76,6 +90,7 @@ const schema = z.object({
       slug: stringSchema("The metric in usage records.", "requests"),
       name: stringSchema("The metric's name.", "Requests"),
       unit: stringSchema("What its quantities count.", "GB").nullable(),
+      unitPrice: stringSchema("The price of one unit, a decimal.", "0.0004").nullable(),
     }).openapi("ProductMetric"),
   ).openapi({ description: "In the order in which they are shown." }),
   createdAt: timeOut("When the product was added."),
@@ -122,7 +137,7 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "changeProduct",
     summary: "Change a product",
     description:
-      "`metrics` replaces the whole list. Closed statements keep the names that they were closed with.",
+      "`metrics` replaces the whole list. Closed statements keep the names and prices that they were closed with.",
     body: changeSchema,
   }, ({ params, body }, actor) => changeProduct(services, actor, { ...params, ...body }));
   routes.delete({
@@ -236,9 +251,13 @@ function metricsText(metrics: Product["metrics"]): string {
 
 /** Returns a product as the API takes it, without empty rows. */
 function productInput(input: FormInput) {
-  const parts = ["slug", "name", "unit"] as const;
+  const parts = ["slug", "name", "unit", "unitPrice"] as const;
   const rows = rowsOf(input, { name: "metrics", parts, rowsMax: productMetricsMax });
-  const metrics = rows.map((metric) => ({ ...metric, unit: metric.unit.trim() || null }));
+  const metrics = rows.map((metric) => ({
+    ...metric,
+    unit: metric.unit.trim() || null,
+    unitPrice: metric.unitPrice.trim() || null,
+  }));
   return { slug: input["slug"] ?? "", name: input["name"] ?? "", metrics };
 }
 
@@ -261,7 +280,7 @@ function productForm(
       title={isNew ? "Add product" : "Edit product"}
       heading={isNew ? undefined : "Edit “{name}”"}
       name={options.name}
-      text="Closed statements keep the names that they were closed with."
+      text="Closed statements keep the names and prices that they were closed with."
       error={form.error ?? form.fields["metrics"]}
       submit={isNew ? "Add product" : "Save"}
       more={[
@@ -298,7 +317,7 @@ function MetricRow(
 ) {
   const example = (text: string) => ({ placeholder: hasExamples ? `For example: ${text}` : "" });
   return (
-    <fieldset class="row three" aria-label={`Metric ${index + 1}`}>
+    <fieldset class="row four" aria-label={`Metric ${index + 1}`}>
       <TextField label="Slug" {...field("slug")} {...example("bytes")} maxlength={slugCharactersMax} />
       <TextField label="Name" {...field("name")} {...example("Data transfer")} maxlength={100} />
       <TextField
@@ -306,6 +325,13 @@ function MetricRow(
         {...field("unit")}
         {...example("GB")}
         maxlength={productUnitCharactersMax}
+      />
+      <TextField
+        label="Unit price (optional)"
+        {...field("unitPrice")}
+        {...example("0.0004")}
+        inputmode="decimal"
+        maxlength={25}
       />
     </fieldset>
   );

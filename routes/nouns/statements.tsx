@@ -9,11 +9,12 @@ import type {
   StatementTotal,
 } from "../../domain/operator/statement.ts";
 import { resolveOrganization } from "../../services/access.ts";
+import { closeStatement } from "../../services/operator/statement_closing.ts";
 import {
-  closeStatement,
   listStatements,
   readStatement,
   readStatementCsv,
+  statementsFor,
 } from "../../services/operator/statements.ts";
 import { Badge } from "../../views/components/badge.tsx";
 import { ButtonLink } from "../../views/components/button.tsx";
@@ -107,11 +108,13 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
     responses: { 200: { description: "The statement.", schema: schemas.statementLinesSchema } },
   }, async (c, { params: { id }, query }, actor) => {
     const { signal } = c.req.raw;
-    if (!csvEnding.test(id)) return await readStatement(services, actor, { id, ...query, signal });
+    if (!csvEnding.test(id)) {
+      const { organizationId, ...page } = query;
+      return await readStatement(services, statementsFor(actor, organizationId), { id, ...page, signal });
+    }
     const { organizationId } = check(schemas.statementCsvQuerySchema, c.req.query(), "query");
-    const csv = await readStatementCsv(services, actor, {
+    const csv = await readStatementCsv(services, statementsFor(actor, organizationId), {
       id: id.replace(csvEnding, ""),
-      organizationId,
       signal,
     });
     return sendCsv(c, csv.report, `statement-${csv.period}.csv`);
@@ -161,11 +164,10 @@ export function statementPages(app: App, parts: PortalParts): void {
     const id = paramOf(c, "id");
     const idText = c.req.query("organizationId");
     const organization = idText ? await resolveOrganization(services, idText) : null;
-    const { nextCursor, ...found } = await readStatement(services, actor, {
+    const { nextCursor, ...found } = await readStatement(services, statementsFor(actor, organization?.id), {
       id,
       limit: pageItemsDefault,
       cursor: c.req.query("cursor"),
-      organizationId: organization?.id,
       signal: c.req.raw.signal,
     });
     const nextHref = nextCursor &&
@@ -201,6 +203,7 @@ function StatementTable({ statements, now }: { statements: readonly Statement[];
 }
 
 function StatusBadge({ status }: Pick<Statement, "status">) {
+  if (status === "open") return <Badge tone="soon">Open</Badge>;
   return status === "closed" ? <Badge tone="on">Closed</Badge> : <Badge tone="soon">Closing</Badge>;
 }
 

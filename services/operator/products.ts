@@ -48,7 +48,12 @@ export async function createProduct(
   const now = context.clock();
   const isCreated = await writeChange(context, actor, {
     statement: insertProduct({ slug, name, now }, { productsMax }),
-    entry: { action: "product.created", organizationId: null, target: { id: slug, name } },
+    entry: {
+      action: "product.created",
+      organizationId: null,
+      target: { id: slug, name },
+      details: priceChanges([], metrics),
+    },
     after: ({ audited }) => replaceProductMetrics(slug, metrics, audited),
   });
   if (isCreated) return { slug, name, metrics, createdAt: isoTime(now) };
@@ -73,7 +78,12 @@ export async function changeProduct(
   if (name === before.name && !hasNewMetrics) return before;
   const isChanged = await writeChange(context, actor, {
     statement: updateProductName(slug, name),
-    entry: { action: "product.changed", organizationId: null, target: { id: slug, name } },
+    entry: {
+      action: "product.changed",
+      organizationId: null,
+      target: { id: slug, name },
+      details: priceChanges(before.metrics, metrics),
+    },
     after: ({ audited }) => hasNewMetrics ? replaceProductMetrics(slug, metrics, audited) : [],
   });
   if (!isChanged) throw notFoundError();
@@ -91,7 +101,17 @@ export async function deleteProduct(context: SessionContext, actor: OperatorActo
 }
 
 function metricsText(metrics: readonly ProductMetric[]): string {
-  return JSON.stringify(metrics.map(({ slug, name, unit }) => [slug, name, unit]));
+  return JSON.stringify(metrics.map(({ slug, name, unit, unitPrice }) => [slug, name, unit, unitPrice]));
+}
+
+/** Returns new prices for the audit log, such as `requests: none → 0.5`. */
+function priceChanges(before: readonly ProductMetric[], after: readonly ProductMetric[]) {
+  const priceIn = (metrics: readonly ProductMetric[], slug: string) =>
+    metrics.find((metric) => metric.slug === slug)?.unitPrice ?? "none";
+  const slugs = new Set([...before, ...after].map(({ slug }) => slug));
+  const prices = [...slugs].filter((slug) => priceIn(before, slug) !== priceIn(after, slug))
+    .map((slug) => `${slug}: ${priceIn(before, slug)} → ${priceIn(after, slug)}`);
+  return prices.length === 0 ? {} : { prices: prices.join(", ") };
 }
 
 function toProduct({ createdAt, metrics, ...product }: ProductRow): Product {

@@ -13,7 +13,9 @@ import { readKeyReport } from "./jobs/key_report.ts";
 import { readUsageNames, readUsagePage } from "./jobs/usage_page.ts";
 import { readUsageRecordPage } from "./jobs/usage_record_list.ts";
 import { readUsageRecordView } from "./jobs/usage_record_view.ts";
-import { readStatementLines, readStatementStep, statementCsv } from "./jobs/statement_lines.ts";
+import { readStatementStep } from "./jobs/statement_charges.ts";
+import { readStatementLines, statementCsv } from "./jobs/statement_lines.ts";
+import { readOrganizationStatements, readStatementOrganizations } from "./jobs/statement_organizations.ts";
 import { readOperatorRecordPage } from "./jobs/operator_usage_records.ts";
 import { readUserPage } from "./jobs/user_list.ts";
 import { readOperatorUsagePage } from "./jobs/operator_usage_page.ts";
@@ -45,6 +47,8 @@ const jobs = {
   readStatementStep,
   readStatementLines,
   statementCsv,
+  readStatementOrganizations,
+  readOrganizationStatements,
   readOperatorRecordPage,
 };
 

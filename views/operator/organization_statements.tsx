@@ -14,7 +14,7 @@ export interface OrganizationStatementsProps {
     readonly statement: { readonly id: string; readonly period: string };
     /** Null while the month is being closed. */
     readonly quantity: string | null;
-    readonly hasAdjustments: boolean;
+    readonly adjustments: number;
   }[];
   /** The next month to close, such as `2026-11`. */
   readonly open: string;
@@ -35,11 +35,11 @@ export function OrganizationStatements(props: OrganizationStatementsProps) {
           <Cell label={metric ?? "Quantity"} isNumber value="–" />
           <Cell place="state" value={<Badge tone="soon">Open</Badge>} />
         </Row>
-        {statements.map(({ statement: { id, period }, quantity, hasAdjustments }) => (
+        {statements.map(({ statement: { id, period }, quantity, adjustments }) => (
           <Row>
             <Cell place="title">
               <a class="name" href={statementHref(id, organizationId)}>{periodWords(period)}</a>
-              {hasAdjustments && <div class="muted tiny">With adjustments</div>}
+              {adjustments > 0 && <div class="muted tiny">With adjustments</div>}
             </Cell>
             <Cell
               label={metric ?? "Quantity"}

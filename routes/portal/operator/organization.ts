@@ -95,8 +95,7 @@ async function numbersOf(parts: PortalParts, { actor, ...wanted }: Wanted & { ac
     readLimits(services, access, { signal }),
     usageOf(parts, wanted),
   ]);
-  const statements = await listOrganizationStatements(services, actor, {
-    organizationId: access.organizationId,
+  const { statements } = await listOrganizationStatements(services, access, {
     metric: usage.metric,
     limit: statementsShownMax,
     signal,

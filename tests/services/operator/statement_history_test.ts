@@ -8,7 +8,7 @@ import type { OperatorActor } from "../../../domain/actor.ts";
 import { quantityMicros, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
 import type { Context, SessionContext } from "../../../services/context.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
-import { closeDueStatement, closeStatement } from "../../../services/operator/statements.ts";
+import { closeDueStatement, closeStatement } from "../../../services/operator/statement_closing.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
 import fc from "../../support/runner/fast_check.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { deletedUsageKeptMs } from "../../../domain/limits.ts";
 import type { Context } from "../../../services/context.ts";
-import { closeDueStatement } from "../../../services/operator/statements.ts";
+import { closeDueStatement } from "../../../services/operator/statement_closing.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
 import { createTestKey, type TestApp } from "../../support/app/app.ts";
 import { asBilling, short } from "../../support/meter/statements.ts";
