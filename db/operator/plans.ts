@@ -67,8 +67,10 @@ export function findOrganizationPlan(
   database: DatabaseReader,
   organizationId: string,
 ): Promise<{ readonly name: string; readonly timezone: string } | undefined> {
-  return database.readFirst(sql`SELECT p.name, o.timezone FROM organizations o JOIN plans p ON p.number = o.plan
-    WHERE o.id = ${organizationId}`);
+  return database.readFirst(
+    sql`SELECT p.name, o.timezone FROM organizations o JOIN plans p ON p.number = o.plan
+    WHERE o.id = ${organizationId}`,
+  );
 }
 
 export const planNumber = (id: string): Statement => sql`(SELECT number FROM plans WHERE id = ${id})`;

@@ -5,6 +5,7 @@ import { activeAccess, may } from "../../services/access.ts";
 import { listAuditEvents } from "../../services/audit.ts";
 import { readLimits } from "../../services/meter/limits.ts";
 import { readUsagePreferences, rememberUsagePreferences } from "../../services/meter/usage_preferences.ts";
+import { readPlan } from "../../services/organization/plan.ts";
 import { readFirstSteps, readOverview } from "../../services/overview.ts";
 import type { PortalOverview } from "../../services/reports/jobs/portal_overview.ts";
 import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
@@ -43,7 +44,7 @@ async function showOverview(c: AppContext, parts: PortalParts, session: MemberAc
   const { period, unit, timezone } = choice;
   const wanted = c.req.query("metric") ?? "";
   const metric = slugForm.test(wanted) ? wanted : null;
-  const [numbers, limits, audit] = await Promise.all([
+  const [numbers, limits, { plan }, audit] = await Promise.all([
     period && inTime((signal) =>
       readOverview(services, access, {
         query: { period, unit, timezone, metric: metric ?? known.metric },
@@ -51,6 +52,7 @@ async function showOverview(c: AppContext, parts: PortalParts, session: MemberAc
       })
     ),
     inTime((signal) => readLimits(services, access, { signal })),
+    readPlan(services, access),
     may(access, "audit.read") ? listAuditEvents(services, access, { limit: activityMax }) : null,
   ]);
   if (isChoice(c) && metric === numbers?.usage.metric) {
@@ -63,6 +65,7 @@ async function showOverview(c: AppContext, parts: PortalParts, session: MemberAc
     numbers: numbers && { ...numbers, catalogue: numbers.usage.catalogue },
     usage: numbers && usageOf(numbers, { frame, choice }),
     limits: limits && nearestFirst(limits),
+    plan: plan.name,
     activity: audit && audit.events,
   });
   return await sendPage(c, page);

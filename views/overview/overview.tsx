@@ -8,6 +8,7 @@ import { EmptyState } from "../components/empty_state.tsx";
 import { LimitMeters } from "../components/limit_meters.tsx";
 import { MetricChart } from "../components/metric_chart.tsx";
 import { PageHead } from "../components/page_head.tsx";
+import { PlanLink } from "../components/plan_link.tsx";
 import { refresh } from "../components/refresh.ts";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
@@ -26,6 +27,8 @@ interface OverviewPageProps extends Pick<AttentionProps, "limits"> {
   readonly usage: UsageReport | null;
   /** The latest entries, newest first; null for those who may not read the audit log. */
   readonly activity: readonly AuditEvent[] | null;
+  /** The name of the organization's plan. */
+  readonly plan: string;
 }
 
 const everySeconds = 30;
@@ -36,7 +39,16 @@ export function overviewPage(props: OverviewPageProps): Page {
   const hasLimits = limits === null || limits.length > 0;
   return (
     <PortalPage title="Overview" frame={frame} place="overview">
-      <PageHead title="Overview" text={`${label}.`} keepsActions>
+      <PageHead
+        title="Overview"
+        text={
+          <>
+            {`${label}. `}
+            <a href={`${frame.base}/billing`}>Billing so far</a>
+          </>
+        }
+        keepsActions
+      >
         <ButtonLink tone="primary" href="/portal/api-keys/new">Create key</ButtonLink>
       </PageHead>
       <div
@@ -61,7 +73,7 @@ export function overviewPage(props: OverviewPageProps): Page {
         <div class="columns even">
           {numbers === null ? null : <Attention {...numbers} limits={limits} now={frame.now} />}
           {hasLimits && (
-            <Card title="Limits" aside={<a href="/portal/usage">All limits</a>}>
+            <Card title="Limits" aside={<PlanLink name={props.plan} base={frame.base} />}>
               {limits === null ? <p class="muted small">{unavailable}</p> : (
                 <LimitMeters
                   limits={limits.slice(0, limitsMax)}
