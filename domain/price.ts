@@ -16,12 +16,15 @@ function priceUnits(price: string): bigint {
   return BigInt(whole + decimals.padEnd(pricePlaces, "0"));
 }
 
-/** Returns the exact amount in 10^-18, to be added up. @param micros The quantity in millionths, which may be negative. */
-export function amountUnits(micros: bigint, price: string): bigint {
-  return micros * priceUnits(price);
+/** Adds the amount of a quantity to a sum in 10^-18. Without a price, the sum stays as it is. @param line `micros`: may be negative. */
+export function addAmount(
+  sum: bigint | null,
+  { micros, unitPrice }: { micros: bigint; unitPrice: string | null },
+): bigint | null {
+  return unitPrice === null ? sum : (sum ?? 0n) + micros * priceUnits(unitPrice);
 }
 
-/** Returns the sum of amounts as a decimal text. */
-export function amountToDecimal(units: bigint): string {
-  return scaledToDecimal(units, amountPlaces);
+/** Returns a sum of {@linkcode addAmount} as an exact decimal text. */
+export function amountToDecimal(sum: bigint | null): string | null {
+  return sum === null ? null : scaledToDecimal(sum, amountPlaces);
 }

@@ -17,3 +17,32 @@ export interface Product {
   /** ISO 8601 UTC. */
   readonly createdAt: string;
 }
+
+/** What records name. */
+interface ProductAndMetric {
+  readonly productSlug: string;
+  readonly metric: string;
+}
+
+/** Returns a function that compares places in a list of products. Products and metrics that aren't in it come last, by slug. */
+export function catalogueOrder(
+  products: readonly Pick<Product, "slug" | "metrics">[],
+): (a: ProductAndMetric, b: ProductAndMetric) => number {
+  const places = new Map<string, number>();
+  for (const { slug, metrics } of products) {
+    for (const metric of metrics) places.set(`${slug} ${metric.slug}`, places.size);
+    places.set(slug, places.size);
+  }
+  const place = ({ productSlug, metric }: ProductAndMetric) =>
+    places.get(`${productSlug} ${metric}`) ?? places.get(productSlug) ?? places.size;
+  return (a, b) => place(a) - place(b) || compareSlugs(a, b);
+}
+
+/** Compares as the database does. */
+export function compareSlugs(a: ProductAndMetric, b: ProductAndMetric): number {
+  return compareText(a.productSlug, b.productSlug) || compareText(a.metric, b.metric);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a === b ? 0 : 1;
+}

@@ -62,6 +62,8 @@ export interface NewStatementLine extends SumParts {
   readonly productSlug: string;
   readonly metric: string;
   readonly count: number;
+  /** Has the price at which the month was charged before; undefined for the price of now. */
+  readonly charged?: { readonly unitPrice: string | null } | undefined;
 }
 
 /** The progress of a statement. Nothing is written unless it is still the same. */
@@ -81,20 +83,42 @@ export function encodeStatementLines(lines: readonly NewStatementLine[]): string
     line.high,
     line.low,
     line.micro,
+    line.charged === undefined ? 0 : 1,
+    line.charged?.unitPrice ?? null,
   ]));
 }
 
-/** Inserts encoded lines with the names of now. Those that another server has already written stay as they are. */
+/** Encoded lines with the names and prices of now. */
+const namedLines = (lines: string): Statement =>
+  sql`
+  SELECT e.key, o.id AS organizationId, e.value ->> 1 AS monthsBack, e.value ->> 2 AS productSlug,
+    e.value ->> 3 AS metric, e.value ->> 4 AS count, CAST(e.value ->> 5 AS INTEGER) AS high,
+    CAST(e.value ->> 6 AS INTEGER) AS low, CAST(e.value ->> 7 AS INTEGER) AS micro, o.name AS organizationName,
+    o.external_id AS externalId, p.name AS productName, m.name AS metricName, m.unit,
+    iif(e.value ->> 8, e.value ->> 9, m.unit_price) AS unitPrice
+  FROM json_each(${lines}) e CROSS JOIN organizations o ON o.number = e.value ->> 0
+  LEFT JOIN products p ON p.slug = e.value ->> 2
+  LEFT JOIN product_metrics m ON m.product = e.value ->> 2 AND m.slug = e.value ->> 3`;
+
+/** Inserts encoded lines with the names and prices of now. Those that another server has already written stay as they are. */
 export function insertStatementLines(at: StatementProgress, lines: string): Statement {
   return sql`INSERT INTO statement_lines (statement, organization_id, months_back, product_slug, metric, count,
-      sum_high, sum_low, sum_micro, organization_name, external_id, product_name, metric_name, unit)
-    SELECT ${at.number}, o.id, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value ->> 4,
-      CAST(e.value ->> 5 AS INTEGER), CAST(e.value ->> 6 AS INTEGER), CAST(e.value ->> 7 AS INTEGER), o.name,
-      o.external_id, p.name, m.name, m.unit
-    FROM json_each(${lines}) e CROSS JOIN organizations o ON o.number = e.value ->> 0
-    LEFT JOIN products p ON p.slug = e.value ->> 2
-    LEFT JOIN product_metrics m ON m.product = e.value ->> 2 AND m.slug = e.value ->> 3
-    WHERE ${isAt(at)} ON CONFLICT DO NOTHING`;
+      sum_high, sum_low, sum_micro, organization_name, external_id, product_name, metric_name, unit, unit_price)
+    SELECT ${at.number}, n.organizationId, n.monthsBack, n.productSlug, n.metric, n.count, n.high, n.low, n.micro,
+      n.organizationName, n.externalId, n.productName, n.metricName, n.unit, n.unitPrice
+    FROM (${namedLines(lines)}) n WHERE ${isAt(at)} ON CONFLICT DO NOTHING`;
+}
+
+/** Returns encoded lines as they would be stored now. */
+export function findNamedLines(
+  database: DatabaseReader,
+  lines: string,
+): Promise<Omit<StatementLineRow, "period">[]> {
+  return database.read(sql`
+    SELECT n.organizationId, n.organizationName, n.externalId, n.monthsBack, n.productSlug, n.productName, n.metric,
+      n.metricName, n.unit, n.unitPrice, n.count, CAST(n.high AS TEXT) AS high, CAST(n.low AS TEXT) AS low,
+      CAST(n.micro AS TEXT) AS micro
+    FROM (${namedLines(lines)}) n ORDER BY n.key`);
 }
 
 /** Moves on after all lines of some organizations were written. @param through The number of the last of them. */
@@ -112,13 +136,14 @@ export function finishStatement(at: StatementProgress, now: number): Statement {
 }
 
 /** A line as stored, with the names of the day of closing. */
-export interface StatementLineRow extends Omit<NewStatementLine, "organization"> {
+export interface StatementLineRow extends Omit<NewStatementLine, "organization" | "charged"> {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly externalId: string | null;
   readonly productName: string | null;
   readonly metricName: string | null;
   readonly unit: string | null;
+  readonly unitPrice: string | null;
   /** The month, such as `2026-09`. */
   readonly period: string;
 }
@@ -152,52 +177,52 @@ export function findStatementLines(
   return database.read(sql`
     SELECT m.period, l.organization_id AS organizationId, l.organization_name AS organizationName,
       l.external_id AS externalId, l.months_back AS monthsBack, l.product_slug AS productSlug,
-      l.product_name AS productName, l.metric, l.metric_name AS metricName, l.unit, l.count,
+      l.product_name AS productName, l.metric, l.metric_name AS metricName, l.unit,
+      l.unit_price AS unitPrice, l.count,
       CAST(l.sum_high AS TEXT) AS high, CAST(l.sum_low AS TEXT) AS low, CAST(l.sum_micro AS TEXT) AS micro
     FROM statement_lines l JOIN statements m ON m.number = l.statement - l.months_back
     WHERE ${isOf(query)} AND ${isAfter}
     ORDER BY l.organization_id, l.months_back, l.product_slug, l.metric LIMIT ${limit}`);
 }
 
-export type StatementTotalRow =
-  & Pick<StatementLineRow, "productSlug" | "productName" | "metric" | "metricName" | "unit">
-  & Pick<StatementLineRow, "count" | "high" | "low" | "micro">
-  & { readonly lines: number };
-
-/** Some organizations in a statement: those with ids after one and up to another. */
-interface StatementPart extends Pick<StatementLineQuery, "statement" | "organizationId"> {
-  /** Empty for the first part. */
-  readonly after: string;
-  /** Null for the last part. */
-  readonly through: string | null;
+/** Sums of an organization's lines in a statement that have one price. */
+export interface StatementSumRow extends SumParts {
+  readonly statement: number;
+  readonly organizationId: string;
+  readonly unitPrice: string | null;
+  /** 1 for lines of the metric, 0 for others. */
+  readonly isMetric: number;
+  readonly lines: number;
+  readonly adjustments: number;
 }
 
-const isInPart = ({ after, through, ...query }: StatementPart): Statement => {
-  const isUpTo = through === null ? sql`` : sql`AND l.organization_id <= ${through}`;
-  return sql`${isOf(query)} AND l.organization_id > ${after} ${isUpTo}`;
-};
-
-/** Returns the end of a part with about `lines` lines, or null if it is the last one. */
-export async function findPartEnd(
+/** Sums lines by price. @param query `parts`: the number of a statement and an organization in it. */
+export function sumStatementLines(
   database: DatabaseReader,
-  { lines, ...part }: Omit<StatementPart, "through"> & { lines: number },
-): Promise<string | null> {
-  const row = await database.readFirst<{ id: string }>(sql`
-    SELECT l.organization_id AS id FROM statement_lines l WHERE ${isInPart({ ...part, through: null })}
-    ORDER BY l.organization_id LIMIT 1 OFFSET ${lines}`);
-  return row?.id ?? null;
-}
-
-export function findStatementTotals(
-  database: DatabaseReader,
-  part: StatementPart,
-): Promise<StatementTotalRow[]> {
+  { parts, metric }: { parts: readonly (readonly [number, string])[]; metric: string | null },
+): Promise<StatementSumRow[]> {
   return database.read(sql`
-    SELECT l.product_slug AS productSlug, max(l.product_name) AS productName, l.metric,
-      max(l.metric_name) AS metricName, max(l.unit) AS unit, count(*) AS lines, sum(l.count) AS count,
-      CAST(sum(l.sum_high) AS TEXT) AS high, CAST(sum(l.sum_low) AS TEXT) AS low,
-      CAST(sum(l.sum_micro) AS TEXT) AS micro
-    FROM statement_lines l WHERE ${isInPart(part)} GROUP BY l.product_slug, l.metric`);
+    SELECT l.statement, l.organization_id AS organizationId, l.unit_price AS unitPrice, l.metric IS ${metric} AS isMetric,
+      count(*) AS lines, sum(l.months_back > 0) AS adjustments, CAST(sum(l.sum_high) AS TEXT) AS high,
+      CAST(sum(l.sum_low) AS TEXT) AS low, CAST(sum(l.sum_micro) AS TEXT) AS micro
+    FROM json_each(${JSON.stringify(parts)}) c
+    CROSS JOIN statement_lines l ON l.statement = c.value ->> 0 AND l.organization_id = c.value ->> 1
+    GROUP BY 1, 2, 3, 4`);
+}
+
+/** Returns statements since an organization was created, and earlier ones with lines of it, newest first. */
+export function findStatementsOf(
+  database: DatabaseReader,
+  { organizationId, limit, before = null }: {
+    organizationId: string;
+    limit: number;
+    before?: number | null | undefined;
+  },
+): Promise<StatementRow[]> {
+  return database.read(sql`${select} WHERE (${before} IS NULL OR t.number < ${before})
+    AND (t.end_at > (SELECT o.created_at FROM organizations o WHERE o.id = ${organizationId}) OR EXISTS
+      (SELECT 1 FROM statement_lines l WHERE l.statement = t.number AND l.organization_id = ${organizationId}))
+    ORDER BY t.number DESC LIMIT ${limit}`);
 }
 
 interface BilledOrganization {
@@ -205,14 +230,23 @@ interface BilledOrganization {
   readonly series: number;
 }
 
-/** Returns organizations with usage by number, from after one; deleted ones until their sums are deleted. */
+/** Returns organizations with usage by number, from after one, or only one; deleted ones until their sums are deleted. */
 export function findBilledOrganizations(
   database: DatabaseReader,
-  { after, limit }: { after: number; limit: number },
+  { after, limit, organizationId }: { after: number; limit: number; organizationId?: string | undefined },
 ): Promise<BilledOrganization[]> {
+  const isWanted = organizationId === undefined ? sql`true` : sql`o.id = ${organizationId}`;
   return database.read(sql`
     SELECT o.number, o.series FROM organizations o
-    WHERE o.number > ${after} AND o.series > 0 AND o.sums_deleted_at IS NULL ORDER BY o.number LIMIT ${limit}`);
+    WHERE o.number > ${after} AND ${isWanted} AND o.series > 0 AND o.sums_deleted_at IS NULL ORDER BY o.number LIMIT ${limit}`);
+}
+
+/** Returns the number before that of an organization; the highest one for an unknown organization. */
+export async function findNumberBefore(database: DatabaseReader, organizationId: string): Promise<number> {
+  const row = await database.readFirst<{ number: number }>(
+    sql`SELECT number - 1 AS number FROM organizations WHERE id = ${organizationId}`,
+  );
+  return row?.number ?? Number.MAX_SAFE_INTEGER;
 }
 
 interface OrganizationMonth {
@@ -221,21 +255,32 @@ interface OrganizationMonth {
   readonly month: number;
 }
 
-/** Returns closed months that changed before a statement began, of organizations after a number and up to another. */
+/**
+ * Returns closed months that changed before a statement began, of organizations after a number and up to another. While the
+ * statement before is being closed, those that it still has to compare are left out.
+ */
 export function findChangedMonths(
   database: DatabaseReader,
   { statement, after, through }: { statement: number; after: number; through: number },
 ): Promise<OrganizationMonth[]> {
   return database.read(sql`
     SELECT DISTINCT organization, month FROM statement_changes
-    WHERE organization > ${after} AND organization <= ${through} AND latest < ${statement}`);
+    WHERE organization > ${after} AND organization <= ${through} AND latest < ${statement}
+      AND NOT EXISTS (SELECT 1 FROM statements
+        WHERE status = 'closing' AND number < ${statement} AND progress < organization)`);
 }
 
-/** The sum that earlier statements charge for a product and metric in a month of an organization. */
-export interface BilledRow extends OrganizationMonth, SumParts {
+/** Usage of a product and metric in a month of an organization. */
+export interface UsageOfMonth extends OrganizationMonth, SumParts {
   readonly productSlug: string;
   readonly metric: string;
   readonly count: number;
+}
+
+/** The sum that earlier statements charge, with the price of the newest and its currency. */
+export interface BilledRow extends UsageOfMonth {
+  readonly unitPrice: string | null;
+  readonly currency: string | null;
 }
 
 /** Sums the lines that statements before one have for some months. */
@@ -244,10 +289,11 @@ export function findBilledSums(
   { statement, months }: { statement: number; months: readonly OrganizationMonth[] },
 ): Promise<BilledRow[]> {
   const pairs = months.map(({ organization, month }) => [organization, month]);
+  // Columns beside max() are those of the row with the maximum.
   return database.read(sql`
     SELECT o.number AS organization, c.value ->> 1 AS month, l.product_slug AS productSlug, l.metric,
       sum(l.count) AS count, CAST(sum(l.sum_high) AS TEXT) AS high, CAST(sum(l.sum_low) AS TEXT) AS low,
-      CAST(sum(l.sum_micro) AS TEXT) AS micro
+      CAST(sum(l.sum_micro) AS TEXT) AS micro, max(t.number) AS newest, l.unit_price AS unitPrice, t.currency
     FROM json_each(${JSON.stringify(pairs)}) c CROSS JOIN organizations o ON o.number = c.value ->> 0
     CROSS JOIN statements t ON t.number >= c.value ->> 1 AND t.number < ${statement}
     CROSS JOIN statement_lines l ON l.statement = t.number AND l.organization_id = o.id

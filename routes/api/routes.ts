@@ -20,7 +20,7 @@ import { userRoutes } from "../nouns/users.tsx";
 import { operatorTokenRoutes } from "../nouns/operator_tokens.tsx";
 import { operatorUsageRoutes } from "./operator/usage.ts";
 import { operatorUsageRecordRoutes } from "./operator/usage_records.ts";
-import { statementRoutes } from "../nouns/statements.tsx";
+import { operatorStatementRoutes, statementRoutes } from "./statements.ts";
 import { organizationRoutes } from "./organization/organizations.ts";
 import { passwordRoutes } from "./account/passwords.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
@@ -44,6 +44,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   usageRoutes(app, parts);
   eventRoutes(app, parts);
   limitRoutes(app, parts);
+  statementRoutes(app, parts);
   usageRecordRoutes(app, parts);
   keyVerificationRoutes(app, parts);
   operatorOrganizationRoutes(app, parts);
@@ -58,7 +59,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   operatorTokenRoutes(app, parts);
   operatorUsageRoutes(app, parts);
   operatorUsageRecordRoutes(app, parts);
-  statementRoutes(app, parts);
+  operatorStatementRoutes(app, parts);
   forwardRoutes(app, parts);
   openApiRoute(app, { baseUrl: parts.config.baseUrl.origin, version: options.version });
 }

@@ -1,93 +1,206 @@
-// The API of statements. Their pages are in statement_pages.tsx.
-import type { OpenAPIHono } from "@hono/zod-openapi";
-import { statementWaitMs } from "../../domain/limits.ts";
+// The console's pages of statements.
+import { consolePageItemsMax, statementWaitMs } from "../../domain/limits.ts";
+import { isId } from "../../domain/id.ts";
+import { slugForm } from "../../domain/meter/usage_record.ts";
+import {
+  type NextStatement,
+  type Statement,
+  statementOrganizationSorts,
+} from "../../domain/operator/statement.ts";
+import { resolveOrganization } from "../../services/access.ts";
 import { closeStatement } from "../../services/operator/statement_closing.ts";
 import {
+  getStatement,
+  listStatementOrganizations,
   listStatements,
   readStatement,
-  readStatementCsv,
   statementsFor,
 } from "../../services/operator/statements.ts";
-import { documentRoute } from "../api/endpoint.ts";
-import { csvResponse, sendCsv } from "../api/job_bytes.ts";
-import { forOperators, operatorRoutes } from "../api/operator/operator_routes.ts";
-import type { AppEnv, AppParts } from "../env.ts";
-import { check } from "../schemas/check.ts";
-import { pageQuerySchema } from "../schemas/common.ts";
-import * as schemas from "../schemas/statements.ts";
+import { organizationStatementPage } from "../../views/billing/statement.tsx";
+import { ConfirmPage } from "../../views/components/confirm_page.tsx";
+import { TextField } from "../../views/components/field.tsx";
+import { MomentTime } from "../../views/components/relative_time.tsx";
+import { statementsHref } from "../../views/operator/links.ts";
+import { listHref } from "../../views/operator/list_filters.tsx";
+import { type StatementChoice, statementPage } from "../../views/operator/statement.tsx";
+import { type StatementRow, statementsPage } from "../../views/operator/statements.tsx";
+import {
+  periodWords,
+  statementCsvHref,
+  statementHref,
+  statementTitle,
+} from "../../views/operator/statement_text.ts";
+import type { App, AppContext } from "../env.ts";
+import { inTime } from "../portal/in_time.ts";
+import { mountFormPage, mountPage, paramOf, type ShownForm, withInput } from "../portal/noun_pages.ts";
+import { type ConsoleActor, consolePages, searchOf } from "../portal/operator/page.ts";
+import type { PortalParts } from "../portal/page.ts";
+import { cursorOf, readShownLines } from "../portal/statement_lines.ts";
 
-const apiPath = "/api/operator/statements";
-const csvEnding = /\.csv$/;
-const closed = { description: "The statement.", schema: schemas.statementResponseSchema };
+/** A year, because each statement is added up. */
+const statementsShownMax = 12;
 
-export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services } = parts;
-  const route = operatorRoutes(app, parts, { read: "statements:read", write: "statements:write" });
+export function statementPages(app: App, parts: PortalParts): void {
+  const { services, config } = parts;
+  const pages = consolePages(app, parts, "operator/statements");
 
-  route({
-    route: `GET ${apiPath}`,
-    operationId: "listStatements",
-    summary: "List statements",
-    description: "Newest first, with the month that can be closed next.",
-    query: pageQuerySchema,
-    responses: { 200: { description: "A page of statements.", schema: schemas.statementsSchema } },
-  }, (_c, { query }) => listStatements(services, query));
-
-  route({
-    route: `POST ${apiPath}`,
-    operationId: "closeStatement",
-    summary: "Close a month",
-    description:
-      "Closes a month for all organizations. This can't be undone: what is recorded or voided for the month later becomes " +
-      "an adjustment in the next statement. Months are closed in order, without gaps; the first can be any month that has ended, and earlier " +
-      "ones are never billed. " +
-      "If closing takes longer than 10 seconds, the response is 202, and closing continues in the background.",
-    body: schemas.closeStatementSchema,
-    responses: {
-      201: { ...closed, description: "The month is closed." },
-      200: { ...closed, description: "The month was closed before." },
-      202: { ...closed, description: "The month is being closed." },
-    },
-    errors: ["month_not_ended", "statement_out_of_order", "statement_not_closed"],
-  }, async (c, { body: { period } }, actor) => {
-    const { statement, isNew } = await closeStatement(services, actor, { period, waitMs: statementWaitMs });
-    return c.json({ statement }, statement.status === "closing" ? 202 : isNew ? 201 : 200);
-  });
-
-  // The router has one route for both, because it doesn't tell paths apart within a segment.
-  documentRoute(
-    app,
-    forOperators({
-      route: `GET ${apiPath}/{id}.csv`,
-      operationId: "downloadStatement",
-      summary: "Download a statement as CSV",
-      description:
-        "All lines, or those of one organization. `adjustmentOf` is the earlier month that a line corrects, or empty.",
-      params: schemas.statementParamsSchema,
-      query: schemas.statementCsvQuerySchema,
-      responses: { 200: csvResponse },
-      errors: ["statement_not_closed"],
-    }, "statements:read"),
-  );
-  route({
-    route: `GET ${apiPath}/{id}`,
-    operationId: "getStatement",
-    summary: "Get a statement",
-    description: "With its totals and a page of its lines.",
-    params: schemas.statementParamsSchema,
-    query: schemas.statementQuerySchema,
-    responses: { 200: { description: "The statement.", schema: schemas.statementLinesSchema } },
-  }, async (c, { params: { id }, query }, actor) => {
-    const { signal } = c.req.raw;
-    if (!csvEnding.test(id)) {
-      const { organizationId, ...page } = query;
-      return await readStatement(services, statementsFor(actor, organizationId), { id, ...page, signal });
-    }
-    const { organizationId } = check(schemas.statementCsvQuerySchema, c.req.query(), "query");
-    const csv = await readStatementCsv(services, statementsFor(actor, organizationId), {
-      id: id.replace(csvEnding, ""),
-      signal,
+  mountPage(pages, statementsHref, async (c, { actor, ...page }) => {
+    const cursor = cursorOf(c);
+    const { statements, open, next, nextCursor } = await listStatements(services, {
+      limit: statementsShownMax,
+      cursor,
     });
-    return sendCsv(c, csv.report, `statement-${csv.period}.csv`);
+    const shown = cursor === undefined ? [...open, ...statements] : statements;
+    const rows = await Promise.all(shown.map((statement) => rowOf(parts, actor, statement)));
+    const olderHref = nextCursor && listHref(statementsHref, { cursor: nextCursor });
+    return statementsPage({ ...page, rows, next, olderHref });
   });
+
+  mountFormPage(pages, {
+    path: `${statementsHref}/close`,
+    async show(_c, form) {
+      const { statements, next } = await listStatements(services, { limit: 1 });
+      const isFirst = statements.length === 0;
+      const period = form.input?.["period"] ?? next.period;
+      return closeForm(withInput(form, { period }), { next, timezone: config.billingTimezone, isFirst });
+    },
+    async submit(_c, actor, { period = "" }) {
+      const { statement } = await closeStatement(services, actor, { period, waitMs: statementWaitMs });
+      return statementHref(statement.id);
+    },
+  });
+
+  mountPage(pages, `${statementsHref}/:id`, async (c, { actor, ...page }) => {
+    const statement = await getStatement(services, paramOf(c, "id"));
+    const organizationId = c.req.query("organizationId");
+    return organizationId
+      ? await onePage(parts, { c, actor, ...page, statement, idText: organizationId })
+      : await allPage(parts, { c, actor, ...page, statement });
+  });
+}
+
+async function rowOf(
+  { services }: PortalParts,
+  actor: ConsoleActor,
+  statement: Statement,
+): Promise<StatementRow> {
+  if (statement.status === "closing") return { statement, sums: null };
+  const query = { id: statement.id, limit: 1 };
+  const sums = await inTime((signal) => listStatementOrganizations(services, actor, { ...query, signal }));
+  return { statement, sums };
+}
+
+type Shown = Pick<Parameters<typeof statementPage>[0], "frame" | "place" | "statement"> & {
+  readonly c: AppContext;
+  readonly actor: ConsoleActor;
+};
+
+async function allPage({ services }: PortalParts, { c, actor, ...page }: Shown) {
+  const { id, status } = page.statement;
+  const { choice, fault } = choiceOf(c);
+  const cursor = cursorOf(c);
+  const none = { totals: null, amount: null, found: null, nextCursor: null };
+  const shown = { ...page, choice, fault, isFirstPage: cursor === undefined };
+  if (status === "closing") return statementPage({ ...shown, ...none });
+  const { search, isAdjusted, metric, sort } = choice;
+  const query = { search: search || undefined, isAdjusted, metric: metric ?? undefined, sort };
+  const list = { ...query, id, limit: consolePageItemsMax, cursor };
+  const [sums, found] = await Promise.all([
+    inTime(
+      (signal) => readStatement(services, statementsFor(actor), { id, limit: 1, signal }),
+      statementWaitMs,
+    ),
+    inTime((signal) => listStatementOrganizations(services, actor, { ...list, signal }), statementWaitMs),
+  ]);
+  const { totals = null, amount = null } = sums ?? none;
+  return statementPage({ ...shown, totals, amount, found, nextCursor: found?.nextCursor ?? null });
+}
+
+async function onePage(parts: PortalParts, { c, actor, idText, ...page }: Shown & { idText: string }) {
+  const { statement } = page;
+  const { id } = statement;
+  const organization = await organizationOf(parts, idText);
+  const { shown, before, nextCursor } = await readShownLines(parts, statementsFor(actor, organization.id), {
+    statement,
+    cursor: cursorOf(c),
+  });
+  const name = organization.name ?? shown?.lines[0]?.organizationName ?? organization.id;
+  return organizationStatementPage({
+    ...page,
+    back: { href: statementHref(id), label: statementTitle(statement, page.frame.now) },
+    organization: { id: organization.id, name, isDeleted: organization.name === null },
+    shown,
+    before,
+    csvHref: statementCsvHref(id, organization.id),
+    nextHref: nextCursor &&
+      listHref(statementHref(id), { organizationId: organization.id, cursor: nextCursor }),
+  });
+}
+
+/** Returns the organization that the address names. `name`: null for one that may have been deleted. */
+async function organizationOf(
+  { services }: PortalParts,
+  idText: string,
+): Promise<{ id: string; name: string | null }> {
+  try {
+    return await resolveOrganization(services, idText);
+  } catch (error) {
+    if (isId("org", idText)) return { id: idText, name: null };
+    throw error;
+  }
+}
+
+function choiceOf(c: AppContext): { choice: StatementChoice; fault: string | null } {
+  const { sort: sortText, show = "", metric = "", products } = c.req.query();
+  const sort = statementOrganizationSorts.find((one) => one === sortText);
+  const faults = [
+    sortText && sort === undefined && `“${sortText}” is not an order. Showing organizations by name.`,
+    show !== "" && show !== "adjusted" && `“${show}” is not a filter. Showing all organizations.`,
+    metric !== "" && !slugForm.test(metric) && `“${metric}” is not a metric.`,
+  ];
+  return {
+    choice: {
+      search: searchOf(c),
+      isAdjusted: show === "adjusted",
+      metric: slugForm.test(metric) ? metric : null,
+      sort: sort ?? "name",
+      showsAllProducts: products === "all",
+    },
+    fault: faults.find((fault) => fault) || null,
+  };
+}
+/** The page that asks whether to close a month. @param options `isFirst`: no month was closed yet, so that any can be the first. */
+function closeForm(
+  form: ShownForm,
+  { next, timezone, isFirst }: { next: NextStatement; timezone: string; isFirst: boolean },
+) {
+  const month = periodWords(next.period);
+  const moment = (at: string) => <MomentTime at={at} now={form.frame.now} timezone={timezone} />;
+  return (
+    <ConfirmPage
+      {...form}
+      title="Close month"
+      heading={isFirst ? "Close the first month" : `Close ${month}?`}
+      text={`This closes the month for all organizations. It can't be undone: what is recorded or voided for it later becomes an adjustment in the next statement.${
+        isFirst ? " Months before the first one are never billed." : ""
+      }`}
+      facts={isFirst ? [{ label: "Time zone", value: timezone }] : [
+        { label: "From", value: moment(next.start) },
+        { label: "To", value: moment(next.end) },
+        { label: "Time zone", value: timezone },
+      ]}
+      hidden={isFirst ? undefined : { period: next.period }}
+      submit={isFirst ? "Close month" : `Close ${month}`}
+    >
+      {isFirst && (
+        <TextField
+          label="Month"
+          {...form.field("period")}
+          hint="Year and month, such as 2026-10."
+          required
+          maxlength={7}
+        />
+      )}
+    </ConfirmPage>
+  );
 }

@@ -1,7 +1,10 @@
 // The shapes of statements.
 import { z } from "@hono/zod-openapi";
 import { statementTotalsMax } from "../../domain/limits.ts";
+import { statementOrganizationSorts } from "../../domain/operator/statement.ts";
 import { idOut, idParam, nextCursorSchema, pageQuerySchema, stringSchema, timeOut } from "./common.ts";
+import { searchSchema } from "./operator_users.ts";
+import { slugSchema } from "./usage.ts";
 
 const period = stringSchema("The calendar month.", "2026-10");
 
@@ -12,16 +15,24 @@ const month = {
 };
 
 const statementSchema = z.object({
-  id: idOut("stm", "The statement's id."),
+  id: idOut(
+    "stm",
+    "The statement's id; `open` for the next month to close, and the month for a later one that is open too.",
+  ),
   ...month,
   timezone: stringSchema("The `BILLING_TIMEZONE` that decided where the month ends.", "UTC"),
-  status: z.enum(["closing", "closed"]).openapi({
-    description: "A statement that is `closing` gets its lines soon. A `closed` one never changes.",
+  status: z.enum(["open", "closing", "closed"]).openapi({
+    description:
+      "Lines of an `open` month change until it is closed. A statement that is `closing` gets its lines soon. A `closed` one never changes.",
     example: "closed",
   }),
-  createdAt: timeOut("When closing began."),
+  currency: stringSchema("The currency of all amounts: the setting `CURRENCY` when closing began.", "EUR")
+    .nullable(),
+  createdAt: timeOut("When closing began.").nullable(),
   closedAt: timeOut("When the statement was complete.").nullable(),
 }).openapi("Statement");
+const amountSchema = (description: string) => stringSchema(description, "12.0425").nullable();
+const amountOfLines = amountSchema("The exact sum of the amounts of the lines; null if no line has a price.");
 
 const productNames = {
   productSlug: stringSchema("The product in usage records.", "tiles"),
@@ -30,7 +41,7 @@ const productNames = {
   metricName: stringSchema("Its name in the catalogue on the day of closing.", "Requests").nullable(),
   unit: stringSchema("Its unit in the catalogue on the day of closing.", "GB").nullable(),
 };
-const amount = {
+const sums = {
   quantity: stringSchema("The exact sum as a decimal. An adjustment can be negative.", "1204.25"),
   records: z.int().openapi({
     description: "How many records were added. An adjustment can be negative.",
@@ -43,21 +54,34 @@ const lineSchema = z.object({
   organizationName: stringSchema("Its name on the day of closing.", "Northwind Maps"),
   externalId: stringSchema("Its external id on the day of closing.", "crm-1042").nullable(),
   ...productNames,
-  ...amount,
+  ...sums,
   adjustmentOf: stringSchema(
     "The earlier month in which usage was recorded or voided after it was closed; null for usage of the statement's own month.",
     "2026-09",
   ).nullable(),
+  unitPrice: stringSchema(
+    "The price of one unit on the day of closing. An adjustment has the price at which the month was charged before.",
+    "0.01",
+  ).nullable(),
+  amount: amountSchema("Quantity × unit price, exact; null without a price."),
 }).openapi("StatementLine");
 
 const totalSchema = z.object({
   ...productNames,
-  ...amount,
+  ...sums,
   lines: z.int().openapi({ description: "The number of lines.", example: 31 }),
+  amount: amountOfLines,
 }).openapi("StatementTotal");
+
+const voidSchema = z.object({ ...productNames, ...sums }).openapi("StatementVoid");
+
+const openMonths = z.array(statementSchema).openapi({
+  description: "The months that are not closed: the running one, and the next to close if it has ended.",
+});
 
 export const statementsSchema = z.object({
   statements: z.array(statementSchema),
+  open: openMonths,
   next: z.object({
     ...month,
     isEnded: z.boolean().openapi({ description: "Whether it has ended, so that it can be closed." }),
@@ -74,11 +98,18 @@ export const statementLinesSchema = z.object({
   statement: statementSchema,
   totals: z.array(totalSchema).nullable().openapi({
     description:
-      `Sums of all lines by product and metric, at most ${statementTotalsMax}, the ones with most lines first. Only on the first page of a closed statement.`,
+      `Sums of all lines by product and metric, at most ${statementTotalsMax}, those with most lines, in the order of the catalogue. Only on the first page; null while the month is being closed.`,
+  }),
+  amount: amountSchema("The exact sum of all amounts. Only on the first page; null if no line has a price."),
+  voided: z.array(voidSchema).nullable().openapi({
+    description:
+      "Only on the first page of one organization: its voided records of the month that are still stored, by product and metric. Records that were " +
+      "voided after the month was closed are in its lines; the adjustment is in a later statement.",
   }),
   lines: z.array(lineSchema).openapi({
     description:
-      "By organization, month (the statement's own first), product and metric. Empty until the statement is closed.",
+      "By organization, month (the statement's own first), product and metric; for one organization in the order of the catalogue. " +
+      "Empty while the month is being closed.",
   }),
   nextCursor: nextCursorSchema,
 });
@@ -97,4 +128,72 @@ export const statementCsvQuerySchema = z.strictObject({
 
 export const statementQuerySchema = pageQuerySchema.extend(statementCsvQuerySchema.shape);
 
-export const statementParamsSchema = z.object({ id: idParam("stm", "The statement's id.") });
+export const statementParamsSchema = z.object({
+  id: idParam("stm", "The statement's id, `open` for the next month to close, or a month such as `2026-10`."),
+});
+
+export const periodParamsSchema = z.object({
+  period: z.string().max(100).openapi({
+    description: "A month, closed or open, or `open` for the next one to be closed.",
+    example: "2026-10",
+  }),
+});
+
+export const ownStatementsSchema = z.object({
+  statements: z.array(
+    statementSchema.extend({
+      lines: z.int().openapi({ description: "The number of its lines, adjustments included.", example: 12 }),
+      adjustments: z.int().openapi({ description: "The number of its adjustments.", example: 1 }),
+      amount: amountOfLines,
+    }).openapi("OrganizationStatement"),
+  ),
+  open: openMonths,
+  nextCursor: nextCursorSchema,
+});
+
+export const statementOrganizationsQuerySchema = pageQuerySchema.extend({
+  search: searchSchema("A part of the name or external id, in upper or lower case, or an organization's id."),
+  hasAdjustments: z.enum(["true", "false"]).optional().openapi({
+    description: "`true`: only organizations with adjustments.",
+  }),
+  metric: slugSchema.optional().openapi({
+    description: "The metric of the quantities. Defaults to one that most organizations use.",
+  }),
+  sort: z.enum(statementOrganizationSorts).default("name").openapi({
+    description: "`amount` and `quantity` begin with the largest.",
+  }),
+});
+
+export const statementOrganizationsSchema = z.object({
+  statement: statementSchema,
+  previous: statementSchema.nullable().openapi({
+    description: "The closed statement of the month before, if there is one.",
+  }),
+  metric: stringSchema("The metric of the quantities.", "requests").nullable(),
+  counts: z.object({
+    all: z.int().openapi({ description: "Organizations with lines.", example: 57 }),
+    adjusted: z.int().openapi({ description: "Organizations with adjustments.", example: 3 }),
+  }).openapi({ description: "Of all organizations that the search finds." }),
+  totals: z.array(totalSchema).openapi({ description: "Of the whole statement." }),
+  amount: amountSchema("The exact sum of all amounts of the statement; null if no line has a price."),
+  organizations: z.array(
+    z.object({
+      id: idOut("org", "The organization's id."),
+      name: stringSchema("Its name on the day of closing.", "Northwind Maps"),
+      externalId: stringSchema("Its external id on the day of closing.", "crm-1042").nullable(),
+      lines: z.int().openapi({ description: "The number of its lines, adjustments included.", example: 12 }),
+      adjustments: z.int().openapi({ description: "The number of its adjustments.", example: 1 }),
+      amount: amountOfLines,
+      quantity: stringSchema("The exact sum of the metric, adjustments included.", "1204.25"),
+      previousAmount: amountSchema(
+        "The amount in the statement before; null if that isn't closed or has another currency.",
+      ),
+      previousQuantity: stringSchema(
+        "The quantity in the statement before; null if that isn't closed.",
+        "1180.5",
+      )
+        .nullable(),
+    }).openapi("StatementOrganization"),
+  ),
+  nextCursor: nextCursorSchema,
+});

@@ -18,8 +18,6 @@ import {
   type OrganizationStatement,
   type Statement,
   type StatementLine,
-  type StatementOrganization,
-  type StatementOrganizationSort,
   type StatementTotal,
   type StatementVoid,
 } from "../../domain/operator/statement.ts";
@@ -29,6 +27,10 @@ import { invalidCursorError, type PageInput, readPage, requireIdCursor } from ".
 import { type JobReader, operatorReader } from "../reports/job_reader.ts";
 import type { StatementMonth } from "../reports/jobs/statement_charges.ts";
 import { parseLineCursor } from "../reports/jobs/statement_lines.ts";
+import type {
+  StatementOrganizations,
+  StatementOrganizationsQuery,
+} from "../reports/jobs/statement_organizations.ts";
 import type { JobBytes } from "../reports/reports.ts";
 
 /** Whose part of a statement is read, and for whom. The access to an organization is one. */
@@ -129,33 +131,21 @@ export async function readStatementCsv(
 }
 
 /**
- * Lists the organizations of a statement, with what the statement before it has for them. An open month of more than 1,000
- * organizations is added up at most every 30 seconds.
+ * Lists the organizations of a statement, with what the statement before it has for them. Statements of more than
+ * 1,000 organizations are added up at most every 30 seconds.
  *
- * @param input `id`: as in {@linkcode readStatement}. `search`: a part of the name or of the external id, or a whole id. `metric`: of
- *   the quantities; by default the one that most organizations use. `sort`: by default the name; the others begin with the largest.
- * @returns `counts`: of all that `search` finds. `amount`: of the whole statement. No organizations while it is being closed.
+ * @param query `id`: as in {@linkcode readStatement}.
+ * @returns No organizations while it is being closed.
  * @throws {AppError} `not_found`, `validation_failed` for an invalid cursor, `unavailable`.
  */
 export async function listStatementOrganizations(
   context: SessionContext,
   actor: OperatorActor,
-  { id, signal, ...query }: StatementOrganizationsInput & { id: string; signal: AbortSignal },
-): Promise<StatementOrganizationsPage> {
+  { id, signal, ...query }: StatementOrganizationsQuery & { id: string; signal: AbortSignal },
+): Promise<StatementOrganizations<Statement> & { readonly statement: Statement }> {
   const month = await requireMonth(context, id);
   const statement = toStatement(month);
-  if (month.status === "closing") {
-    const counts = { all: 0, adjusted: 0 };
-    return {
-      statement,
-      previous: null,
-      metric: null,
-      counts,
-      amount: null,
-      organizations: [],
-      nextCursor: null,
-    };
-  }
+  if (month.status === "closing") return { statement, ...noOrganizations };
   const input = { month, ...query, now: context.clock() };
   const { previous, ...page } = await context.reports.read("readStatementOrganizations", input, {
     reader: operatorReader(actor),
@@ -164,25 +154,15 @@ export async function listStatementOrganizations(
   return { statement, previous: previous && toStatement(previous), ...page };
 }
 
-export interface StatementOrganizationsInput extends PageInput {
-  readonly search?: string | undefined;
-  /** Only those with adjustments. */
-  readonly isAdjusted?: boolean | undefined;
-  readonly metric?: string | undefined;
-  readonly sort?: StatementOrganizationSort | undefined;
-}
-
-export interface StatementOrganizationsPage {
-  readonly statement: Statement;
-  /** The closed statement of the month before, if there is one. */
-  readonly previous: Statement | null;
-  /** The metric of the quantities; null if there are no lines. */
-  readonly metric: string | null;
-  readonly counts: { readonly all: number; readonly adjusted: number };
-  readonly amount: string | null;
-  readonly organizations: readonly StatementOrganization[];
-  readonly nextCursor: string | null;
-}
+const noOrganizations = {
+  previous: null,
+  metric: null,
+  counts: { all: 0, adjusted: 0 },
+  totals: [],
+  amount: null,
+  organizations: [],
+  nextCursor: null,
+};
 
 /**
  * Lists an organization's part of the newest statements, newest first: those since it was created, and earlier ones with lines.

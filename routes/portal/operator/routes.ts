@@ -10,7 +10,7 @@ import { operatorOrganizationPages } from "../../nouns/organizations.tsx";
 import { operatorOverviewRoutes } from "./overview.ts";
 import { planPages } from "../../nouns/plans.tsx";
 import { productPages } from "../../nouns/products.tsx";
-import { statementPages } from "../../nouns/statement_pages.tsx";
+import { statementPages } from "../../nouns/statements.tsx";
 import { operatorSystemPages } from "./system.tsx";
 import { operatorTokenPages } from "../../nouns/operator_tokens.tsx";
 import { operatorUsagePages } from "./usage.ts";

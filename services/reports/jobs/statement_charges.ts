@@ -1,18 +1,29 @@
 // Finding out what to charge organizations for a month, by the reports thread: to close it, or to show it before.
 import { sumWindow } from "../../../db/meter/window_totals.ts";
 import {
-  type BilledRow,
   encodeStatementLines,
   findBilledOrganizations,
   findBilledSums,
   findChangedMonths,
+  findNamedLines,
+  findNumberBefore,
+  findStatementLines,
   findStatements,
   type NewStatementLine,
+  type StatementLinePosition,
+  type StatementLineRow,
   type StatementProgress,
   type StatementRow,
+  type UsageOfMonth,
 } from "../../../db/operator/statements.ts";
-import { statementBatchLinesMax, statementStepSeriesMax } from "../../../domain/limits.ts";
+import {
+  statementBatchLinesMax,
+  statementStepLinesMax,
+  statementStepSeriesMax,
+} from "../../../domain/limits.ts";
 import { sumMicros, sumParts } from "../../../domain/meter/quantity.ts";
+import { shiftPeriod } from "../../../domain/operator/statement.ts";
+import { compareSlugs } from "../../../domain/product.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
 /** A month that is not closed yet. */
@@ -27,6 +38,52 @@ export interface OpenMonth extends Omit<StatementRow, "status" | "progress" | "c
 /** The month of a statement or an open one. */
 export type StatementMonth = StatementRow | OpenMonth;
 
+export interface StatementPart {
+  readonly month: StatementMonth;
+  /** Undefined for all. */
+  readonly organizationId?: string | undefined;
+}
+
+/**
+ * Reads lines of a statement, or those that closing an open month now would write, in parts.
+ *
+ * @param part `after`: begins after this line. `linesMax`: how many a part has, except those of an open month.
+ * @yields Lines by organization (of a statement, by its id; of an open month, by its age), month, product and metric.
+ */
+export async function* readLines(
+  context: JobContext,
+  { month, organizationId, after, linesMax = statementStepLinesMax }: StatementPart & {
+    after?: StatementLinePosition | undefined;
+    linesMax?: number;
+  },
+): AsyncGenerator<StatementLineRow[]> {
+  const { database } = context;
+  if (month.status !== "open") {
+    for (let last = after;;) {
+      const query = { statement: month.number, organizationId, after: last, limit: linesMax };
+      const lines = await findStatementLines(database, query);
+      last = lines.at(-1);
+      yield lines;
+      if (lines.length < linesMax) return;
+      await context.pause();
+    }
+  }
+  for (let through = after === undefined ? 0 : await findNumberBefore(database, after.organizationId);;) {
+    const charges = await readCharges(context, { month, organizationId, after: through });
+    if (charges === null) return;
+    through = charges.through;
+    const lines = await findNamedLines(database, encodeStatementLines(charges.lines));
+    yield lines.filter((line) =>
+      line.organizationId !== after?.organizationId ||
+      (line.monthsBack - after.monthsBack || compareSlugs(line, after)) > 0
+    ).map((line) => ({
+      ...line,
+      period: line.monthsBack === 0 ? month.period : shiftPeriod(month.period, -line.monthsBack),
+    }));
+    await context.pause();
+  }
+}
+
 interface StatementStep {
   /** The number of the last organization that they are about. */
   readonly through: number;
@@ -34,71 +91,97 @@ interface StatementStep {
   readonly lines: readonly string[];
 }
 
-/**
- * Finds what the next organizations have to be charged: what they used in the month, and by how much the sums of earlier months differ
- * from the lines of earlier statements. Only months that changed are compared.
- *
- * @returns Null after the last organization.
- */
+/** Finds the lines of the next organizations, to close a month. @returns Null after the last organization. */
 export async function readStatementStep(
   context: JobContext,
   { number, progress: after }: JobTime & StatementProgress,
 ): Promise<StatementStep | null> {
+  const [month] = await findStatements(context.database, { limit: 1 });
+  if (month?.number !== number) return null;
+  const charges = await readCharges(context, { month, after });
+  return charges && { through: charges.through, lines: encodeInParts(charges.lines) };
+}
+
+/**
+ * Finds what the next organizations have to be charged: what they used in the month, and by how much the sums of earlier months differ
+ * from the lines of earlier statements. Only months that changed are compared.
+ *
+ * @param input `organizationId`: for one organization only.
+ * @returns Lines by organization, month, product and metric. Null after the last organization.
+ */
+export async function readCharges(
+  context: JobContext,
+  { month, after, organizationId }: {
+    month: StatementMonth;
+    after: number;
+    organizationId?: string | undefined;
+  },
+): Promise<{ through: number; lines: NewStatementLine[] } | null> {
   const { database } = context;
-  const found = await findBilledOrganizations(database, { after, limit: statementStepSeriesMax });
+  const { number, currency } = month;
+  const query = { after, limit: statementStepSeriesMax, organizationId };
   let series = 0;
-  const organizations = found.filter((one, index) =>
+  const organizations = (await findBilledOrganizations(database, query)).filter((one, index) =>
     (series += one.series) <= statementStepSeriesMax || index === 0
   ).map((one) => one.number);
   const through = organizations.at(-1);
   if (through === undefined) return null;
-  const changed = await findChangedMonths(database, { statement: number, after, through });
+  const range = { after: organizationId === undefined ? after : through - 1, through };
+  const hasAdjustments = month.status !== "open" || month.isNext;
+  const changed = hasAdjustments ? await findChangedMonths(database, { statement: number, ...range }) : [];
   const isBilled = new Set(organizations);
   const charges = new Charges();
-  for (const month of await findStatements(database, { limit: number })) {
-    const affected = month.number === number
+  for (const window of [month, ...await findStatements(database, { limit: number, before: number })]) {
+    const affected = window.number === number
       ? isBilled
-      : new Set(changed.filter((one) => one.month === month.number).map(({ organization }) => organization));
+      : new Set(changed.filter((one) => one.month === window.number).map(({ organization }) => organization));
     if (affected.size === 0) continue;
-    for (const row of await sumWindow(database, { window: month, after, through })) {
+    for (const row of await sumWindow(database, { window, ...range })) {
       if (isBilled.has(row.organization) && affected.has(row.organization)) {
-        charges.add({ ...row, month: month.number }, 1n);
+        charges.add({ ...row, month: window.number }, 1n);
       }
     }
     await context.pause();
   }
-  const billed = await findBilledSums(database, {
-    statement: number,
-    months: changed.filter(({ organization }) => isBilled.has(organization)),
-  });
-  for (const row of billed) charges.add(row, -1n);
-  return { through, lines: encodeInParts(charges.lines(number)) };
+  const months = changed.filter(({ organization }) => isBilled.has(organization));
+  for (const row of await findBilledSums(database, { statement: number, months })) {
+    const isSameCurrency = row.currency === null || row.currency === currency;
+    charges.add(row, -1n, isSameCurrency ? { unitPrice: row.unitPrice } : undefined);
+  }
+  return { through, lines: charges.lines(number) };
 }
 
 class Charges {
-  readonly #rows = new Map<string, { row: BilledRow; count: number; micros: bigint }>();
+  readonly #rows = new Map<
+    string,
+    { row: UsageOfMonth; count: number; micros: bigint; charged: NewStatementLine["charged"] }
+  >();
 
-  /** @param sign −1 to subtract. */
-  add(row: BilledRow, sign: 1n | -1n): void {
+  /** @param sign −1 to subtract what was charged before. */
+  add(row: UsageOfMonth, sign: 1n | -1n, charged?: NewStatementLine["charged"]): void {
     // No part of the name has a space in it.
     const name = `${row.organization} ${row.month} ${row.productSlug} ${row.metric}`;
-    const charge = this.#rows.get(name) ?? { row, count: 0, micros: 0n };
+    const charge = this.#rows.get(name) ?? { row, count: 0, micros: 0n, charged };
     charge.count += Number(sign) * row.count;
     charge.micros += sign * sumMicros(row);
+    charge.charged = charged;
     this.#rows.set(name, charge);
   }
 
   /** Returns a line for each sum that is not 0. @param number Of the statement. */
   lines(number: number): NewStatementLine[] {
     return [...this.#rows.values()].filter(({ count, micros }) => count !== 0 || micros !== 0n)
-      .map(({ row, count, micros }) => ({
+      .map(({ row, count, micros, charged }) => ({
         organization: row.organization,
         monthsBack: number - row.month,
         productSlug: row.productSlug,
         metric: row.metric,
         count,
         ...sumParts(micros),
-      }));
+        charged,
+      })).sort((a, b) =>
+        a.organization - b.organization || a.monthsBack - b.monthsBack || compareSlugs(a, b)
+      );
   }
 }
 

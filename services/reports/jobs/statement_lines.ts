@@ -1,19 +1,22 @@
-// Lines of statements and of open months, read by the reports thread.
-import type { StatementLinePosition } from "../../../db/operator/statements.ts";
+// Pages of lines, totals and the CSV of statements and open months, read by the reports thread.
+import type { StatementLinePosition, StatementLineRow } from "../../../db/operator/statements.ts";
+import { csvLine } from "../../../domain/csv.ts";
+import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
 import type { StatementLine, StatementTotal, StatementVoid } from "../../../domain/operator/statement.ts";
-import { invalidCursorError } from "../../pages.ts";
-import type { JobContext, JobTime } from "../job_context.ts";
-import type { StatementMonth } from "./statement_charges.ts";
+import { addAmount, amountToDecimal } from "../../../domain/price.ts";
+import { catalogueOrder, type Product } from "../../../domain/product.ts";
+import { invalidCursorError, readPage } from "../../pages.ts";
+import { type JobContext, JobText, type JobTime } from "../job_context.ts";
+import { readLines, type StatementPart } from "./statement_charges.ts";
+import { readProducts, readSummary, StatementTotals } from "./statement_summary.ts";
+import { readVoided } from "./statement_voids.ts";
 
-export interface StatementPart extends JobTime {
-  readonly month: StatementMonth;
-  readonly organizationId: string | undefined;
-}
+type PageOfLines = JobTime & StatementPart & { after: StatementLinePosition | undefined; limit: number };
 
 /** Reads a page of lines, and with the first page the totals. */
-export function readStatementLines(
-  _context: JobContext,
-  _input: StatementPart & { after: StatementLinePosition | undefined; limit: number },
+export async function readStatementLines(
+  context: JobContext,
+  page: PageOfLines,
 ): Promise<{
   totals: StatementTotal[] | null;
   amount: string | null;
@@ -21,7 +24,78 @@ export function readStatementLines(
   lines: StatementLine[];
   nextCursor: string | null;
 }> {
-  return Promise.resolve({ totals: null, amount: null, voided: null, lines: [], nextCursor: null });
+  const { organizationId } = page;
+  const { lines, ...sums } = organizationId === undefined
+    ? await readAll(context, page)
+    : await readOne(context, { ...page, organizationId });
+  const { rows, nextCursor } = await readPage((limit) => Promise.resolve(lines.slice(0, limit)), {
+    limit: page.limit,
+    cursorOf: lineCursor,
+  });
+  return { ...sums, lines: rows.map(toLine), nextCursor };
+}
+
+const noSums = { totals: null, amount: null, voided: null };
+
+async function readAll(context: JobContext, page: PageOfLines) {
+  const lines: StatementLineRow[] = [];
+  const wanted = page.limit + 1;
+  for await (const part of readLines(context, { ...page, linesMax: wanted })) {
+    lines.push(...part);
+    if (lines.length >= wanted) break;
+  }
+  if (page.after !== undefined) return { lines, ...noSums };
+  const { totals, amount } = await readSummary(context, page);
+  return { lines, totals, amount, voided: null };
+}
+
+async function readOne(context: JobContext, page: PageOfLines & { organizationId: string }) {
+  const products = await readProducts(context);
+  const order = lineOrder(products);
+  const totals = new StatementTotals();
+  const lines: StatementLineRow[] = [];
+  for await (const part of readLines(context, { ...page, after: undefined })) {
+    for (const line of part) {
+      totals.add(line);
+      lines.push(line);
+    }
+  }
+  const { after } = page;
+  lines.sort(order);
+  if (after !== undefined) return { lines: lines.filter((line) => order(line, after) > 0), ...noSums };
+  return { lines, ...totals.list(products), voided: await readVoided(context, { ...page, products }) };
+}
+
+type Place = Pick<StatementLinePosition, "monthsBack" | "productSlug" | "metric">;
+
+function lineOrder(products: readonly Pick<Product, "slug" | "metrics">[]) {
+  const compare = catalogueOrder(products);
+  return (a: Place, b: Place) => a.monthsBack - b.monthsBack || compare(a, b);
+}
+
+function toLine({ monthsBack, period, unitPrice, count, ...line }: StatementLineRow): StatementLine {
+  const { organizationId, organizationName, externalId } = line;
+  const { productSlug, productName, metric, metricName, unit } = line;
+  const micros = sumMicros(line);
+  return {
+    organizationId,
+    organizationName,
+    externalId,
+    productSlug,
+    productName,
+    metric,
+    metricName,
+    unit,
+    quantity: microsToDecimal(micros),
+    records: count,
+    adjustmentOf: monthsBack === 0 ? null : period,
+    unitPrice,
+    amount: amountToDecimal(addAmount(null, { micros, unitPrice })),
+  };
+}
+
+function lineCursor({ organizationId, monthsBack, productSlug, metric }: StatementLinePosition): string {
+  return [organizationId, monthsBack, productSlug, metric].join("~");
 }
 
 /** Returns the position that a cursor names. @throws {AppError} `validation_failed` for an invalid cursor. */
@@ -34,6 +108,53 @@ export function parseLineCursor(cursor: string): StatementLinePosition {
   return { organizationId, monthsBack: Number(monthsBack), productSlug, metric };
 }
 
-export function statementCsv(_context: JobContext, _input: StatementPart): Promise<Uint8Array<ArrayBuffer>> {
-  return Promise.resolve(new Uint8Array());
+const columns = [
+  "period",
+  "organizationId",
+  "externalId",
+  "organization",
+  "productSlug",
+  "productName",
+  "metric",
+  "metricName",
+  "unit",
+  "quantity",
+  "records",
+  "adjustmentOf",
+  "unitPrice",
+  "amount",
+  "currency",
+];
+
+/** Writes a header line, then the lines of a statement or an open month. @returns CSV. */
+export async function statementCsv(
+  context: JobContext,
+  part: JobTime & StatementPart,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { period, currency } = part.month;
+  const text = new JobText(context);
+  text.add(csvLine(columns));
+  for await (const lines of readLines(context, part)) {
+    for (const line of lines.map(toLine)) {
+      text.add(csvLine([
+        period,
+        line.organizationId,
+        line.externalId ?? "",
+        line.organizationName,
+        line.productSlug,
+        line.productName ?? "",
+        line.metric,
+        line.metricName ?? "",
+        line.unit ?? "",
+        { decimal: line.quantity },
+        { decimal: String(line.records) },
+        line.adjustmentOf ?? "",
+        { decimal: line.unitPrice ?? "" },
+        { decimal: line.amount ?? "" },
+        line.amount === null ? "" : currency ?? "",
+      ]));
+    }
+    await text.flush();
+  }
+  return text.takeBytes();
 }

@@ -1,0 +1,170 @@
+// The API of statements, for operators and for members.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { statementWaitMs } from "../../domain/limits.ts";
+import { activeAccess } from "../../services/access.ts";
+import { closeStatement } from "../../services/operator/statement_closing.ts";
+import {
+  listOrganizationStatements,
+  listStatementOrganizations,
+  listStatements,
+  readStatement,
+  readStatementCsv,
+  type StatementScope,
+  statementsFor,
+} from "../../services/operator/statements.ts";
+import type { AppContext, AppEnv, AppParts } from "../env.ts";
+import { check } from "../schemas/check.ts";
+import { pageQuerySchema } from "../schemas/common.ts";
+import * as schemas from "../schemas/statements.ts";
+import { documentRoute, sessionRoutes, withAccess } from "./endpoint.ts";
+import { csvResponse, sendCsv } from "./job_bytes.ts";
+import { forOperators, operatorRoutes } from "./operator/operator_routes.ts";
+
+const operatorPath = "/api/operator/statements";
+const memberPath = "/api/portal/statements";
+const csvEnding = /\.csv$/;
+const closed = { description: "The statement.", schema: schemas.statementResponseSchema };
+const csv = { responses: { 200: csvResponse }, errors: ["statement_not_closed"] } as const;
+const csvDescription = "`adjustmentOf` is the earlier month that a line corrects, or empty. " +
+  "`amount` is the exact product of `quantity` and `unitPrice`; without a price, both and `currency` are empty.";
+
+export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const route = operatorRoutes(app, parts, { read: "statements:read", write: "statements:write" });
+
+  route({
+    route: `GET ${operatorPath}`,
+    operationId: "listStatements",
+    summary: "List statements",
+    description: "Newest first, with the months that are still open, and the one that can be closed next.",
+    query: pageQuerySchema,
+    responses: { 200: { description: "A page of statements.", schema: schemas.statementsSchema } },
+  }, (_c, { query }) => listStatements(services, query));
+
+  route({
+    route: `POST ${operatorPath}`,
+    operationId: "closeStatement",
+    summary: "Close a month",
+    description:
+      "Closes a month for all organizations. This can't be undone: what is recorded or voided for the month later becomes " +
+      "an adjustment in the next statement. Months are closed in order, without gaps; the first can be any month that has ended, and earlier " +
+      "ones are never billed. " +
+      "If closing takes longer than 10 seconds, the response is 202, and closing continues in the background.",
+    body: schemas.closeStatementSchema,
+    responses: {
+      201: { ...closed, description: "The month is closed." },
+      200: { ...closed, description: "The month was closed before." },
+      202: { ...closed, description: "The month is being closed." },
+    },
+    errors: ["month_not_ended", "statement_out_of_order", "statement_not_closed"],
+  }, async (c, { body: { period } }, actor) => {
+    const { statement, isNew } = await closeStatement(services, actor, { period, waitMs: statementWaitMs });
+    return c.json({ statement }, statement.status === "closing" ? 202 : isNew ? 201 : 200);
+  });
+
+  // The router has one route for both, because it doesn't tell paths apart within a segment.
+  documentRoute(
+    app,
+    forOperators({
+      ...csv,
+      route: `GET ${operatorPath}/{id}.csv`,
+      operationId: "downloadStatement",
+      summary: "Download a statement as CSV",
+      description: `All lines, or those of one organization. ${csvDescription}`,
+      params: schemas.statementParamsSchema,
+      query: schemas.statementCsvQuerySchema,
+    }, "statements:read"),
+  );
+  route({
+    route: `GET ${operatorPath}/{id}`,
+    operationId: "getStatement",
+    summary: "Get a statement",
+    description:
+      "With its totals and a page of its lines. The id `open` previews the next month to close, with the lines that closing it now " +
+      "would give it; nothing is written.",
+    params: schemas.statementParamsSchema,
+    query: schemas.statementQuerySchema,
+    responses: { 200: { description: "The statement.", schema: schemas.statementLinesSchema } },
+  }, async (c, { params: { id }, query: { organizationId, ...page } }, actor) => {
+    if (csvEnding.test(id)) {
+      const { organizationId } = check(schemas.statementCsvQuerySchema, c.req.query(), "query");
+      return await sendStatementCsv(c, parts, { scope: statementsFor(actor, organizationId), id });
+    }
+    const input = { id, ...page, signal: c.req.raw.signal };
+    return await readStatement(services, statementsFor(actor, organizationId), input);
+  });
+
+  route({
+    route: `GET ${operatorPath}/{id}/organizations`,
+    operationId: "listStatementOrganizations",
+    summary: "List the organizations of a statement",
+    description:
+      "Each with the sums of its lines and those of the statement before. A statement with more than 1,000 organizations is added up " +
+      "at most every 30 seconds.",
+    params: schemas.statementParamsSchema,
+    query: schemas.statementOrganizationsQuerySchema,
+    responses: {
+      200: { description: "A page of organizations.", schema: schemas.statementOrganizationsSchema },
+    },
+  }, async (c, { params: { id }, query: { hasAdjustments, ...query } }, actor) => {
+    const input = { id, ...query, isAdjusted: hasAdjustments === "true", signal: c.req.raw.signal };
+    return await listStatementOrganizations(services, actor, input);
+  });
+}
+
+/** Mounts the routes by which members read statements of their active organization, whatever their role. */
+export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const common = { tag: "Usage", errors: ["forbidden"] } as const;
+  const route = withAccess(sessionRoutes(app, parts, common), activeAccess);
+
+  route({
+    route: `GET ${memberPath}`,
+    operationId: "listOrganizationStatements",
+    summary: "List statements of the active organization",
+    description: "Newest first, with the months that are still open.",
+    query: pageQuerySchema,
+    responses: { 200: { description: "A page of statements.", schema: schemas.ownStatementsSchema } },
+  }, async (c, { query }, access) => {
+    const input = { ...query, signal: c.req.raw.signal };
+    const { statements, ...page } = await listOrganizationStatements(services, access, input);
+    const flat = statements.map(({ statement, lines, adjustments, amount }) => (
+      { ...statement, lines, adjustments, amount }
+    ));
+    return { ...page, statements: flat };
+  });
+
+  documentRoute(app, {
+    ...csv,
+    ...common,
+    security: "session",
+    route: `GET ${memberPath}/{period}.csv`,
+    operationId: "downloadOrganizationStatement",
+    summary: "Download a statement of the active organization as CSV",
+    description: `All lines. ${csvDescription}`,
+    params: schemas.periodParamsSchema,
+  });
+  route({
+    route: `GET ${memberPath}/{period}`,
+    operationId: "getOrganizationStatement",
+    summary: "Get a statement of the active organization",
+    description:
+      "With its totals, voided records and a page of its lines. `open` is the next month to be closed, so far.",
+    params: schemas.periodParamsSchema,
+    query: pageQuerySchema,
+    responses: { 200: { description: "The statement.", schema: schemas.statementLinesSchema } },
+  }, async (c, { params: { period: id }, query }, access) => {
+    if (csvEnding.test(id)) return await sendStatementCsv(c, parts, { scope: access, id });
+    return await readStatement(services, access, { id, ...query, signal: c.req.raw.signal });
+  });
+}
+
+async function sendStatementCsv(
+  c: AppContext,
+  { services }: AppParts,
+  { scope, id }: { scope: StatementScope; id: string },
+): Promise<Response> {
+  const input = { id: id.replace(csvEnding, ""), signal: c.req.raw.signal };
+  const { period, report } = await readStatementCsv(services, scope, input);
+  return sendCsv(c, report, `statement-${period}.csv`);
+}
