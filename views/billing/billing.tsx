@@ -13,11 +13,11 @@ import { LimitMeters, nearShare, usedShare } from "../components/limit_meters.ts
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { PlanName } from "../components/plan_link.tsx";
-import { DayTime } from "../components/relative_time.tsx";
 import { LinkedName } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { billingCsvHref, billingHref, periodWords, statementTitle } from "../operator/statement_text.ts";
-import { zoneWords } from "../text/zone.ts";
+import { shortDate } from "../text/time.ts";
+import { onClock, zoneWords } from "../text/zone.ts";
 import { EstimateNote, type LinesBefore, type OrganizationLines } from "./statement.tsx";
 import { AmountChange, StatementBadge, type StatementFigure, StatementFigures } from "./statement_facts.tsx";
 import { LineQuantity, UsageLineTable } from "./statement_lines.tsx";
@@ -48,7 +48,9 @@ export function billingPage(props: BillingPageProps): Page {
     <PortalPage title="Billing" frame={frame} place="billing">
       <PageHead
         title="Billing"
-        text={`${statementTitle(open, frame.now)} and the months before it, in ${zoneWords(open.timezone)}.`}
+        text={`${hasAmounts ? "Usage and estimated cost" : "Usage"} by month, in ${
+          zoneWords(open.timezone)
+        }.`}
       >
         <ButtonLink href={billingCsvHref(frame, open)} isFile>Download CSV</ButtonLink>
       </PageHead>
@@ -91,7 +93,7 @@ function figuresOf(props: BillingPageProps): StatementFigure[] {
       ? {
         label: `${statementTitle(open, frame.now)}, estimated`,
         value: <Amount value={shown.amount} currency={open.currency} />,
-        note: <AmountChange amount={shown.amount} statement={open} before={before} />,
+        note: <AmountChange amount={shown.amount} statement={open} before={before} now={frame.now} />,
       }
       : {
         label: statementTitle(open, frame.now),
@@ -114,8 +116,8 @@ function figuresOf(props: BillingPageProps): StatementFigure[] {
     },
     {
       label: "Month ends",
-      value: <DayTime at={open.end} now={frame.now} />,
-      note: `Months in ${zoneWords(open.timezone)}`,
+      value: shortDate(onClock(Date.parse(open.end) - 1, open.timezone), onClock(frame.now, open.timezone)),
+      note: `At midnight in ${zoneWords(open.timezone)}`,
     },
   ];
 }
@@ -127,7 +129,7 @@ function OpenMonth({ frame, open, shown, before, nextCursor }: BillingPageProps)
   return (
     <Card
       title={title}
-      aside={<a class="small" href={billingHref(frame, open.period)}>View lines and adjustments</a>}
+      aside={<a class="small" href={billingHref(frame, open.period)}>View details</a>}
       flush
     >
       {shown === null

@@ -107,7 +107,7 @@ export function EstimateNote() {
 }
 
 function figuresOf(
-  { statement, before }: OrganizationStatementProps,
+  { frame, statement, before }: OrganizationStatementProps,
   { totals, amount, voided }: OrganizationLines & { totals: readonly StatementTotal[] },
 ): StatementFigure[] {
   const [main] = totals;
@@ -122,7 +122,7 @@ function figuresOf(
       : {
         label: "Estimated",
         value: <Amount value={amount} currency={statement.currency} />,
-        note: <AmountChange amount={amount} statement={statement} before={before} />,
+        note: <AmountChange amount={amount} statement={statement} before={before} now={frame.now} />,
       },
     { label: "Products and metrics", value: groupDigits(totals.length), note: "With usage or adjustments" },
     { label: "Lines", value: groupDigits(adjustments), note: "Adjustments included" },

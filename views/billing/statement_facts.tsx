@@ -38,9 +38,10 @@ export function StatementDays({ statement, now }: { statement: Statement; now: n
 }
 
 /** The change of an estimated amount since the month before. */
-export function AmountChange({ amount, statement, before }: {
+export function AmountChange({ amount, statement, before, now }: {
   amount: string;
-  statement: Pick<Statement, "currency">;
+  statement: Statement;
+  now: number;
   before:
     | { readonly period: string; readonly amount: string | null; readonly currency: string | null }
     | null;
@@ -49,7 +50,7 @@ export function AmountChange({ amount, statement, before }: {
     ? (
       <>
         <ShortChange percent={percentChange(amount, before.amount)} />
-        {` vs ${periodWords(before.period)}`}
+        {` vs ${isRunning(statement, now) ? "all of " : ""}${periodWords(before.period)}`}
       </>
     )
     : <>Adjustments included</>;

@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import { ButtonLink, type ButtonTone } from "./button.tsx";
 import { actionsColumn, Cell, type Column, Row, Table } from "./table.tsx";
 
-export interface ItemColumn<Item> extends Pick<Column, "isNumber" | "isOptional" | "sort"> {
+export interface ItemColumn<Item> extends Pick<Column, "isNumber" | "isOptional" | "drop" | "sort"> {
   readonly title: string;
   /** The cell's place in the card of a row on a phone; otherwise the column's title names it. A `line` is only there. */
   readonly in?: "title" | "state" | "line";
@@ -40,11 +40,12 @@ export function ItemTable<Item>({ label, items, columns, actions, isOver, isSmal
     <Table label={label} columns={headings} isSmall={isSmall ?? false}>
       {items.map((item) => (
         <Row over={isOver?.(item) ?? false}>
-          {columns.map(({ title, in: place, isNumber = false, isOptional = false, cell }) => (
+          {columns.map(({ title, in: place, isNumber = false, isOptional = false, drop, cell }) => (
             <Cell
               {...(place === undefined ? { label: title } : { place })}
               isNumber={isNumber}
               isOptional={isOptional}
+              {...drop && { drop }}
               value={cell(item)}
             />
           ))}

@@ -296,18 +296,12 @@ function OrganizationRows(props: FoundProps) {
       in: "title",
       sort: sorted("name"),
       cell: (one) => (
-        <LinkedName href={statementHref(id, one.id)} name={one.name} note={one.externalId ?? one.id} />
-      ),
-    },
-    {
-      title: "Summary",
-      in: "line",
-      cell: (one) => (
-        <span class="muted tiny">
-          {countOf(one.lines, "line")}
-          {one.adjustments > 0 && ` · ${countOf(one.adjustments, "adjustment")}`}
-          {previous !== null && <>{" · "}{change(one)}{` vs ${shortPeriod(previous.period)}`}</>}
-        </span>
+        <>
+          <LinkedName href={statementHref(id, one.id)} name={one.name} note={one.externalId ?? one.id} />
+          {one.adjustments > 0 && (
+            <div class="on-card muted tiny">{countOf(one.adjustments, "adjustment")}</div>
+          )}
+        </>
       ),
     },
     {
@@ -316,11 +310,12 @@ function OrganizationRows(props: FoundProps) {
       cell: ({ adjustments }) =>
         adjustments === 0 ? "–" : <Badge tone="soon">{countOf(adjustments, "adjustment")}</Badge>,
     },
-    { title: "Lines", isNumber: true, isOptional: true, cell: ({ lines }) => groupDigits(lines) },
+    { title: "Lines", isNumber: true, isOptional: true, drop: 2, cell: ({ lines }) => groupDigits(lines) },
     {
       title: measure.name,
       isNumber: true,
       isOptional: currency !== null,
+      ...currency !== null && { drop: 2 },
       sort: sorted("quantity"),
       cell: ({ quantity }) => <SignedQuantity value={quantity} measure={measure} />,
     },
@@ -337,7 +332,7 @@ function OrganizationRows(props: FoundProps) {
       cell: change,
     }]),
   ];
-  return <ItemTable label="Organizations" items={organizations} columns={columns} />;
+  return <ItemTable label="Organizations" items={organizations} columns={columns} isSmall />;
 }
 
 /** By the amounts if there are any, otherwise by the quantities. */

@@ -3,7 +3,7 @@ import { groupDigits } from "../../domain/number_text.ts";
 import { axisUnit, type Measure, quantityText } from "./quantity.ts";
 
 interface AmountText {
-  /** With the decimals that the currency has, such as `1,234.50`; with all digits if it would be 0 otherwise. */
+  /** With the decimals that the currency has, such as `1,234.50`; with more if it would be 0 otherwise. */
   readonly number: string;
   /** If `number` is rounded, all of its digits; otherwise null. */
   readonly exact: string | null;
@@ -19,23 +19,29 @@ const whole = /^(BIF|CLP|DJF|GNF|ISK|JPY|KMF|KRW|PYG|RWF|UGX|VND|VUV|XAF|XOF|XPF
  * import assert from "node:assert/strict";
  * assert.deepEqual(amountText("1234.5", "EUR"), { number: "1,234.50", exact: null });
  * assert.deepEqual(amountText("-0.125", "EUR"), { number: "−0.13", exact: "−0.125" });
- * assert.deepEqual(amountText("0.0012", "EUR"), { number: "0.0012", exact: null });
+ * assert.deepEqual(amountText("0.0012345", "EUR"), { number: "0.0012", exact: "0.0012345" });
  * ```
  */
 export function amountText(amount: string, currency: string): AmountText {
   const [, minus = "", units = "0", fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
   const sign = minus && "−";
-  const places = whole.test(currency) ? 0 : 2;
+  const usual = whole.test(currency) ? 0 : 2;
+  const places = smallestPlaces(units, fraction, usual);
   const all = sign + groupDigits(fraction === "" ? units : `${units}.${fraction}`);
   const cut = BigInt(units + fraction.slice(0, places).padEnd(places, "0"));
   // Half is rounded away from zero.
   const rounded = cut + (Number(fraction[places] ?? 0) >= 5 ? 1n : 0n);
-  if (rounded === 0n && /[1-9]/.test(fraction)) return { number: all, exact: null };
   const digits = String(rounded).padStart(places + 1, "0");
   const point = digits.length - places;
   const text = places === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`;
   const number = sign + groupDigits(text);
   return { number, exact: fraction.length > places ? all : null };
+}
+
+/** Two digits are left of an amount that the usual decimals would round to nothing. */
+function smallestPlaces(units: string, fraction: string, usual: number): number {
+  const first = fraction.search(/[1-9]/);
+  return BigInt(units) > 0n || first < usual ? usual : first + 2;
 }
 
 const priceDecimalsMax = 12;
