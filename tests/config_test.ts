@@ -29,6 +29,7 @@ Deno.test("parseConfig() requires no settings", () => {
     metricsToken: undefined,
     backups: undefined,
     billingTimezone: "UTC",
+    currency: null,
     statementCloseDay: undefined,
   });
 });
@@ -76,6 +77,7 @@ Deno.test("parseConfig() reports all faults together, one line each", () => {
     SESSION_IDLE_DAYS: "-1",
     USAGE_RETENTION_DAYS: "35",
     BILLING_TIMEZONE: "+01:00",
+    CURRENCY: "eur",
     STATEMENT_CLOSE_DAY: "29",
     API_KEY_REQUESTS_PER_SECOND: "many",
     LOG_LEVEL: "trace",
@@ -150,6 +152,7 @@ for (
       "+02:00",
       "Mars/Olympus",
     ]],
+    ["CURRENCY", "currency", { EUR: "EUR", JPY: "JPY" }, ["eur", "Euro", "€", "ZZZ"]],
     ["STATEMENT_CLOSE_DAY", "statementCloseDay", { "1": 1, "28": 28 }, ["0", "29", "1.5", "first"]],
     ["API_KEY_REQUESTS_PER_SECOND", "apiKeyRequestsPerSecond", { "0": 0, "1000000": 1_000_000 }, [
       "1000001",

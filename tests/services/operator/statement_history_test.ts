@@ -1,6 +1,6 @@
-// Random histories of records, backdated records, voids, changes of plans and time zones, deleted records and closings, by an operator
-// or by the schedule: the closed statements and the open months together are the sum over all records, also while others record and
-// void, and while two servers close the same month.
+// Random histories of records, backdated records, voids, changes of plans, prices and time zones, deleted records and closings, by an
+// operator or by the schedule: the closed statements and the open months together are the sum over all records, also while others record
+// and void, and while two servers close the same month. A preview equals the statement that is closed next.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { restartLimits, timezoneRows } from "../../../db/meter/usage_limits.ts";
@@ -9,6 +9,7 @@ import { quantityMicros, splitQuantity, sumMicros } from "../../../domain/meter/
 import type { Context, SessionContext } from "../../../services/context.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { closeDueStatement, closeStatement } from "../../../services/operator/statement_closing.ts";
+import { readStatementCsv, statementsFor } from "../../../services/operator/statements.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.ts";
 import { databaseKinds } from "../../support/database/database.ts";
 import fc from "../../support/runner/fast_check.ts";
@@ -58,6 +59,7 @@ const aClosing = fc.record({
 const aChange = fc.oneof(
   fc.record({ kind: fc.constant("plan" as const), organization: fc.nat(2), isSmall: fc.boolean() }),
   fc.record({ kind: fc.constant("zone" as const), organization: fc.nat(2), timezone: aZone }),
+  fc.record({ kind: fc.constant("price" as const), price: fc.option(fc.constantFrom("0.1", "2")) }),
   fc.constant({ kind: "retain" as const }),
 );
 const aHistory = fc.array(
@@ -176,6 +178,16 @@ class Stage {
       while (await deleteOldUsageRecords(services));
       return;
     }
+    if (what.kind === "price") {
+      await run(this.#test, "INSERT OR IGNORE INTO products (slug, name, created_at) VALUES ('p', 'P', 0)");
+      await run(
+        this.#test,
+        `INSERT INTO product_metrics (product, slug, name, position, unit_price) VALUES ('p', 'a', 'A', 0, ?)
+          ON CONFLICT DO UPDATE SET unit_price = excluded.unit_price`,
+        what.price,
+      );
+      return;
+    }
     const ofOrganization = sql`WHERE id = ${this.#customers[what.organization]?.organizationId ?? ""}`;
     await database.write([
       ...(what.kind === "zone" ? timezoneRows(what.timezone, now()) : []),
@@ -226,6 +238,8 @@ class Stage {
       await this.#assertNotDue(context, { period: `${period}`, isScheduled: day !== null });
       test.advance(1);
     }
+    const reader = { ...services, config: context.config };
+    const preview = meanwhile.length === 0 ? await this.#csvOf(reader, "open") : null;
     const closings = await Promise.allSettled(
       Array.from(
         { length: closers },
@@ -241,6 +255,19 @@ class Stage {
     assert.equal(new Set(closed.map(({ statement }) => statement.id)).size, 1);
     if (day === null) assert.equal(closed.filter(({ isNew }) => isNew).length, 1);
     this.months.push(month);
+    if (preview !== null) assert.deepEqual(await this.#csvOf(reader, `${period}`), preview);
+  }
+
+  /** @returns The lines of a statement, which are the same for all organizations together and for each. */
+  async #csvOf(context: SessionContext, id: string): Promise<string[]> {
+    const ids = [undefined, ...this.#customers.map(({ organizationId }) => organizationId)];
+    const [all = [], ...each] = await Promise.all(ids.map(async (organizationId) => {
+      const scope = statementsFor(operator, organizationId);
+      const { report } = await readStatementCsv(context, scope, { id, signal: AbortSignal.timeout(60_000) });
+      return (await new Response(report).text()).split("\r\n").slice(1, -1).sort();
+    }));
+    assert.deepEqual(each.flat().sort(), all);
+    return all;
   }
 
   async #assertNotDue(
@@ -261,6 +288,14 @@ class Stage {
     const waiting = new Set(
       (await database.read<{ name: string }>(sql`SELECT DISTINCT o.id || ' ' || c.month AS name
         FROM statement_changes c JOIN organizations o ON o.number = c.organization`)).map(({ name }) => name),
+    );
+    // An adjustment has the price of the newest line for its month.
+    assert.deepEqual(
+      await database.read(sql`SELECT * FROM statement_lines l JOIN statement_lines e USING
+          (organization_id, product_slug, metric)
+        WHERE e.statement < l.statement AND e.statement - e.months_back = l.statement - l.months_back
+          AND e.unit_price IS NOT l.unit_price`),
+      [],
     );
     const [charged, recorded, all] = [new Map<string, Sum>(), new Map<string, Sum>(), new Map<string, Sum>()];
     const lines = await database.read<

@@ -1,9 +1,10 @@
 // Closes months and adds up lines of statements.
 import assert from "node:assert/strict";
-import type { TestApp } from "../app/app.ts";
+import { createTestKey, type TestApp } from "../app/app.ts";
 import { asOperator } from "../operators/operator_api.ts";
 import { newOperatorToken } from "../operators/operators.ts";
-import { millionths } from "./usage.ts";
+import { run } from "../people/scene.ts";
+import { millionths, recordOne, type SentRecord } from "./usage.ts";
 
 /** A line as returned. */
 export interface ReadLine {
@@ -18,6 +19,8 @@ export interface ReadLine {
   readonly quantity: string;
   readonly records: number;
   readonly adjustmentOf: string | null;
+  readonly unitPrice: string | null;
+  readonly amount: string | null;
 }
 
 /** Sends requests as an operator with a token for statements. */
@@ -45,6 +48,20 @@ export async function asBilling(test: TestApp) {
       }
     },
   };
+}
+
+/** @returns A person whose organization has a key that may record and void. */
+export async function customer(test: TestApp, name: string) {
+  const person = await test.signUp(name);
+  const key = await createTestKey(test, person);
+  await run(
+    test,
+    `UPDATE api_keys SET permissions = '["usage:read","usage:void","usage:write"]' WHERE id = ?`,
+    key.id,
+  );
+  const record = (timestamp: string, more: Partial<SentRecord> = {}) =>
+    recordOne(test, key.fullKey, { timestamp, ...more });
+  return { ...person, apiKey: key.fullKey, record };
 }
 
 /** @returns A decimal in millionths. */

@@ -11,8 +11,8 @@ const tiles = {
   slug: "tiles",
   name: "Map tiles",
   metrics: [
-    { slug: "requests", name: "Requests", unit: null },
-    { slug: "bytes", name: "Traffic", unit: "GB" },
+    { slug: "requests", name: "Requests", unit: null, unitPrice: "0.000000000001" },
+    { slug: "bytes", name: "Traffic", unit: "GB", unitPrice: null },
   ],
 };
 
@@ -32,6 +32,14 @@ onEveryDatabase("adds, lists, changes and deletes products, and audits each chan
   assert.equal((await send("PATCH /products/tiles", { name: "Tiles", metrics: reversed })).status, 200);
   assert.deepEqual((await send("GET /products/tiles")).body.product.metrics, reversed);
 
+  const [bytes, requests] = reversed;
+  const priced = [{ ...bytes, unitPrice: "012.50" }, { ...requests, unitPrice: "0.000000000002" }];
+  const { product } = (await send("PATCH /products/tiles", { metrics: priced })).body;
+  assert.deepEqual(product.metrics.map(({ unitPrice }: { unitPrice: string }) => unitPrice), [
+    "12.5",
+    "0.000000000002",
+  ]);
+
   await send("POST /products", { slug: "Z", name: "Last" });
   await send("POST /products", { slug: "a", name: "First" });
   const first = (await send("GET /products?limit=2")).body;
@@ -49,13 +57,16 @@ onEveryDatabase("adds, lists, changes and deletes products, and audits each chan
   assert.deepEqual(metrics, []);
   const entries = await test.opened.database.read({
     sql:
-      `SELECT action, target_id AS target, actor_type AS actor FROM audit_events WHERE organization_id IS NULL ORDER BY id`,
+      `SELECT action, target_id AS target, actor_type AS actor, details ->> 'prices' AS prices FROM audit_events WHERE organization_id IS NULL ORDER BY id`,
     args: [],
   });
-  const entry = (action: string, target: string) => ({ action, target, actor: "operator" });
+  const entry = (action: string, target: string, prices: string | null = null) => (
+    { action, target, actor: "operator", prices }
+  );
   assert.deepEqual(entries, [
-    entry("product.created", "tiles"),
+    entry("product.created", "tiles", "requests: none → 0.000000000001"),
     entry("product.changed", "tiles"),
+    entry("product.changed", "tiles", "bytes: none → 12.5, requests: 0.000000000001 → 0.000000000002"),
     entry("product.created", "Z"),
     entry("product.created", "a"),
     entry("product.deleted", "tiles"),
@@ -71,6 +82,12 @@ onEveryDatabase("rejects products that are invalid or too many", async (test) =>
     [{ slug: "x", name: "X", metrics: [metric, { ...metric, name: "Again" }] }, "metrics[1].slug"],
     [{ slug: "x", name: "X", metrics: [{ ...metric, unit: "x".repeat(21) }] }, "metrics[0].unit"],
     [{ slug: "x", name: "X", metrics: [{ ...metric, unit: "\u202e" }] }, "metrics[0].unit"],
+    ...["-1", "1e3", ".5", "1.", "1,5", "", "0.0000000000001", "1000000000000", "9".repeat(101), 1].map((
+      unitPrice,
+    ): [unknown, string] => [
+      { slug: "x", name: "X", metrics: [{ ...metric, unitPrice }] },
+      "metrics[0].unitPrice",
+    ]),
     [{
       slug: "x",
       name: "X",

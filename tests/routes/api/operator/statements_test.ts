@@ -2,33 +2,25 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { statementStepLinesMax, statementTotalsMax } from "../../../../domain/limits.ts";
-import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
+import { assertError, testApp } from "../../../support/app/app.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { makeOperator, newOperatorToken } from "../../../support/operators/operators.ts";
-import { asBilling, short } from "../../../support/meter/statements.ts";
-import {
-  onEveryDatabase,
-  recordAll,
-  recordOne,
-  type SentRecord,
-  voidOne,
-} from "../../../support/meter/usage.ts";
+import { asBilling, customer, short } from "../../../support/meter/statements.ts";
+import { onEveryDatabase, recordAll, voidOne } from "../../../support/meter/usage.ts";
 import { run } from "../../../support/people/scene.ts";
 
 const day = 24 * 3_600_000;
-
-async function customer(test: TestApp, name: string) {
-  const person = await test.signUp(name);
-  const key = await createTestKey(test, person);
-  await run(
-    test,
-    `UPDATE api_keys SET permissions = '["usage:read","usage:void","usage:write"]' WHERE id = ?`,
-    key.id,
-  );
-  const record = (timestamp: string, more: Partial<SentRecord> = {}) =>
-    recordOne(test, key.fullKey, { timestamp, ...more });
-  return { ...person, apiKey: key.fullKey, record };
-}
+const openMonth = (period: string, { id, start, end }: { id: string; start: string; end: string }) => ({
+  id,
+  period,
+  start: `${start}T00:00:00.000Z`,
+  end: `${end}T00:00:00.000Z`,
+  timezone: "UTC",
+  status: "open",
+  currency: null,
+  createdAt: null,
+  closedAt: null,
+});
 
 onEveryDatabase(
   "closes months in order, with lines that never change and adjustments for what changes later",
@@ -60,6 +52,10 @@ onEveryDatabase(
         end: "2026-11-01T00:00:00.000Z",
         isEnded: true,
       },
+      open: [
+        openMonth("2026-11", { id: "2026-11", start: "2026-11-01", end: "2026-12-01" }),
+        openMonth("2026-10", { id: "open", start: "2026-10-01", end: "2026-11-01" }),
+      ],
       nextCursor: null,
     });
     const october = await close("2026-10");
@@ -104,10 +100,12 @@ onEveryDatabase(
       list.statements.map(({ period }: { period: string }) => period),
       list.next.period,
       list.next.isEnded,
+      list.open.map(({ period }: { period: string }) => period),
     ], [
       ["2026-11"],
       "2026-12",
       false,
+      ["2026-12"],
     ]);
     const older = (await send(`GET /statements?cursor=${list.nextCursor}`)).body;
     assert.deepEqual([older.statements, older.nextCursor], [[october], null]);
@@ -137,18 +135,18 @@ onEveryDatabase("writes the CSV that an invoice needs", async (test) => {
   const { id } = await close("2026-11");
   const header =
     "period,organizationId,externalId,organization,productSlug,productName,metric,metricName,unit," +
-    "quantity,records,adjustmentOf";
+    "quantity,records,adjustmentOf,unitPrice,amount,currency";
   const { status, body } = await send(`GET /statements/${id}.csv`);
   assert.equal(status, 200);
   assert.deepEqual(body.split("\r\n"), [
     header,
-    `2026-11,${bob.organizationId},,Bob’s organization,tiles,,requests,,,-3,-1,2026-10`,
+    `2026-11,${bob.organizationId},,Bob’s organization,tiles,,requests,,,-3,-1,2026-10,,,`,
     "",
   ]);
   const october = (await send("GET /statements")).body.statements[1].id;
   const only = (await send(`GET /statements/${october}.csv?organizationId=${ada.organizationId}`)).body;
   assert.deepEqual(only.split("\r\n").slice(1), [
-    `2026-10,${ada.organizationId},,"'=Ada, Inc.",tiles,,requests,,,1.5,1,`,
+    `2026-10,${ada.organizationId},,"'=Ada, Inc.",tiles,,requests,,,1.5,1,,,,`,
     "",
   ]);
   for (const path of [`${id}.csv?limit=3`, `${id}?limit=0`, `${id}?cursor=x`, `${id}?cursor=org_1~0~a~b`]) {
@@ -174,7 +172,7 @@ onEveryDatabase("the database refuses to change a closed statement", async (test
       "DELETE FROM statements",
       "UPDATE statement_lines SET count = 0",
       "DELETE FROM statement_lines",
-      "INSERT INTO statement_lines SELECT statement, 'org_x', 0, 'p', 'm', 1, 0, 1, 0, 'X', NULL, NULL, NULL, NULL FROM statement_lines",
+      "INSERT INTO statement_lines SELECT statement, 'org_x', 0, 'p', 'm', 1, 0, 1, 0, 'X', NULL, NULL, NULL, NULL, NULL FROM statement_lines",
     ]
   ) {
     await assert.rejects(
@@ -219,8 +217,8 @@ testApp("totals of a statement and pages of one organization", async (test) => {
   const first = (await send(`GET /statements/${id}?limit=2`)).body;
   const names = { productSlug: "tiles", productName: null, metricName: null, unit: null };
   assert.deepEqual(first.totals, [
-    { ...names, metric: "b", quantity: "9007199254740992.5", records: 3, lines: 2 },
-    { ...names, metric: "a", quantity: "1", records: 1, lines: 1 },
+    { ...names, metric: "a", quantity: "1", records: 1, lines: 1, amount: null },
+    { ...names, metric: "b", quantity: "9007199254740992.5", records: 3, lines: 2, amount: null },
   ]);
   const second = (await send(`GET /statements/${id}?limit=2&cursor=${first.nextCursor}`)).body;
   assert.deepEqual([second.totals, second.lines.length, second.nextCursor], [null, 1, null]);
