@@ -113,7 +113,15 @@ async function allPage({ services }: PortalParts, { c, actor, ...page }: Shown) 
     inTime((signal) => listStatementOrganizations(services, actor, { ...list, signal }), statementWaitMs),
   ]);
   const { totals = null, amount = null } = sums ?? none;
-  return statementPage({ ...shown, totals, amount, found, nextCursor: found?.nextCursor ?? null });
+  const isUnknown = metric !== null && totals !== null && totals.every((total) => total.metric !== metric);
+  return statementPage({
+    ...shown,
+    fault: fault ?? (isUnknown ? `No data for “${metric}”.` : null),
+    totals,
+    amount,
+    found,
+    nextCursor: found?.nextCursor ?? null,
+  });
 }
 
 async function onePage(parts: PortalParts, { c, actor, idText, ...page }: Shown & { idText: string }) {
@@ -154,9 +162,9 @@ function choiceOf(c: AppContext): { choice: StatementChoice; fault: string | nul
   const { sort: sortText, show = "", metric = "", products } = c.req.query();
   const sort = statementOrganizationSorts.find((one) => one === sortText);
   const faults = [
-    sortText && sort === undefined && `“${sortText}” is not an order. Showing organizations by name.`,
-    show !== "" && show !== "adjusted" && `“${show}” is not a filter. Showing all organizations.`,
-    metric !== "" && !slugForm.test(metric) && `“${metric}” is not a metric.`,
+    sortText && sort === undefined && `Can’t sort by “${sortText}”. Showing organizations by name.`,
+    show !== "" && show !== "adjusted" && `No filter “${show}”. Showing all organizations.`,
+    metric !== "" && !slugForm.test(metric) && `No data for “${metric}”.`,
   ];
   return {
     choice: {

@@ -1,8 +1,13 @@
 // An organization's billing page, and the page of one month.
+import { openStatement } from "../../domain/operator/statement.ts";
 import type { Access } from "../../services/access.ts";
 import { readLimits } from "../../services/meter/limits.ts";
 import { readCatalogue } from "../../services/meter/usage.ts";
-import { getStatement, listOrganizationStatements } from "../../services/operator/statements.ts";
+import {
+  getStatement,
+  listOrganizationStatements,
+  listStatements,
+} from "../../services/operator/statements.ts";
 import { readPlan } from "../../services/organization/plan.ts";
 import { billingPage } from "../../views/billing/billing.tsx";
 import { organizationStatementPage } from "../../views/billing/statement.tsx";
@@ -23,7 +28,11 @@ export function billingPages(app: App, parts: PortalParts): void {
   const { get } = organizationPages(app, parts);
 
   get("/billing", async (c, { access, frame }) => {
-    const open = await getStatement(services, "open");
+    // The running month, and before it one that has ended but isn't closed.
+    const { open: [open = await getStatement(services, openStatement), ...ended] } = await listStatements(
+      services,
+      { limit: 1 },
+    );
     const [plan, limits, catalogue, lines, list] = await Promise.all([
       readPlan(services, access),
       inTime((signal) => readLimits(services, access, { signal })),
@@ -39,6 +48,7 @@ export function billingPages(app: App, parts: PortalParts): void {
         limits: limits && nearestFirst(limits),
         catalogue: catalogue ?? undefined,
         open,
+        ended: c.req.query("cursor") ? [] : ended,
         ...lines,
         statements: list && list.statements,
         olderHref: list?.nextCursor ? listHref(billingHref(frame), { cursor: list.nextCursor }) : null,

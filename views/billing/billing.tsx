@@ -1,5 +1,5 @@
 // What an organization is billed by: its plan and limits, the open month so far, and closed months.
-import type { Catalogue } from "../../domain/meter/catalogue.ts";
+import { billedMetric, type Catalogue } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { OrganizationPlan } from "../../domain/operator/plan.ts";
@@ -19,7 +19,7 @@ import { billingCsvHref, billingHref, periodWords, statementTitle } from "../ope
 import { shortDate } from "../text/time.ts";
 import { onClock, zoneWords } from "../text/zone.ts";
 import { EstimateNote, type LinesBefore, type OrganizationLines } from "./statement.tsx";
-import { AmountChange, StatementBadge, type StatementFigure, StatementFigures } from "./statement_facts.tsx";
+import { AmountChange, type StatementFigure, StatementFigures } from "./statement_facts.tsx";
 import { LineQuantity, UsageLineTable } from "./statement_lines.tsx";
 
 interface BillingPageProps extends OrganizationPlan {
@@ -27,8 +27,10 @@ interface BillingPageProps extends OrganizationPlan {
   /** Those with the largest part used first; null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
   readonly catalogue: Catalogue | undefined;
-  /** The next month to close. */
+  /** The running month. */
   readonly open: Statement;
+  /** Months that have ended, but are not closed yet. */
+  readonly ended: readonly Statement[];
   /** Some of its lines; null when they are not available. */
   readonly shown: OrganizationLines | null;
   readonly before: LinesBefore | null;
@@ -52,7 +54,9 @@ export function billingPage(props: BillingPageProps): Page {
           zoneWords(open.timezone)
         }.`}
       >
-        <ButtonLink href={billingCsvHref(frame, open)} isFile>Download CSV</ButtonLink>
+        {(props.shown === null || props.shown.lines.length > 0) && (
+          <ButtonLink href={billingCsvHref(frame, open)} isFile>Download CSV</ButtonLink>
+        )}
       </PageHead>
       <StatementFigures label="Summary" figures={figuresOf(props)} />
       <div class="columns">
@@ -68,58 +72,59 @@ export function billingPage(props: BillingPageProps): Page {
 }
 
 function figuresOf(props: BillingPageProps): StatementFigure[] {
-  const { frame, plan, open, shown, before, limits, statements } = props;
-  const [main] = shown?.totals ?? [];
-  const [last] = statements ?? [];
-  const near = (limits ?? []).filter((limit) => usedShare(limit) >= nearShare).length;
-  const reached = (limits ?? []).filter((limit) => usedShare(limit) >= 1).length;
+  const { frame, plan, open, limits, statements } = props;
   return [
-    {
-      label: "Plan",
-      value: <bdi>{plan.name}</bdi>,
-      note: limits === null
-        ? ""
-        : limits.length === 0
-        ? "No limits of usage"
-        : reached > 0
-        ? `${countOf(reached, "limit")} reached`
-        : near > 0
-        ? `${countOf(near, "limit")} nearly used up`
-        : countOf(limits.length, "limit"),
-    },
-    shown === null
-      ? { label: statementTitle(open, frame.now), value: "–", note: "Not available right now" }
-      : open.currency !== null && shown.amount !== null
-      ? {
-        label: `${statementTitle(open, frame.now)}, estimated`,
-        value: <Amount value={shown.amount} currency={open.currency} />,
-        note: <AmountChange amount={shown.amount} statement={open} before={before} now={frame.now} />,
-      }
-      : {
-        label: statementTitle(open, frame.now),
-        value: main ? <LineQuantity line={main} /> : "0",
-        note: main
-          ? <bdi>{`${main.productName ?? main.productSlug} · ${main.metricName ?? main.metric}`}</bdi>
-          : "No usage yet",
-      },
-    last === undefined ? { label: "Last statement", value: "–", note: "No month was closed yet" } : {
-      label: `${periodWords(last.statement.period)}${last.amount === null ? "" : ", estimated"}`,
-      value: last.amount !== null && last.statement.currency !== null
-        ? <Amount value={last.amount} currency={last.statement.currency} />
-        : groupDigits(last.lines),
-      note: (
-        <>
-          {last.amount === null && `${last.lines === 1 ? "line" : "lines"} · `}
-          <a href={billingHref(frame, last.statement.period)}>View statement</a>
-        </>
-      ),
-    },
+    { label: "Plan", value: <bdi>{plan.name}</bdi>, note: limits === null ? "" : limitsNote(limits) },
+    openFigure(props),
+    lastFigure(frame, statements?.[0]),
     {
       label: "Month ends",
       value: shortDate(onClock(Date.parse(open.end) - 1, open.timezone), onClock(frame.now, open.timezone)),
       note: `At midnight in ${zoneWords(open.timezone)}`,
     },
   ];
+}
+
+function limitsNote(limits: readonly LimitStanding[]): string {
+  const from = (share: number) => limits.filter((limit) => usedShare(limit) >= share).length;
+  if (limits.length === 0) return "No limits of usage";
+  if (from(1) > 0) return `${countOf(from(1), "limit")} reached`;
+  return from(nearShare) > 0
+    ? `${countOf(from(nearShare), "limit")} nearly used up`
+    : countOf(limits.length, "limit");
+}
+
+function openFigure({ frame, open, shown, before }: BillingPageProps): StatementFigure {
+  const label = statementTitle(open, frame.now);
+  if (shown === null) return { label, value: "–", note: "Not available right now" };
+  if (open.currency !== null && shown.amount !== null) {
+    return {
+      label: `${label}, estimated`,
+      value: <Amount value={shown.amount} currency={open.currency} />,
+      note: <AmountChange amount={shown.amount} statement={open} before={before} now={frame.now} />,
+    };
+  }
+  const [main] = shown.totals ?? [];
+  return {
+    label,
+    value: main ? <LineQuantity line={main} /> : "0",
+    note: main
+      ? <bdi>{`${main.productName ?? main.productSlug} · ${billedMetric(main).name}`}</bdi>
+      : "No usage yet",
+  };
+}
+
+function lastFigure(frame: PortalFrame, last: OrganizationStatement | undefined): StatementFigure {
+  if (last === undefined) return { label: "Last statement", value: "–", note: "No month was closed yet" };
+  const { statement: { period, status, currency }, amount } = last;
+  const link = <a href={billingHref(frame, period)}>View statement</a>;
+  return amount !== null && currency !== null
+    ? {
+      label: `${periodWords(period)}, estimated`,
+      value: <Amount value={amount} currency={currency} />,
+      note: link,
+    }
+    : { label: periodWords(period), value: status === "closed" ? "Closed" : "Being closed", note: link };
 }
 
 function OpenMonth({ frame, open, shown, before, nextCursor }: BillingPageProps) {
@@ -174,77 +179,82 @@ function Limits({ frame, plan, limits, catalogue, timezone }: BillingPageProps) 
   );
 }
 
-function Statements({ frame, statements, olderHref }: BillingPageProps) {
-  if (statements === null || statements.length === 0) {
-    return (
-      <Card title="Statements" flush>
-        {statements === null
-          ? <EmptyState title="Not available right now" text="Reload the page in a minute." />
-          : (
-            <EmptyState
-              title="No statements yet"
-              text="A month appears here when it is closed. Then it never changes."
-            />
-          )}
-      </Card>
-    );
-  }
-  const hasAmounts = statements.some(({ amount }) => amount !== null);
-  const amount: ItemColumn<OrganizationStatement> = {
-    title: "Estimated",
-    isNumber: true,
-    cell: ({ amount, statement: { currency } }) =>
-      amount === null || currency === null ? "–" : <Amount value={amount} currency={currency} />,
-  };
+function Statements({ frame, ended, statements, olderHref }: BillingPageProps) {
+  const rows: StatementItem[] = [
+    ...ended.map((statement) => ({ statement, lines: null, adjustments: 0, amount: null })),
+    ...(statements ?? []),
+  ];
   return (
     <Card title="Statements" aside={<span class="muted small">Closed months never change</span>} flush>
-      <ItemTable
-        label="Statements"
-        items={statements}
-        columns={[
-          {
-            title: "Month",
-            in: "title",
-            cell: ({ statement, adjustments }) => (
-              <>
-                <LinkedName
-                  href={billingHref(frame, statement.period)}
-                  name={periodWords(statement.period)}
-                />
-                {adjustments > 0 && (
-                  <div class="muted tiny">
-                    {`With ${countOf(adjustments, "adjustment")} of earlier months`}
-                  </div>
-                )}
-              </>
-            ),
-          },
-          ...(hasAmounts ? [amount] : [{
-            title: "Lines",
-            isNumber: true,
-            cell: ({ lines }: OrganizationStatement) => groupDigits(lines),
-          }]),
-          {
-            title: "Status",
-            isOptional: true,
-            cell: ({ statement }) => <StatementBadge {...statement} />,
-          },
-        ]}
-        actions={({ statement }) =>
-          statement.status === "closing" ? [] : [{
-            href: billingCsvHref(frame, statement),
-            label: "CSV",
-            about: periodWords(statement.period),
-            isFile: true,
-          }]}
-        isSmall
-      />
+      {rows.length > 0
+        ? <StatementTable frame={frame} rows={rows} />
+        : statements === null
+        ? <EmptyState title="Not available right now" text="Reload the page in a minute." />
+        : (
+          <EmptyState
+            title="No statements yet"
+            text="A month appears here when it is closed. Then it never changes."
+          />
+        )}
       {olderHref !== null && (
         <footer class="list-foot">
-          <span></span>
           <PageLinks label="Pages of statements" links={[{ href: olderHref, label: "Older statements" }]} />
         </footer>
       )}
     </Card>
   );
+}
+
+/** `lines`: null for a month that isn't closed. */
+type StatementItem = Pick<OrganizationStatement, "statement" | "adjustments" | "amount"> & {
+  readonly lines: number | null;
+};
+
+function StatementTable({ frame, rows }: { frame: PortalFrame; rows: readonly StatementItem[] }) {
+  const amount: ItemColumn<StatementItem> = {
+    title: "Estimated",
+    isNumber: true,
+    cell: ({ amount, statement: { currency } }) =>
+      amount === null || currency === null ? "–" : <Amount value={amount} currency={currency} />,
+  };
+  const lines: ItemColumn<StatementItem> = {
+    title: "Lines",
+    isNumber: true,
+    cell: ({ lines, statement }) =>
+      lines === null || statement.status === "closing" ? "–" : groupDigits(lines),
+  };
+  return (
+    <ItemTable
+      label="Statements"
+      items={rows}
+      columns={[
+        {
+          title: "Month",
+          in: "title",
+          cell: (row) => (
+            <LinkedName
+              href={billingHref(frame, row.statement.period)}
+              name={periodWords(row.statement.period)}
+              note={rowNote(row)}
+            />
+          ),
+        },
+        rows.some(({ amount }) => amount !== null) ? amount : lines,
+      ]}
+      actions={({ statement }) =>
+        statement.status === "closing" ? [] : [{
+          href: billingCsvHref(frame, statement),
+          label: "CSV",
+          about: periodWords(statement.period),
+          isFile: true,
+        }]}
+      isSmall
+    />
+  );
+}
+
+function rowNote({ statement: { status }, adjustments }: StatementItem): string {
+  if (status === "open") return "Ended, not closed yet";
+  if (status === "closing") return "Being closed";
+  return adjustments === 0 ? "" : `With ${countOf(adjustments, "adjustment")} of earlier months`;
 }

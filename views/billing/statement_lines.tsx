@@ -122,7 +122,7 @@ export function UsageLineTable({ lines, statement: { currency }, before }: {
     <ItemTable
       label="Usage"
       items={lines}
-      columns={[product, records, quantity, ...change, ...unitPrice(currency), ...estimated(currency)]}
+      columns={[product, records, ...change, quantity, ...unitPrice(currency), ...estimated(currency)]}
       isSmall
     />
   );

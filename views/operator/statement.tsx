@@ -100,7 +100,9 @@ export function statementPage(props: StatementPageProps): Page {
         statement={statement}
         isBusy={status !== "closing" && (totals === null || found === null)}
       />
-      {totals && found && <StatementFigures label="Summary" figures={figuresOf(props, totals, found)} />}
+      {totals && totals.length > 0 && found && (
+        <StatementFigures label="Summary" figures={figuresOf(props, totals, found)} />
+      )}
       {totals && shown && shown.length > 0 && (
         <Card title="By product" flush>
           <TotalTable totals={shown} currency={statement.currency} />
@@ -140,18 +142,25 @@ function figuresOf(
   { counts, previous }: StatementOrganizations,
 ): StatementFigure[] {
   const [main] = totals;
+  if (main === undefined) return [];
   const isFiltered = choice.search !== "";
   return [
-    ...(currency === null || amount === null ? [] : [{
-      label: "Estimated",
-      value: <Amount value={amount} currency={currency} />,
-      note: "All organizations, adjustments included",
-    }]),
-    ...(main === undefined ? [] : [{
+    currency === null || amount === null
+      ? {
+        label: "Products and metrics",
+        value: groupDigits(totals.length),
+        note: "With usage or adjustments",
+      }
+      : {
+        label: "Estimated",
+        value: <Amount value={amount} currency={currency} />,
+        note: "All organizations, adjustments included",
+      },
+    {
       label: billedMetric(main).name,
       value: <LineQuantity line={main} />,
       note: <bdi>{main.productName ?? main.productSlug}</bdi>,
-    }]),
+    },
     {
       label: isFiltered ? "Organizations found" : "Organizations",
       value: groupDigits(counts.all),
@@ -311,6 +320,12 @@ function OrganizationRows(props: FoundProps) {
         adjustments === 0 ? "–" : <Badge tone="soon">{countOf(adjustments, "adjustment")}</Badge>,
     },
     { title: "Lines", isNumber: true, isOptional: true, drop: 2, cell: ({ lines }) => groupDigits(lines) },
+    ...(previous === null ? [] : [{
+      title: `vs ${shortPeriod(previous.period)}`,
+      isNumber: true,
+      isOptional: true,
+      cell: change,
+    }]),
     {
       title: measure.name,
       isNumber: true,
@@ -324,12 +339,6 @@ function OrganizationRows(props: FoundProps) {
       isNumber: true,
       sort: sorted("amount"),
       cell: ({ amount }: StatementOrganization) => <Amount value={amount} currency={currency} />,
-    }]),
-    ...(previous === null ? [] : [{
-      title: `vs ${shortPeriod(previous.period)}`,
-      isNumber: true,
-      isOptional: true,
-      cell: change,
     }]),
   ];
   return <ItemTable label="Organizations" items={organizations} columns={columns} isSmall />;

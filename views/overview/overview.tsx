@@ -44,7 +44,7 @@ export function overviewPage(props: OverviewPageProps): Page {
         text={
           <>
             {`${label}. `}
-            <a href={`${frame.base}/billing`}>Billing so far</a>
+            <a href={`${frame.base}/billing`}>View billing</a>
           </>
         }
         keepsActions
