@@ -154,7 +154,10 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
     query: pageQuerySchema,
     responses: { 200: { description: "The statement.", schema: schemas.statementLinesSchema } },
   }, async (c, { params: { period: id }, query }, access) => {
-    if (csvEnding.test(id)) return await sendStatementCsv(c, parts, { scope: access, id });
+    if (csvEnding.test(id)) {
+      check(schemas.noQuerySchema, c.req.query(), "query");
+      return await sendStatementCsv(c, parts, { scope: access, id });
+    }
     return await readStatement(services, access, { id, ...query, signal: c.req.raw.signal });
   });
 }

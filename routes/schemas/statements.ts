@@ -139,6 +139,8 @@ export const periodParamsSchema = z.object({
   }),
 });
 
+export const noQuerySchema = z.strictObject({});
+
 export const ownStatementsSchema = z.object({
   statements: z.array(
     statementSchema.extend({
@@ -166,7 +168,7 @@ export const statementOrganizationsQuerySchema = pageQuerySchema.extend({
 
 export const statementOrganizationsSchema = z.object({
   statement: statementSchema,
-  previous: statementSchema.nullable().openapi({
+  previous: z.object(statementSchema.shape).nullable().openapi({
     description: "The closed statement of the month before, if there is one.",
   }),
   metric: stringSchema("The metric of the quantities.", "requests").nullable(),

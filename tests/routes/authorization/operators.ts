@@ -167,6 +167,10 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     attempt: onNextMonth,
   },
   "GET /api/operator/statements/:id": { ...byOperator("statements:read"), attempt: withStatement() },
+  "GET /api/operator/statements/:id/organizations": {
+    ...byOperator("statements:read"),
+    attempt: withStatement(),
+  },
   "GET /api/operator/plans": byOperator("organizations:read"),
   "POST /api/operator/plans": {
     ...byOperator("organizations:write"),
