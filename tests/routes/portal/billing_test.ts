@@ -1,9 +1,11 @@
 // An organization's billing page, for its members and for operators.
 import assert from "node:assert/strict";
+import { AppError } from "../../../domain/errors.ts";
 import { testApp } from "../../support/app/app.ts";
 import { asBilling, customer } from "../../support/meter/statements.ts";
 import { addLimit } from "../../support/meter/limits.ts";
 import { voidOne } from "../../support/meter/usage.ts";
+import { run } from "../../support/people/scene.ts";
 import { newOperator } from "../../support/operators/console.ts";
 import { joinedPerson } from "../../support/people/people.ts";
 import { textOf } from "../../support/portal/markup.ts";
@@ -78,3 +80,46 @@ testApp("members of every role read their plan, limits, the month so far and clo
     assert.match((await show(member, page)).text, /Limits Default plan Requests per month/, page);
   }
 }, { CURRENCY: "EUR", SESSION_MAX_DAYS: "90", SESSION_IDLE_DAYS: "90" });
+
+testApp("pages of statements say that a month is being closed, and that numbers are late", async (test) => {
+  const ada = await customer(test, "Ada");
+  const mara = await newOperator(test);
+  await ada.record("2026-10-20T00:00:00.000Z", { quantity: 60 });
+  const { close } = await asBilling(test);
+  const { id } = await close("2026-10");
+  const text = async (address: string) => {
+    const { status, html } = await openPage(test, address, { person: mara });
+    assert.equal(status, 200, address);
+    return textOf(html);
+  };
+  const base = `/operator/organizations/${ada.organizationId}/billing`;
+  const months = [
+    "/operator/statements/2026-11",
+    `/operator/statements/2026-11?organizationId=${ada.organizationId}`,
+  ];
+  const { reports } = test.services;
+  const read = reports.read;
+  reports.read = () => {
+    throw new AppError("unavailable", "Busy.");
+  };
+  assert.match(
+    await text(base),
+    /November 2026 so far – Not available right now .*Limits|Not available right now/,
+  );
+  for (const address of [...months, `${base}/2026-11`, `/operator/statements/${id}`]) {
+    assert.match(await text(address), /still being added up/, address);
+  }
+  assert.match(await text("/operator/statements"), /October 2026 – – UTC Nov 21 Closed/);
+  reports.read = read;
+  await run(
+    test,
+    `INSERT INTO statements (number, id, period, timezone, start_at, end_at, status, progress, created_at)
+      SELECT 2, 'stm_2', '2026-11', 'UTC', end_at, end_at + 30 * 86400000, 'closing', 0, 0 FROM statements`,
+  );
+  for (const address of [...months, `${base}/2026-11`]) {
+    assert.match(await text(address), /November 2026.* Closing .*is being closed/, address);
+    assert.doesNotMatch(await text(address), /CSV/, address);
+  }
+  assert.match(await text("/operator/statements"), /November 2026 – – UTC Not yet Closing October/);
+  assert.match(await text(base), /November 2026 Being closed/);
+});
