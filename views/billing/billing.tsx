@@ -146,7 +146,7 @@ function OpenMonth({ frame, open, shown, before, nextCursor }: BillingPageProps)
         )
         : usage.length === 0
         ? <EmptyState title="No usage yet" text="Usage appears here as soon as it is recorded." />
-        : <UsageLineTable lines={usage} statement={open} before={before} />}
+        : <UsageLineTable lines={usage} statement={open} before={before} now={frame.now} />}
       {shown !== null && (nextCursor !== null || adjustments > 0) && (
         <footer class="list-foot">
           <span>

@@ -34,7 +34,7 @@ export interface OrganizationLines {
   readonly lines: readonly StatementLine[];
 }
 
-/** What the statement of the month before has for the organization. */
+/** The organization’s quantities in the statement of the month before. */
 export interface LinesBefore {
   readonly period: string;
   readonly amount: string | null;
@@ -88,7 +88,7 @@ export function organizationStatementPage(props: OrganizationStatementProps): Pa
               figures={figuresOf(props, { ...shown, totals: shown.totals })}
             />
           )}
-          <Lines shown={shown} before={before} isRunning={isRunning(statement, frame.now)} />
+          <Lines shown={shown} before={before} now={frame.now} />
           <PageLinks links={[{ href: props.nextHref, label: "More lines" }]} />
           {currency !== null && <EstimateNote />}
         </>
@@ -135,10 +135,10 @@ function figuresOf(
 }
 
 function Lines(
-  { shown: { statement, lines, voided }, before, isRunning }: {
+  { shown: { statement, lines, voided }, before, now }: {
     shown: OrganizationLines;
     before: LinesBefore | null;
-    isRunning: boolean;
+    now: number;
   },
 ) {
   const usage = lines.filter(({ adjustmentOf }) => adjustmentOf === null);
@@ -151,12 +151,12 @@ function Lines(
             ? (
               <EmptyState
                 title="No usage"
-                text={isRunning
+                text={isRunning(statement, now)
                   ? "Usage of this month appears here as soon as it is recorded."
                   : `Nothing was recorded for ${periodWords(statement.period)}.`}
               />
             )
-            : <UsageLineTable lines={usage} statement={statement} before={before} />}
+            : <UsageLineTable lines={usage} statement={statement} before={before} now={now} />}
         </Card>
       )}
       {adjustments.length > 0 && (

@@ -11,7 +11,7 @@ import { Amount, UnitPrice } from "../components/amount.tsx";
 import { ShortChange } from "../components/change.tsx";
 import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
 import { Quantity } from "../components/quantity.tsx";
-import { periodWords } from "../operator/statement_text.ts";
+import { periodWords, versus } from "../operator/statement_text.ts";
 
 type Usage = StatementVoid;
 
@@ -105,13 +105,15 @@ export function TotalTable(
 }
 
 /** The usage of the statement's own month. @param props `before`: the quantities of the month before by {@linkcode lineName}; null if unknown. */
-export function UsageLineTable({ lines, statement: { currency }, before }: {
+export function UsageLineTable({ lines, statement, before, now }: {
   lines: readonly StatementLine[];
-  statement: Pick<Statement, "currency">;
+  statement: Statement;
   before: { readonly period: string; readonly quantities: ReadonlyMap<string, string> } | null;
+  now: number;
 }) {
+  const { currency } = statement;
   const change: ItemColumn<StatementLine>[] = before === null ? [] : [{
-    title: `vs ${periodWords(before.period).replace(/ \d+$/, "")}`,
+    title: versus(statement, before, now),
     isNumber: true,
     isOptional: true,
     cell: (line) => (

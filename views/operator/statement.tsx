@@ -38,9 +38,10 @@ import {
   statementCsvHref,
   statementHref,
   statementTitle,
+  versus,
 } from "./statement_text.ts";
 
-/** What the address of the page asks for. */
+/** Choices in the address of the page. */
 export interface StatementChoice {
   readonly search: string;
   readonly isAdjusted: boolean;
@@ -182,63 +183,23 @@ type FoundProps = StatementPageProps & {
 };
 
 function Organizations(props: FoundProps) {
-  const { found: { counts, organizations }, choice, isFirstPage, nextCursor } = props;
-  const { search, isAdjusted, metric, sort, showsAllProducts } = choice;
-  const count = isAdjusted ? counts.adjusted : counts.all;
-  const isPart = !isFirstPage || nextCursor !== null;
+  const { found: { counts, organizations }, choice: { search } } = props;
   return (
     <ListCard
       label="Organizations"
-      tabs={
-        <Tabs
-          label="Show"
-          tabs={[
-            {
-              href: hrefTo(props, { isAdjusted: false }),
-              label: "All",
-              count: counts.all,
-              isCurrent: !isAdjusted,
-            },
-            {
-              href: hrefTo(props, { isAdjusted: true }),
-              label: "With adjustments",
-              count: counts.adjusted,
-              isCurrent: isAdjusted,
-            },
-          ]}
-        />
-      }
+      tabs={<AdjustmentTabs {...props} />}
       tools={
         <>
           <SearchBox
             action={statementHref(props.statement.id)}
             search={search}
             searches="name or external ID"
-            hidden={{
-              ...isAdjusted && { show: "adjusted" },
-              ...metric !== null && { metric },
-              ...sort !== "name" && { sort },
-              ...showsAllProducts && { products: "all" },
-            }}
+            hidden={hiddenFields(props)}
           />
           <MetricMenu {...props} />
         </>
       }
-      footer={organizations.length > 0 && (
-        <>
-          <span>
-            {isPart
-              ? `${groupDigits(organizations.length)} of ${countOf(count, "organization")}`
-              : countOf(count, "organization")}
-          </span>
-          <PageLinks
-            links={[
-              { href: isFirstPage ? null : hrefTo(props, {}), label: "First page" },
-              { href: nextCursor && hrefTo(props, { cursor: nextCursor }), label: "Next" },
-            ]}
-          />
-        </>
-      )}
+      footer={organizations.length > 0 && <ListFoot {...props} />}
     >
       {search !== "" && (
         <HintLine
@@ -254,6 +215,50 @@ function Organizations(props: FoundProps) {
       )}
       {organizations.length === 0 ? <EmptyState {...emptyText(props)} /> : <OrganizationRows {...props} />}
     </ListCard>
+  );
+}
+
+/** Returns the choices that a search keeps. */
+function hiddenFields({ choice }: FoundProps): Record<string, string> {
+  const { isAdjusted, metric, sort, showsAllProducts } = choice;
+  return {
+    ...isAdjusted && { show: "adjusted" },
+    ...metric !== null && { metric },
+    ...sort !== "name" && { sort },
+    ...showsAllProducts && { products: "all" },
+  };
+}
+
+function AdjustmentTabs(props: FoundProps) {
+  const { found: { counts }, choice } = props;
+  const tab = (isAdjusted: boolean, label: string, count: number) => ({
+    href: hrefTo(props, { isAdjusted }),
+    label,
+    count,
+    isCurrent: isAdjusted === choice.isAdjusted,
+  });
+  return (
+    <Tabs
+      label="Show"
+      tabs={[tab(false, "All", counts.all), tab(true, "With adjustments", counts.adjusted)]}
+    />
+  );
+}
+
+function ListFoot(props: FoundProps) {
+  const { found: { counts, organizations }, choice, isFirstPage, nextCursor } = props;
+  const count = countOf(choice.isAdjusted ? counts.adjusted : counts.all, "organization");
+  const isPart = !isFirstPage || nextCursor !== null;
+  return (
+    <>
+      <span>{isPart ? `${groupDigits(organizations.length)} of ${count}` : count}</span>
+      <PageLinks
+        links={[
+          { href: isFirstPage ? null : hrefTo(props, {}), label: "First page" },
+          { href: nextCursor && hrefTo(props, { cursor: nextCursor }), label: "Next" },
+        ]}
+      />
+    </>
   );
 }
 
@@ -287,7 +292,8 @@ function MetricMenu(props: FoundProps) {
 }
 
 function OrganizationRows(props: FoundProps) {
-  const { statement: { id, currency }, totals, found: { organizations, metric, previous } } = props;
+  const { statement, totals, found: { organizations, metric, previous } } = props;
+  const { id, currency } = statement;
   const total = totals.find((one) => one.metric === metric);
   const measure = billedMetric(total ?? { metric: metric ?? "", metricName: null, unit: null });
   const sorted = (sort: StatementOrganizationSort) => ({
@@ -321,7 +327,7 @@ function OrganizationRows(props: FoundProps) {
     },
     { title: "Lines", isNumber: true, isOptional: true, drop: 2, cell: ({ lines }) => groupDigits(lines) },
     ...(previous === null ? [] : [{
-      title: `vs ${shortPeriod(previous.period)}`,
+      title: versus(statement, previous, props.frame.now),
       isNumber: true,
       isOptional: true,
       cell: change,

@@ -41,6 +41,11 @@ export function isRunning({ status, end }: Pick<Statement, "status" | "end">, no
   return status === "open" && Date.parse(end) > now;
 }
 
+/** Returns the heading of changes since the month before: “vs October”, “vs all of October” of a month that goes on. */
+export function versus(statement: Statement, before: { readonly period: string }, now: number): string {
+  return `vs ${isRunning(statement, now) ? "all of " : ""}${shortPeriod(before.period)}`;
+}
+
 /** Returns the title of a statement's page: “November 2026 so far”, “October 2026”. */
 export function statementTitle(statement: Statement, now: number): string {
   const month = periodWords(statement.period);

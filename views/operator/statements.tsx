@@ -12,7 +12,7 @@ import { zoneWords } from "../text/zone.ts";
 import { statementsHref } from "./links.ts";
 import { isRunning, periodWords, statementCsvHref, statementHref } from "./statement_text.ts";
 
-/** What a statement has for all organizations together. */
+/** Sums of a statement over all organizations. */
 export interface StatementSums {
   readonly counts: { readonly all: number; readonly adjusted: number };
   readonly amount: string | null;

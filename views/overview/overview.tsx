@@ -39,18 +39,7 @@ export function overviewPage(props: OverviewPageProps): Page {
   const hasLimits = limits === null || limits.length > 0;
   return (
     <PortalPage title="Overview" frame={frame} place="overview">
-      <PageHead
-        title="Overview"
-        text={
-          <>
-            {`${label}. `}
-            <a href={`${frame.base}/billing`}>View billing</a>
-          </>
-        }
-        keepsActions
-      >
-        <ButtonLink tone="primary" href="/portal/api-keys/new">Create key</ButtonLink>
-      </PageHead>
+      <Head label={label} frame={frame} />
       <div
         id="live"
         class="live"
@@ -98,6 +87,20 @@ export function overviewPage(props: OverviewPageProps): Page {
         </div>
       </div>
     </PortalPage>
+  );
+}
+
+function Head({ label, frame }: Pick<OverviewPageProps, "label" | "frame">) {
+  const text = (
+    <>
+      {`${label}. `}
+      <a href={`${frame.base}/billing`}>View billing</a>
+    </>
+  );
+  return (
+    <PageHead title="Overview" text={text} keepsActions>
+      <ButtonLink tone="primary" href="/portal/api-keys/new">Create key</ButtonLink>
+    </PageHead>
   );
 }
 
