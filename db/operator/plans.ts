@@ -62,6 +62,17 @@ export function findPlanReference(
   return database.readFirst(sql`SELECT id, name FROM plans WHERE ${condition}`);
 }
 
+/** Finds the plan of an organization that isn't deleted, with the organization's time zone. */
+export function findOrganizationPlan(
+  database: DatabaseReader,
+  organizationId: string,
+): Promise<{ readonly name: string; readonly timezone: string } | undefined> {
+  return database.readFirst(
+    sql`SELECT p.name, o.timezone FROM organizations o JOIN plans p ON p.number = o.plan
+    WHERE o.id = ${organizationId}`,
+  );
+}
+
 export const planNumber = (id: string): Statement => sql`(SELECT number FROM plans WHERE id = ${id})`;
 
 /** Inserts a plan, unless its name is taken or there are `plansMax` plans. */

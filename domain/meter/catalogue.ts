@@ -99,8 +99,20 @@ export function productOf({ products }: Catalogue, slug: string): CatalogueProdu
 
 /** Returns a metric's slug in words as its name if it isn't known. */
 export function metricOf({ metrics }: Catalogue, slug: string): CatalogueMetric {
+  return metrics.get(slug) ?? { slug, name: slugWords(slug), unit: null };
+}
+
+/** Returns the metric of a statement's line, which has the names of its month. */
+export function billedMetric(
+  { metric: slug, metricName, unit }: { metric: string; metricName: string | null; unit: string | null },
+): CatalogueMetric {
+  const name = metricName ?? slugWords(slug);
+  return { slug, name, unit: unit !== null && saysUnit(name, unit) ? null : unit };
+}
+
+function slugWords(slug: string): string {
   const words = slug.replaceAll(/[._:-]+/g, " ").trim();
-  return metrics.get(slug) ?? { slug, name: words.charAt(0).toUpperCase() + words.slice(1), unit: null };
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Sorts metrics in the catalogue's order, then by name: their places don't depend on how much was used. */

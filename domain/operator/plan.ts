@@ -23,6 +23,17 @@ export interface Plan extends PlanNumbers {
   readonly createdAt: string;
 }
 
+/** The plan of an organization, as its members see it. */
+export interface OrganizationPlan {
+  readonly plan: {
+    readonly name: string;
+    /** Empty until plans have features. */
+    readonly features: readonly string[];
+  };
+  /** The zone in which the windows of limits begin and end. */
+  readonly timezone: string;
+}
+
 /** Numbers to change; what is left out stays. */
 export type PlanNumbersChange = { readonly [Name in keyof PlanNumbers]?: number | undefined };
 

@@ -1,61 +1,59 @@
-// The pages of statements in the console.
-import { pageItemsDefault, statementWaitMs } from "../../domain/limits.ts";
-import { groupDigits } from "../../domain/number_text.ts";
-import type {
-  NextStatement,
-  Statement,
-  StatementLine,
-  StatementTotal,
+// The console's pages of statements.
+import { consolePageItemsMax, statementWaitMs } from "../../domain/limits.ts";
+import { isId } from "../../domain/id.ts";
+import { slugForm } from "../../domain/meter/usage_record.ts";
+import {
+  type NextStatement,
+  type Statement,
+  statementOrganizationSorts,
 } from "../../domain/operator/statement.ts";
 import { resolveOrganization } from "../../services/access.ts";
 import { closeStatement } from "../../services/operator/statement_closing.ts";
-import { listStatements, readStatement, statementsFor } from "../../services/operator/statements.ts";
-import { Badge } from "../../views/components/badge.tsx";
-import { ButtonLink } from "../../views/components/button.tsx";
-import { Card } from "../../views/components/card.tsx";
+import {
+  getStatement,
+  listStatementOrganizations,
+  listStatements,
+  readStatement,
+  statementsFor,
+} from "../../services/operator/statements.ts";
+import { organizationStatementPage } from "../../views/billing/statement.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
-import { EmptyState } from "../../views/components/empty_state.tsx";
-import { Facts } from "../../views/components/facts.tsx";
 import { TextField } from "../../views/components/field.tsx";
-import { ItemTable } from "../../views/components/item_table.tsx";
-import { ListPage } from "../../views/components/list_page.tsx";
-import { Notice } from "../../views/components/notice.tsx";
-import { PageHead } from "../../views/components/page_head.tsx";
-import { PageLinks } from "../../views/components/page_links.tsx";
-import { DayTime, MomentTime } from "../../views/components/relative_time.tsx";
-import { Name } from "../../views/components/table.tsx";
-import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx";
-import { organizationHref, statementsHref } from "../../views/operator/links.ts";
+import { MomentTime } from "../../views/components/relative_time.tsx";
+import { statementsHref } from "../../views/operator/links.ts";
 import { listHref } from "../../views/operator/list_filters.tsx";
-import { periodWords, statementCsvHref, statementHref } from "../../views/operator/statement_text.ts";
-import type { App } from "../env.ts";
+import { type StatementChoice, statementPage } from "../../views/operator/statement.tsx";
+import { type StatementRow, statementsPage } from "../../views/operator/statements.tsx";
+import {
+  periodWords,
+  statementCsvHref,
+  statementHref,
+  statementTitle,
+} from "../../views/operator/statement_text.ts";
+import type { App, AppContext } from "../env.ts";
+import { inTime } from "../portal/in_time.ts";
 import { mountFormPage, mountPage, paramOf, type ShownForm, withInput } from "../portal/noun_pages.ts";
-import { consolePages } from "../portal/operator/page.ts";
+import { type ConsoleActor, consolePages, searchOf } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
+import { cursorOf, readShownLines } from "../portal/statement_lines.ts";
+
+/** A year, because each statement is added up. */
+const statementsShownMax = 12;
 
 export function statementPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
   const pages = consolePages(app, parts, "operator/statements");
 
-  mountPage(pages, statementsHref, async (c, page) => {
-    const query = { limit: pageItemsDefault, cursor: c.req.query("cursor") };
-    const { statements, next, nextCursor } = await listStatements(services, query);
-    const month = periodWords(next.period);
-    const none = { title: "No statements yet", text: `Close ${month} to get the first one.` };
-    const nextHref = nextCursor && listHref(statementsHref, { cursor: nextCursor });
-    return (
-      <ListPage
-        {...page}
-        title="Statements"
-        text="A statement closes a month for all organizations. It never changes, so you can bill by it."
-        add={next.isEnded ? { href: `${statementsHref}/close`, label: <>Close {month}</> } : null}
-        card="Newest first"
-        empty={statements.length === 0 ? none : null}
-        links={[{ href: nextHref, label: "Older statements" }]}
-      >
-        <StatementTable statements={statements} now={page.frame.now} />
-      </ListPage>
-    );
+  mountPage(pages, statementsHref, async (c, { actor, ...page }) => {
+    const cursor = cursorOf(c);
+    const { statements, open, next, nextCursor } = await listStatements(services, {
+      limit: statementsShownMax,
+      cursor,
+    });
+    const shown = cursor === undefined ? [...open, ...statements] : statements;
+    const rows = await Promise.all(shown.map((statement) => rowOf(parts, actor, statement)));
+    const olderHref = nextCursor && listHref(statementsHref, { cursor: nextCursor });
+    return statementsPage({ ...page, rows, next, olderHref });
   });
 
   mountFormPage(pages, {
@@ -73,162 +71,112 @@ export function statementPages(app: App, parts: PortalParts): void {
   });
 
   mountPage(pages, `${statementsHref}/:id`, async (c, { actor, ...page }) => {
-    const id = paramOf(c, "id");
-    const idText = c.req.query("organizationId");
-    const organization = idText ? await resolveOrganization(services, idText) : null;
-    const { nextCursor, ...found } = await readStatement(services, statementsFor(actor, organization?.id), {
-      id,
-      limit: pageItemsDefault,
-      cursor: c.req.query("cursor"),
-      signal: c.req.raw.signal,
-    });
-    const nextHref = nextCursor &&
-      listHref(statementHref(id), { organizationId: organization?.id, cursor: nextCursor });
-    return statementPage({ ...page, ...found, organization, nextHref });
+    const statement = await getStatement(services, paramOf(c, "id"));
+    const organizationId = c.req.query("organizationId");
+    return organizationId
+      ? await onePage(parts, { c, actor, ...page, statement, idText: organizationId })
+      : await allPage(parts, { c, actor, ...page, statement });
   });
 }
 
-function StatementTable({ statements, now }: { statements: readonly Statement[]; now: number }) {
-  return (
-    <ItemTable
-      label="Statements"
-      items={statements}
-      columns={[
-        {
-          title: "Month",
-          in: "title",
-          cell: ({ id, period }) => (
-            <a href={statementHref(id)}>
-              <Name text={periodWords(period)} />
-            </a>
-          ),
-        },
-        { title: "Status", in: "state", cell: ({ status }) => <StatusBadge status={status} /> },
-        { title: "Time zone", cell: ({ timezone }) => <span>{timezone}</span> },
-        {
-          title: "Closed",
-          cell: ({ closedAt }) => closedAt === null ? "Not yet" : <DayTime at={closedAt} now={now} />,
-        },
-      ]}
-    />
-  );
+async function rowOf(
+  { services }: PortalParts,
+  actor: ConsoleActor,
+  statement: Statement,
+): Promise<StatementRow> {
+  if (statement.status === "closing") return { statement, sums: null };
+  const query = { id: statement.id, limit: 1 };
+  const sums = await inTime((signal) => listStatementOrganizations(services, actor, { ...query, signal }));
+  return { statement, sums };
 }
 
-function StatusBadge({ status }: Pick<Statement, "status">) {
-  if (status === "open") return <Badge tone="soon">Open</Badge>;
-  return status === "closed" ? <Badge tone="on">Closed</Badge> : <Badge tone="soon">Closing</Badge>;
+type Shown = Pick<Parameters<typeof statementPage>[0], "frame" | "place" | "statement"> & {
+  readonly c: AppContext;
+  readonly actor: ConsoleActor;
+};
+
+async function allPage({ services }: PortalParts, { c, actor, ...page }: Shown) {
+  const { id, status } = page.statement;
+  const { choice, fault } = choiceOf(c);
+  const cursor = cursorOf(c);
+  const none = { totals: null, amount: null, found: null, nextCursor: null };
+  const shown = { ...page, choice, fault, isFirstPage: cursor === undefined };
+  if (status === "closing") return statementPage({ ...shown, ...none });
+  const { search, isAdjusted, metric, sort } = choice;
+  const query = { search: search || undefined, isAdjusted, metric: metric ?? undefined, sort };
+  const list = { ...query, id, limit: consolePageItemsMax, cursor };
+  const [sums, found] = await Promise.all([
+    inTime(
+      (signal) => readStatement(services, statementsFor(actor), { id, limit: 1, signal }),
+      statementWaitMs,
+    ),
+    inTime((signal) => listStatementOrganizations(services, actor, { ...list, signal }), statementWaitMs),
+  ]);
+  const { totals = null, amount = null } = sums ?? none;
+  const isUnknown = metric !== null && totals !== null && totals.every((total) => total.metric !== metric);
+  return statementPage({
+    ...shown,
+    fault: fault ?? (isUnknown ? `No data for “${metric}”.` : null),
+    totals,
+    amount,
+    found,
+    nextCursor: found?.nextCursor ?? null,
+  });
 }
 
-/** The page of a statement. @param props `organization`: the one whose lines are shown; null for those of all. */
-function statementPage(props: {
-  frame: PortalFrame;
-  place: Place;
-  statement: Statement;
-  totals: readonly StatementTotal[] | null;
-  lines: readonly StatementLine[];
-  organization: { readonly id: string; readonly name: string } | null;
-  nextHref: string | null;
-}) {
-  const { frame, place, statement, totals, lines, organization, nextHref } = props;
-  const { id, period, start, end, timezone, status } = statement;
-  const isClosed = status === "closed";
-  const moment = (at: string) => <MomentTime at={at} now={frame.now} timezone={timezone} />;
-  return (
-    <PortalPage title={`Statement of ${periodWords(period)}`} frame={frame} place={place}>
-      <PageHead
-        back={{ href: statementsHref, label: "Statements" }}
-        title={`Statement of ${periodWords(period)}`}
-      >
-        {isClosed && (
-          <ButtonLink href={statementCsvHref(id, organization?.id)} isFile>Download CSV</ButtonLink>
-        )}
-      </PageHead>
-      {!isClosed && (
-        <Notice tone="done" text="This month is being closed. Reload the page to see its lines." />
-      )}
-      <Card title="Details">
-        <Facts
-          facts={[
-            { label: "Status", value: <StatusBadge status={status} /> },
-            { label: "From", value: moment(start) },
-            { label: "To", value: moment(end) },
-            { label: "Time zone", value: timezone },
-            ...(organization === null ? [] : [{
-              label: "Organization",
-              value: (
-                <span>
-                  <a href={organizationHref(organization.id)}>
-                    <bdi>{organization.name}</bdi>
-                  </a>
-                  {" · "}
-                  <a href={statementHref(id)}>Show all</a>
-                </span>
-              ),
-            }]),
-          ]}
-        />
-      </Card>
-      {totals !== null && totals.length > 0 && (
-        <Card title="By product" flush>
-          <TotalTable totals={totals} />
-        </Card>
-      )}
-      {isClosed && (
-        <Card title="Lines" flush>
-          {lines.length === 0
-            ? <EmptyState title="No lines" text="Nothing was recorded for this month." />
-            : <LineTable lines={lines} />}
-        </Card>
-      )}
-      <PageLinks links={[{ href: nextHref, label: "More lines" }]} />
-    </PortalPage>
-  );
+async function onePage(parts: PortalParts, { c, actor, idText, ...page }: Shown & { idText: string }) {
+  const { statement } = page;
+  const { id } = statement;
+  const organization = await organizationOf(parts, idText);
+  const { shown, before, nextCursor } = await readShownLines(parts, statementsFor(actor, organization.id), {
+    statement,
+    cursor: cursorOf(c),
+  });
+  const name = organization.name ?? shown?.lines[0]?.organizationName ?? organization.id;
+  return organizationStatementPage({
+    ...page,
+    back: { href: statementHref(id), label: statementTitle(statement, page.frame.now) },
+    organization: { id: organization.id, name, isDeleted: organization.name === null },
+    shown,
+    before,
+    csvHref: statementCsvHref(id, organization.id),
+    nextHref: nextCursor &&
+      listHref(statementHref(id), { organizationId: organization.id, cursor: nextCursor }),
+  });
 }
 
-type Named = Pick<StatementTotal, "productSlug" | "productName" | "metric" | "metricName">;
-
-function whatOf({ productSlug, productName, metric, metricName }: Named): string {
-  return `${productName ?? productSlug} · ${metricName ?? metric}`;
+/** Returns the organization that the address names. `name`: null for one that may have been deleted. */
+async function organizationOf(
+  { services }: PortalParts,
+  idText: string,
+): Promise<{ id: string; name: string | null }> {
+  try {
+    return await resolveOrganization(services, idText);
+  } catch (error) {
+    if (isId("org", idText)) return { id: idText, name: null };
+    throw error;
+  }
 }
 
-function quantityOf({ quantity, unit }: Pick<StatementTotal, "quantity" | "unit">): string {
-  return unit === null ? groupDigits(quantity) : `${groupDigits(quantity)} ${unit}`;
+function choiceOf(c: AppContext): { choice: StatementChoice; fault: string | null } {
+  const { sort: sortText, show = "", metric = "", products } = c.req.query();
+  const sort = statementOrganizationSorts.find((one) => one === sortText);
+  const faults = [
+    sortText && sort === undefined && `Can’t sort by “${sortText}”. Showing organizations by name.`,
+    show !== "" && show !== "adjusted" && `No filter “${show}”. Showing all organizations.`,
+    metric !== "" && !slugForm.test(metric) && `No data for “${metric}”.`,
+  ];
+  return {
+    choice: {
+      search: searchOf(c),
+      isAdjusted: show === "adjusted",
+      metric: slugForm.test(metric) ? metric : null,
+      sort: sort ?? "name",
+      showsAllProducts: products === "all",
+    },
+    fault: faults.find((fault) => fault) || null,
+  };
 }
-
-function TotalTable({ totals }: { totals: readonly StatementTotal[] }) {
-  return (
-    <ItemTable
-      label="Totals"
-      items={totals}
-      columns={[
-        { title: "Product", in: "title", cell: (total) => <Name text={whatOf(total)} /> },
-        { title: "Quantity", isNumber: true, cell: quantityOf },
-        { title: "Records", isNumber: true, cell: ({ records }) => groupDigits(records) },
-        { title: "Lines", isNumber: true, cell: ({ lines }) => groupDigits(lines) },
-      ]}
-    />
-  );
-}
-
-function LineTable({ lines }: { lines: readonly StatementLine[] }) {
-  return (
-    <ItemTable
-      label="Lines"
-      items={lines}
-      columns={[
-        { title: "Organization", in: "title", cell: (line) => <Name text={line.organizationName} /> },
-        { title: "Product", cell: (line) => <span>{whatOf(line)}</span> },
-        {
-          title: "Adjustment of",
-          cell: ({ adjustmentOf }) => adjustmentOf === null ? "–" : periodWords(adjustmentOf),
-        },
-        { title: "Quantity", isNumber: true, cell: quantityOf },
-        { title: "Records", isNumber: true, cell: ({ records }) => groupDigits(records) },
-      ]}
-    />
-  );
-}
-
 /** The page that asks whether to close a month. @param options `isFirst`: no month was closed yet, so that any can be the first. */
 function closeForm(
   form: ShownForm,

@@ -7,6 +7,7 @@ import { listAuditEvents } from "../../services/audit.ts";
 import { readLastRequest } from "../../services/meter/last_requests.ts";
 import { readLimits } from "../../services/meter/limits.ts";
 import { readProductNames, readUsageNames } from "../../services/meter/usage.ts";
+import { readPlan } from "../../services/organization/plan.ts";
 import { budgetPage, editApiKeyPage, revokeApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
 import { apiKeyPage } from "../../views/api_keys/api_key_page.tsx";
 import { expiryValue } from "../../views/components/expiry_field.tsx";
@@ -31,9 +32,10 @@ export function apiKeyPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   organizationPages(app, parts).get(path, async (c, { access, frame }) => {
     const { current: apiKey, generations } = await getApiKeyLineage(services, access, keyIdOf(c));
-    const [report, limits, lastRequest, events] = await Promise.all([
+    const [report, limits, { plan }, lastRequest, events] = await Promise.all([
       keyReport(parts, access, { apiKeyId: apiKey.id, metric: queryOf(c, "metric") ?? null }),
       inTime((signal) => readLimits(services, access, { apiKeyId: apiKey.id, signal })),
+      readPlan(services, access),
       readLastRequest(services, generations),
       may(access, "audit.read") ? latestEvents(parts, access, generations) : null,
     ]);
@@ -43,6 +45,7 @@ export function apiKeyPages(app: App, parts: PortalParts): void {
       generations,
       report,
       limits: limits && nearestFirst(limits),
+      plan: plan.name,
       lastRequest,
       firstRequest: await firstRequestOf(parts, apiKey),
       events,

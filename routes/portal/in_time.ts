@@ -3,9 +3,12 @@ import { AppError } from "../../domain/errors.ts";
 import { pageNumbersTimeoutMs } from "../../domain/limits.ts";
 
 /** Reads numbers for a page that must work while reports are busy. Returns null if they are not available in time. */
-export async function inTime<T>(read: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+export async function inTime<T>(
+  read: (signal: AbortSignal) => Promise<T>,
+  timeoutMs = pageNumbersTimeoutMs,
+): Promise<T | null> {
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), pageNumbersTimeoutMs);
+  const timer = setTimeout(() => late.abort(), timeoutMs);
   try {
     return await read(late.signal);
   } catch (error) {

@@ -7,6 +7,7 @@ import { listAuditEvents } from "../../services/audit.ts";
 import { readLimits } from "../../services/meter/limits.ts";
 import { readUsageMetric, rememberUsageChoices } from "../../services/meter/usage_preferences.ts";
 import { readProductNames } from "../../services/meter/usage.ts";
+import { readPlan } from "../../services/organization/plan.ts";
 import { readFirstSteps, readOverview } from "../../services/overview.ts";
 import type { OverviewQuery, PortalOverview } from "../../services/reports/jobs/portal_overview.ts";
 import { apiKeyHref, managesAllKeys } from "../../views/components/key_name.tsx";
@@ -46,9 +47,10 @@ async function showOverview(c: AppContext, parts: PortalParts, viewer: Viewer): 
   const wanted = c.req.query("metric") ?? "";
   const metric = slugForm.test(wanted) ? wanted : null;
   const { timezone } = presentation();
-  const [{ numbers, usage }, limits, audit] = await Promise.all([
+  const [{ numbers, usage }, limits, { plan }, audit] = await Promise.all([
     readMonth(parts, viewer, { timezone, metric: metric ?? knownMetric }),
     inTime((signal) => readLimits(services, access, { signal })),
+    readPlan(services, access),
     may(access, "audit.read") ? listAuditEvents(services, access, { limit: activityMax }) : null,
   ]);
   if (isChoice(c) && metric === numbers?.usage.metric) {
@@ -62,6 +64,7 @@ async function showOverview(c: AppContext, parts: PortalParts, viewer: Viewer): 
     catalogue: numbers?.catalogue ?? await readProductNames(services),
     usage,
     limits: limits && nearestFirst(limits),
+    plan: plan.name,
     activity: audit && audit.events,
   });
   return await sendPage(c, page);

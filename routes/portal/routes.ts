@@ -3,6 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Assets } from "../../views/layout.tsx";
 import { openApiDocument } from "../api/openapi/openapi.ts";
 import type { AppEnv, AppParts } from "../env.ts";
+import { billingPages } from "./billing.ts";
 import { portalAccessRoutes } from "./meter/access.ts";
 import { portalAccountRoutes } from "./account/account.ts";
 import { portalAcceptInvitationRoutes } from "./organization/accept_invitation.ts";
@@ -44,6 +45,7 @@ export function portalRoutes(
   apiKeyPages(app, parts);
   usagePages(app, parts);
   recordPages(app, parts);
+  billingPages(app, parts);
   portalPasswordRoutes(app, parts);
   portalVerifyEmailRoutes(app, parts);
   portalConfirmPasswordRoutes(app, parts);

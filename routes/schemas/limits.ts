@@ -24,3 +24,12 @@ export const limitStandingSchema = z.object({
 export const limitStandingsSchema = z.object({ limits: z.array(limitStandingSchema) }).openapi(
   "LimitStandings",
 );
+
+export const organizationPlanSchema = z.object({
+  plan: z.object({
+    name: stringSchema("The plan's name.", "Growth"),
+    features: z.array(z.string()).openapi({ description: "The features that it includes.", example: [] }),
+  }),
+  limits: limitStandingsSchema.shape.limits,
+  timezone: stringSchema("The organization's time zone, in which calendar windows begin and end.", "UTC"),
+}).openapi("OrganizationPlan");

@@ -77,6 +77,11 @@ export async function listStatements(
   };
 }
 
+/** Returns a statement or an open month without lines. @param id As in {@linkcode readStatement}. @throws {AppError} `not_found`. */
+export async function getStatement(context: SessionContext, id: string): Promise<Statement> {
+  return toStatement(await requireMonth(context, id));
+}
+
 /**
  * Reads a statement with a page of lines. Nothing is written for an open one: its lines are those that closing it now would write.
  *

@@ -13,6 +13,7 @@ import { type ApiKeyAction, apiKeyHref, managesAllKeys } from "../components/key
 import { LimitMeters } from "../components/limit_meters.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
+import { PlanLink } from "../components/plan_link.tsx";
 import { DayTime, MomentTime } from "../components/relative_time.tsx";
 import { RowMenu } from "../components/row_menu.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
@@ -32,6 +33,8 @@ interface ApiKeyPageProps {
   readonly report: KeyReport | null;
   /** Of the organization, then of the budget; null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
+  /** The name of the organization's plan. */
+  readonly plan: string;
   /** With any key of the lineage. */
   readonly lastRequest: LastRequest | null;
   readonly firstRequest: FirstRequest;
@@ -208,7 +211,8 @@ function Budget(props: ApiKeyPageProps) {
           : <LimitMeters limits={own} now={frame.now} catalogue={catalogue} />}
       </Card>
       {others.length > 0 && (
-        <Card title="Organization limits" aside={<span class="tiny muted">All keys added up</span>}>
+        <Card title="Organization limits" aside={<PlanLink name={props.plan} base={frame.base} />}>
+          <p class="muted small">All keys added up.</p>
           <LimitMeters limits={others} now={frame.now} catalogue={catalogue} />
         </Card>
       )}

@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import { ButtonLink, type ButtonTone } from "./button.tsx";
 import { actionsColumn, Cell, type Column, Row, Table } from "./table.tsx";
 
-export interface ItemColumn<Item> extends Pick<Column, "isNumber" | "isOptional"> {
+export interface ItemColumn<Item> extends Pick<Column, "isNumber" | "isOptional" | "drop" | "sort"> {
   readonly title: string;
   /** The cell's place in the card of a row on a phone; otherwise the column's title names it. A `line` is only there. */
   readonly in?: "title" | "state" | "line";
@@ -17,6 +17,7 @@ interface ItemAction {
   readonly tone?: ButtonTone;
   /** The name of the item, for screen readers. */
   readonly about: string;
+  readonly isFile?: boolean;
 }
 
 interface ItemTableProps<Item> {
@@ -41,11 +42,12 @@ export function ItemTable<Item>({ label, items, columns, actions, isOver, isSmal
     <Table label={label} columns={headings} isSmall={isSmall ?? false}>
       {items.map((item) => (
         <Row over={isOver?.(item) ?? false}>
-          {columns.map(({ title, in: place, isNumber = false, isOptional = false, cell }) => (
+          {columns.map(({ title, in: place, isNumber = false, isOptional = false, drop, cell }) => (
             <Cell
               {...(place === undefined ? { label: title } : { place })}
               isNumber={isNumber}
               isOptional={isOptional}
+              {...drop && { drop }}
               value={cell(item)}
             />
           ))}
@@ -60,8 +62,8 @@ function Actions({ actions }: { actions: readonly ItemAction[] }) {
   if (actions.length === 0) return null;
   return (
     <div class="actions-row">
-      {actions.map(({ href, label, tone = "quiet", about }) => (
-        <ButtonLink tone={tone} href={href} about={about}>{label}</ButtonLink>
+      {actions.map(({ href, label, tone = "quiet", about, isFile = false }) => (
+        <ButtonLink tone={tone} href={href} about={about} isFile={isFile}>{label}</ButtonLink>
       ))}
     </div>
   );

@@ -12,6 +12,7 @@ export type Place =
   | "overview"
   | "api-keys"
   | "usage"
+  | "billing"
   | "members"
   | "audit"
   | "organization"
@@ -24,6 +25,7 @@ const places: readonly PlaceLink[] = [
   { place: "overview", href: "/portal", label: "Overview", icon: "home", isNear: true },
   { place: "api-keys", href: "/portal/api-keys", label: "API keys", icon: "key", isNear: true },
   { place: "usage", href: "/portal/usage", label: "Usage", icon: "usage", isNear: true },
+  { place: "billing", href: "/portal/billing", label: "Billing", icon: "file" },
   { place: "members", href: "/portal/members", label: "Members", icon: "people" },
   { place: "audit", href: "/portal/audit", label: "Audit log", icon: "list" },
   { place: "organization", href: "/portal/organization", label: "Organization", icon: "building" },

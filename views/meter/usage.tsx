@@ -13,6 +13,7 @@ import { Switch } from "../components/menu.tsx";
 import { MetricChart } from "../components/metric_chart.tsx";
 import type { MetricStripProps } from "../components/metric_strip.tsx";
 import { PageHead } from "../components/page_head.tsx";
+import { PlanLink } from "../components/plan_link.tsx";
 import { refresh } from "../components/refresh.ts";
 import { Unconfirmed } from "../components/unconfirmed.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
@@ -50,6 +51,8 @@ export interface UsagePageProps extends UsageFilterProps {
   readonly limits: readonly LimitStanding[] | null;
   /** The recipients of emails about them; null where none are sent. */
   readonly mailReach: LimitMailReach | null;
+  /** The name of the organization's plan. */
+  readonly plan: string;
   readonly catalogue: Catalogue;
   /** The latest, newest first. */
   readonly records: readonly NamedUsageRecord[];
@@ -127,7 +130,7 @@ function UsageView(props: UsagePageProps) {
         <div class={report?.chart && hasLimits ? "columns even" : "stacked"}>
           {report?.chart && <Breakdown {...report.products} />}
           {hasLimits && (
-            <Card title="Limits" aside={<span class="small muted">Current windows</span>}>
+            <Card title="Limits" aside={<PlanLink name={props.plan} base={frame.base} />}>
               <LimitMeters limits={limits} now={frame.now} catalogue={props.catalogue} />
               {props.mailReach?.isOwn === 1
                 ? <Unconfirmed frame={frame} text={unconfirmedText} />

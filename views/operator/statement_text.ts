@@ -1,4 +1,6 @@
 // The addresses of statements, and their months in words.
+import type { Statement } from "../../domain/operator/statement.ts";
+import type { PortalFrame } from "../layout.tsx";
 import { monthWords } from "../text/time.ts";
 import { listHref } from "./list_filters.tsx";
 import { statementsHref } from "./links.ts";
@@ -11,7 +13,41 @@ export function statementCsvHref(id: string, organizationId?: string): string {
   return listHref(`/api${statementsHref}/${encodeURIComponent(id)}.csv`, { organizationId });
 }
 
+/** The address of an organization's billing page, or of one month of it: its statement's id, or a month. */
+export function billingHref({ base }: Pick<PortalFrame, "base">, id?: string): string {
+  return id === undefined ? `${base}/billing` : `${base}/billing/${encodeURIComponent(id)}`;
+}
+
+/** The address of the lines that a billing page shows, as CSV. */
+export function billingCsvHref(
+  { viewed }: Pick<PortalFrame, "viewed">,
+  { id, period }: Pick<Statement, "id" | "period">,
+): string {
+  return viewed === null ? `/api/portal/statements/${period}.csv` : statementCsvHref(id, viewed.id);
+}
+
 /** Returns a month such as “October 2026”. */
 export function periodWords(period: string): string {
   return monthWords(Date.parse(`${period}-01`));
+}
+
+/** Returns the month in a heading of changes: “October”. */
+export function shortPeriod(period: string): string {
+  return periodWords(period).replace(/ \d+$/, "");
+}
+
+/** True if usage of the month still comes in. */
+export function isRunning({ status, end }: Pick<Statement, "status" | "end">, now: number): boolean {
+  return status === "open" && Date.parse(end) > now;
+}
+
+/** Returns the heading of changes since the month before: “vs October”, “vs all of October” of a month that goes on. */
+export function versus(statement: Statement, before: { readonly period: string }, now: number): string {
+  return `vs ${isRunning(statement, now) ? "all of " : ""}${shortPeriod(before.period)}`;
+}
+
+/** Returns the title of a statement's page: “November 2026 so far”, “October 2026”. */
+export function statementTitle(statement: Statement, now: number): string {
+  const month = periodWords(statement.period);
+  return isRunning(statement, now) ? `${month} so far` : month;
 }

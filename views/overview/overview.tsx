@@ -9,6 +9,7 @@ import { EmptyState } from "../components/empty_state.tsx";
 import { LimitMeters } from "../components/limit_meters.tsx";
 import { MetricChart } from "../components/metric_chart.tsx";
 import { PageHead } from "../components/page_head.tsx";
+import { PlanLink } from "../components/plan_link.tsx";
 import { refresh } from "../components/refresh.ts";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
@@ -29,6 +30,8 @@ interface OverviewPageProps extends Pick<AttentionProps, "limits"> {
   readonly activity: readonly AuditEvent[] | null;
   /** The names of products and metrics. */
   readonly catalogue: Catalogue;
+  /** The name of the organization's plan. */
+  readonly plan: string;
 }
 
 const everySeconds = 30;
@@ -39,11 +42,7 @@ export function overviewPage(props: OverviewPageProps): Page {
   const hasLimits = limits === null || limits.length > 0;
   return (
     <PortalPage title="Overview" frame={frame} place="overview">
-      <PageHead title="Overview" text={`${label}.`} keepsActions>
-        {!frame.isReadOnly && (
-          <ButtonLink tone="primary" href={`${frame.base}/api-keys/new`}>Create key</ButtonLink>
-        )}
-      </PageHead>
+      <Head label={label} frame={frame} />
       <div
         id="live"
         class="live"
@@ -66,7 +65,7 @@ export function overviewPage(props: OverviewPageProps): Page {
         <div class="columns even">
           {numbers === null ? null : <Attention {...numbers} {...props} now={frame.now} base={frame.base} />}
           {hasLimits && (
-            <Card title="Limits" aside={<a href={`${frame.base}/usage`}>All limits</a>}>
+            <Card title="Limits" aside={<PlanLink name={props.plan} base={frame.base} />}>
               {limits === null ? <p class="muted small">{unavailable}</p> : (
                 <LimitMeters
                   limits={limits.slice(0, limitsMax)}
@@ -91,6 +90,22 @@ export function overviewPage(props: OverviewPageProps): Page {
         </div>
       </div>
     </PortalPage>
+  );
+}
+
+function Head({ label, frame }: Pick<OverviewPageProps, "label" | "frame">) {
+  const text = (
+    <>
+      {`${label}. `}
+      <a href={`${frame.base}/billing`}>View billing</a>
+    </>
+  );
+  return (
+    <PageHead title="Overview" text={text} keepsActions>
+      {!frame.isReadOnly && (
+        <ButtonLink tone="primary" href={`${frame.base}/api-keys/new`}>Create key</ButtonLink>
+      )}
+    </PageHead>
   );
 }
 

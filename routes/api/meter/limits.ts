@@ -1,10 +1,11 @@
-// The standings of limits, for API keys, members and operators.
+// The standings of limits, for API keys, members and operators, and the plan of the active organization.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { activeAccess, operatorAccess } from "../../../services/access.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
 import type { UsageAccess } from "../../../services/meter/usage_access.ts";
+import { readPlan } from "../../../services/organization/plan.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
-import { limitStandingsSchema } from "../../schemas/limits.ts";
+import { limitStandingsSchema, organizationPlanSchema } from "../../schemas/limits.ts";
 import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";
 import { sessionRoutes, withAccess } from "../endpoint.ts";
 import { operatorRoutes } from "../operator/operator_routes.ts";
@@ -29,12 +30,26 @@ export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Get the limits of the key and its organization",
   }, read);
 
-  withAccess(sessionRoutes(app, parts, { tag: "Usage", errors: ["forbidden"] }), activeAccess)({
+  const memberRoute = withAccess(
+    sessionRoutes(app, parts, { tag: "Usage", errors: ["forbidden"] }),
+    activeAccess,
+  );
+  memberRoute({
     ...common,
     route: "GET /api/portal/limits",
     operationId: "readOrganizationLimits",
     summary: "Get the limits of the active organization",
   }, read);
+  memberRoute({
+    route: "GET /api/portal/plan",
+    operationId: "readOrganizationPlan",
+    summary: "Get the plan of the active organization",
+    description: "Its name, and every limit that applies to the organization with what is used of it.",
+    responses: { 200: { description: "The plan.", schema: organizationPlanSchema } },
+  }, async (c, input, access) => {
+    const [plan, limits] = await Promise.all([readPlan(services, access), read(c, input, access)]);
+    return { ...plan, ...limits };
+  });
 
   const route = operatorRoutes(app, parts, { read: "organizations:read" });
   withAccess(route, (actor, id) => operatorAccess(services, actor, id))({

@@ -13,6 +13,7 @@ import { readExampleUsage, readUsagePage } from "../../../services/meter/usage.t
 import type { OperatorUsagePage } from "../../../services/reports/jobs/operator_usage_page.ts";
 import type { UsagePageFilters, UsagePageNumbers } from "../../../services/reports/jobs/usage_page.ts";
 import { readUsageMetric, rememberUsageChoices } from "../../../services/meter/usage_preferences.ts";
+import { readPlan } from "../../../services/organization/plan.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
 import { apiKeyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
 import type { PortalFrame } from "../../../views/layout.tsx";
@@ -140,13 +141,14 @@ export function usageFilters(
   };
 }
 
-/** Reads where limits stand, and who gets emails about them. */
+/** Reads where limits stand, who gets emails about them, and the name of the plan. */
 async function readPageLimits({ services }: PortalParts, access: Access) {
-  const [limits, mailReach] = await Promise.all([
+  const [limits, mailReach, { plan }] = await Promise.all([
     inTime((signal) => readLimits(services, access, { signal })),
     readLimitMailReach(services, access),
+    readPlan(services, access),
   ]);
-  return { limits: limits && nearestFirst(limits), mailReach };
+  return { limits: limits && nearestFirst(limits), mailReach, plan: plan.name };
 }
 
 /** Returns a command that records usage. */

@@ -323,6 +323,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/portal/usage": { who: inActive },
   "GET /api/portal/usage.csv": { who: inActive },
   "GET /api/portal/limits": { who: inActive },
+  "GET /api/portal/plan": { who: inActive },
   "GET /api/portal/statements": { who: inActive },
   "GET /api/portal/statements/:period": { who: inActive, attempt: () => ({ params: { period: "open" } }) },
 

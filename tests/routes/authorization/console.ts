@@ -129,6 +129,10 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     fields: { expireOld: "now" },
     writes: true,
   }),
+  "GET /operator/organizations/:id/billing": page(ofOrganization()),
+  "GET /operator/organizations/:id/billing/:period": page(({ organizationId }) => ({
+    params: { id: organizationId, period: "open" },
+  })),
   "GET /operator/organizations/:id/usage": page(ofOrganization()),
   "GET /operator/organizations/:id/usage/records": page(ofOrganization()),
   "GET /operator/organizations/:id/usage/records/:recordId": page(withRecord),

@@ -21,6 +21,8 @@ export async function withUnusedKey({ test, newApiKey }: Scene): Promise<Attempt
 
 /** The pages of API keys and usage. */
 export const portalMeterEntries: Readonly<Record<string, Entry>> = {
+  "GET /portal/billing": { who: inActive },
+  "GET /portal/billing/:period": { who: inActive, attempt: () => ({ params: { period: "open" } }) },
   "GET /portal/api-keys": { who: inActive },
   "GET /portal/api-keys/new": { who: inActive },
   "GET /portal/api-keys/revoke-unused": { who: inActive },

@@ -42,7 +42,7 @@ testApp("a key's page shows its budget, and the limits of the organization", asy
     "tiles · Requests per day 100 of 100 Limit reached. New requests are rejected. Resets Nov 22, 00:00 UTC";
   const cards = cardsOf(html);
   assert.equal(cards["Budget"], `Change ${budget}`);
-  assert.equal(cards["Organization limits"], `All keys added up ${limit}`);
+  assert.equal(cards["Organization limits"], `Default plan All keys added up. ${limit}`);
   assert.match(
     cardsOf((await show(test, "/portal/usage", ada)).html)["Limits"] ?? "",
     new RegExp(`${limit} No one gets emails about these limits`, "i"),

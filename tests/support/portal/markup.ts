@@ -85,3 +85,9 @@ function unescaped(text: string): string {
   )
     .replaceAll("&amp;", "&");
 }
+
+/** @returns The words of a page as people read them, with one space between them. */
+export function textOf(html: string): string {
+  const main = html.slice(html.indexOf("<main"));
+  return main.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ").trim();
+}

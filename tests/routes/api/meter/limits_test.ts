@@ -102,6 +102,12 @@ onEveryDatabase(
     };
     assert.deepEqual(await limitsOf(test, { apiKey: ada.apiKey }), [...expected, ofKey]);
     assert.deepEqual(await limitsOf(test, { cookie: ada.cookie }), expected);
+    const plan = await test.send("/api/portal/plan", { cookie: ada.cookie });
+    assert.deepEqual(await plan.json(), {
+      plan: { name: "Default", features: [] },
+      limits: expected,
+      timezone: "UTC",
+    });
     const { fullToken } = await newOperatorToken(test, ["organizations:read"]);
     const operator = asOperator(test, fullToken);
     assert.deepEqual((await operator(`GET /organizations/${ada.organizationId}/limits`)).body, {

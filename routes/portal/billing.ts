@@ -1,0 +1,82 @@
+// An organization's billing page, and the page of one month.
+import { openStatement } from "../../domain/operator/statement.ts";
+import type { Access } from "../../services/access.ts";
+import { readLimits } from "../../services/meter/limits.ts";
+import { readCatalogue } from "../../services/meter/usage.ts";
+import {
+  getStatement,
+  listOrganizationStatements,
+  listStatements,
+} from "../../services/operator/statements.ts";
+import { readPlan } from "../../services/organization/plan.ts";
+import { billingPage } from "../../views/billing/billing.tsx";
+import { organizationStatementPage } from "../../views/billing/statement.tsx";
+import { listHref } from "../../views/operator/list_filters.tsx";
+import { billingCsvHref, billingHref } from "../../views/operator/statement_text.ts";
+import type { App } from "../env.ts";
+import { inTime } from "./in_time.ts";
+import { nearestFirst } from "./meter/usage.ts";
+import { type PortalParts, sendPage } from "./page.ts";
+import { cursorOf, readShownLines } from "./statement_lines.ts";
+import { organizationPages } from "./viewer.ts";
+
+const statementsShownMax = 12;
+const openLinesShownMax = 12;
+
+export function billingPages(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  const { get } = organizationPages(app, parts);
+
+  get("/billing", async (c, { access, frame }) => {
+    // The running month, and before it one that has ended but isn't closed.
+    const { open: [open = await getStatement(services, openStatement), ...ended] } = await listStatements(
+      services,
+      { limit: 1 },
+    );
+    const [plan, limits, catalogue, lines, list] = await Promise.all([
+      readPlan(services, access),
+      inTime((signal) => readLimits(services, access, { signal })),
+      inTime((signal) => readCatalogue(services, access, signal)),
+      readShownLines(parts, access, { statement: open, limit: openLinesShownMax }),
+      readStatements(parts, access, cursorOf(c)),
+    ]);
+    return await sendPage(
+      c,
+      billingPage({
+        frame,
+        ...plan,
+        limits: limits && nearestFirst(limits),
+        catalogue: catalogue ?? undefined,
+        open,
+        ended: c.req.query("cursor") ? [] : ended,
+        ...lines,
+        statements: list && list.statements,
+        olderHref: list?.nextCursor ? listHref(billingHref(frame), { cursor: list.nextCursor }) : null,
+      }),
+    );
+  });
+
+  get("/billing/:period", async (c, { access, frame }) => {
+    const id = c.req.param("period") ?? "";
+    const statement = await getStatement(services, id);
+    const { nextCursor, ...lines } = await readShownLines(parts, access, { statement, cursor: cursorOf(c) });
+    return await sendPage(
+      c,
+      organizationStatementPage({
+        frame,
+        place: "billing",
+        back: { href: billingHref(frame), label: "Billing" },
+        statement,
+        organization: null,
+        ...lines,
+        csvHref: billingCsvHref(frame, statement),
+        nextHref: nextCursor && listHref(billingHref(frame, id), { cursor: nextCursor }),
+      }),
+    );
+  });
+}
+
+async function readStatements({ services }: PortalParts, access: Access, cursor: string | undefined) {
+  const query = { limit: statementsShownMax, cursor };
+  return await inTime((signal) => listOrganizationStatements(services, access, { ...query, signal }));
+}

@@ -1,0 +1,182 @@
+// One organization's part of a statement, for its members and for operators.
+import type {
+  Statement,
+  StatementLine,
+  StatementTotal,
+  StatementVoid,
+} from "../../domain/operator/statement.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import { Amount } from "../components/amount.tsx";
+import { ButtonLink } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { EmptyState } from "../components/empty_state.tsx";
+import { PageHead, type PageLink } from "../components/page_head.tsx";
+import { PageLinks } from "../components/page_links.tsx";
+import { type Page, type Place, type PortalFrame, PortalPage } from "../layout.tsx";
+import { organizationHref } from "../operator/links.ts";
+import { isRunning, periodWords, shortPeriod, statementTitle } from "../operator/statement_text.ts";
+import {
+  AmountChange,
+  StatementDays,
+  type StatementFigure,
+  StatementFigures,
+  StatementNotice,
+} from "./statement_facts.tsx";
+import { AdjustmentTable, LineQuantity, UsageLineTable, VoidTable } from "./statement_lines.tsx";
+
+/** A page of an organization's lines in a month. */
+export interface OrganizationLines {
+  readonly statement: Statement;
+  /** On the first page only, as are `amount` and `voided`. */
+  readonly totals: readonly StatementTotal[] | null;
+  readonly amount: string | null;
+  readonly voided: readonly StatementVoid[] | null;
+  readonly lines: readonly StatementLine[];
+}
+
+/** The organization’s quantities in the statement of the month before. */
+export interface LinesBefore {
+  readonly period: string;
+  readonly amount: string | null;
+  readonly currency: string | null;
+  /** Of the month itself, by `lineName`. */
+  readonly quantities: ReadonlyMap<string, string>;
+}
+
+export interface OrganizationStatementProps {
+  readonly frame: PortalFrame;
+  readonly place: Place;
+  readonly back: PageLink;
+  readonly statement: Statement;
+  /** Null on the organization's own pages. `isDeleted`: it has no page. */
+  readonly organization: { readonly id: string; readonly name: string; readonly isDeleted: boolean } | null;
+  /** Null if they could not be read in time, and while the month is being closed. */
+  readonly shown: OrganizationLines | null;
+  /** Null if it is unknown. */
+  readonly before: LinesBefore | null;
+  readonly csvHref: string;
+  readonly nextHref: string | null;
+}
+
+export function organizationStatementPage(props: OrganizationStatementProps): Page {
+  const { frame, place, back, statement, organization, shown, before } = props;
+  const { status, currency } = statement;
+  const title = statementTitle(statement, frame.now);
+  return (
+    <PortalPage
+      title={organization === null ? title : `${title} · ${organization.name}`}
+      frame={frame}
+      place={place}
+    >
+      <PageHead
+        back={back}
+        title={organization === null ? title : `${title}: {name}`}
+        name={organization?.name}
+        text={<StatementDays statement={statement} now={frame.now} />}
+      >
+        {status !== "closing" && <ButtonLink href={props.csvHref} isFile>Download CSV</ButtonLink>}
+        {organization !== null && !organization.isDeleted && (
+          <ButtonLink href={organizationHref(organization.id)}>View organization</ButtonLink>
+        )}
+      </PageHead>
+      <StatementNotice statement={statement} isBusy={status !== "closing" && shown === null} />
+      {shown && (
+        <>
+          {shown.totals !== null && shown.totals.length > 0 && (
+            <StatementFigures
+              label="Summary"
+              figures={figuresOf(props, { ...shown, totals: shown.totals })}
+            />
+          )}
+          <Lines shown={shown} before={before} now={frame.now} />
+          <PageLinks links={[{ href: props.nextHref, label: "More lines" }]} />
+          {currency !== null && <EstimateNote />}
+        </>
+      )}
+    </PortalPage>
+  );
+}
+
+export function EstimateNote() {
+  return (
+    <p class="muted small">
+      Amounts are estimated: exact quantities times unit prices, before discounts and taxes. This isn’t an
+      invoice.
+    </p>
+  );
+}
+
+function figuresOf(
+  { frame, statement, before }: OrganizationStatementProps,
+  { totals, amount, voided }: OrganizationLines & { totals: readonly StatementTotal[] },
+): StatementFigure[] {
+  const [main] = totals;
+  const adjustments = totals.reduce((sum, { lines }) => sum + lines, 0);
+  return [
+    statement.currency === null || amount === null
+      ? {
+        label: main?.metricName ?? main?.metric ?? "Usage",
+        value: main ? <LineQuantity line={main} /> : "0",
+        note: main ? <bdi>{main.productName ?? main.productSlug}</bdi> : "",
+      }
+      : {
+        label: "Estimated",
+        value: <Amount value={amount} currency={statement.currency} />,
+        note: <AmountChange amount={amount} statement={statement} before={before} now={frame.now} />,
+      },
+    { label: "Products and metrics", value: groupDigits(totals.length), note: "With usage or adjustments" },
+    { label: "Lines", value: groupDigits(adjustments), note: "Adjustments included" },
+    {
+      label: "Voided",
+      value: groupDigits((voided ?? []).reduce((sum, { records }) => sum + records, 0)),
+      note: "Records that aren’t billed",
+    },
+  ];
+}
+
+function Lines(
+  { shown: { statement, lines, voided }, before, now }: {
+    shown: OrganizationLines;
+    before: LinesBefore | null;
+    now: number;
+  },
+) {
+  const usage = lines.filter(({ adjustmentOf }) => adjustmentOf === null);
+  const adjustments = lines.filter(({ adjustmentOf }) => adjustmentOf !== null);
+  return (
+    <>
+      {(usage.length > 0 || lines.length === 0) && (
+        <Card title="Usage" flush>
+          {usage.length === 0
+            ? (
+              <EmptyState
+                title="No usage"
+                text={isRunning(statement, now)
+                  ? "Usage of this month appears here as soon as it is recorded."
+                  : `Nothing was recorded for ${periodWords(statement.period)}.`}
+              />
+            )
+            : <UsageLineTable lines={usage} statement={statement} before={before} now={now} />}
+        </Card>
+      )}
+      {adjustments.length > 0 && (
+        <Card title="Adjustments" flush>
+          <p class="hint-line">
+            Usage of earlier months that was recorded (+) or voided (−) after those months were closed.
+          </p>
+          <AdjustmentTable lines={adjustments} statement={statement} />
+        </Card>
+      )}
+      {voided !== null && voided.length > 0 && (
+        <Card title="Voided" flush>
+          <p class="hint-line">
+            {`Records of ${
+              shortPeriod(statement.period)
+            } that were voided. They aren’t part of the usage above and aren’t billed.`}
+          </p>
+          <VoidTable voided={voided} />
+        </Card>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,167 @@
+// Tables of what a statement charges: by product, and the adjustments and voided records of one organization.
+import { billedMetric } from "../../domain/meter/catalogue.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import type {
+  Statement,
+  StatementLine,
+  StatementTotal,
+  StatementVoid,
+} from "../../domain/operator/statement.ts";
+import { Amount, UnitPrice } from "../components/amount.tsx";
+import { ShortChange } from "../components/change.tsx";
+import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
+import { Quantity } from "../components/quantity.tsx";
+import { periodWords, versus } from "../operator/statement_text.ts";
+
+type Usage = StatementVoid;
+
+/** @param props `isSigned`: with a plus if it isn't negative. */
+export function LineQuantity({ line, isSigned = false }: { line: Usage; isSigned?: boolean }) {
+  return <SignedQuantity value={line.quantity} measure={billedMetric(line)} isSigned={isSigned} />;
+}
+
+/** `value`: an exact decimal text, which may be negative. */
+export function SignedQuantity({ value, measure, isSigned = false }: {
+  value: string;
+  measure: Parameters<typeof Quantity>[0]["measure"];
+  isSigned?: boolean;
+}) {
+  return (
+    <span>
+      {value.startsWith("-") ? "−" : isSigned ? "+" : ""}
+      <Quantity value={value.replace("-", "")} measure={measure} />
+    </span>
+  );
+}
+
+/** Returns the change in percent between exact decimals; null if there was nothing before. */
+export function percentChange(now: string, before: string): number | null {
+  return Number(before) === 0 ? null : 100 * (Number(now) - Number(before)) / Math.abs(Number(before));
+}
+
+const product: ItemColumn<Usage> = {
+  title: "Product",
+  in: "title",
+  cell: (line) => (
+    <>
+      <div class="name">
+        <bdi>{line.productName ?? line.productSlug}</bdi>
+      </div>
+      <div class="muted tiny">
+        <bdi>{billedMetric(line).name}</bdi>
+      </div>
+    </>
+  ),
+};
+const records: ItemColumn<Usage> = {
+  title: "Records",
+  isNumber: true,
+  isOptional: true,
+  cell: ({ records }) => groupDigits(records).replace("-", "−"),
+};
+const quantity: ItemColumn<Usage> = {
+  title: "Quantity",
+  isNumber: true,
+  cell: (line) => <LineQuantity line={line} />,
+};
+
+type Priced = Pick<StatementLine, "amount">;
+
+const estimated = (currency: string | null): ItemColumn<Priced>[] =>
+  currency === null ? [] : [{
+    title: "Estimated",
+    isNumber: true,
+    cell: ({ amount }) => <Amount value={amount} currency={currency} />,
+  }];
+
+const unitPrice = (currency: string | null): ItemColumn<StatementLine>[] =>
+  currency === null ? [] : [{
+    title: "Unit price",
+    isNumber: true,
+    isOptional: true,
+    cell: (line) => (
+      <UnitPrice price={line.unitPrice} quantity={line.quantity} measure={billedMetric(line)} />
+    ),
+  }];
+
+/** The totals of all organizations, in the order of the catalogue. */
+export function TotalTable(
+  { totals, currency }: { totals: readonly StatementTotal[]; currency: string | null },
+) {
+  return (
+    <ItemTable
+      label="Totals by product"
+      items={totals}
+      columns={[
+        product,
+        { title: "Lines", isNumber: true, isOptional: true, cell: ({ lines }) => groupDigits(lines) },
+        records,
+        quantity,
+        ...estimated(currency),
+      ]}
+      isSmall
+    />
+  );
+}
+
+/** The usage of the statement's own month. @param props `before`: the quantities of the month before by {@linkcode lineName}; null if unknown. */
+export function UsageLineTable({ lines, statement, before, now }: {
+  lines: readonly StatementLine[];
+  statement: Statement;
+  before: { readonly period: string; readonly quantities: ReadonlyMap<string, string> } | null;
+  now: number;
+}) {
+  const { currency } = statement;
+  const change: ItemColumn<StatementLine>[] = before === null ? [] : [{
+    title: versus(statement, before, now),
+    isNumber: true,
+    isOptional: true,
+    cell: (line) => (
+      <ShortChange percent={percentChange(line.quantity, before.quantities.get(lineName(line)) ?? "0")} />
+    ),
+  }];
+  return (
+    <ItemTable
+      label="Usage"
+      items={lines}
+      columns={[product, records, ...change, quantity, ...unitPrice(currency), ...estimated(currency)]}
+      isSmall
+    />
+  );
+}
+
+/** Names a line among those of a month. */
+export function lineName({ productSlug, metric }: Pick<Usage, "productSlug" | "metric">): string {
+  return `${productSlug} ${metric}`;
+}
+
+export function AdjustmentTable(
+  { lines, statement: { currency } }: {
+    lines: readonly StatementLine[];
+    statement: Pick<Statement, "currency">;
+  },
+) {
+  return (
+    <ItemTable
+      label="Adjustments"
+      items={lines}
+      columns={[
+        product,
+        {
+          title: "Month",
+          isOptional: true,
+          cell: ({ adjustmentOf }) => adjustmentOf === null ? "–" : periodWords(adjustmentOf),
+        },
+        records,
+        { ...quantity, cell: (line) => <LineQuantity line={line} isSigned /> },
+        ...unitPrice(currency),
+        ...estimated(currency),
+      ]}
+      isSmall
+    />
+  );
+}
+
+export function VoidTable({ voided }: { voided: readonly StatementVoid[] }) {
+  return <ItemTable label="Voided records" items={voided} columns={[product, records, quantity]} isSmall />;
+}

@@ -1,0 +1,69 @@
+// Amounts of money: exact decimals as people read them.
+import { groupDigits } from "../../domain/number_text.ts";
+import { axisUnit, type Measure, quantityText } from "./quantity.ts";
+
+interface AmountText {
+  /** With the decimals that the currency has, such as `1,234.50`; with more if it would be 0 otherwise. */
+  readonly number: string;
+  /** If `number` is rounded, all of its digits; otherwise null. */
+  readonly exact: string | null;
+}
+
+/** Currencies without a smaller unit. */
+const whole = /^(BIF|CLP|DJF|GNF|ISK|JPY|KMF|KRW|PYG|RWF|UGX|VND|VUV|XAF|XOF|XPF)$/;
+
+/**
+ * @param amount An exact decimal text, which may be negative.
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * assert.deepEqual(amountText("1234.5", "EUR"), { number: "1,234.50", exact: null });
+ * assert.deepEqual(amountText("-0.125", "EUR"), { number: "−0.13", exact: "−0.125" });
+ * assert.deepEqual(amountText("0.0012345", "EUR"), { number: "0.0012", exact: "0.0012345" });
+ * ```
+ */
+export function amountText(amount: string, currency: string): AmountText {
+  const [, minus = "", units = "0", fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
+  const sign = minus && "−";
+  const usual = whole.test(currency) ? 0 : 2;
+  const places = smallestPlaces(units, fraction, usual);
+  const all = sign + groupDigits(fraction === "" ? units : `${units}.${fraction}`);
+  const cut = BigInt(units + fraction.slice(0, places).padEnd(places, "0"));
+  // Half is rounded away from zero.
+  const rounded = cut + (Number(fraction[places] ?? 0) >= 5 ? 1n : 0n);
+  const digits = String(rounded).padStart(places + 1, "0");
+  const point = digits.length - places;
+  const text = places === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`;
+  const number = sign + groupDigits(text);
+  return { number, exact: fraction.length > places ? all : null };
+}
+
+/** Two digits are left of an amount that the usual decimals would round to nothing. */
+function smallestPlaces(units: string, fraction: string, usual: number): number {
+  const first = fraction.search(/[1-9]/);
+  return BigInt(units) > 0n || first < usual ? usual : first + 2;
+}
+
+const priceDecimalsMax = 12;
+
+/**
+ * Returns the price of the unit in which a quantity is shown, such as `0.09 per GB` for gigabytes of a metric whose price is per byte.
+ *
+ * @param price An exact decimal text.
+ * @returns `exact`: the price itself if it is another one; otherwise null.
+ */
+export function unitPriceText(
+  price: string,
+  { quantity, measure }: { quantity: string; measure: Measure },
+): { text: string; exact: string | null } {
+  const size = axisUnit(Math.abs(Number(quantity)), measure);
+  if (size === 1) return { text: groupDigits(price), exact: null };
+  const [whole = "0", decimals = ""] = price.split(".");
+  const scaled = BigInt(whole + decimals.padEnd(priceDecimalsMax, "0")) * BigInt(size);
+  const digits = String(scaled).padStart(priceDecimalsMax + 1, "0");
+  const point = digits.length - priceDecimalsMax;
+  const fraction = digits.slice(point).replace(/0+$/, "").padEnd(2, "0");
+  const number = groupDigits(`${digits.slice(0, point)}.${fraction}`);
+  const per = (count: number) => quantityText(count, measure).unit ?? "";
+  return { text: `${number} per ${per(size)}`, exact: `${groupDigits(price)} per ${per(1)}` };
+}
