@@ -22,9 +22,9 @@ const linksMax = 30;
 const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
 
 export function FilterForm(
-  { address, omit, label = "Apply", children }: Pick<FormProps, "address"> & {
+  { address, omit, button = "Apply", children }: Pick<FormProps, "address"> & {
     omit: readonly string[];
-    label?: string;
+    button?: string;
     children: Child;
   },
 ) {
@@ -34,7 +34,7 @@ export function FilterForm(
     <form method="get" action={address.path}>
       {kept.map(([name, value]) => <input type="hidden" name={name} value={value} />)}
       {children}
-      <SubmitButton tone="plain">{label}</SubmitButton>
+      <SubmitButton tone="plain">{button}</SubmitButton>
     </form>
   );
 }

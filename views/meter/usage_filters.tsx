@@ -104,6 +104,11 @@ export function UsageFilterBar(props: UsageFilterProps) {
             </div>
             <Select {...timezone} place="menu" />
           </FilterForm>
+          <div class="in-fold">
+            <hr />
+            <p class="label">Compare with custom days</p>
+            <DaysForm {...props} of="comparison" place="folded" />
+          </div>
         </Menu>
       </FilterBar>
       {organization && <FilterBar start={<ScopeFilters {...props} filters={filters} />}>{null}</FilterBar>}

@@ -22,7 +22,7 @@ export function OrganizationMenu(
   const links = name === null ? busiest : [{ value: "", label: "All organizations" }];
   return (
     <>
-      <FilterForm address={address} omit={["organizationId", "apiKey"]} label="Find">
+      <FilterForm address={address} omit={["organizationId", "apiKey"]} button="Find">
         <TextField label="Name, ID or external ID" name="organization" place="menu" />
       </FilterForm>
       {links.length > 0 && <hr />}

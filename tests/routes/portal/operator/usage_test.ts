@@ -1,5 +1,6 @@
 // The console's usage page.
 import assert from "node:assert/strict";
+import { newId } from "../../../../domain/id.ts";
 import { type TestApp, testApp } from "../../../support/app/app.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
@@ -184,6 +185,10 @@ testApp("one organization's usage is that of its keys, and unknown filters are n
   assert.match(one.label, /^Ada Maps\. November 2026 so far, in UTC\.$/);
   assert.deepEqual([one.sum, one.keys.length, one.organizations.length], ["1,000.000001", 1, 0]);
   assert.match(one.html, new RegExp(`href="/operator/organizations/${ada}"[^>]*>View organization<`));
+  assert.deepEqual(
+    new Set([...one.html.matchAll(/<form method="get".*?<button [^>]*>(.*?)<\/button>/gs)].map(([, words]) => words)),
+    new Set(["Apply", "Find"]),
+  );
   assert.match(one.html, />By product<\/a><a [^>]*>By key</);
   const filtered = new URL(hrefOf(one.html, "Key"), test.config.baseUrl).searchParams;
   assert.equal((await page(`?apiKey=${filtered.get("apiKey")}`)).label, one.label);
@@ -213,6 +218,15 @@ testApp("one organization's usage is that of its keys, and unknown filters are n
   assert.deepEqual((await page("?organization=nobody")).faults, [
     "organization: No organization matches “nobody”. Showing all organizations.",
   ]);
+});
+
+testApp("usage of an invalid or unknown plan is an error of the API", async (test) => {
+  const { fullToken: apiKey } = await newOperatorToken(test);
+  const get = (planId: string) => test.send(`/api/operator/usage?planId=${planId}`, { apiKey });
+  const invalid = await get("scale");
+  assert.equal(invalid.status, 422);
+  assert.match(await invalid.text(), /"planId","message":"must be the id of a plan\."/);
+  assert.equal((await get(newId("plan"))).status, 404);
 });
 
 testApp("the chart's strip and tables compare with the chosen days", async (test) => {
