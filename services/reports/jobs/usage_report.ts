@@ -133,12 +133,29 @@ function withDeleted(input: Input, total: MetricTotal, { now, before }: BothSums
 }
 
 function linesOf(group: ReportGroup, { now, before }: BothSums) {
-  const names = new Map([...before, ...now].map((sum) => [idOf(group, sum), nameOf(group, sum)]));
+  const names = distinctNames([...before, ...now].map((sum) => ({
+    id: idOf(group, sum),
+    name: nameOf(group, sum),
+    externalId: sum.externalId,
+  })));
   const sums = (all: readonly UsageSum[]) =>
     all.map((sum) => ({ id: idOf(group, sum), micros: sum.micros, count: sum.count }));
   return reportLines(sums(now), sums(before)).map((line) => ({
     ...line,
     name: names.get(line.id) ?? line.id,
+  }));
+}
+
+/** Returns names by id. Organizations of the same name have their external id or id added. */
+function distinctNames(
+  all: readonly { id: string | null; name: string | null; externalId: string | null | undefined }[],
+) {
+  const lines = new Map(all.map((line) => [line.id, line]));
+  const counts = new Map<string | null, number>();
+  for (const { name } of lines.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new Map([...lines].map(([id, { name, externalId }]) => {
+    const isAlone = name === null || externalId === undefined || counts.get(name) === 1;
+    return [id, isAlone ? name : `${name} (${externalId ?? id})`];
   }));
 }
 
