@@ -76,13 +76,11 @@ export function UsageFilterBar(props: UsageFilterProps) {
   const { timezone, interval, filters } = selectsOf(props);
   const comparison = comparisonSelect(props);
   const selects = [...filters, interval, comparison];
+  const scope = <ScopeFilters {...props} filters={filters} interval={interval} />;
   return (
     <>
       <FilterBar start={<RangeFilters {...props} comparison={comparison} />}>
-        {organization === null && <ScopeFilters {...props} filters={filters} />}
-        <Menu label={interval.title} value={interval.shown} isAtEnd>
-          <ChoiceMenu {...props} select={interval} />
-        </Menu>
+        {organization === null && scope}
         <Menu
           class="folded"
           label={timezone.title}
@@ -111,7 +109,7 @@ export function UsageFilterBar(props: UsageFilterProps) {
           </div>
         </Menu>
       </FilterBar>
-      {organization && <FilterBar start={<ScopeFilters {...props} filters={filters} />}>{null}</FilterBar>}
+      {organization && <FilterBar start={scope}>{null}</FilterBar>}
       {organization?.search && <FoundOrganizations address={address} {...organization.search} />}
       {Object.entries(faults).map(([name, fault]) => (
         <p class="field-error" id={`${name}-error`}>
@@ -123,10 +121,17 @@ export function UsageFilterBar(props: UsageFilterProps) {
   );
 }
 
-/** The filters of what was used, and by whom. */
-function ScopeFilters({ filters, ...props }: UsageFilterProps & { filters: readonly FilterSelect[] }) {
+/** The filters of what was used, and by whom, and the length of windows. */
+function ScopeFilters({ filters, interval, ...props }: UsageFilterProps & {
+  filters: readonly FilterSelect[];
+  interval: FilterSelect;
+}) {
   const { address, organization, choices } = props;
-  const isAtEnd = organization === null;
+  const menu = (select: FilterSelect) => (
+    <Menu label={select.title} value={select.shown} isAtEnd={organization === null}>
+      <ChoiceMenu {...props} select={select} />
+    </Menu>
+  );
   return (
     <>
       {organization && (
@@ -134,11 +139,7 @@ function ScopeFilters({ filters, ...props }: UsageFilterProps & { filters: reado
           <OrganizationMenu address={address} organization={organization} />
         </Menu>
       )}
-      {filters.map((select) => (
-        <Menu label={select.title} value={select.shown} isAtEnd={isAtEnd}>
-          <ChoiceMenu {...props} select={select} />
-        </Menu>
-      ))}
+      {filters.map(menu)}
       {choices.apiKeys === null && (
         <Menu label="Key" value="All">
           <FilterForm {...props} omit={["apiKey"]}>
@@ -146,6 +147,7 @@ function ScopeFilters({ filters, ...props }: UsageFilterProps & { filters: reado
           </FilterForm>
         </Menu>
       )}
+      {menu(interval)}
     </>
   );
 }
