@@ -169,17 +169,25 @@ export interface MeteredOrganization {
   readonly series: number;
 }
 
-/** Returns organizations (null: all) that have usage and are not deleted, by number, from after `after`. */
+/** Returns organizations (null: all; `planId`: of this plan) that have usage and are not deleted, by number, from after `after`. */
 export function findMeteredOrganizations(
   database: DatabaseReader,
-  { ids, after, limit }: { ids: readonly string[] | null; after: number; limit: number },
+  { ids, planId, after, limit }: {
+    ids: readonly string[] | null;
+    planId: string | undefined;
+    after: number;
+    limit: number;
+  },
 ): Promise<MeteredOrganization[]> {
   const isWanted = ids === null
     ? sql``
     : sql`AND id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+  const hasPlan = planId === undefined
+    ? sql``
+    : sql`AND plan = (SELECT number FROM plans WHERE id = ${planId})`;
   return database.read(sql`
     SELECT number, series FROM organizations
-    WHERE number > ${after} AND deleted_at IS NULL AND series > 0 ${isWanted} ORDER BY number LIMIT ${limit}`);
+    WHERE number > ${after} AND deleted_at IS NULL AND series > 0 ${hasPlan} ${isWanted} ORDER BY number LIMIT ${limit}`);
 }
 
 export interface OrganizationNames {

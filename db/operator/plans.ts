@@ -73,6 +73,14 @@ export function findOrganizationPlan(
   );
 }
 
+/** Returns the names of plans, sorted. */
+export function findPlanReferences(
+  database: DatabaseReader,
+  limit: number,
+): Promise<{ readonly id: string; readonly name: string }[]> {
+  return database.read(sql`SELECT id, name FROM plans ORDER BY name COLLATE NOCASE LIMIT ${limit}`);
+}
+
 export const planNumber = (id: string): Statement => sql`(SELECT number FROM plans WHERE id = ${id})`;
 
 /** Inserts a plan, unless its name is taken or there are `plansMax` plans. */

@@ -1,5 +1,5 @@
-// The period of the usage page, read from its URL: the range, the days, the time zone, the length of a window, and the previous
-// period to compare with. An invalid value is never an error: it falls back to a default or is reported at its field.
+// The period of the usage page, read from its URL: the range, the days, the time zone, the length of a window, and the period to
+// compare with. An invalid value is never an error: it falls back to a default and is reported at its field.
 import { rollupQuarterMs, usagePageYearMax, usagePageYearMin, usagePageYearsMax } from "../limits.ts";
 import { zonedTime } from "../time.ts";
 import { usageRange, type UsageWindow, type WindowUnit, windowUnits } from "./usage_window.ts";
@@ -7,6 +7,10 @@ import { usageRange, type UsageWindow, type WindowUnit, windowUnits } from "./us
 /** The ranges to choose from; `custom` is from one day to another. */
 export const reportRanges = ["24h", "7d", "month", "last-month", "30d", "90d", "custom"] as const;
 export type ReportRange = (typeof reportRanges)[number];
+
+/** The periods to compare with: the previous one of the same kind, the same days a month or a year earlier, or chosen days. */
+export const reportComparisons = ["previous", "last-month", "last-year", "custom"] as const;
+export type ReportComparison = (typeof reportComparisons)[number];
 
 export interface PeriodQuery {
   readonly range?: string | undefined;
@@ -17,15 +21,19 @@ export interface PeriodQuery {
   readonly timezone?: string | undefined;
   /** The time zone without a valid one in the URL; UTC by default. */
   readonly usualTimezone?: string | undefined;
+  readonly compare?: string | undefined;
+  /** The first and last day of a `custom` comparison. */
+  readonly compareFrom?: string | undefined;
+  readonly compareTo?: string | undefined;
 }
 
-/** A period and the previous one. Milliseconds since 1970. */
+/** A period and the one to compare it with. Milliseconds since 1970. */
 export interface ReportPeriod extends UsageWindow {
   /** The unit of windows that gives neither too few nor too many. */
   readonly defaultUnit: WindowUnit;
-  /** The previous period of the same kind: hours, days or months. */
+  /** The period to compare with; by default, the previous one of the same kind: hours, days or months. */
   readonly before: UsageWindow;
-  /** The part of `before` to compare with: of a current period, only as much as has passed. */
+  /** The part of `before` to compare with: of a current period, only as much as has passed, but always all chosen days. */
   readonly compared: UsageWindow;
 }
 
@@ -34,9 +42,13 @@ export const periodFaults = {
   dayForm: "Enter a date such as 2026-11-21.",
   dayOrder: "The end date must not be before the start date.",
   timezone: "Unknown time zone. Times are shown in your usual one.",
+  range: "Unknown range. Showing the default range.",
+  window: "Unknown interval. Showing the default interval.",
+  comparedDays: "Choose the days to compare with. Comparing with the previous period.",
+  compare: "Unknown comparison. Comparing with the previous period.",
 } as const;
 
-type PeriodFaults = { readonly from?: string; readonly to?: string; readonly timezone?: string };
+type PeriodFaults = Readonly<Partial<Record<keyof PeriodQuery, string>>>;
 const noFaults: PeriodFaults = {};
 
 /** Up to this many days, the default unit is the hour, the day or the week; then the month. */
@@ -64,20 +76,46 @@ export function parsePeriodQuery(query: PeriodQuery, now: number) {
   const { span, faults, ...typed } = range === "custom"
     ? customDays(query, today)
     : { from: "", to: "", span: daysOf(range, today), faults: noFaults };
-  const period = span === null ? null : periodOf(range, { now, timezone, ...span });
+  const compare = reportComparisons.find((one) => one === query.compare) ?? "previous";
+  const against = compare === "custom" ? comparedDays(query) : null;
+  const period = span === null
+    ? null
+    : periodOf(range, { now, timezone, ...span, compare, against: against?.span ?? null });
   return {
     range,
     timezone,
+    compare,
     /** Null when the days are invalid. */
     period,
     unit: windowUnits.find((unit) => unit === query.window) ?? period?.defaultUnit ?? "day",
     /** The days of the period, or the texts typed in their fields. */
-    days: period === null ? typed : {
-      from: String(dayOf(period.start, timezone)),
-      to: String(dayOf(period.end - 1, timezone)),
-    },
+    days: period === null ? typed : spanTexts(period, timezone),
+    /** Like `days`, of the time to compare with. */
+    comparedDays: against?.span === null || period === null
+      ? { from: query.compareFrom ?? "", to: query.compareTo ?? "" }
+      : spanTexts(period.compared, timezone),
     /** One sentence for each invalid field. */
-    faults: known === null ? { ...faults, timezone: periodFaults.timezone } : faults,
+    faults: {
+      ...unknownValues(query),
+      ...faults,
+      ...against?.faults,
+      ...(known === null ? { timezone: periodFaults.timezone } : {}),
+    },
+  };
+}
+
+function spanTexts({ start, end }: UsageWindow, timezone: string) {
+  return { from: String(dayOf(start, timezone)), to: String(dayOf(end - 1, timezone)) };
+}
+
+/** Returns a sentence for each parameter with a value that isn't one of its choices. */
+function unknownValues(query: PeriodQuery): PeriodFaults {
+  const isUnknown = (value: string | undefined, known: readonly string[]) =>
+    !!value && !known.includes(value);
+  return {
+    ...(isUnknown(query.range, reportRanges) ? { range: periodFaults.range } : {}),
+    ...(isUnknown(query.window, windowUnits) ? { window: periodFaults.window } : {}),
+    ...(isUnknown(query.compare, reportComparisons) ? { compare: periodFaults.compare } : {}),
   };
 }
 
@@ -107,7 +145,28 @@ function customDays(
 ): { from: string; to: string; span: DaySpan | null; faults: PeriodFaults } {
   const [from, to] = [query.from?.trim() ?? "", query.to?.trim() ?? ""];
   if (from === "" && to === "") return { from, to, span: daysOf("custom", today), faults: noFaults };
-  const invalid = (faults: PeriodFaults) => ({ from, to, span: null, faults });
+  return { from, to, ...daySpan({ from, to }) };
+}
+
+/** Reads the days of a comparison, whose fields have names of their own. */
+function comparedDays(
+  { compareFrom = "", compareTo = "" }: PeriodQuery,
+): { span: DaySpan | null; faults: PeriodFaults } {
+  if ((compareFrom + compareTo).trim() === "") {
+    return { span: null, faults: { compare: periodFaults.comparedDays } };
+  }
+  const { span, faults: { from, to } } = daySpan({ from: compareFrom.trim(), to: compareTo.trim() });
+  return {
+    span,
+    faults: {
+      ...(from === undefined ? {} : { compareFrom: from }),
+      ...(to === undefined ? {} : { compareTo: to }),
+    },
+  };
+}
+
+function daySpan({ from, to }: { from: string; to: string }): { span: DaySpan | null; faults: PeriodFaults } {
+  const invalid = (faults: PeriodFaults) => ({ span: null, faults });
   const [first, last] = [parseDay(from), parseDay(to)];
   if (typeof first === "string") {
     return invalid(typeof last === "string" ? { from: first, to: last } : { from: first });
@@ -117,7 +176,7 @@ function customDays(
   if (first.until(last, { largestUnit: "years" }).years >= usagePageYearsMax) {
     return invalid({ to: `Choose at most ${usagePageYearsMax} years.` });
   }
-  return { from, to, span: { first, last }, faults: noFaults };
+  return { span: { first, last }, faults: noFaults };
 }
 
 /** Returns the day of a text such as `2026-11-21`, or a sentence about its fault. */
@@ -134,50 +193,74 @@ export function parseDay(text: string): Temporal.PlainDate | string {
   }
 }
 
+interface Comparing {
+  readonly compare: ReportComparison;
+  /** The chosen days of a `custom` comparison; null if they are invalid. */
+  readonly against: DaySpan | null;
+}
+
 function periodOf(
   range: ReportRange,
-  { now, timezone, ...days }: DaySpan & { now: number; timezone: string },
+  { now, timezone, compare, against, ...days }: DaySpan & Comparing & { now: number; timezone: string },
 ): ReportPeriod {
-  const { start, end, beforeStart, defaultUnit } = range === "24h"
-    ? lastHours(zonedTime(now, timezone))
-    : wholeDays(range, { timezone, ...days });
-  const before = { start: beforeStart, end: start };
+  const { start, end, defaultUnit, before } = range === "24h"
+    ? lastHours(zonedTime(now, timezone), compare)
+    : wholeDays(range, { timezone, compare, ...days });
+  if (against !== null) {
+    const chosen = spanWindow(against, timezone);
+    return { start, end, defaultUnit, before: chosen, compared: chosen };
+  }
   // Rollups have quarters of an hour; the current one counts as passed.
   const passed = (Math.floor(now / rollupQuarterMs) + 1) * rollupQuarterMs;
   if (now < start || passed >= end) return { start, end, defaultUnit, before, compared: before };
   const point = range === "24h"
-    ? beforeStart + passed - start
-    : sameOnClock(beforeStart, { start, passed, timezone });
+    ? before.start + passed - start
+    : sameOnClock(before.start, { start, passed, timezone });
   // Where midnight comes twice, no clock time passes for a while.
-  const comparedEnd = Math.min(Math.max(point, beforeStart + rollupQuarterMs), start);
-  return { start, end, defaultUnit, before, compared: { start: beforeStart, end: comparedEnd } };
+  const comparedEnd = Math.min(Math.max(point, before.start + rollupQuarterMs), before.end);
+  return { start, end, defaultUnit, before, compared: { start: before.start, end: comparedEnd } };
 }
 
-type PeriodBounds = UsageWindow & { readonly beforeStart: number; readonly defaultUnit: WindowUnit };
+type PeriodBounds = UsageWindow & Pick<ReportPeriod, "before" | "defaultUnit">;
 
-function lastHours(now: Temporal.ZonedDateTime): PeriodBounds {
+const earlier = { "last-month": { months: 1 }, "last-year": { years: 1 } } as const;
+
+function lastHours(now: Temporal.ZonedDateTime, compare: ReportComparison): PeriodBounds {
   const hour = now.round({ smallestUnit: "hour", roundingMode: "floor" });
-  return {
-    start: hour.subtract({ hours: 23 }).epochMilliseconds,
-    end: hour.add({ hours: 1 }).epochMilliseconds,
-    beforeStart: hour.subtract({ hours: 47 }).epochMilliseconds,
-    defaultUnit: "hour",
-  };
+  const shift = compare === "last-month" || compare === "last-year" ? earlier[compare] : { hours: 24 };
+  const hours = (from: Temporal.ZonedDateTime) => ({
+    start: from.subtract({ hours: 23 }).epochMilliseconds,
+    end: from.add({ hours: 1 }).epochMilliseconds,
+  });
+  return { ...hours(hour), before: hours(hour.subtract(shift)), defaultUnit: "hour" };
+}
+
+function spanWindow({ first, last }: DaySpan, timezone: string): UsageWindow {
+  const dayStart = (day: Temporal.PlainDate) => day.toZonedDateTime(timezone).epochMilliseconds;
+  return { start: dayStart(first), end: dayStart(last.add({ days: 1 })) };
 }
 
 function wholeDays(
   range: ReportRange,
-  { timezone, first, last }: DaySpan & { timezone: string },
+  { timezone, compare, first, last }: DaySpan & { timezone: string; compare: ReportComparison },
 ): PeriodBounds {
-  const dayStart = (day: Temporal.PlainDate) => day.toZonedDateTime(timezone).epochMilliseconds;
   const after = last.add({ days: 1 });
   const { days } = first.until(after);
   const { months } = first.until(after, { largestUnit: "months" });
   const isMonths = !["7d", "30d", "90d"].includes(range) && first.day === 1 && after.day === 1;
+  const shift = compare === "last-month" || compare === "last-year"
+    ? earlier[compare]
+    : isMonths
+    ? { months }
+    : { days };
+  const before = {
+    first: first.subtract(shift),
+    // A month before Nov 30 is all of October; a month before Mar 30 is Feb 28.
+    last: isMonths ? after.subtract(shift).subtract({ days: 1 }) : last.subtract(shift),
+  };
   return {
-    start: dayStart(first),
-    end: dayStart(after),
-    beforeStart: dayStart(first.subtract(isMonths ? { months } : { days })),
+    ...spanWindow({ first, last }, timezone),
+    before: spanWindow(before, timezone),
     defaultUnit: windowUnits.find((unit) => unit !== "month" && days <= daysMax[unit]) ?? "month",
   };
 }

@@ -3,6 +3,7 @@ import { z } from "@hono/zod-openapi";
 import { recordTargetKinds } from "../../db/meter/record_targets.ts";
 import { operatorUsageGroups } from "../../db/meter/usage_sums.ts";
 import { externalIdCharactersMax, operatorTimestampPastMaxMs } from "../../domain/limits.ts";
+import { isId } from "../../domain/id.ts";
 import { externalIdPrefix } from "../../domain/operator/organization.ts";
 import { exampleId, idOut, pageOf, stringSchema } from "./common.ts";
 import { characters } from "./messages.ts";
@@ -75,6 +76,8 @@ export const operatorUsageBatchSchema = batchOf(operatorUsageInputSchema).openap
 
 const organizationFault = "must be the id of an organization, or external: and its external id.";
 
+const planFault = "must be the id of a plan.";
+
 export const operatorUsageQuerySchema = usageQuerySchema.extend({
   organizationId: filter(
     z.string().min(1, organizationFault).max(
@@ -83,6 +86,10 @@ export const operatorUsageQuerySchema = usageQuerySchema.extend({
     ),
     { things: "organizations, by id or as `external:` with an external id", example: exampleId("org") },
   ),
+  planId: z.string().refine((id) => isId("plan", id), planFault).optional().openapi({
+    description: "Only organizations on this plan.",
+    example: exampleId("plan"),
+  }),
   groupBy: groupBySchema(operatorUsageGroups),
 });
 

@@ -1,5 +1,7 @@
 // Operators read usage across organizations, on the reports thread.
+import { findPlanReference } from "../../db/operator/plans.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
+import { notFoundError } from "../../domain/errors.ts";
 import { resolveOrganization } from "../access.ts";
 import type { SessionContext } from "../context.ts";
 import { groupsOf } from "../meter/usage.ts";
@@ -12,6 +14,7 @@ import type { JobBytes } from "../reports/reports.ts";
 interface OperatorUsageQuery extends UsageQuery {
   /** Ids, or `external:` and an external id; all organizations if undefined. */
   readonly organizationId?: readonly string[] | undefined;
+  readonly planId?: string | undefined;
 }
 
 /**
@@ -31,11 +34,19 @@ export async function sumUsageOfOrganizations(
   });
 }
 
-/** Returns a query with the ids of its organizations and the current time. @throws {AppError} `not_found` for an unknown organization. */
+/**
+ * Returns a query with the ids of its organizations and the current time.
+ *
+ * @throws {AppError} `not_found` for an unknown organization or plan.
+ */
 export async function operatorUsageInput(
   { database, clock }: Pick<SessionContext, "database" | "clock">,
   { organizationId, ...query }: OperatorUsageQuery,
 ) {
+  const { planId } = query;
+  if (planId !== undefined && await findPlanReference(database, { id: planId }) === undefined) {
+    throw notFoundError();
+  }
   const resolve = async (idText: string) => (await resolveOrganization({ database }, idText)).id;
   const organizationIds = organizationId && await Promise.all(organizationId.map(resolve));
   return { ...query, groupBy: groupsOf(query), organizationIds, now: clock() };

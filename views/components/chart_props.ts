@@ -1,5 +1,5 @@
 // The data of a chart, and how it is made from stacked usage.
-import type { SeriesColor } from "../../domain/meter/catalogue.ts";
+import { type SeriesColor, seriesColors } from "../../domain/meter/catalogue.ts";
 import type { UsageStack } from "../../domain/meter/usage_report.ts";
 import type { UsageWindow, WindowUnit } from "../../domain/meter/usage_window.ts";
 import type { Measure } from "../text/quantity.ts";
@@ -53,6 +53,11 @@ interface ChartOptions extends Pick<ChartProps, "measure" | "by" | "period" | "i
   readonly hrefOf?: (window: UsageWindow) => string | undefined;
 }
 
+/** Returns the color of a series without one of its own, by its position; -1 for a part without a series. */
+export function seriesColor(index: number): SeriesColor {
+  return index >= 0 && index < seriesColors ? index + 1 as SeriesColor : "other";
+}
+
 export function chartOf(stack: UsageStack, options: ChartOptions): ChartProps {
   const { windows, timezone, now, by, series, hrefOf, ...props } = options;
   const names = windowNames(windows, { unit: by, timezone, now });
@@ -70,7 +75,7 @@ export function chartOf(stack: UsageStack, options: ChartOptions): ChartProps {
       };
     }),
     series: stack.series.map((part, index) => {
-      const { color = index + 1 as SeriesColor, ...named } = series(part);
+      const { color = seriesColor(index), ...named } = series(part);
       return { ...named, color };
     }),
     others: stack.others && {

@@ -9,7 +9,7 @@ import type { ChartProps } from "../components/chart_props.ts";
 import { CodeExample } from "../components/code_example.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { LimitMeters } from "../components/limit_meters.tsx";
-import { Switch } from "../components/menu.tsx";
+import { type LinkChoice, Switch } from "../components/menu.tsx";
 import { MetricChart } from "../components/metric_chart.tsx";
 import type { MetricStripProps } from "../components/metric_strip.tsx";
 import { PageHead } from "../components/page_head.tsx";
@@ -20,19 +20,16 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { withheldText } from "../text/limit_mails.ts";
 import { RecordTable } from "./record_table.tsx";
 import { recordsHref } from "./records.tsx";
-import {
-  filteredHref,
-  type UsageAddress,
-  UsageFilterBar,
-  type UsageFilterProps,
-  usageHref,
-} from "./usage_filters.tsx";
+import { firstPages, noFilters, type UsageAddress, usageHref } from "./usage_address.ts";
+import { UsageFilterBar, type UsageFilterProps } from "./usage_filters.tsx";
 import { Breakdown, type BreakdownProps } from "./usage_tables.tsx";
 
 export interface UsageReport {
   readonly strip: MetricStripProps;
   /** Null if nothing was used. */
   readonly chart: ChartProps | null;
+  /** Subjects that the chart can stack. */
+  readonly stacks: readonly LinkChoice[];
   readonly products: BreakdownProps;
   /** Or organizations, in the console. */
   readonly keys: BreakdownProps;
@@ -167,24 +164,15 @@ export function NothingToShow({ problem }: { problem: string | null }) {
   );
 }
 
-/** The totals of all metrics and the chart of one. `hasStacks`: the chart can stack keys instead of products. */
+/** The totals of all metrics and the chart of one. */
 export function ReportChart(
-  { report: { strip, chart }, address, hasStacks = true }: {
-    report: UsageReport;
-    address: UsageAddress;
-    hasStacks?: boolean;
-  },
+  { report: { strip, chart, stacks }, address }: { report: UsageReport; address: UsageAddress },
 ) {
-  const stacks = ([null, "key"] as const).map((stack) => ({
-    href: usageHref({ ...address, stack }),
-    label: stack === null ? "By product" : "By key",
-    isCurrent: stack === address.stack,
-  }));
   return (
     <MetricChart
       strip={strip.metrics.length === 0 ? null : strip}
       chart={chart}
-      aside={hasStacks ? <Switch label="Stack by" choices={stacks} isLow /> : null}
+      aside={<Switch label="Stack by" choices={stacks} isLow />}
     >
       <NoUsage address={address} />
     </MetricChart>
@@ -193,12 +181,13 @@ export function ReportChart(
 
 function NoUsage({ address }: { address: UsageAddress }) {
   const { filters, range } = address;
-  const isFiltered = filters.productSlug !== null || filters.apiKey !== null;
+  const { metric: _metric, ...others } = filters;
+  const isFiltered = Object.values(others).some((value) => value !== null && value !== undefined);
   return (
     <EmptyState title="No usage in this range" text="Choose another range or remove filters.">
       {isFiltered
         ? (
-          <ButtonLink href={filteredHref(address, { productSlug: null, metric: null, apiKey: null })}>
+          <ButtonLink href={usageHref({ ...address, filters: noFilters, pages: firstPages })}>
             Clear filters
           </ButtonLink>
         )

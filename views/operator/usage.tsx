@@ -1,36 +1,41 @@
-// The console's usage page: all organizations together, products, and each organization.
+// The console's usage page: of all organizations, those with a plan, or one.
+import { ButtonLink } from "../components/button.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, PortalPage } from "../layout.tsx";
 import { CsvLink, NothingToShow, ReportChart, type UsagePageProps } from "../meter/usage.tsx";
 import { UsageFilterBar, type UsageFilterProps } from "../meter/usage_filters.tsx";
 import { Breakdown } from "../meter/usage_tables.tsx";
+import { organizationHref } from "./links.ts";
 
-/** The keys of the `report` are organizations. */
+/** The keys of the `report` are organizations, unless one is chosen. */
 type OperatorUsageProps =
   & UsageFilterProps
-  & Pick<UsagePageProps, "frame" | "label" | "report" | "csvHref" | "problem">;
+  & Pick<UsagePageProps, "frame" | "label" | "report" | "csvHref" | "problem">
+  & {
+    /** The organization that the page is about. */
+    readonly chosen: { readonly id: string; readonly name: string } | null;
+    readonly plan: { readonly name: string } | null;
+  };
 
 export function operatorUsagePage(props: OperatorUsageProps): Page {
-  const { frame, label, report, csvHref, address, problem } = props;
+  const { frame, label, report, csvHref, address, problem, chosen, plan } = props;
   const none = label === null ? null : "No usage in this range. Choose another range or remove filters.";
+  const of = chosen?.name ?? (plan === null ? "All organizations" : `Organizations on the ${plan.name} plan`);
   return (
     <PortalPage title="Usage" frame={frame} place="operator/usage">
-      <PageHead
-        title="Usage"
-        text={`All organizations.${label === null ? "" : ` ${label}.`}`}
-        keepsActions
-      >
+      <PageHead title="Usage" text={`${of}.${label === null ? "" : ` ${label}.`}`} keepsActions>
+        {chosen && <ButtonLink href={organizationHref(chosen.id)}>View organization</ButtonLink>}
         {csvHref && <CsvLink href={csvHref} />}
       </PageHead>
       <UsageFilterBar {...props} />
       {report === null
         ? <NothingToShow problem={problem ?? none} />
-        : <ReportChart report={report} address={address} hasStacks={false} />}
+        : <ReportChart report={report} address={address} />}
       {report?.chart && (
-        <div class="columns even">
-          <Breakdown {...report.products} />
+        <>
           <Breakdown {...report.keys} />
-        </div>
+          <Breakdown {...report.products} />
+        </>
       )}
     </PortalPage>
   );

@@ -7,9 +7,9 @@ import { sumRoutes } from "../meter/usage_sums.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 
 const description =
-  "Of all organizations, unless you name some. Grouped by organization, rows are sorted by window and then by " +
-  "organization. Sums that are neither filtered nor grouped by organization or API key include organizations that have " +
-  "been deleted since.";
+  "Of all organizations, unless you name some or a plan. Grouped by organization, rows are sorted by window and then by " +
+  "organization. Sums that are neither filtered by organization, plan or API key nor grouped by organization or API key include " +
+  "organizations that have been deleted since.";
 
 export function operatorUsageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   sumRoutes(operatorRoutes(app, parts, { read: "usage:read" }), parts, {

@@ -21,8 +21,11 @@ import { usagePage } from "../../../views/meter/usage.tsx";
 import {
   filteredHref,
   type UsageAddress,
-  type UsageFilterProps,
-} from "../../../views/meter/usage_filters.tsx";
+  type UsageStackName,
+  usageStackNames,
+} from "../../../views/meter/usage_address.ts";
+import type { UsageFilterProps } from "../../../views/meter/usage_filters.tsx";
+import type { OrganizationFilter } from "../../../views/meter/usage_organizations.tsx";
 import { monthWords } from "../../../views/text/time.ts";
 import { daysWords, onClock, shortDaysWords, timezoneNames, zoneWords } from "../../../views/text/zone.ts";
 import type { App, AppContext } from "../../env.ts";
@@ -30,7 +33,7 @@ import { isChoice, isUpdate } from "../choice.ts";
 import { inTime } from "../in_time.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { organizationPages } from "../viewer.ts";
-import { otherMetrics, shownReport } from "./usage_report.ts";
+import { comparedWords, otherMetrics, shownReport } from "./usage_report.ts";
 
 const pagesMax = 1_000;
 type Choice = ReturnType<typeof parsePeriodQuery>;
@@ -86,7 +89,7 @@ export function usageRequest(c: AppContext, now: number) {
     choice,
     now,
     pages,
-    stack: (query["stack"] === "key" ? "key" : null) as UsageAddress["stack"],
+    stack: usageStackNames.find((name) => name === query["stack"]) ?? null,
     query: {
       period,
       unit,
@@ -97,47 +100,93 @@ export function usageRequest(c: AppContext, now: number) {
   };
 }
 
+interface FilterOptions {
+  readonly numbers: UsagePageNumbers | OperatorUsagePage;
+  readonly path: string;
+  /** Subjects that the chart can stack, the default first. */
+  readonly stacks?: readonly UsageStackName[];
+  /** In the console. */
+  readonly organization?: OrganizationFilter | null;
+}
+
 /** Returns the filters above the numbers that were read, with the address that the page has with them. */
 export function usageFilters(
   c: AppContext,
-  { choice, now, pages, stack, query }: ReturnType<typeof usageRequest>,
-  { numbers, path }: {
-    numbers: UsagePageNumbers | OperatorUsagePage;
-    path: string;
-  },
+  request: ReturnType<typeof usageRequest>,
+  options: FilterOptions,
 ): UsageFilterProps & { readonly label: string | null } {
+  const { choice, now, pages, query } = request;
+  const { numbers, path, stacks = ["product", "key"], organization = null } = options;
   const { filters, unit, choices, catalogue } = numbers;
   const { period, timezone } = choice;
   const { metric } = query.filters;
+  const of = "plan" in filters
+    ? { organizationId: filters.organization?.id ?? null, planId: filters.plan?.id ?? null }
+    : {};
+  const { productSlug, apiKey } = filters;
+  const address: UsageAddress = {
+    path,
+    range: choice.range,
+    days: choice.days,
+    window: unit === period?.defaultUnit ? null : unit,
+    compare: choice.compare,
+    comparedDays: choice.comparedDays,
+    timezone: c.req.query("timezone") && choice.faults.timezone === undefined ? timezone : null,
+    filters: { productSlug, apiKey, ...of, metric: metric === filters.metric ? metric : null },
+    stack: stacks.find((one, index) => index > 0 && one === request.stack) ?? null,
+    pages,
+  };
   return {
-    address: {
-      path,
-      range: choice.range,
-      days: choice.days,
-      window: unit === period?.defaultUnit ? null : unit,
-      timezone: c.req.query("timezone") && choice.faults.timezone === undefined ? timezone : null,
-      filters: { ...filters, metric: metric === filters.metric ? metric : null },
-      stack,
-      pages,
-    },
+    address,
     ...periodWords(choice, now),
+    comparedWords: period === null ? null : comparedWords({ address, period, timezone, now }),
     unit,
     timezone,
     metric: filters.metric,
+    organization,
     choices: {
       products: choices.products.map((slug) => ({ value: slug, label: productOf(catalogue, slug).name })),
       metrics: otherMetrics(numbers),
       apiKeys: choices.apiKeys?.map(({ id, name }) => ({ value: id, label: name })) ?? null,
+      ...("plans" in choices
+        ? { plans: choices.plans.map(({ id, name }) => ({ value: id, label: name })) }
+        : {}),
       timezones: isUpdate(c) ? [] : timezoneNames(),
     },
     faults: {
       ...choice.faults,
-      ...(choices.apiKeys !== null && filters.apiKey === null && c.req.query("apiKey")
-        ? { apiKey: "Key not found. Showing all keys." }
-        : {}),
-      ...(metric === null || metric === filters.metric ? {} : { metric: `No data for “${metric}”.` }),
       ...(unit === choice.unit ? {} : { window: `Too many ${choice.unit}s for one page. Showing ${unit}s.` }),
+      ...filterFaults(c.req.query(), options),
     },
+  };
+}
+
+/** Returns a sentence for each filter of the address that has no effect. */
+function filterFaults(
+  given: Readonly<Record<string, string>>,
+  { numbers: { filters }, stacks = ["product", "key"], organization = null }: FilterOptions,
+): UsageFilterProps["faults"] {
+  const { productSlug = "", metric = "", apiKey = "", stack = "", organizationId = "", planId = "" } = given;
+  const search = organization?.search ?? null;
+  const isKnownStack = organization === null ? stacks : usageStackNames;
+  return {
+    ...(productSlug !== "" && filters.productSlug === null
+      ? { productSlug: `No data for “${productSlug}”. Showing all products.` }
+      : {}),
+    ...(apiKey !== "" && filters.apiKey === null ? { apiKey: "Key not found. Showing all keys." } : {}),
+    ...(metric === "" || metric === filters.metric ? {} : { metric: `No data for “${metric}”.` }),
+    ...(stack === "" || isKnownStack.some((one) => one === stack)
+      ? {}
+      : { stack: "Unknown chart. Showing the default chart." }),
+    ...("plan" in filters && planId !== "" && filters.plan === null
+      ? { planId: "Plan not found. Showing all plans." }
+      : {}),
+    ...("plan" in filters && filters.organization === null && search === null && organizationId !== ""
+      ? { organizationId: "Organization not found. Showing all organizations." }
+      : {}),
+    ...(search === null || search.found.length > 0
+      ? {}
+      : { organization: `No organization matches “${search.text}”. Showing all organizations.` }),
   };
 }
 

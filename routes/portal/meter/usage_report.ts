@@ -6,7 +6,7 @@ import { noPart, percentChange } from "../../../domain/meter/usage_report.ts";
 import type { UsageWindow, WindowUnit } from "../../../domain/meter/usage_window.ts";
 import { isoTime, isoTimeIn } from "../../../domain/time.ts";
 import type { ReportNumbers } from "../../../services/reports/jobs/usage_report.ts";
-import { chartOf } from "../../../views/components/chart_props.ts";
+import { chartOf, seriesColor } from "../../../views/components/chart_props.ts";
 import type { MetricTotal } from "../../../views/components/metric_strip.tsx";
 import { operatorRecordsName } from "../../../views/meter/record_table.tsx";
 import type { UsageReport } from "../../../views/meter/usage.tsx";
@@ -15,7 +15,8 @@ import {
   firstPages,
   type UsageAddress,
   usageHref,
-} from "../../../views/meter/usage_filters.tsx";
+  type UsageStackName,
+} from "../../../views/meter/usage_address.ts";
 import type { BreakdownProps } from "../../../views/meter/usage_tables.tsx";
 import { daysWords, shortDaysWords, zoneWords } from "../../../views/text/zone.ts";
 
@@ -31,10 +32,14 @@ interface ReportOptions {
     readonly hrefOf: (id: string) => string | null;
     /** Null for the name that the numbers have. */
     readonly nameOf?: (id: string) => string | undefined;
+    /** The name of usage without an id. */
+    readonly noName?: string;
     /** A state that stands out, such as `Revoked`. */
     readonly stateOf?: (id: string) => string | null;
   };
-  /** The last 30 days of keys, by id. */
+  /** Subjects that the chart can stack, the default first. */
+  readonly stacks?: readonly UsageStackName[];
+  /** The last 30 days of lines of the second table, by id. */
   readonly trends?: ReadonlyMap<string, readonly number[]>;
 }
 
@@ -48,15 +53,17 @@ function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
   const { period, timezone, now, address } = options;
   const compared = comparedWords(options);
   const measure = metricOf(catalogue, metric ?? "");
-  const isByKey = address.stack === "key";
-  const { nameOf, hrefOf } = options.groups;
+  const { stacks = ["product", "key"], groups: { nameOf, hrefOf, noName = operatorRecordsName } } = options;
+  const stacked = address.stack ?? stacks[0];
   const series = (part: string) => {
-    if (part === noPart) return { name: operatorRecordsName };
-    const known = report.names.get(part) ?? part;
-    if (isByKey) return { name: nameOf?.(part) ?? known, href: hrefOf(part) ?? undefined };
+    if (part === noPart) return { name: noName };
+    if (!isByProduct) {
+      return { name: nameOf?.(part) ?? report.names.get(part) ?? part, href: hrefOf(part) ?? undefined };
+    }
     const { name, color } = productOf(catalogue, part);
     return { name, color, href: filteredHref(address, { productSlug: part }) };
   };
+  const isByProduct = stacked === "product";
   return {
     strip: { metrics: stripOf(numbers, address), period: compared },
     chart: report.total.records === 0 ? null : chartOf(report.stack, {
@@ -69,8 +76,13 @@ function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
       series,
       hrefOf: (window) => windowHref(window, { unit: report.unit, address, timezone }),
     }),
-    products: { ...productsOf(report, { catalogue, address }), measure, period: compared },
-    keys: { ...groupsOf(report, options), measure, period: compared },
+    stacks: stacks.map((stack, index) => ({
+      href: usageHref({ ...address, stack: index === 0 ? null : stack }),
+      label: `By ${stack}`,
+      isCurrent: stack === stacked,
+    })),
+    products: { ...productsOf(report, { catalogue, address, isByProduct }), measure, period: compared },
+    keys: { ...groupsOf(report, { ...options, isByProduct }), measure, period: compared },
   };
 }
 
@@ -81,8 +93,10 @@ export function otherMetrics({ metrics, catalogue }: Pick<ReportNumbers, "metric
 }
 
 /** Returns the time that changes are compared with, such as `Oct 1–21`. */
-function comparedWords({ address, period, timezone, now }: ReportOptions): string {
-  if (address.range === "24h") return "the 24 hours before";
+export function comparedWords(
+  { address, period, timezone, now }: Pick<ReportOptions, "address" | "period" | "timezone" | "now">,
+): string {
+  if (address.range === "24h" && address.compare === "previous") return "the 24 hours before";
   return shortDaysWords(period.compared, timezone, now);
 }
 
@@ -110,11 +124,16 @@ function windowHref(
   return usageHref({ ...address, range: "custom", days: { from, to }, window: null });
 }
 
+/** The lines of the table that the chart stacks have its colors. */
+interface Stacked {
+  readonly isByProduct: boolean;
+}
+
 type Table = Omit<BreakdownProps, "measure" | "period">;
 
 function productsOf(
   { products }: Numbers["report"],
-  { catalogue, address }: { catalogue: Catalogue; address: UsageAddress },
+  { catalogue, address, isByProduct }: Stacked & { catalogue: Catalogue; address: UsageAddress },
 ): Table {
   const pageHref = (products: number) =>
     usageHref({ ...address, pages: { ...address.pages, products: products === 1 ? null : products } });
@@ -123,13 +142,22 @@ function productsOf(
     column: "Product",
     lines: products.lines.map(({ id, ...line }) => {
       const { name, color } = productOf(catalogue, id ?? "");
-      return { ...line, name, color, href: filteredHref(address, { productSlug: id }) };
+      return {
+        ...line,
+        name,
+        ...(isByProduct ? { color } : {}),
+        href: filteredHref(address, { productSlug: id }),
+      };
     }),
     ...pagesOf(products, pageHref),
   };
 }
 
-function groupsOf({ groups }: Numbers["report"], { groups: shown, address, trends }: ReportOptions): Table {
+function groupsOf(
+  { groups, stack }: Numbers["report"],
+  { groups: shown, address, trends, isByProduct }: ReportOptions & Stacked,
+): Table {
+  const colorOf = (id: string | null) => seriesColor(stack.series.indexOf(id ?? noPart));
   const pageHref = (keys: number) =>
     usageHref({ ...address, pages: { ...address.pages, keys: keys === 1 ? null : keys } });
   return {
@@ -137,9 +165,10 @@ function groupsOf({ groups }: Numbers["report"], { groups: shown, address, trend
     column: shown.column,
     lines: groups.lines.map(({ id, name, ...line }) => ({
       ...line,
-      name: id === null ? operatorRecordsName : shown.nameOf?.(id) ?? name ?? id,
+      name: id === null ? shown.noName ?? operatorRecordsName : shown.nameOf?.(id) ?? name ?? id,
       href: id === null ? null : shown.hrefOf(id),
       state: id === null ? null : shown.stateOf?.(id) ?? null,
+      ...(isByProduct ? {} : { color: colorOf(id) }),
       ...(trends === undefined || id === null ? {} : { trend: trends.get(id) ?? [0, 0] }),
     })),
     ...pagesOf(groups, pageHref),
@@ -175,7 +204,7 @@ export function shownReport(
     timezone,
   });
   const filters = { ...address.filters, metric, ...csv.query };
-  for (const [name, value] of Object.entries(filters)) if (value !== null) query.set(name, value);
+  for (const [name, value] of Object.entries(filters)) if (value) query.set(name, value);
   return {
     report: reportOf({ ...numbers, report }, { ...options, period }),
     csvHref: `${csv.path}?${query}`,
@@ -201,6 +230,8 @@ export function monthReport(
     range: "month",
     days,
     window: null,
+    compare: "previous",
+    comparedDays: days,
     timezone: null,
     filters: { productSlug: null, metric: numbers.metric, apiKey: null },
     stack: null,

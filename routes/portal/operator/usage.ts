@@ -1,33 +1,105 @@
-// The console's usage page, of all organizations together. Invalid parameters never cause an error page.
+// The console's usage page: of all organizations, those with a plan, or one. Invalid parameters never cause an error page.
+import { searchCharactersMax } from "../../../domain/limits.ts";
 import { readUsageOfOrganizations } from "../../../services/operator/usage.ts";
-import { organizationHref } from "../../../views/operator/links.ts";
+import type { OperatorUsagePage } from "../../../services/reports/jobs/operator_usage_page.ts";
+import { filteredHref, type UsageAddress } from "../../../views/meter/usage_address.ts";
+import type { OrganizationFilter } from "../../../views/meter/usage_organizations.tsx";
 import { operatorUsagePage } from "../../../views/operator/usage.tsx";
-import type { App } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { usageFilters, usageRequest } from "../meter/usage.ts";
 import { shownReport } from "../meter/usage_report.ts";
 import { type PortalParts, sendPage } from "../page.ts";
 import { operatorFrame, operatorPages } from "./page.ts";
 
 const path = "/operator/usage";
-const csv = { path: "/api/operator/usage.csv", query: { groupBy: "organization,productSlug,metric" } };
-const groups = { title: "Organizations", column: "Organization", hrefOf: organizationHref };
+/** Organizations to choose without a search. */
+const busiestMax = 8;
 
 export function operatorUsagePages(app: App, parts: PortalParts): void {
   operatorPages(app, parts).get(path, async (c, actor) => {
     const frame = operatorFrame(parts, actor);
-    const requested = { ...usageRequest(c, frame.now), stack: null };
+    const requested = usageRequest(c, frame.now);
+    const { organizationId, planId, ...search } = organizationQuery(c);
     const numbers = await readUsageOfOrganizations(parts.services, actor, {
-      query: requested.query,
+      query: {
+        ...requested.query,
+        ...search,
+        stack: requested.stack,
+        filters: { ...requested.query.filters, organizationId, planId },
+      },
       signal: c.req.raw.signal,
     });
-    const shown = usageFilters(c, requested, { numbers, path });
-    const { period } = requested.choice;
+    const { organization, plan } = numbers.filters;
+    const stacks = organization === null ? ["organization", "product"] as const : ["product", "key"] as const;
+    const shown = usageFilters(c, requested, {
+      numbers,
+      path,
+      stacks,
+      organization: organizationFilter(numbers, search.search),
+    });
     const page = operatorUsagePage({
       frame,
       ...shown,
-      ...shownReport(numbers, { ...shown, period, now: frame.now, groups, csv }),
+      ...shownReport(numbers, {
+        ...shown,
+        period: requested.choice.period,
+        now: frame.now,
+        stacks,
+        groups: groupsOf(numbers, shown.address),
+        trends: numbers.trends,
+        csv: {
+          path: "/api/operator/usage.csv",
+          query: {
+            mergeRotations: "true",
+            groupBy: `organization,${shown.address.stack === "key" ? "apiKey" : "productSlug"},metric`,
+          },
+        },
+      }),
       problem: numbers.problem,
+      chosen: organization,
+      plan,
     });
     return await sendPage(c, page);
   });
+}
+
+function organizationQuery(c: AppContext) {
+  const given = (name: string) => c.req.query(name)?.trim().slice(0, searchCharactersMax) || null;
+  return { organizationId: given("organizationId"), planId: given("planId"), search: given("organization") };
+}
+
+function organizationFilter(
+  { filters: { organization }, group, found, report }: OperatorUsagePage,
+  search: string | null,
+): OrganizationFilter {
+  const lines = group === "organization" ? report?.groups.lines ?? [] : [];
+  return {
+    name: organization?.name ?? null,
+    busiest: lines.flatMap(({ id, name }) => id === null ? [] : [{ value: id, label: name ?? id }])
+      .slice(0, busiestMax),
+    search: search === null || organization !== null ? null : { text: search, found: found.map(toChoice) },
+  };
+}
+
+function toChoice({ id, name, externalId }: OperatorUsagePage["found"][number]) {
+  return { value: id, label: externalId === null ? name : `${name} (${externalId})` };
+}
+
+/** Returns the subject of the second table: organizations, or the keys of one. */
+function groupsOf({ group, choices }: OperatorUsagePage, address: UsageAddress) {
+  if (group === "organization") {
+    return {
+      title: "Organizations",
+      column: "Organization",
+      noName: "Deleted organizations",
+      hrefOf: (id: string) => filteredHref(address, { organizationId: id, apiKey: null }),
+    };
+  }
+  const names = new Map(choices.apiKeys?.map(({ id, name }) => [id, name]));
+  return {
+    title: "API keys",
+    column: "Key",
+    nameOf: (id: string) => names.get(id),
+    hrefOf: (id: string) => filteredHref(address, { apiKey: id }),
+  };
 }

@@ -1,12 +1,31 @@
-// The numbers of the console's usage page, read by the reports thread: the report of all organizations.
-import { usagePageChoicesMax } from "../../../domain/limits.ts";
+// The numbers of the console's usage page, read by the reports thread: of all organizations, of those with a plan, or of one.
+import { findOrganizationOfApiKey } from "../../../db/api_keys.ts";
 import { listUsedProducts } from "../../../db/meter/catalogue.ts";
+import { listUsageKeys } from "../../../db/meter/usage_sums.ts";
+import { findOrganizationReference, type OrganizationReference } from "../../../db/operator/organizations.ts";
+import { findPlanReferences } from "../../../db/operator/plans.ts";
+import { isId } from "../../../domain/id.ts";
+import { plansMax, usagePageChoicesMax } from "../../../domain/limits.ts";
+import { externalIdPrefix } from "../../../domain/operator/organization.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
-import type { UsagePageFilters } from "./usage_page.ts";
+import { readOrganizationPage } from "./organization_list.ts";
+import { toUsageFilter, type UsagePageFilters, withDistinctNames } from "./usage_page.ts";
 import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
+import { readTrends } from "./usage_trends.ts";
+
+/** Organizations that a search shows. */
+const foundMax = 10;
 
 export type OperatorUsagePageQuery = Pick<UsageReportQuery, "period" | "unit" | "timezone" | "pages"> & {
-  readonly filters: Omit<UsagePageFilters, "apiKey">;
+  readonly filters: UsagePageFilters & {
+    /** An id, or `external:` and an external id. */
+    readonly organizationId: string | null;
+    readonly planId: string | null;
+  };
+  /** A part of a name or an external id, or an id; null for no search. */
+  readonly search: string | null;
+  /** Null for the default: organizations, or the products of one. */
+  readonly stack: "product" | "key" | "organization" | null;
 };
 
 export type OperatorUsagePage = Awaited<ReturnType<typeof readOperatorUsagePage>>;
@@ -14,23 +33,105 @@ export type OperatorUsagePage = Awaited<ReturnType<typeof readOperatorUsagePage>
 /** Reads what the page shows. Without a known metric, the one with the most records in the period is selected. */
 export async function readOperatorUsagePage(
   context: JobContext,
-  { filters: { productSlug, metric }, ...input }: JobTime & OperatorUsagePageQuery,
+  { filters: requested, search, stack, ...input }: JobTime & OperatorUsagePageQuery,
 ) {
-  const products = await listUsedProducts(context.database, {
-    organizationId: null,
+  const { database } = context;
+  const { now, timezone } = input;
+  const { productSlug } = requested;
+  const plans = await findPlanReferences(database, plansMax);
+  const plan = plans.find(({ id }) => id === requested.planId) ?? null;
+  const { organization, found } = await findOrganization(context, {
+    ...requested,
+    planId: plan?.id ?? null,
+    search,
+    now,
+  });
+  const keys = organization === null ? null : await listUsageKeys(database, {
+    organizationId: organization.id,
+    alsoId: requested.apiKey,
+    limit: usagePageChoicesMax,
+    now,
+  });
+  const apiKey = keys?.find(({ hasAlso }) => hasAlso === 1)?.id ?? null;
+  const products = await listUsedProducts(database, {
+    organizationId: organization?.id ?? null,
     limit: usagePageChoicesMax,
   });
-  const read = await readUsageReport(context, {
+  const group = organization === null ? "organization" : "apiKey";
+  const isByProduct = stack === "product" || (stack !== "key" && organization !== null);
+  const scope = {
+    now,
+    organizationIds: organization === null ? undefined : [organization.id],
+    planId: plan?.id,
+  };
+  const filter = toUsageFilter({ productSlug, apiKey });
+  const { metric, ...read } = await readUsageReport(context, {
     ...input,
-    organizationIds: undefined,
-    group: "organization",
-    stack: "productSlug",
-    filter: { productSlug: productSlug === null ? undefined : [productSlug] },
-    metric,
+    ...scope,
+    group,
+    stack: isByProduct ? "productSlug" : group,
+    filter,
+    metric: requested.metric,
   });
+  const ids = read.report?.groups.lines.map(({ id }) => id).filter((id) => id !== null) ?? [];
   return {
     ...read,
-    filters: { productSlug, metric: read.metric, apiKey: null },
-    choices: { products: products.toSorted(), apiKeys: null },
+    metric,
+    filters: { productSlug, metric, apiKey, organization, plan },
+    group,
+    isByProduct,
+    /** The organizations that the search found, unless it was a single one, which is the filter then. */
+    found,
+    choices: {
+      products: products.toSorted(),
+      apiKeys: keys === null ? null : withDistinctNames(keys),
+      plans,
+    },
+    /** The last 30 days of the lines on the page, by id. */
+    trends: metric === null ? new Map<string, number[]>() : await readTrends(context, scope, {
+      group,
+      ids,
+      timezone,
+      filter: { ...filter, metric: [metric] },
+    }),
   };
+}
+
+type FoundOrganization = Pick<OrganizationReference, "id" | "name" | "externalId">;
+
+/** Finds the organization to filter by: the chosen one, that of the chosen key, or the only one that a search finds. */
+async function findOrganization(
+  context: JobContext,
+  { organizationId, planId, apiKey, search, now }: OperatorUsagePageQuery["filters"] & {
+    search: string | null;
+    now: number;
+  },
+): Promise<{ organization: FoundOrganization | null; found: readonly FoundOrganization[] }> {
+  const { database } = context;
+  if (search !== null) {
+    const exact = await findOrganizationReference(database, idIn(search));
+    const { organizations: found } = exact === undefined
+      ? await readOrganizationPage(context, {
+        search,
+        planId: planId ?? undefined,
+        sort: "name",
+        limit: foundMax,
+        now,
+      })
+      : { organizations: [exact] };
+    const [only] = found;
+    const names = found.map(({ id, name, externalId }) => ({ id, name, externalId }));
+    return found.length === 1 && only !== undefined
+      ? { organization: only, found: [] }
+      : { organization: null, found: names };
+  }
+  const id = organizationId ??
+    (apiKey === null ? undefined : await findOrganizationOfApiKey(database, apiKey));
+  const organization = id === undefined ? undefined : await findOrganizationReference(database, idIn(id));
+  return { organization: organization ?? null, found: [] };
+}
+
+function idIn(text: string): { readonly id: string } | { readonly externalId: string } {
+  if (isId("org", text)) return { id: text };
+  return { externalId: text.startsWith(externalIdPrefix) ? text.slice(externalIdPrefix.length) : text };
 }

@@ -1,13 +1,10 @@
 // The numbers of the usage page, read by the reports thread: the report, choices for the filters and the latest records.
 import { listUsageKeys, listUsageNames, type UsageFilter } from "../../../db/meter/usage_sums.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
-import { keyUsagePeriod } from "../../../domain/meter/key_usage.ts";
-import { microsToNumber } from "../../../domain/meter/quantity.ts";
-import { isoTime } from "../../../domain/time.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 import { readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
-import { readUsageSums } from "./usage_sums.ts";
+import { readTrends } from "./usage_trends.ts";
 
 const latestRecordsMax = 5;
 
@@ -66,7 +63,12 @@ export async function readUsagePage(context: JobContext, input: JobScope & Usage
     /** The last 30 days of the keys on the page, by id. */
     trends: metric === null
       ? new Map<string, number[]>()
-      : await readTrends(context, { organizationId, now, timezone, metric, ids }),
+      : await readTrends(context, { organizationId, now }, {
+        group: "apiKey",
+        ids,
+        timezone,
+        filter: { metric: [metric] },
+      }),
   };
 }
 
@@ -96,38 +98,6 @@ async function pickMetric(
   return any ?? metric ?? (await ever({ productSlug: null, apiKey: null, metric: null }))[0] ?? null;
 }
 
-/** Returns the quantities of the last 30 days of some keys, today last. */
-async function readTrends(
-  context: JobContext,
-  { timezone, metric, ids, ...scope }: JobScope & {
-    timezone: string;
-    metric: string;
-    ids: readonly string[];
-  },
-): Promise<Map<string, number[]>> {
-  const trends = new Map<string, number[]>();
-  if (ids.length === 0) return trends;
-  const { start, end } = keyUsagePeriod(scope.now, timezone);
-  const { data, range } = await readUsageSums(context, {
-    ...scope,
-    timezone,
-    from: isoTime(start),
-    to: isoTime(end),
-    window: "day",
-    groupBy: ["apiKey"],
-    metric: [metric],
-    apiKey: ids,
-    mergeRotations: true,
-  });
-  for (const { apiKey, position, micros } of data) {
-    if (!apiKey) continue;
-    const values = trends.get(apiKey) ?? range.windows.map(() => 0);
-    values[position] = microsToNumber(micros);
-    trends.set(apiKey, values);
-  }
-  return trends;
-}
-
 /** Returns keys by name; keys of the same name have their prefix added. */
 export function withDistinctNames<Key extends { name: string; keyPrefix: string }>(keys: readonly Key[]) {
   const counts = new Map<string, number>();
@@ -140,7 +110,9 @@ export function withDistinctNames<Key extends { name: string; keyPrefix: string 
   })).sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-function toUsageFilter({ productSlug, metric = null, apiKey }: Partial<UsagePageFilters>): UsageFilter {
+export function toUsageFilter(
+  { productSlug, metric = null, apiKey }: Partial<UsagePageFilters>,
+): UsageFilter {
   const only = (value: string | null = null) => value === null ? undefined : [value];
   return { productSlug: only(productSlug), metric: only(metric), apiKey: only(apiKey), mergeRotations: true };
 }

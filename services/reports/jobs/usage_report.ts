@@ -9,13 +9,13 @@ import { isoTime } from "../../../domain/time.ts";
 import type { JobContext } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { type MetricTotal, metricTotals } from "./metric_totals.ts";
-import { readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "./usage_sums.ts";
+import { isOfAll, readUsageSums, type UsageQuery, type UsageScope, type UsageSum } from "./usage_sums.ts";
 
-/** Keys with a series of their own. */
-const keySeriesMax = 5;
-const reportLinesMax = 50;
+/** Keys or organizations with a series of their own. */
+const groupSeriesMax = 5;
+/** Lines of a page of a table. */
+const linesMax = { productSlug: 50, apiKey: 50, organization: 25 } as const;
 
-type ReportStack = "productSlug" | "apiKey";
 type ReportGroup = "productSlug" | "apiKey" | "organization";
 
 export interface UsageReportQuery {
@@ -31,7 +31,8 @@ export interface UsageReportQuery {
   readonly pickMetric?: (metrics: readonly string[]) => Promise<string | null>;
   /** The subject of the second table. */
   readonly group: "apiKey" | "organization";
-  readonly stack: ReportStack;
+  /** Products, or the subject of the second table. */
+  readonly stack: ReportGroup;
   /** The pages of the tables, from 1 on. */
   readonly pages: { readonly products: number; readonly groups: number };
 }
@@ -66,24 +67,25 @@ export async function readUsageReport(context: JobContext, input: Input) {
       now: byProduct.now.filter(isChosen),
       before: byProduct.before.filter(isChosen),
     });
-    const groups = linesOf(group, byGroup);
+    const total = metrics.find((one) => one.metric === metric) ??
+      { metric, micros: 0n, before: 0n, records: 0 };
+    const groups = linesOf(group, withDeleted(inPeriod, total, byGroup));
     const chart = await readChart(context, inPeriod, {
       filter: { ...filter, ...ofMetric },
       lines: stack === "productSlug" ? products : groups,
       catalogue,
     });
-    const total = metrics.find((one) => one.metric === metric);
     return {
       ...none,
       metrics,
       metric,
       unit: chart.unit,
       report: {
-        total: total ?? { metric, micros: 0n, before: 0n, records: 0 },
+        total,
         period,
         ...chart,
-        products: pageOf(products, pages.products),
-        groups: pageOf(groups, pages.groups),
+        products: pageOf(products, { wanted: pages.products, max: linesMax.productSlug }),
+        groups: pageOf(groups, { wanted: pages.groups, max: linesMax[group] }),
       },
     };
   } catch (error) {
@@ -107,16 +109,53 @@ function isTooLong(error: unknown): error is AppError {
 /** A line of a table with the name of what it is about. */
 type NamedLine = ReturnType<typeof linesOf>[number];
 
-function linesOf(
-  group: ReportGroup,
-  { now, before }: { now: readonly UsageSum[]; before: readonly UsageSum[] },
-) {
-  const names = new Map([...before, ...now].map((sum) => [idOf(group, sum), nameOf(group, sum)]));
+interface BothSums {
+  readonly now: readonly UsageSum[];
+  readonly before: readonly UsageSum[];
+}
+
+/** Adds sums without an id for organizations that have been deleted since, which only the total of all organizations includes. */
+function withDeleted(input: Input, total: MetricTotal, { now, before }: BothSums): BothSums {
+  if (input.group !== "organization" || !isOfAll(input)) return { now, before };
+  const none = { position: 0, start: "", end: "", minMicros: null, maxMicros: null };
+  const rest = (sums: readonly UsageSum[], { micros, count }: { micros: bigint; count: number }) => ({
+    ...none,
+    micros: sums.reduce((left, sum) => left - sum.micros, micros),
+    count: sums.reduce((left, sum) => left - sum.count, count),
+  });
+  const deleted = rest(now, { micros: total.micros, count: total.records });
+  const deletedBefore = rest(before, { micros: total.before, count: 0 });
+  // Records that arrived between the two reads are in the sums of organizations, but not in the total.
+  return {
+    now: deleted.count > 0 ? [...now, deleted] : now,
+    before: deletedBefore.micros > 0n ? [...before, deletedBefore] : before,
+  };
+}
+
+function linesOf(group: ReportGroup, { now, before }: BothSums) {
+  const names = distinctNames([...before, ...now].map((sum) => ({
+    id: idOf(group, sum),
+    name: nameOf(group, sum),
+    externalId: sum.externalId,
+  })));
   const sums = (all: readonly UsageSum[]) =>
     all.map((sum) => ({ id: idOf(group, sum), micros: sum.micros, count: sum.count }));
   return reportLines(sums(now), sums(before)).map((line) => ({
     ...line,
     name: names.get(line.id) ?? line.id,
+  }));
+}
+
+/** Returns names by id. Organizations of the same name have their external id or id added. */
+function distinctNames(
+  all: readonly { id: string | null; name: string | null; externalId: string | null | undefined }[],
+) {
+  const lines = new Map(all.map((line) => [line.id, line]));
+  const counts = new Map<string | null, number>();
+  for (const { name } of lines.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new Map([...lines].map(([id, { name, externalId }]) => {
+    const isAlone = name === null || externalId === undefined || counts.get(name) === 1;
+    return [id, isAlone ? name : `${name} (${externalId ?? id})`];
   }));
 }
 
@@ -131,11 +170,11 @@ function nameOf(group: ReportGroup, sum: UsageSum): string | null {
 }
 
 /** Returns some of the lines; the last page for a number beyond it. */
-function pageOf(lines: readonly NamedLine[], wanted: number) {
-  const pages = Math.max(1, Math.ceil(lines.length / reportLinesMax));
+function pageOf(lines: readonly NamedLine[], { wanted, max }: { wanted: number; max: number }) {
+  const pages = Math.max(1, Math.ceil(lines.length / max));
   const page = Math.min(wanted, pages);
   return {
-    lines: lines.slice((page - 1) * reportLinesMax, page * reportLinesMax),
+    lines: lines.slice((page - 1) * max, page * max),
     all: lines.length,
     page,
     pages,
@@ -173,7 +212,16 @@ async function readWindows(
   const others = used.filter(({ id }) => id === null || !named.includes(id));
   const read = (query: UsageFilter & Pick<UsageQuery, "groupBy">) =>
     readSums(context, input, { ...period, window: unit, ...filter, ...query });
-  const sums = await read({ [stack]: named, groupBy: [stack] });
+  const sums = await readSums(context, {
+    ...input,
+    ...(stack === "organization" ? { organizationIds: named } : {}),
+  }, {
+    ...period,
+    window: unit,
+    ...filter,
+    ...(stack === "organization" ? {} : { [stack]: named }),
+    groupBy: [stack],
+  });
   const { range: { windows }, data: all } = await read({ groupBy: [] });
   const totals = windows.map(() => 0n);
   for (const { position, micros } of all) totals[position] = micros;
@@ -184,12 +232,12 @@ async function readWindows(
   return { unit, windows, stack: result, /** By part. */ names: new Map(names) };
 }
 
-/** Returns the ids that have a series of their own: products with a color in their order, or the largest keys. */
-function namedOf(stack: ReportStack, used: readonly NamedLine[], catalogue: Catalogue): string[] {
+/** Returns the ids that have a series of their own: products with a color in their order, or the largest keys or organizations. */
+function namedOf(stack: ReportGroup, used: readonly NamedLine[], catalogue: Catalogue): string[] {
   const ids = used.map(({ id }) => id).filter((id) => id !== null);
-  return stack === "apiKey"
-    ? ids.slice(0, keySeriesMax)
-    : coloredProducts(catalogue).filter((slug) => ids.includes(slug));
+  return stack === "productSlug"
+    ? coloredProducts(catalogue).filter((slug) => ids.includes(slug))
+    : ids.slice(0, groupSeriesMax);
 }
 
 async function bothPeriods(
@@ -210,7 +258,7 @@ function readSums(
 ) {
   const scope = "organizationId" in input
     ? { organizationId: input.organizationId }
-    : { organizationIds: input.organizationIds };
+    : { organizationIds: input.organizationIds, planId: input.planId };
   return readUsageSums(context, {
     ...scope,
     now: input.now,

@@ -13,7 +13,10 @@ export interface UsageStep {
 
 type PositionedWindow = UsageWindow & { readonly position: number };
 
-/** Returns the steps, by window. If there are many organizations, each window takes some of them at a time. */
+/**
+ * Returns the steps, by window. If there are many organizations, each window takes some of them at a time; without groups, all
+ * windows do, which reads the rollups of a series once and has one row for each window in memory.
+ */
 export function* usageSteps(
   windows: readonly PositionedWindow[],
   { organizations, groupBy }: {
@@ -23,7 +26,8 @@ export function* usageSteps(
 ): Generator<UsageStep> {
   const isByOrganization = groupBy.includes("organization");
   const isOneGroup = organizations.length <= 1 || seriesOf(organizations) <= usageStepSeriesMax;
-  for (const some of isOneGroup ? [windows] : windows.map((window) => [window])) {
+  const isTotal = groupBy.length === 0;
+  for (const some of isOneGroup || isTotal ? [windows] : windows.map((window) => [window])) {
     const pieces = some.flatMap(({ position, ...window }) =>
       rollupPieces(window).map((piece) => ({ ...piece, position }))
     );
@@ -32,12 +36,16 @@ export function* usageSteps(
       const series = Math.max(1, seriesOf(group));
       const rollupsMax = Math.max(1, Math.floor(usageStepRollupsMax / series));
       // Without groups a window is one row; with them it may be one for each series.
-      const windowsMax = Math.max(1, Math.floor(usageStepRowsMax / (groupBy.length === 0 ? 1 : series)));
-      for (const { isContinued, ...step } of divide(pieces, { rollupsMax, windowsMax })) {
+      const windowsMax = Math.max(1, Math.floor(usageStepRowsMax / (isTotal ? 1 : series)));
+      const isLast = index === groups.length - 1;
+      const steps = [...divide(pieces, { rollupsMax, windowsMax })];
+      for (const [at, { isContinued, ...step }] of steps.entries()) {
         yield {
           ...step,
           organizations: group.map(({ number }) => number),
-          isComplete: !isContinued && (isByOrganization || index === groups.length - 1),
+          isComplete: isTotal
+            ? isLast && at === steps.length - 1
+            : !isContinued && (isByOrganization || isLast),
         };
       }
     }

@@ -25,10 +25,18 @@ import { type UsageStep, usageSteps } from "./usage_steps.ts";
 /** Lineages of keys whose current key one step looks up. */
 const lineagesPerReadMax = 500;
 
-/** Whose usage to add up: that of one organization or, for operators, of several. */
+/** Whose usage to add up: that of one organization or, for operators, of several, and only of those with a plan. */
 export type UsageScope =
   | JobScope
-  | JobTime & { readonly organizationIds: readonly string[] | undefined };
+  | JobTime & {
+    readonly organizationIds: readonly string[] | undefined;
+    readonly planId?: string | undefined;
+  };
+
+/** True for all organizations together, also deleted ones. */
+export function isOfAll(scope: UsageScope): boolean {
+  return !("organizationId" in scope) && scope.organizationIds === undefined && scope.planId === undefined;
+}
 
 export interface UsageQuery extends UsageRangeInput, UsageFilter {
   readonly groupBy?: readonly UsageGroup[] | undefined;
@@ -80,15 +88,17 @@ async function findOrganizations(
 ): Promise<MeteredOrganization[]> {
   const { database } = context;
   const { groupBy = [], apiKey } = input;
-  const ids = "organizationId" in input ? [input.organizationId] : input.organizationIds ?? null;
+  const { ids, planId } = "organizationId" in input
+    ? { ids: [input.organizationId], planId: undefined }
+    : { ids: input.organizationIds ?? null, planId: input.planId };
   const isByCustomer = groupBy.includes("organization") || groupBy.includes("apiKey");
   const found: MeteredOrganization[] = [];
-  if (ids === null && apiKey === undefined && !isByCustomer) found.push({ number: 0, series: 0 });
+  if (isOfAll(input) && apiKey === undefined && !isByCustomer) found.push({ number: 0, series: 0 });
   else {
     const limit = usageOrganizationsPerReadMax;
     for (let after = 0, length = limit; length === limit; after = found.at(-1)?.number ?? 0) {
       if (after > 0) await context.pause();
-      const page = await findMeteredOrganizations(database, { ids, after, limit });
+      const page = await findMeteredOrganizations(database, { ids, planId, after, limit });
       found.push(...page);
       length = page.length;
     }

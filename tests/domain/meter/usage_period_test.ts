@@ -90,6 +90,36 @@ Deno.test("parsePeriodQuery() compares full months with the same number of month
   assert.equal(words(quarter.before), "2026-04-01T00:00 2026-07-01T00:00");
 });
 
+for (
+  const [query, before, compared] of [
+    [{ compare: "last-month" }, "2026-10-01T00:00 2026-11-01T00:00", "2026-10-21T14:15"],
+    [{ compare: "last-year" }, "2025-11-01T00:00 2025-12-01T00:00", "2025-11-21T14:15"],
+    [{ range: "7d", compare: "last-month" }, "2026-10-15T00:00 2026-10-22T00:00", "2026-10-21T14:15"],
+    [{ range: "24h", compare: "last-year" }, "2025-11-20T15:00 2025-11-21T15:00", "2025-11-21T14:15"],
+    [
+      { from: "2026-03-30", to: "2026-03-30", compare: "last-month" },
+      "2026-02-28T00:00 2026-03-01T00:00",
+      "2026-03-01T00:00",
+    ],
+    [
+      { from: "2026-11-01", to: "2026-11-30", compare: "last-month" },
+      "2026-10-01T00:00 2026-11-01T00:00",
+      "2026-10-21T14:15",
+    ],
+    [
+      { compare: "custom", compareFrom: "2026-09-01", compareTo: "2026-09-10" },
+      "2026-09-01T00:00 2026-09-11T00:00",
+      "2026-09-11T00:00",
+    ],
+  ] as const
+) {
+  Deno.test(`parsePeriodQuery() compares ${JSON.stringify(query)} with ${before}`, () => {
+    const period = periodOf(query);
+    assert.equal(words(period.before), before);
+    assert.equal(words(period.compared), `${before.slice(0, 16)} ${compared}`);
+  });
+}
+
 Deno.test("parsePeriodQuery() compares by clock time when clocks changed in between", () => {
   const at = Date.parse("2026-10-25T14:03:00Z");
   const { compared } = periodOf({ range: "7d", timezone: "Europe/Berlin" }, at);
@@ -143,6 +173,28 @@ for (
   });
 }
 
+for (
+  const [query, faults] of [
+    [{ compare: "custom" }, { compare: periodFaults.comparedDays }],
+    [{ compare: "custom", compareFrom: "2026-11-10" }, { compareTo: periodFaults.dayMissing }],
+    [
+      { compare: "custom", compareFrom: "2026-11-10", compareTo: "2026-11-09" },
+      { compareTo: periodFaults.dayOrder },
+    ],
+    [{ range: "x", window: "x", compare: "x" }, {
+      range: periodFaults.range,
+      window: periodFaults.window,
+      compare: periodFaults.compare,
+    }],
+  ] as const
+) {
+  Deno.test(`parsePeriodQuery() reports ${Object.keys(faults)} of ${JSON.stringify(query)} and compares with the previous period`, () => {
+    const choice = parsePeriodQuery(query, now);
+    assert.deepEqual(choice.faults, faults);
+    assert.deepEqual(choice.period, parsePeriodQuery({}, now).period);
+  });
+}
+
 Deno.test("parsePeriodQuery() falls back to UTC and reports it", () => {
   for (const timezone of ["Mars/Olympus", "+02:00", "\0", "Europe/Berlin\n"]) {
     const choice = parsePeriodQuery({ range: "7d", timezone }, now);
@@ -165,21 +217,25 @@ Deno.test("parsePeriodQuery() returns a valid choice for any URL at any time", (
     from: text,
     to: text,
     window: fc.option(fc.constantFrom("hour", "day", "week", "month", "?"), { nil: undefined }),
+    compare: fc.option(fc.constantFrom("last-month", "last-year", "custom", "?"), { nil: undefined }),
+    compareFrom: text,
+    compareTo: text,
     timezone: fc.option(fc.oneof(fc.constantFrom(...zones), fc.string({ unit: "binary" })), {
       nil: undefined,
     }),
   });
   const at = fc.integer({ min: Date.parse("2000-03-01"), max: Date.parse("2099-11-01") });
   holds(fc.tuple(query, at), ([query, at]) => {
-    const { period, faults, timezone, unit } = parsePeriodQuery(query, at);
+    const { period, faults, timezone, unit, compare } = parsePeriodQuery(query, at);
     if (period === null) return assert.ok(faults.from !== undefined || faults.to !== undefined);
     const { start, end, before, compared } = period;
-    assert.ok(before.start < before.end && before.end === start && start < end);
-    assert.ok(compared.start === before.start && compared.end > compared.start && compared.end <= start);
+    assert.ok(before.start < before.end && start < end);
+    if (compare === "previous") assert.equal(before.end, start);
+    assert.ok(compared.start === before.start && compared.end > compared.start && compared.end <= before.end);
     for (const ms of [start, end, before.start, compared.end]) {
       assert.equal(Math.abs(ms % rollupQuarterMs), 0);
     }
-    for (const { start, end } of [period, compared]) {
+    for (const { start, end } of compare === "custom" ? [period] : [period, compared]) {
       const input = { from: isoTime(start), to: isoTime(end), timezone };
       usageRange({ ...input, window: "month" }, at);
       if (unit === period.defaultUnit) usageRange({ ...input, window: unit }, at);

@@ -48,6 +48,7 @@ function shownOn(html: string) {
     records: tableOf(/<table[^>]*aria-label="Latest records">.*?<\/table>/s),
     products: tableOf(/<table[^>]*aria-label="Products">.*?<\/table>/s),
     keys: tableOf(/<table[^>]*aria-label="API keys">.*?<\/table>/s),
+    organizations: tableOf(/<table[^>]*aria-label="Organizations">.*?<\/table>/s),
     chosen: Object.fromEntries(
       [...html.matchAll(/<select id="(?:folded|menu)-([^"]+)".*?<\/select>/gs)].map(([select, name = ""]) => [
         name,

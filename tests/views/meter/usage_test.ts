@@ -1,6 +1,6 @@
 // The usage page: addresses, exact numbers, and what the tests of its routes don't look at.
 import assert from "node:assert/strict";
-import { type UsageAddress, usageHref } from "../../../views/meter/usage_filters.tsx";
+import { type UsageAddress, usageHref } from "../../../views/meter/usage_address.ts";
 import { createTestKey, testApp } from "../../support/app/app.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { recordUsage, usagePage } from "../../support/portal/usage_page.ts";
@@ -10,6 +10,8 @@ const address: UsageAddress = {
   range: "month",
   days: { from: "2026-11-01", to: "2026-11-30" },
   window: "week",
+  compare: "previous",
+  comparedDays: { from: "2026-10-01", to: "2026-10-31" },
   timezone: "Europe/Berlin",
   filters: { productSlug: "a b", metric: "requests", apiKey: null },
   stack: null,
@@ -25,6 +27,11 @@ Deno.test("usageHref() includes every filter and omits defaults", () => {
   assert.equal(
     usageHref({ ...address, range: "custom", window: null, timezone: null, filters: plain }),
     "/portal/usage?range=custom&from=2026-11-01&to=2026-11-30",
+  );
+  const compared = { ...address, window: null, timezone: null, filters: plain, compare: "custom" } as const;
+  assert.equal(
+    usageHref(compared),
+    "/portal/usage?range=month&compare=custom&compareFrom=2026-10-01&compareTo=2026-10-31",
   );
 });
 

@@ -190,6 +190,7 @@ testApp("links and the form keep all filters", async (test) => {
     metric: "requests",
     apiKey: id,
     timezone: "Europe/Berlin",
+    compare: "last-year",
   };
   const { html, chosen, sum } = await usagePage(test, person, query);
   assert.equal(sum, "1");

@@ -1,0 +1,66 @@
+// The addresses of the usage pages, which have all filters.
+import type { ReportComparison, ReportRange } from "../../domain/meter/usage_period.ts";
+import type { WindowUnit } from "../../domain/meter/usage_window.ts";
+
+/** Null for all. */
+export interface UsageFilters {
+  readonly productSlug: string | null;
+  readonly metric: string | null;
+  readonly apiKey: string | null;
+  /** In the console. */
+  readonly organizationId?: string | null;
+  readonly planId?: string | null;
+}
+
+export const usageStackNames = ["product", "key", "organization"] as const;
+export type UsageStackName = (typeof usageStackNames)[number];
+
+export interface UsageAddress {
+  /** The path of the page: the portal's or the console's. */
+  readonly path: string;
+  readonly range: ReportRange;
+  /** The first and the last day of the range, such as `2026-11-01`. */
+  readonly days: { readonly from: string; readonly to: string };
+  /** Null for the range's default. */
+  readonly window: WindowUnit | null;
+  readonly compare: ReportComparison;
+  /** The first and the last day of a `custom` comparison. */
+  readonly comparedDays: { readonly from: string; readonly to: string };
+  /** An IANA name; null for the person's own. */
+  readonly timezone: string | null;
+  /** The metric is null for the person's own. */
+  readonly filters: UsageFilters;
+  /** Null if the chart stacks the page's default. */
+  readonly stack: UsageStackName | null;
+  /** The pages of the tables; null for the first. */
+  readonly pages: { readonly products: number | null; readonly keys: number | null };
+}
+
+export function usageHref(
+  { path, range, days, window, compare, comparedDays, timezone, filters, stack, pages }: UsageAddress,
+): string {
+  const query = new URLSearchParams({ range });
+  const more = {
+    ...(range === "custom" ? days : {}),
+    window,
+    compare: compare === "previous" ? null : compare,
+    ...(compare === "custom" ? { compareFrom: comparedDays.from, compareTo: comparedDays.to } : {}),
+    timezone,
+    ...filters,
+    stack,
+    productPage: pages.products,
+    keyPage: pages.keys,
+  };
+  for (const [name, value] of Object.entries(more)) {
+    if (value !== null && value !== undefined) query.set(name, String(value));
+  }
+  return `${path}?${query}`;
+}
+
+export const noFilters = { productSlug: null, metric: null, apiKey: null } as const;
+export const firstPages = { products: null, keys: null } as const;
+
+/** Returns the page with other filters, from the first line of its tables on. */
+export function filteredHref(address: UsageAddress, filters: Partial<UsageFilters>): string {
+  return usageHref({ ...address, filters: { ...address.filters, ...filters }, pages: firstPages });
+}
