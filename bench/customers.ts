@@ -92,9 +92,13 @@ function statements(customers: Customers): Statement[] {
 
 const products = JSON.stringify(["tiles", "search", "geocoding", "routing", "elevation"]);
 const metrics = JSON.stringify(["requests", "bytes"]);
-/** Organizations with the most usage have hourly rollups too, as the overview reads them only of these. */
+/** Organizations with the most usage have a rollup for every hour. */
 const busiest = 20;
 const hoursPerMonth = 720;
+/** All others have one for every so many hours. */
+const sparseHours = 60;
+/** The monthly limit of the default plan. Used shares are spread evenly, up to 3% above it. */
+const limit = 1000;
 
 function usage({ organizations, active, now }: Customers): Statement[] {
   const step = Math.floor(organizations / active);
@@ -121,5 +125,24 @@ function usage({ organizations, active, now }: Customers): Statement[] {
     rollups(sql`usage_series s CROSS JOIN ${hours} WHERE s.organization = 0`),
     rollups(sql`usage_series s CROSS JOIN ${hours}
       WHERE s.organization BETWEEN 1 AND ${integer(busiest * step)}`),
+    rollups(sql`usage_series s CROSS JOIN ${hours}
+      WHERE s.organization > ${integer(busiest * step)} AND h.value % ${integer(sparseHours)} = s.id % ${
+      integer(sparseHours)
+    }`),
+    sql`INSERT INTO usage_limits (number, id, plan, product_slug, metric, per, quantity_whole, quantity_micro, mode,
+        created_seq, created_at) VALUES (1, 'lim_bench', 1, '', 'requests', 'month', ${
+      integer(limit)
+    }, 0, 'soft', 0, 0)`,
+    sql`INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro,
+        is_known, opened_seq)
+      SELECT 1, o.number, ${integer(month)}, 0, 30 + o.number / ${integer(step)} * 7919 % ${
+      integer(limit)
+    }, 0, 1, 0
+      FROM organizations o WHERE o.number % ${integer(step)} = 0`,
+    sql`INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
+      SELECT 1, organization, window_number, iif(sum_low >= ${integer(limit)}, 'reached', 'near'), ${
+      integer(now)
+    }, ${integer(now)}
+      FROM usage_limit_counters WHERE sum_low * 5 >= ${integer(4 * limit)}`,
   ];
 }

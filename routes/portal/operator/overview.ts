@@ -56,6 +56,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
         note: customer.externalId ?? customer.id,
       })),
       activeCount: overview.organizations.month,
+      runningOut: { ...overview.runningOut, catalogue: overview.catalogue },
       attention: [
         ...attentionOf(health),
         ...reachedLimits(overview),
@@ -152,7 +153,7 @@ function reachedLimits({ reachedLimits: reached }: OperatorOverview): Attention[
       text: `${reached.slice(namedLimitsMax, 2 * namedLimitsMax).map(({ name }) => name).join(", ")}${
         others > namedLimitsMax ? " and others" : ""
       }.`,
-      href: organizationsHref,
+      href: `${organizationsHref}?limits=over`,
     }]),
   ];
 }
