@@ -100,15 +100,21 @@ const sparseHours = 60;
 /** The monthly limit of the default plan. Used shares are spread evenly, up to 3% above it. */
 const limit = 1000;
 
+/** Every so many hours of two months. */
+const hoursOf = (every: number): string =>
+  JSON.stringify(Array.from({ length: 2 * hoursPerMonth / every }, (_, n) => n * every));
+
 function usage({ organizations, active, now }: Customers): Statement[] {
   const step = Math.floor(organizations / active);
   const month = rollupNumber("month", now);
   const hour = rollupNumber("hour", rollupStart("month", month - 1));
   const quantity = sql`(1 + 1000000 / (1 + s.organization + s.id % 7))`;
-  const hours = sql`json_each(${JSON.stringify([...Array(2 * hoursPerMonth).keys()])}) h`;
-  const rollups = (from: Statement) =>
+  const rollups = ({ every, condition }: { every: number; condition: Statement }) =>
     sql`INSERT INTO usage_rollups_hourly (series, hour, count, sum_high, sum_low, sum_micro, smallest, largest)
-      SELECT s.id, ${integer(hour)} + h.value, 10, 0, ${quantity}, 250000, 1, 2000000 FROM ${from}`;
+      SELECT s.id, ${integer(hour)} + h.value + s.id % ${
+      integer(every)
+    }, 10, 0, ${quantity}, 250000, 1, 2000000
+      FROM usage_series s CROSS JOIN json_each(${hoursOf(every)}) h WHERE ${condition}`;
   return [
     sql`INSERT INTO usage_series (organization, product_slug, metric, api_key)
       SELECT o.number, p.value, m.value, k.number
@@ -122,13 +128,8 @@ function usage({ organizations, active, now }: Customers): Statement[] {
     },
         ${integer(rollupNumber("quarter", now))} - s.organization % 500
       FROM usage_series s JOIN json_each(${JSON.stringify([month - 1, month])}) m`,
-    rollups(sql`usage_series s CROSS JOIN ${hours} WHERE s.organization = 0`),
-    rollups(sql`usage_series s CROSS JOIN ${hours}
-      WHERE s.organization BETWEEN 1 AND ${integer(busiest * step)}`),
-    rollups(sql`usage_series s CROSS JOIN ${hours}
-      WHERE s.organization > ${integer(busiest * step)} AND h.value % ${integer(sparseHours)} = s.id % ${
-      integer(sparseHours)
-    }`),
+    rollups({ every: 1, condition: sql`s.organization <= ${integer(busiest * step)}` }),
+    rollups({ every: sparseHours, condition: sql`s.organization > ${integer(busiest * step)}` }),
     sql`INSERT INTO usage_limits (number, id, plan, product_slug, metric, per, quantity_whole, quantity_micro, mode,
         created_seq, created_at) VALUES (1, 'lim_bench', 1, '', 'requests', 'month', ${
       integer(limit)

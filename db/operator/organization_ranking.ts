@@ -2,7 +2,6 @@
 // completely used. There may be 100,000 organizations, so a part of them is read at a time.
 import { lowBits, type SumParts } from "../../domain/meter/quantity.ts";
 import { rollupNumber, rollupPieces } from "../../domain/meter/rollup_unit.ts";
-import type { LimitStandingRow } from "../meter/limit_standings.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { isUsed } from "../meter/recorder_limits.ts";
 import { ahead, countedSeq, isApplied, windowNumber } from "../meter/usage_limits.ts";
@@ -153,13 +152,15 @@ export interface CounterPosition {
 }
 
 /** A limit per month of an organization that is used faster than time passes. */
-export interface FastLimitRow extends Pick<LimitStandingRow, "limitId" | "mode" | "timezone"> {
+export interface FastLimitRow {
+  /** Of the organization. */
   readonly id: string;
   readonly name: string;
   readonly productSlug: string;
   readonly metric: string;
   readonly quantity: number;
   readonly used: number;
+  readonly timezone: string;
 }
 
 /**
@@ -181,8 +182,8 @@ export async function findFastLimits(
       WHERE window_number = ${after.month} AND (usage_limit, organization) > (${after.usageLimit}, ${after.organization})
       ORDER BY usage_limit, organization LIMIT ${limit})
     SELECT (SELECT json_array(usage_limit, organization) FROM step LIMIT 1 OFFSET ${limit - 1}) AS last,
-      json_group_array(json_object('id', o.id, 'name', o.name, 'timezone', o.timezone, 'limitId', l.id,
-        'mode', l.mode, 'productSlug', l.product_slug, 'metric', l.metric, 'quantity', ${quantity}, 'used', ${used}))
+      json_group_array(json_object('id', o.id, 'name', o.name, 'timezone', o.timezone,
+        'productSlug', l.product_slug, 'metric', l.metric, 'quantity', ${quantity}, 'used', ${used}))
         AS rows
     FROM step x
     CROSS JOIN usage_limits l ON l.number = x.usage_limit AND l.per = 'month' AND l.lineage IS NULL

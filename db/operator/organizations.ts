@@ -113,20 +113,43 @@ export function findOperatedOrganizations(
   }`);
 }
 
-/** Returns the numbers of all organizations that match, in order. */
+/** Returns the numbers of all organizations that match: the newest first, or by name and external id. */
 export async function findOrganizationNumbers(
   database: DatabaseReader,
-  query: OrganizationQuery,
+  { search, ...query }: OrganizationQuery,
   sort: StoredOrder,
 ): Promise<number[]> {
-  const { from, number, conditions } = matching(query, sort);
-  // As one text, because rows take longer. The limit keeps the order of the inner query.
-  const row = await database.readFirst<{ numbers: string }>(sql`
-    SELECT json_group_array(number) AS numbers FROM (SELECT ${number} AS number FROM ${from}
-      WHERE ${joinSql(conditions, " AND ")} ORDER BY ${
-    sort === "name" ? byName : sql`${number} DESC`
-  } LIMIT -1)`);
-  return JSON.parse(row?.numbers ?? "[]");
+  const indexed = search === undefined ? null : indexedText(sql`f.organization_search`, search);
+  const isListed = query.externalId === undefined && (search === undefined || indexed !== null);
+  const { conditions } = matching(indexed === null ? { search, ...query } : query, "name");
+  const read = async (statement: Statement) => {
+    // As one text, because rows take longer. The limit keeps the order of the inner query.
+    const row = await database.readFirst<{ numbers: string }>(
+      sql`SELECT json_group_array(number) AS numbers FROM (${statement} LIMIT -1)`,
+    );
+    return JSON.parse(row?.numbers ?? "[]") as number[];
+  };
+  // Each order and filter is read from an index of its own: the rows of organizations take several times as long.
+  let numbers = await read(
+    sql`SELECT o.number FROM organizations o ${
+      isListed ? sql`INDEXED BY organizations_listed` : sql``
+    } WHERE ${joinSql(conditions, " AND ")} ORDER BY o.number DESC`,
+  );
+  if (indexed !== null) {
+    const found = await read(sql`SELECT f.rowid AS number FROM organization_search f WHERE ${indexed}`);
+    numbers = numbers.filter(isOneOf(found));
+  }
+  if (sort === "createdAt") return numbers;
+  const byName = await read(sql`SELECT number FROM organizations INDEXED BY organizations_name
+    WHERE deleted_at IS NULL ORDER BY name COLLATE NOCASE, external_id`);
+  return byName.filter(isOneOf(numbers));
+}
+
+/** Returns a function that is much faster than that of a set. */
+export function isOneOf(numbers: readonly number[]): (number: number) => boolean {
+  const flags = new Uint8Array(1 + numbers.reduce((max, number) => Math.max(max, number), 0));
+  for (const number of numbers) flags[number] = 1;
+  return (number) => flags[number] === 1;
 }
 
 /** Returns organizations by number, in the order of the numbers. */

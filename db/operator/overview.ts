@@ -44,10 +44,9 @@ export interface SeriesSumRow extends Omit<WindowSumRow, "key"> {
 
 const rollups = {
   month:
-    sql`usage_rollups_monthly r ON r.month = w.value ->> 2 AND r.organization = s.organization AND r.series = s.id`,
-  hour: sql`usage_rollups_hourly r ON r.series = s.id AND r.hour >= w.value ->> 2 AND r.hour < w.value ->> 3`,
-  quarter:
-    sql`usage_rollups r ON r.series = s.id AND r.quarter >= w.value ->> 2 AND r.quarter < w.value ->> 3`,
+    sql`usage_rollups_monthly r ON r.month = w.first AND r.organization = s.organization AND r.series = s.id`,
+  hour: sql`usage_rollups_hourly r ON r.series = s.id AND r.hour >= w.first AND r.hour < w.after`,
+  quarter: sql`usage_rollups r ON r.series = s.id AND r.quarter >= w.first AND r.quarter < w.after`,
 };
 
 /** Sums series by window and leaves out sums without records. @param query `windows`: each begins and ends with a quarter of an hour. */
@@ -90,9 +89,11 @@ function sumWindows(
   const selects = rollupUnits.flatMap((unit) => {
     const ranges = pieces.filter((piece) => piece.unit === unit).map(({ range }) => range);
     return ranges.length === 0 ? [] : [sql`
-      SELECT ${key} AS "key", w.value ->> 0 AS position, (w.value ->> 1) * r.count AS count,
-        (w.value ->> 1) * r.sum_high AS high, (w.value ->> 1) * r.sum_low AS low, (w.value ->> 1) * r.sum_micro AS micro
-      FROM ${from} CROSS JOIN json_each(${JSON.stringify(ranges)}) w CROSS JOIN ${rollups[unit]}`];
+      SELECT ${key} AS "key", w.position, w.sign * r.count AS count,
+        w.sign * r.sum_high AS high, w.sign * r.sum_low AS low, w.sign * r.sum_micro AS micro
+      FROM ${from} CROSS JOIN (SELECT value ->> 0 AS position, value ->> 1 AS sign, value ->> 2 AS first,
+          value ->> 3 AS after FROM json_each(${JSON.stringify(ranges)}) LIMIT -1) w
+      CROSS JOIN ${rollups[unit]}`];
   });
   if (selects.length === 0) return Promise.resolve([]);
   return database.read(sql`

@@ -26,6 +26,7 @@ import type {
   OperatedOrganization,
   OrganizationStatus,
 } from "../../domain/operator/organization.ts";
+import type { OrganizationList } from "../../domain/operator/organization_list.ts";
 import { operatorAccessTo, resolveOrganization } from "../access.ts";
 import { type Change, rowOf, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
@@ -33,7 +34,6 @@ import { createInvitation } from "../organization/invitations.ts";
 import { statusChange } from "../organization/suspension.ts";
 import type { PageInput } from "../pages.ts";
 import { operatorReader } from "../reports/job_reader.ts";
-import type { OrganizationList } from "../reports/jobs/organization_console_list.ts";
 import { type OrganizationFilter, toOrganization } from "../reports/jobs/organization_list.ts";
 import type { JobBytes } from "../reports/reports.ts";
 import { type OrganizationPlanChange, planChangesOf, requirePlan } from "./organization_plan.ts";

@@ -4,10 +4,7 @@ import { metricOf } from "../../domain/meter/catalogue.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { LimitLevel, OrganizationSort, OrganizationStatus } from "../../domain/operator/organization.ts";
 import type { Plan } from "../../domain/operator/plan.ts";
-import type {
-  OrganizationLine,
-  OrganizationList,
-} from "../../services/reports/jobs/organization_console_list.ts";
+import type { OrganizationLine, OrganizationList } from "../../domain/operator/organization_list.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { ShortChange } from "../components/change.tsx";

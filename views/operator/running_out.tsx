@@ -3,7 +3,7 @@ import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import type { LimitScope } from "../../domain/meter/usage_limit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { RunningOut, RunningOutLimit } from "../../services/reports/jobs/running_out.ts";
+import type { RunningOut, RunningOutLimit } from "../../domain/operator/organization_list.ts";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { DayTime } from "../components/relative_time.tsx";
@@ -43,9 +43,7 @@ export function RunningOutCard({ runningOut, now }: { runningOut: RunningOutProp
                       </a>
                     </h3>
                     <p class="muted small">
-                      {`${Math.floor(used / quantity * 100)}% of ${
-                        limitName(scopeOf(limit), catalogue)
-                      } used.`}
+                      {`${limitName(scopeOf(limit), catalogue)}: ${Math.floor(used / quantity * 100)}% used`}
                     </p>
                   </div>
                   <span class="small">

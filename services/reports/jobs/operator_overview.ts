@@ -29,9 +29,10 @@ import {
   reportStack,
   type UsageStack,
 } from "../../../domain/meter/usage_report.ts";
+import type { RunningOut } from "../../../domain/operator/organization_list.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { readCatalogue } from "./catalogue.ts";
-import { readRunningOut, type RunningOut } from "./running_out.ts";
+import { readRunningOut } from "./running_out.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
 const dayMs = 86_400_000;

@@ -2,47 +2,15 @@
 import { countOrganizations, isKnownMetric, sumMetric } from "../../../db/operator/organization_ranking.ts";
 import { findOrganizationNumbers, findOrganizationsByNumber } from "../../../db/operator/organizations.ts";
 import { consolePageItemsMax } from "../../../domain/limits.ts";
-import type { Catalogue } from "../../../domain/meter/catalogue.ts";
 import { monthSoFar } from "../../../domain/meter/month_so_far.ts";
 import { sumMicros } from "../../../domain/meter/quantity.ts";
 import { percentChange, percentOf } from "../../../domain/meter/usage_report.ts";
-import type { LimitLevel, ListedOrganization } from "../../../domain/operator/organization.ts";
+import type { OrganizationList } from "../../../domain/operator/organization_list.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { type OrganizationFilter, toOrganization } from "./organization_list.ts";
 import { isRankedSort, rankOrganizations, readLimitLevels } from "./organization_ranking.ts";
 import { monthUsage, readMetrics, readMonthUsage } from "./organization_usage.ts";
-
-/** An organization with what the console shows of it. */
-export interface OrganizationLine {
-  readonly organization: ListedOrganization;
-  readonly level: LimitLevel | null;
-  /** The quantity of each of the last 30 days, today last. */
-  readonly days: readonly number[];
-  /** By how many percent its usage exceeds that of the same part of the month before; null if there was nothing. */
-  readonly change: number | null;
-  /** Its percentage of the usage of all organizations; null if that is 0. */
-  readonly share: number | null;
-}
-
-export interface OrganizationList {
-  readonly lines: readonly OrganizationLine[];
-  /** Of all that match the search and the plan. */
-  readonly counts:
-    & { readonly all: number; readonly suspended: number }
-    & Readonly<Record<LimitLevel, number>>;
-  /** How many there are on all pages. */
-  readonly total: number;
-  /** From 1. */
-  readonly page: number;
-  readonly pages: number;
-  /** Those with the most records, and the chosen one. */
-  readonly metrics: readonly string[];
-  /** Null before anything was recorded. */
-  readonly metric: string | null;
-  readonly catalogue: Catalogue;
-  readonly organizations: { readonly all: number; readonly active: number };
-}
 
 /** Reads a page of the console's list. An unknown metric is ignored. */
 export async function readOrganizationList(

@@ -6,8 +6,9 @@ import {
   rankMonth,
   rankPartOfMonth,
 } from "../../../db/operator/organization_ranking.ts";
+import { isOneOf } from "../../../db/operator/organizations.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
-import { overviewKeptMs } from "../../../domain/limits.ts";
+import { overviewKeptMs, rollupQuarterMs } from "../../../domain/limits.ts";
 import { monthSoFar } from "../../../domain/meter/month_so_far.ts";
 import type { LimitLevel, OrganizationSort } from "../../../domain/operator/organization.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
@@ -33,10 +34,14 @@ export interface Rank {
   readonly previous: number;
 }
 
-/** Organizations that used something, in order. The arrays belong together. */
-interface Ranking {
+/** Organizations and what they used. The arrays belong together. */
+interface Sums {
   readonly organizations: Int32Array;
   readonly sums: Float64Array;
+}
+
+/** Organizations that used something, in order. */
+interface Ranking extends Sums {
   readonly previous: Float64Array;
 }
 
@@ -55,29 +60,29 @@ const growthOf = ({ sum, previous }: Rank) => previous > 0 ? sum / previous : su
 const compare = (a: number, b: number) => a === b ? 0 : a < b ? -1 : 1;
 
 interface Kept {
-  readonly at: number;
+  readonly since: number;
+  readonly until: number;
   readonly value: unknown;
 }
 
 const kept = new WeakMap<DatabaseReader, Map<string, Kept>>();
 
-/** Returns what was read lately under a name, or reads it. */
+/** Returns what was read before under a name, or reads it. @param options `last`: the highest number of an organization. */
 async function keep<T>(
-  { database, now, last, name }: JobTime & { database: DatabaseReader; last: number; name: string },
+  database: DatabaseReader,
+  { name, now, last, until = now + overviewKeptMs }: JobTime & { name: string; last: number; until?: number },
   read: () => Promise<T>,
 ): Promise<T> {
   if (last <= unkeptOrganizationsMax) return await read();
   const values = kept.get(database) ?? new Map<string, Kept>();
   kept.set(database, values);
-  for (const [other, { at }] of values) {
-    if (now < at || now >= at + overviewKeptMs) values.delete(other);
-  }
+  for (const [other, { since, until }] of values) if (now < since || now >= until) values.delete(other);
   const known = values.get(name);
   if (known !== undefined) return known.value as T;
   const value = await read();
   const [oldest] = values.keys();
   if (values.size >= keptMax && oldest !== undefined) values.delete(oldest);
-  values.set(name, { at: now, value });
+  values.set(name, { since: now, until, value });
   return value;
 }
 
@@ -87,16 +92,16 @@ export async function rankOrganizations(
   numbers: readonly number[],
   { sort, metric, now }: JobTime & { sort: RankedSort; metric: string | null },
 ): Promise<Rank[]> {
-  const left = new Set(numbers);
+  const unused = (organization: number): Rank => ({ organization, sum: 0, previous: 0 });
+  if (metric === null) return numbers.map(unused);
+  const { organizations, sums, previous } = await readRanking(context, { sort, metric, now });
+  const [isFound, isRanked] = [isOneOf(numbers), isOneOf([...organizations])];
   const ranks: Rank[] = [];
-  if (metric !== null) {
-    const { organizations, sums, previous } = await readRanking(context, { sort, metric, now });
-    organizations.forEach((organization, index) => {
-      if (!left.delete(organization)) return;
-      ranks.push({ organization, sum: sums[index] ?? 0, previous: previous[index] ?? 0 });
-    });
-  }
-  for (const organization of left) ranks.push({ organization, sum: 0, previous: 0 });
+  organizations.forEach((organization, index) => {
+    if (!isFound(organization)) return;
+    ranks.push({ organization, sum: sums[index] ?? 0, previous: previous[index] ?? 0 });
+  });
+  for (const number of numbers) if (!isRanked(number)) ranks.push(unused(number));
   await context.pause();
   return ranks;
 }
@@ -106,21 +111,35 @@ async function readRanking(
   context: JobContext,
   { now, sort, metric }: JobTime & { sort: RankedSort; metric: string },
 ): Promise<Ranking> {
-  const last = await findLastOrganizationNumber(context.database);
   const { database } = context;
-  return await keep({ database, now, last, name: `${sort} ${metric}` }, async () => {
-    const { number, before, beforeEnd } = monthSoFar(now);
+  const last = await findLastOrganizationNumber(database);
+  const { number, before, beforeEnd } = monthSoFar(now);
+  return await keep(database, { now, last, name: `${sort} ${metric}` }, async () => {
     const ranks = new Map<number, Rank>();
     await inSteps(context, last, async (range) => {
       for (const [organization, sum] of await rankMonth(database, { ...range, month: number, metric })) {
         ranks.set(organization, { organization, sum, previous: 0 });
       }
-      if (sort === "usage") return;
-      const part = { month: number - 1, metric, until: beforeEnd, windows: before };
-      for (const [organization, previous] of await rankPartOfMonth(database, { ...range, ...part })) {
-        ranks.set(organization, { organization, sum: ranks.get(organization)?.sum ?? 0, previous });
-      }
     });
+    if (sort === "growth") {
+      // Until the compared part is longer: what is recorded or voided in a month that ended hardly changes the order.
+      const part = { name: `before ${metric} ${beforeEnd}`, now, last, until: now + rollupQuarterMs };
+      const { organizations, sums } = await keep(database, part, async () => {
+        const pairs: [organization: number, sum: number][] = [];
+        const month = { month: number - 1, metric, until: beforeEnd, windows: before };
+        await inSteps(context, last, async (range) => {
+          for (const pair of await rankPartOfMonth(database, { ...range, ...month })) pairs.push(pair);
+        });
+        return {
+          organizations: Int32Array.from(pairs, ([organization]) => organization),
+          sums: Float64Array.from(pairs, ([, sum]) => sum),
+        };
+      });
+      organizations.forEach((organization, index) => {
+        const sum = ranks.get(organization)?.sum ?? 0;
+        ranks.set(organization, { organization, sum, previous: sums[index] ?? 0 });
+      });
+    }
     const sorted = [...ranks.values()].sort(rankOrders[sort]);
     await context.pause();
     return {
@@ -138,7 +157,7 @@ export async function readLimitLevels(
 ): Promise<ReadonlyMap<number, LimitLevel>> {
   const { database } = context;
   const last = await findLastOrganizationNumber(database);
-  return await keep({ database, now, last, name: "levels" }, async () => {
+  return await keep(database, { now, last, name: "levels" }, async () => {
     const levels = new Map<number, LimitLevel>();
     await inSteps(context, last, async (range) => {
       for (const { organization, isReached } of await findPressed(database, { ...range, now })) {

@@ -10,8 +10,8 @@ import { microsToDecimal, microsToNumber, sumMicros } from "../../../domain/mete
 import type { ListedOrganization } from "../../../domain/operator/organization.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
-/** Organizations whose usage is read at a time. */
-const stepOrganizations = 10;
+/** Organizations whose usage is read at a time, with and without days. */
+const [stepWithDays, stepOfMonths] = [10, 50];
 const dayMs = 86_400_000;
 
 /** Returns the metrics with the most records in the two months, most first, with the chosen one before them. */
@@ -69,8 +69,9 @@ export async function readMonthUsage(
   const sums = new Map<number, { months: [bigint, bigint]; days: number[] }>();
   const numbers = rows.map(({ number }) => number);
   for (const number of numbers) sums.set(number, { months: [0n, 0n], days: days.map(() => 0) });
-  for (let from = 0; from < numbers.length; from += stepOrganizations) {
-    const organizations = numbers.slice(from, from + stepOrganizations);
+  const step = hasDays ? stepWithDays : stepOfMonths;
+  for (let from = 0; from < numbers.length; from += step) {
+    const organizations = numbers.slice(from, from + step);
     for (
       const { key, position, ...parts } of await sumOrganizations(database, {
         organizations,

@@ -7,6 +7,7 @@ import {
 import { limitReachedAt } from "../../../domain/meter/limit_pace.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { rollupNumber, rollupStart } from "../../../domain/meter/rollup_unit.ts";
+import type { RunningOut, RunningOutLimit } from "../../../domain/operator/organization_list.ts";
 import { isoTime } from "../../../domain/time.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
@@ -16,17 +17,6 @@ const behindMaxMs = 12 * hourMs;
 /** Fewer rows take longer in all, more delay other jobs. */
 const stepCounters = 2_000;
 const shownMax = 5;
-
-/** An organization, and the limit that it will reach first. */
-export interface RunningOutLimit extends FastLimitRow {
-  readonly reachedAt: number;
-}
-
-/** `first`: the soonest of them. */
-export interface RunningOut {
-  readonly count: number;
-  readonly first: readonly RunningOutLimit[];
-}
 
 /** Estimates from the counters of limits per month: usage that no counter has yet is missing. */
 export async function readRunningOut({ database, pause }: JobContext, { now }: JobTime): Promise<RunningOut> {
@@ -46,7 +36,8 @@ export async function readRunningOut({ database, pause }: JobContext, { now }: J
     for (const row of step.rows) {
       const reachedAt = estimate(row, now);
       if (reachedAt !== null && reachedAt < (soonest.get(row.id)?.reachedAt ?? Infinity)) {
-        soonest.set(row.id, { ...row, reachedAt });
+        const { timezone: _zone, ...limit } = row;
+        soonest.set(row.id, { ...limit, reachedAt });
       }
     }
     after = step.last;
@@ -56,11 +47,11 @@ export async function readRunningOut({ database, pause }: JobContext, { now }: J
   return { count: soonest.size, first };
 }
 
-function estimate({ timezone, quantity, used, ...limit }: FastLimitRow, now: number): number | null {
+function estimate({ timezone, quantity, used }: FastLimitRow, now: number): number | null {
   const window = limitWindow("month", timezone, now);
   const resetsAt = window && isoTime(window.end);
   return limitReachedAt(
-    { ...limit, per: "month", quantity, used, remaining: quantity - used, resetsAt },
+    { per: "month", used, remaining: quantity - used, resetsAt },
     now,
   );
 }

@@ -98,7 +98,7 @@ testApp("the list shows usage, its change and share, and who is over or near a l
   const overview = textOf((await openPage(test, "/operator", { person: mara })).html);
   assert.match(
     overview,
-    /Limits running out Near a limit Near 80% of requests per month used\. Around Nov 26/,
+    /Limits running out Near a limit Near Requests per month: 80% used Around Nov 26/,
   );
 });
 
