@@ -164,7 +164,8 @@ export const organizationFilters = {
     example: exampleId("plan"),
   }),
   metric: z.string().max(64).optional().openapi({
-    description: "The metric of `usage`, and of sorting by it. By default, the one with the most records.",
+    description:
+      "The metric of `usage`, and of sorting by it. By default, the one with the most records this month and last.",
     example: "requests",
   }),
   sort: z.enum(organizationSorts).default("createdAt").openapi({
