@@ -92,19 +92,29 @@ function statements(customers: Customers): Statement[] {
 
 const products = JSON.stringify(["tiles", "search", "geocoding", "routing", "elevation"]);
 const metrics = JSON.stringify(["requests", "bytes"]);
-/** Organizations with the most usage have hourly rollups too, as the overview reads them only of these. */
+/** Organizations with the most usage have a rollup for every hour. */
 const busiest = 20;
 const hoursPerMonth = 720;
+/** All others have one for every so many hours. */
+const sparseHours = 60;
+/** The monthly limit of the default plan. Used shares are spread evenly, up to 3% above it. */
+const limit = 1000;
+
+/** Every so many hours of two months. */
+const hoursOf = (every: number): string =>
+  JSON.stringify(Array.from({ length: 2 * hoursPerMonth / every }, (_, n) => n * every));
 
 function usage({ organizations, active, now }: Customers): Statement[] {
   const step = Math.floor(organizations / active);
   const month = rollupNumber("month", now);
   const hour = rollupNumber("hour", rollupStart("month", month - 1));
   const quantity = sql`(1 + 1000000 / (1 + s.organization + s.id % 7))`;
-  const hours = sql`json_each(${JSON.stringify([...Array(2 * hoursPerMonth).keys()])}) h`;
-  const rollups = (from: Statement) =>
+  const rollups = ({ every, condition }: { every: number; condition: Statement }) =>
     sql`INSERT INTO usage_rollups_hourly (series, hour, count, sum_high, sum_low, sum_micro, smallest, largest)
-      SELECT s.id, ${integer(hour)} + h.value, 10, 0, ${quantity}, 250000, 1, 2000000 FROM ${from}`;
+      SELECT s.id, ${integer(hour)} + h.value + s.id % ${
+      integer(every)
+    }, 10, 0, ${quantity}, 250000, 1, 2000000
+      FROM usage_series s CROSS JOIN json_each(${hoursOf(every)}) h WHERE ${condition}`;
   return [
     sql`INSERT INTO usage_series (organization, product_slug, metric, api_key)
       SELECT o.number, p.value, m.value, k.number
@@ -118,8 +128,22 @@ function usage({ organizations, active, now }: Customers): Statement[] {
     },
         ${integer(rollupNumber("quarter", now))} - s.organization % 500
       FROM usage_series s JOIN json_each(${JSON.stringify([month - 1, month])}) m`,
-    rollups(sql`usage_series s CROSS JOIN ${hours} WHERE s.organization = 0`),
-    rollups(sql`usage_series s CROSS JOIN ${hours}
-      WHERE s.organization BETWEEN 1 AND ${integer(busiest * step)}`),
+    rollups({ every: 1, condition: sql`s.organization <= ${integer(busiest * step)}` }),
+    rollups({ every: sparseHours, condition: sql`s.organization > ${integer(busiest * step)}` }),
+    sql`INSERT INTO usage_limits (number, id, plan, product_slug, metric, per, quantity_whole, quantity_micro, mode,
+        created_seq, created_at) VALUES (1, 'lim_bench', 1, '', 'requests', 'month', ${
+      integer(limit)
+    }, 0, 'soft', 0, 0)`,
+    sql`INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro,
+        is_known, opened_seq)
+      SELECT 1, o.number, ${integer(month)}, 0, 30 + o.number / ${integer(step)} * 7919 % ${
+      integer(limit)
+    }, 0, 1, 0
+      FROM organizations o WHERE o.number % ${integer(step)} = 0`,
+    sql`INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
+      SELECT 1, organization, window_number, iif(sum_low >= ${integer(limit)}, 'reached', 'near'), ${
+      integer(now)
+    }, ${integer(now)}
+      FROM usage_limit_counters WHERE sum_low * 5 >= ${integer(4 * limit)}`,
   ];
 }

@@ -18,7 +18,7 @@ import { printLine, runToEnd } from "./settings.ts";
 
 const requests = 40;
 const overviews = 4;
-const size = { organizations: 100_000, active: 20_000, users: 300_000, keys: 500_000 };
+const size = { organizations: 100_000, active: 30_000, users: 300_000, keys: 500_000 };
 
 /** What to request, by name. Searches are for what everyone, many, one and no one have in common. */
 const lists: Readonly<Record<string, string>> = {
@@ -31,6 +31,14 @@ const lists: Readonly<Record<string, string>> = {
   "organizations, 3% match, by name": "organizations?search=orth&sort=name",
   "organizations, one matches, by name": "organizations?search=cus_77777&sort=name",
   "organizations, two characters, none": "organizations?search=q7&sort=name",
+  "organizations by usage": "organizations?sort=usage",
+  "organizations by usage, bytes": "organizations?sort=usage&metric=bytes",
+  "organizations by growth": "organizations?sort=growth",
+  "organizations over a limit": "organizations?limits=over",
+  "organizations near a limit, by name": "organizations?limits=near&sort=name",
+  "organizations near a limit, by usage": "organizations?limits=near&sort=usage",
+  "organizations, 3% match, by usage": "organizations?search=orth&sort=usage",
+  "organizations, all match, by growth": "organizations?search=cus_&sort=growth",
   "users": "users?",
   "users, disabled": "users?status=disabled",
   "users, all match": "users?search=example",
@@ -40,6 +48,21 @@ const lists: Readonly<Record<string, string>> = {
   "users, two characters, none": "users?search=q7",
   "users, disabled, all match": "users?search=example&status=disabled",
   "audit": "audit?",
+};
+
+/** Pages of the console's list of organizations. */
+const pages: Readonly<Record<string, string>> = {
+  "page by usage": "",
+  "page by usage, the last": "?page=4000",
+  "page by growth": "?sort=growth",
+  "page by name": "?sort=name",
+  "page, newest": "?sort=createdAt",
+  "page, bytes": "?metric=bytes",
+  "page, over a limit": "?limits=over",
+  "page, near a limit": "?limits=near",
+  "page, suspended": "?status=suspended",
+  "page, 3% match": "?search=orth",
+  "page, all match": "?search=cus_",
 };
 
 interface Credentials {
@@ -124,6 +147,12 @@ async function measure({ baseUrl, pid }: Program, { fullToken, cookie }: Credent
     const send = () => sendJson(baseUrl, `/api/operator/${path}`, { apiKey: fullToken });
     printLine(line(name, ...await repeat(requests, send)));
   }
+  for (const [name, query] of Object.entries(pages)) {
+    const send = () => sendJson(baseUrl, `/operator/organizations${query}`, { cookie });
+    printLine(line(name, ...await repeat(requests, send)));
+  }
+  const csv = () => sendJson(baseUrl, "/api/operator/organizations.csv?sort=usage", { apiKey: fullToken });
+  printLine(line("CSV of all", ...await repeat(2, csv)));
   const overview = () => sendJson(baseUrl, "/operator", { cookie });
   const uncached: number[] = [];
   let cpu = 0;

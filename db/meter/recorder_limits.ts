@@ -183,7 +183,7 @@ const addToCounters = sql`
     sum_micro = sum_micro + excluded.sum_micro`;
 
 /** True if the window of the counter `n` is full by so many fifths or more. */
-const isUsed = (fifths: number) => {
+export const isUsed = (fifths: number) => {
   const [used, limit] = [integer(5), integer(fifths)];
   return sql`${
     comparable(sql`(n.sum_high * ${used})`, sql`(n.sum_low * ${used})`, sql`(n.sum_micro * ${used})`)

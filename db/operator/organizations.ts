@@ -2,7 +2,7 @@
 import { isId } from "../../domain/id.ts";
 import { metadataKeysMax } from "../../domain/limits.ts";
 import type { NumberOverrides, PlanOverridesChange } from "../../domain/operator/plan.ts";
-import type { OrganizationSort, OrganizationStatus } from "../../domain/operator/organization.ts";
+import type { OrganizationStatus } from "../../domain/operator/organization.ts";
 import { isActiveIn } from "../api_keys.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { limitsJson } from "../meter/limit_rows.ts";
@@ -51,7 +51,15 @@ export interface OrganizationQuery {
   readonly status?: OrganizationStatus | undefined;
   readonly externalId?: string | undefined;
   readonly planId?: string | undefined;
-  readonly sort: OrganizationSort;
+  /** Only organizations with these numbers. */
+  readonly numbers?: readonly number[] | undefined;
+}
+
+/** The orders that need no usage. */
+export type StoredOrder = "createdAt" | "name";
+
+interface OrganizationPage {
+  readonly sort: StoredOrder;
   readonly limit: number;
   readonly after?: OrganizationPosition | undefined;
 }
@@ -97,13 +105,87 @@ export function findOperatedOrganization(database: DatabaseReader, id: string, n
 
 export function findOperatedOrganizations(
   database: DatabaseReader,
-  { search, status, externalId, planId, sort, limit, after }: OrganizationQuery,
+  { sort, limit, after, ...query }: OrganizationQuery & OrganizationPage,
   now: number,
-): Promise<(OperatedOrganizationRow & { readonly number: number })[]> {
-  const indexed = search === undefined ? null : indexedText(sql`f.organization_search`, search);
+): Promise<NumberedRow[]> {
+  const { from, number, conditions } = matching(query, sort);
   const isByName = sort === "name";
-  const source = status === "suspended" ? "suspended" : indexed !== null && !isByName ? "search" : "list";
-  const number = source === "search" ? sql`f.rowid` : sql`o.number`;
+  if (after !== undefined) conditions.push(isByName ? isAfterName(after) : sql`${number} < ${after.number}`);
+  // First the page, then its use: not that of every organization that a sort reads.
+  return database.read(sql`
+    WITH page AS MATERIALIZED (
+      SELECT o.* FROM ${from} WHERE ${joinSql(conditions, " AND ")}
+      ORDER BY ${isByName ? byName : sql`${number} DESC`} LIMIT ${limit})
+    SELECT o.number, ${columns}, ${useColumns(now)} FROM page o ORDER BY ${
+    isByName ? byName : sql`o.number DESC`
+  }`);
+}
+
+/** Returns the numbers of all organizations that match: the newest first, or by name and external id. */
+export async function findOrganizationNumbers(
+  database: DatabaseReader,
+  { search, ...query }: OrganizationQuery,
+  sort: StoredOrder,
+): Promise<number[]> {
+  const indexed = search === undefined ? null : indexedText(sql`f.organization_search`, search);
+  const isListed = query.externalId === undefined && (search === undefined || indexed !== null);
+  const { conditions } = matching(indexed === null ? { search, ...query } : query, "name");
+  const read = async (statement: Statement) => {
+    // As one text, because rows take longer. The limit keeps the order of the inner query.
+    const row = await database.readFirst<{ numbers: string }>(
+      sql`SELECT json_group_array(number) AS numbers FROM (${statement} LIMIT -1)`,
+    );
+    return JSON.parse(row?.numbers ?? "[]") as number[];
+  };
+  // Each order and filter is read from an index of its own: the rows of organizations take several times as long.
+  let numbers = await read(
+    sql`SELECT o.number FROM organizations o ${
+      isListed ? sql`INDEXED BY organizations_listed` : sql``
+    } WHERE ${joinSql(conditions, " AND ")} ORDER BY o.number DESC`,
+  );
+  if (indexed !== null) {
+    const found = await read(sql`SELECT f.rowid AS number FROM organization_search f WHERE ${indexed}`);
+    numbers = numbers.filter(isOneOf(found));
+  }
+  if (sort === "createdAt") return numbers;
+  const byName = await read(sql`SELECT number FROM organizations INDEXED BY organizations_name
+    WHERE deleted_at IS NULL ORDER BY name COLLATE NOCASE, external_id`);
+  return byName.filter(isOneOf(numbers));
+}
+
+/** Returns a function that is much faster than that of a set. */
+export function isOneOf(numbers: readonly number[]): (number: number) => boolean {
+  const flags = new Uint8Array(1 + numbers.reduce((max, number) => Math.max(max, number), 0));
+  for (const number of numbers) flags[number] = 1;
+  return (number) => flags[number] === 1;
+}
+
+/** Returns organizations by number, in the order of the numbers. */
+export function findOrganizationsByNumber(
+  database: DatabaseReader,
+  numbers: readonly number[],
+  now: number,
+): Promise<NumberedRow[]> {
+  return database.read(sql`
+    SELECT o.number, ${columns}, ${useColumns(now)} FROM json_each(${JSON.stringify(numbers)}) k
+    CROSS JOIN organizations o ON o.number = k.value AND o.deleted_at IS NULL ORDER BY k.key`);
+}
+
+export type NumberedRow = OperatedOrganizationRow & { readonly number: number };
+
+const byName = sql`o.name COLLATE NOCASE, o.number`;
+
+/** Returns where to read organizations that match, in an order: their number, and the conditions. */
+function matching(
+  { search, status, externalId, planId, numbers }: OrganizationQuery,
+  sort: StoredOrder,
+): { from: Statement; number: Statement; conditions: Statement[] } {
+  const indexed = search === undefined ? null : indexedText(sql`f.organization_search`, search);
+  const source = status === "suspended"
+    ? "suspended"
+    : indexed !== null && sort !== "name"
+    ? "search"
+    : "list";
   const conditions = [sql`o.deleted_at IS NULL`];
   if (indexed !== null) {
     // The plus sign keeps the order of the list, so that many matches need not be sorted.
@@ -115,14 +197,14 @@ export function findOperatedOrganizations(
   }
   if (externalId !== undefined) conditions.push(sql`o.external_id = ${externalId}`);
   if (planId !== undefined) conditions.push(sql`o.plan = ${planNumber(planId)}`);
-  if (after !== undefined) conditions.push(isByName ? isAfterName(after) : sql`${number} < ${after.number}`);
-  const order = isByName ? sql`o.name COLLATE NOCASE, o.number` : sql`o.number DESC`;
-  // First the page, then its use: not that of every organization that a sort reads.
-  return database.read(sql`
-    WITH page AS MATERIALIZED (
-      SELECT o.* FROM ${sources[source]} WHERE ${joinSql(conditions, " AND ")}
-      ORDER BY ${isByName ? order : sql`${number} DESC`} LIMIT ${limit})
-    SELECT o.number, ${columns}, ${useColumns(now)} FROM page o ORDER BY ${order}`);
+  if (numbers !== undefined) {
+    conditions.push(sql`+o.number IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`);
+  }
+  return {
+    from: sources[source],
+    number: source === "search" ? sql`f.rowid` : sql`o.number`,
+    conditions,
+  };
 }
 
 const sources = {

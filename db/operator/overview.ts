@@ -2,7 +2,7 @@
 import type { SumParts } from "../../domain/meter/quantity.ts";
 import { rollupNumber, rollupPieces, rollupUnits } from "../../domain/meter/rollup_unit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
-import { type DatabaseReader, joinSql, sql } from "../engine/database.ts";
+import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import type { LimitScope } from "../../domain/meter/usage_limit.ts";
 import { ahead, comparable, isApplied, limitQuantity, windowNumber } from "../meter/usage_limits.ts";
 
@@ -31,49 +31,75 @@ export interface SignedWindow extends UsageWindow {
   readonly sign: 1 | -1;
 }
 
-/** The sums of a series in all windows of a position, as texts; see `domain/meter/quantity.ts`. */
-export interface SeriesSumRow extends SumParts {
-  readonly series: number;
+/** The sums of a key, such as a series, in all windows of a position, as texts; see `domain/meter/quantity.ts`. */
+interface WindowSumRow extends SumParts {
+  readonly key: number;
   readonly position: number;
   readonly count: number;
 }
 
-const tables = {
-  month: {
-    table: sql`usage_rollups_monthly`,
-    column: sql`month`,
-    more: sql`AND r.organization = s.organization`,
-  },
-  hour: { table: sql`usage_rollups_hourly`, column: sql`hour`, more: sql`` },
-  quarter: { table: sql`usage_rollups`, column: sql`quarter`, more: sql`` },
+export interface SeriesSumRow extends Omit<WindowSumRow, "key"> {
+  readonly series: number;
+}
+
+const rollups = {
+  month:
+    sql`usage_rollups_monthly r ON r.month = w.first AND r.organization = s.organization AND r.series = s.id`,
+  hour: sql`usage_rollups_hourly r ON r.series = s.id AND r.hour >= w.first AND r.hour < w.after`,
+  quarter: sql`usage_rollups r ON r.series = s.id AND r.quarter >= w.first AND r.quarter < w.after`,
 };
 
 /** Sums series by window and leaves out sums without records. @param query `windows`: each begins and ends with a quarter of an hour. */
-export function sumSeries(
+export async function sumSeries(
   database: DatabaseReader,
   { series, windows }: { series: readonly number[]; windows: readonly SignedWindow[] },
 ): Promise<SeriesSumRow[]> {
-  const pieces = windows.flatMap((window) =>
-    rollupPieces(window).map(({ unit, start, end }) => ({
-      unit,
-      range: [window.position, window.sign, rollupNumber(unit, start), rollupNumber(unit, end)],
-    }))
+  const from = sql`json_each(${JSON.stringify(series)}) e CROSS JOIN usage_series s ON s.id = e.value`;
+  const rows = await sumWindows(database, { key: sql`s.id`, from, windows });
+  return rows.map(({ key, ...row }) => ({ series: key, ...row }));
+}
+
+/** Sums a metric by organization and window, as {@linkcode sumSeries}; `key` is the organization. */
+export function sumOrganizations(
+  database: DatabaseReader,
+  { organizations, metric, windows }: {
+    organizations: readonly number[];
+    metric: string;
+    windows: readonly SignedWindow[];
+  },
+): Promise<WindowSumRow[]> {
+  const from = sql`json_each(${JSON.stringify(organizations)}) e
+    CROSS JOIN usage_series s ON s.organization = e.value AND s.metric = ${metric}`;
+  return sumWindows(database, { key: sql`s.organization`, from, windows });
+}
+
+/** @param query `from`: has the series `s`. `key`: what to group them by. */
+function sumWindows(
+  database: DatabaseReader,
+  { key, from, windows }: { key: Statement; from: Statement; windows: readonly SignedWindow[] },
+): Promise<WindowSumRow[]> {
+  const pieces = windows.flatMap(({ position, sign, ...window }) =>
+    rollupPieces(window).flatMap(({ unit, start, end }) => {
+      const [first, after] = [rollupNumber(unit, start), rollupNumber(unit, end)];
+      // Months are looked up one by one: the index of a range of them has all organizations.
+      const starts = unit === "month" ? Array.from({ length: after - first }, (_, n) => first + n) : [first];
+      return starts.map((number) => ({ unit, range: [position, sign, number, after] }));
+    })
   );
   const selects = rollupUnits.flatMap((unit) => {
     const ranges = pieces.filter((piece) => piece.unit === unit).map(({ range }) => range);
-    const { table, column, more } = tables[unit];
     return ranges.length === 0 ? [] : [sql`
-      SELECT s.id AS series, w.value ->> 0 AS position, (w.value ->> 1) * r.count AS count,
-        (w.value ->> 1) * r.sum_high AS high, (w.value ->> 1) * r.sum_low AS low, (w.value ->> 1) * r.sum_micro AS micro
-      FROM json_each(${JSON.stringify(ranges)}) w
-      CROSS JOIN json_each(${JSON.stringify(series)}) e CROSS JOIN usage_series s ON s.id = e.value
-      CROSS JOIN ${table} r ON r.series = s.id ${more} AND r.${column} >= w.value ->> 2 AND r.${column} < w.value ->> 3`];
+      SELECT ${key} AS "key", w.position, w.sign * r.count AS count,
+        w.sign * r.sum_high AS high, w.sign * r.sum_low AS low, w.sign * r.sum_micro AS micro
+      FROM ${from} CROSS JOIN (SELECT value ->> 0 AS position, value ->> 1 AS sign, value ->> 2 AS first,
+          value ->> 3 AS after FROM json_each(${JSON.stringify(ranges)}) LIMIT -1) w
+      CROSS JOIN ${rollups[unit]}`];
   });
   if (selects.length === 0) return Promise.resolve([]);
   return database.read(sql`
-    SELECT series, position, sum(count) AS count, CAST(sum(high) AS TEXT) AS high, CAST(sum(low) AS TEXT) AS low,
+    SELECT "key", position, sum(count) AS count, CAST(sum(high) AS TEXT) AS high, CAST(sum(low) AS TEXT) AS low,
       CAST(sum(micro) AS TEXT) AS micro
-    FROM (${joinSql(selects, " UNION ALL ")}) GROUP BY series, position HAVING sum(count) > 0`);
+    FROM (${joinSql(selects, " UNION ALL ")}) GROUP BY "key", position HAVING sum(count) > 0`);
 }
 
 export interface ActiveOrganizations {

@@ -13,7 +13,7 @@ const aheadMaxMs = 14 * hourMs;
  * null if that is after it resets, if it is reached already, or in the first three days.
  */
 export function limitReachedAt(
-  { per, used, remaining, resetsAt }: LimitStanding,
+  { per, used, remaining, resetsAt }: Pick<LimitStanding, "per" | "used" | "remaining" | "resetsAt">,
   now: number,
 ): number | null {
   if (per !== "month" || resetsAt === null || used === 0 || remaining === 0) return null;

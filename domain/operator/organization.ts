@@ -34,9 +34,24 @@ export const externalIdForm = /^[!-~]([ -~]{0,253}[!-~])?$/;
 /** Begins an external id that stands for an organization's id. */
 export const externalIdPrefix = "external:";
 
-/** The orders of lists of organizations: the newest first, or by name. */
-export const organizationSorts = ["createdAt", "name"] as const;
+/** The orders of lists of organizations: the newest first, by name, by usage this month, or by its growth. */
+export const organizationSorts = ["createdAt", "name", "usage", "growth"] as const;
 export type OrganizationSort = (typeof organizationSorts)[number];
+
+/** `over`: a limit is reached in its current window. `near`: 80% of one is used, and none is reached. */
+export const limitLevels = ["over", "near"] as const;
+export type LimitLevel = (typeof limitLevels)[number];
+
+/** An organization's usage of a metric this month, in UTC. Sums are exact decimal texts. */
+export interface MonthUsage {
+  readonly metric: string;
+  readonly sum: string;
+  /** In the same part of the month before. */
+  readonly previousSum: string;
+}
+
+/** `usage`: null before anything was recorded. */
+export type ListedOrganization = OperatedOrganization & { readonly usage: MonthUsage | null };
 
 /** An operator's note about an organization. */
 export interface OrganizationNote {

@@ -12,6 +12,8 @@ interface Noun<Params extends z.ZodType, Parent extends Schema> {
   readonly one: string;
   readonly many: string;
   readonly schema: z.ZodType;
+  /** One in the list, if that has more. */
+  readonly listed?: z.ZodType;
   /** The parameter at the end of the path of one, such as `{id}`. */
   readonly id: `{${string}}`;
   /** The parameters in the path of one. */
@@ -27,14 +29,14 @@ type Verb<Input, Actor, Result> = (input: Input, actor: Actor, c: AppContext) =>
 /** Returns functions that mount the routes of a noun, each with its verb. */
 export function nounRoutes<Actor, Params extends z.ZodType, Parent extends Schema = undefined>(
   route: MountRoute<Actor>,
-  { path, one, many, schema, id, params, parent }: Noun<Params, Parent>,
+  { path, one, many, schema, listed = schema, id, params, parent }: Noun<Params, Parent>,
 ) {
   type InOne = { readonly params: Output<Params> };
   type InList = { readonly params: Output<Parent> };
-  const listed = parent === undefined ? {} : { params: parent };
+  const ofParent = parent === undefined ? {} : { params: parent };
   const onePath = `${path}/${id}` as const;
   const found = { description: `The ${one}.`, schema: z.object({ [one]: schema }) };
-  const page = pageOf(many, schema);
+  const page = pageOf(many, listed);
   return {
     /** `query`: the parameters, if the list has others than those of a page. */
     list<Query extends z.ZodType = typeof pageQuerySchema>(
@@ -43,7 +45,7 @@ export function nounRoutes<Actor, Params extends z.ZodType, Parent extends Schem
     ): void {
       route({
         ...words,
-        ...listed,
+        ...ofParent,
         route: `GET ${path}`,
         query: (query ?? pageQuerySchema) as Query,
         responses: { 200: { description: `A page of ${many}.`, schema: page } },
@@ -54,7 +56,7 @@ export function nounRoutes<Actor, Params extends z.ZodType, Parent extends Schem
       verb: Verb<InList & { readonly body: Output<Body> }, Actor, object>,
     ): void {
       route(
-        { ...words, ...listed, route: `POST ${path}`, responses: { 201: found } },
+        { ...words, ...ofParent, route: `POST ${path}`, responses: { 201: found } },
         async (c, input, actor) => ({ [one]: await verb(input as Parameters<typeof verb>[0], actor, c) }),
       );
     },

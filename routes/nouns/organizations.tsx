@@ -1,34 +1,35 @@
 // Organizations: their API, and the console's list and the form that creates one. Their page is in portal/operator/organization.ts.
-import type { OpenAPIHono } from "@hono/zod-openapi";
-import { consolePageItemsMax, externalIdCharactersMax, plansMax } from "../../domain/limits.ts";
-import {
-  type OrganizationSort,
-  organizationSorts,
-  type OrganizationStatus,
-  organizationStatuses,
-} from "../../domain/operator/organization.ts";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { externalIdCharactersMax, plansMax } from "../../domain/limits.ts";
+import { metricOf } from "../../domain/meter/catalogue.ts";
+import { limitLevels, organizationSorts, organizationStatuses } from "../../domain/operator/organization.ts";
 import type { Plan } from "../../domain/operator/plan.ts";
+import { isoTime } from "../../domain/time.ts";
 import {
   changeOrganization,
   createOrganization,
   deleteOrganization,
   getOrganization,
   listOrganizations,
+  readOrganizationCsv,
+  readOrganizationList,
 } from "../../services/operator/organizations.ts";
 import { listPlans } from "../../services/operator/plans.ts";
-import { ButtonLink } from "../../views/components/button.tsx";
 import { EmailField, NameField, SelectField, TextField } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
-import { ListPage } from "../../views/components/list_page.tsx";
 import { organizationHref, organizationsHref } from "../../views/operator/links.ts";
-import { ListFilters, listHref } from "../../views/operator/list_filters.tsx";
-import { OrganizationTable } from "../../views/operator/organization_table.tsx";
+import {
+  type OrganizationListAddress,
+  organizationListPage,
+  usualSort,
+} from "../../views/operator/organization_list.tsx";
+import { csvResponse, sendCsv } from "../api/job_bytes.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
-import type { App, AppEnv, AppParts } from "../env.ts";
+import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
 import { mountFormPage, mountPage, type ShownForm } from "../portal/noun_pages.ts";
-import { choiceOf, consolePages, searchOf } from "../portal/operator/page.ts";
+import { consolePages, listChoice, searchOf, unknownChoice } from "../portal/operator/page.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
 import * as schemas from "../schemas/operator_organizations.ts";
@@ -41,6 +42,7 @@ export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppP
     one: "organization",
     many: "organizations",
     schema: schemas.operatedOrganizationSchema,
+    listed: schemas.listedOrganizationSchema,
     id: "{id}",
     params: schemas.organizationParamsSchema,
   });
@@ -48,10 +50,25 @@ export function operatorOrganizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppP
     {
       operationId: "operatorListOrganizations",
       summary: "List and search organizations",
+      description: "With their usage of a metric this month, in UTC.",
       query: schemas.organizationQuerySchema,
     },
     ({ query: { plan, ...query } }, actor) => listOrganizations(services, actor, { ...query, planId: plan }),
   );
+  route({
+    route: "GET /api/operator/organizations.csv",
+    operationId: "operatorDownloadOrganizations",
+    summary: "Download organizations with their usage this month as CSV",
+    description: "All organizations that match, in the order of the list.",
+    query: z.strictObject(schemas.organizationFilters),
+    responses: { 200: csvResponse },
+  }, async (c, { query: { plan, ...query } }, actor) => {
+    const csv = await readOrganizationCsv(services, actor, {
+      filter: { ...query, planId: plan },
+      signal: c.req.raw.signal,
+    });
+    return sendCsv(c, csv, `organizations-${isoTime(services.clock()).slice(0, 10)}.csv`);
+  });
   routes.create({
     operationId: "operatorCreateOrganization",
     summary: "Create an organization for a customer",
@@ -87,45 +104,34 @@ export function operatorOrganizationPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   const pages = consolePages(app, parts, "operator/organizations");
 
-  mountPage(pages, organizationsHref, async (c, { actor, ...page }) => {
-    const address: Address = {
-      search: searchOf(c),
-      status: choiceOf(c, "status", organizationStatuses) ?? "",
-      plan: c.req.query("plan") ?? "",
-      sort: choiceOf(c, "sort", organizationSorts) ?? "",
-    };
-    const cursor = c.req.query("cursor") || undefined;
+  mountPage(pages, organizationsHref, async (c, { actor, frame }) => {
     const { plans } = await listPlans(services, { limit: plansMax });
-    const { organizations, nextCursor } = await listOrganizations(services, actor, {
-      search: address.search || undefined,
-      status: address.status || undefined,
-      planId: address.plan || undefined,
-      sort: address.sort || "createdAt",
-      limit: consolePageItemsMax,
-      cursor,
+    const { address, page, problems } = listAddress(c, plans);
+    const { plan, search, sort, ...filter } = address;
+    const list = await readOrganizationList(services, actor, {
+      search: search || undefined,
+      status: filter.status ?? undefined,
+      limits: filter.limits ?? undefined,
+      planId: plan ?? undefined,
+      metric: filter.metric ?? undefined,
+      sort: sort ?? usualSort,
+      page,
+      signal: c.req.raw.signal,
     });
-    const isFiltered = address.search !== "" || address.status !== "" || address.plan !== "";
-    const nextHref = nextCursor && listHref(organizationsHref, { ...address, cursor: nextCursor });
-    return (
-      <ListPage
-        {...page}
-        title="Organizations"
-        text="All organizations, with their members and active API keys."
-        flash={flashOf(c, { deleted: "Organization deleted. Its keys no longer work." })}
-        actions={
-          <ButtonLink tone="primary" href={`${organizationsHref}/new`}>Create organization</ButtonLink>
-        }
-        filters={<Filters address={address} plans={plans} />}
-        card={address.sort === "name" ? "By name" : "Newest first"}
-        empty={organizations.length > 0 ? null : isFiltered ? noMatches : noOrganizations}
-        links={[
-          { href: cursor === undefined ? null : listHref(organizationsHref, address), label: "First page" },
-          { href: nextHref, label: "Next page" },
-        ]}
-      >
-        <OrganizationTable organizations={organizations} plans={plans} now={page.frame.now} />
-      </ListPage>
-    );
+    const { metric: given } = address;
+    if (given !== null && given !== list.metric) {
+      const { name } = metricOf(list.catalogue, list.metric ?? "");
+      const shown = list.metric === null ? "nothing was recorded" : `showing ${name}`;
+      problems.push(unknownChoice("metric", { given, shown }));
+    }
+    return organizationListPage({
+      frame,
+      list,
+      address: { ...address, metric: given === list.metric ? given : null },
+      plans,
+      problems,
+      flash: flashOf(c, { deleted: "Organization deleted. Its keys no longer work." }),
+    });
   });
 
   mountFormPage(pages, {
@@ -147,47 +153,23 @@ export function operatorOrganizationPages(app: App, parts: PortalParts): void {
   });
 }
 
-/** The choices in the address of the list. Empty: all. */
-type Address = {
-  readonly search: string;
-  readonly status: OrganizationStatus | "";
-  /** The id of a plan. */
-  readonly plan: string;
-  readonly sort: OrganizationSort | "";
-};
-
-const noOrganizations = {
-  title: "No organizations yet",
-  text: "They appear here when people sign up, or when you create one.",
-};
-const noMatches = {
-  title: "No matching organizations",
-  text: "Try another search.",
-  children: <ButtonLink href={organizationsHref}>Show all</ButtonLink>,
-};
-
-function Filters({ address, plans }: { address: Address; plans: readonly Plan[] }) {
-  const { search, status, plan, sort } = address;
-  const all = { value: "", label: "All" };
-  const statuses = [
-    all,
-    { value: "active", label: "Active" },
-    { value: "suspended", label: "Suspended" },
-  ];
-  const planChoices = [all, ...plans.map(({ id, name }) => ({ value: id, label: name }))];
-  const sorts = [{ value: "", label: "Newest" }, { value: "name", label: "Name" }];
-  return (
-    <ListFilters
-      action={organizationsHref}
-      search={search}
-      searches="Name, ID or external ID"
-      menus={[
-        { label: "Status", name: "status", value: status, choices: statuses },
-        { label: "Plan", name: "plan", value: plan, choices: planChoices },
-        { label: "Sort by", name: "sort", value: sort, choices: sorts },
-      ]}
-    />
-  );
+/** Reads the choices in the address of the list. Unknown ones are ignored, and named. */
+function listAddress(c: AppContext, plans: readonly Plan[]) {
+  const problems: string[] = [];
+  const choice = <T extends string>(name: string, choices: readonly T[], shown = "showing all") =>
+    listChoice(c, name, { choices, shown, problems });
+  const address: OrganizationListAddress = {
+    search: searchOf(c),
+    status: choice("status", organizationStatuses),
+    limits: choice("limits", limitLevels),
+    plan: choice("plan", plans.map(({ id }) => id)),
+    metric: c.req.query("metric") || null,
+    sort: choice("sort", organizationSorts, "sorted by usage"),
+  };
+  const given = c.req.query("page") || "1";
+  const isPage = /^[1-9]\d{0,5}$/.test(given);
+  if (!isPage) problems.push(unknownChoice("page", { given, shown: "showing the first" }));
+  return { address, page: isPage ? Number(given) : 1, problems };
 }
 
 function newOrganizationForm(form: ShownForm, plans: readonly Plan[]) {

@@ -4,6 +4,7 @@ import * as limits from "../../domain/limits.ts";
 import {
   externalIdForm,
   externalIdPrefix,
+  limitLevels,
   organizationSorts,
   organizationStatuses,
 } from "../../domain/operator/organization.ts";
@@ -134,10 +135,29 @@ export const operatedOrganizationSchema = z.object({
   ).nullable(),
 }).openapi("OperatorOrganization");
 
-export const organizationQuerySchema = pageQuerySchema.extend({
+export const listedOrganizationSchema = operatedOrganizationSchema.extend({
+  usage: z.object({
+    metric: stringSchema("The metric.", "requests"),
+    sum: stringSchema("The sum of this month so far, an exact decimal.", "9672878"),
+    previousSum: stringSchema(
+      "The sum of the same part of the month before, until the last full quarter of an hour, an exact decimal.",
+      "8267416",
+    ),
+  }).nullable().openapi({
+    description: "The usage of a metric in months of UTC. Null before anything was recorded.",
+  }),
+}).openapi("OperatorListedOrganization");
+
+export const organizationFilters = {
   search: searchSchema("A part of the name or external id, in upper or lower case, or an organization's id."),
   status: z.enum(organizationStatuses).optional().openapi({
     description: "Only organizations with this status.",
+  }),
+  limits: z.enum(limitLevels).optional().openapi({
+    description:
+      "Only organizations that have reached a limit (`over`), or used 80% or more of one without reaching any (`near`), in its " +
+      "current window. Hard and soft limits count, budgets of API keys don't. Usage from before a limit was set or changed " +
+      "counts from the organization's next request on.",
   }),
   externalId: externalIdSchema.optional().openapi({
     description: "Only the organization with this external id.",
@@ -146,9 +166,21 @@ export const organizationQuerySchema = pageQuerySchema.extend({
     description: "Only organizations with the plan that has this id.",
     example: exampleId("plan"),
   }),
-  sort: z.enum(organizationSorts).default("createdAt").openapi({
-    description: "`createdAt`: the newest first. `name`: by name, regardless of case.",
+  metric: z.string().max(64).optional().openapi({
+    description:
+      "The metric of `usage`, and of sorting by it. By default, the one with the most records this month and last.",
+    example: "requests",
   }),
+  sort: z.enum(organizationSorts).default("createdAt").openapi({
+    description:
+      "`createdAt`: the newest first. `name`: by name, regardless of case. `usage`: by usage this month, the most first. " +
+      "`growth`: by how many times as much was used as in the same part of the month before; those without any usage then " +
+      "come first. With many organizations, the last two and `limits` can be 30 seconds behind.",
+  }),
+};
+
+export const organizationQuerySchema = pageQuerySchema.extend({
+  ...organizationFilters,
   cursor: z.string().max(600).optional().openapi({ description: "The `nextCursor` of the previous page." }),
 });
 

@@ -23,9 +23,9 @@ export interface OrganizationPlanChange {
 }
 
 /** Finds the plan that an operator chose. @throws {AppError} `validation_failed` if there is no such plan. */
-export async function requirePlan(database: DatabaseReader, planId: string) {
+export async function requirePlan(database: DatabaseReader, planId: string, path = "planId") {
   const plan = await findPlanReference(database, { id: planId });
-  if (plan === undefined) throw validationError([{ path: "planId", message: "must be the id of a plan." }]);
+  if (plan === undefined) throw validationError([{ path, message: "must be the id of a plan." }]);
   return plan;
 }
 

@@ -21,7 +21,12 @@ import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { metadataKeysMax } from "../../domain/limits.ts";
-import type { OperatedOrganization, OrganizationStatus } from "../../domain/operator/organization.ts";
+import type {
+  ListedOrganization,
+  OperatedOrganization,
+  OrganizationStatus,
+} from "../../domain/operator/organization.ts";
+import type { OrganizationList } from "../../domain/operator/organization_list.ts";
 import { operatorAccessTo, resolveOrganization } from "../access.ts";
 import { type Change, rowOf, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
@@ -30,17 +35,51 @@ import { statusChange } from "../organization/suspension.ts";
 import type { PageInput } from "../pages.ts";
 import { operatorReader } from "../reports/job_reader.ts";
 import { type OrganizationFilter, toOrganization } from "../reports/jobs/organization_list.ts";
+import type { JobBytes } from "../reports/reports.ts";
 import { type OrganizationPlanChange, planChangesOf, requirePlan } from "./organization_plan.ts";
 
-/** Lists organizations, the newest first or by name. @throws {AppError} `validation_failed` for an invalid cursor. */
+/**
+ * Lists organizations with their usage this month.
+ *
+ * @throws {AppError} `validation_failed` for an invalid cursor, an unknown plan and an unknown metric.
+ */
 export async function listOrganizations(
-  { reports, clock }: SessionContext,
+  context: SessionContext,
   actor: OperatorActor,
   input: OrganizationFilter & PageInput,
-): Promise<{ organizations: OperatedOrganization[]; nextCursor: string | null }> {
-  return await reports.read("readOrganizationPage", { ...input, now: clock() }, {
+): Promise<{ organizations: ListedOrganization[]; nextCursor: string | null }> {
+  await requireFilters(context, input);
+  return await context.reports.read("readOrganizationPage", { ...input, now: context.clock() }, {
     reader: operatorReader(actor),
   });
+}
+
+/** Reads a page of the console's list. An unknown metric is ignored. @param input `page`: from 1. */
+export async function readOrganizationList(
+  { reports, clock }: SessionContext,
+  actor: OperatorActor,
+  { signal, ...input }: OrganizationFilter & { page: number; signal: AbortSignal },
+): Promise<OrganizationList> {
+  const reader = operatorReader(actor);
+  return await reports.read("readOrganizationList", { ...input, now: clock() }, { reader, signal });
+}
+
+/** Reads all organizations that match as CSV. @throws {AppError} As {@linkcode listOrganizations}; `unavailable`. */
+export async function readOrganizationCsv(
+  context: SessionContext,
+  actor: OperatorActor,
+  { filter, signal }: { filter: OrganizationFilter; signal: AbortSignal },
+): Promise<JobBytes> {
+  await requireFilters(context, filter);
+  const reader = operatorReader(actor);
+  return await context.reports.bytes("organizationCsv", { ...filter, now: context.clock() }, {
+    reader,
+    signal,
+  });
+}
+
+async function requireFilters({ database }: SessionContext, { planId }: OrganizationFilter): Promise<void> {
+  if (planId !== undefined) await requirePlan(database, planId, "plan");
 }
 
 /** @throws {AppError} `not_found`. */

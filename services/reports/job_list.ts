@@ -5,7 +5,8 @@ import type { JobContext } from "./job_context.ts";
 import { readKeyUsage, readLastUsage } from "./jobs/key_usage.ts";
 import { sumLimitCells, sumLimits } from "./jobs/limit_sums.ts";
 import { findRemainingExtremes } from "./jobs/remaining_extremes.ts";
-import { readOrganizationPage } from "./jobs/organization_list.ts";
+import { readOrganizationList } from "./jobs/organization_console_list.ts";
+import { organizationCsv, readOrganizationPage } from "./jobs/organization_list.ts";
 import { searchLimitsBelowUse } from "./jobs/limits_below_use.ts";
 import { readCatalogue } from "./jobs/catalogue.ts";
 import { usageCsv, usageJson } from "./jobs/usage_export.ts";
@@ -44,6 +45,8 @@ const jobs = {
   auditCsv,
   readUserPage,
   readOrganizationPage,
+  readOrganizationList,
+  organizationCsv,
   searchLimitsBelowUse,
   readOverview,
   readOperatorUsagePage,

@@ -1,27 +1,18 @@
-// A table of organizations in the console.
+// A short table of organizations in the console, and their status.
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
-import type { Plan } from "../../domain/operator/plan.ts";
 import { Badge } from "../components/badge.tsx";
-import { type ItemColumn, ItemTable } from "../components/item_table.tsx";
+import { ItemTable } from "../components/item_table.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { LinkedName } from "../components/table.tsx";
 import { organizationHref } from "./links.ts";
 
 interface OrganizationTableProps {
   readonly organizations: readonly OperatedOrganization[];
-  /** The names in the column of plans; without any, it is left out. */
-  readonly plans?: readonly Pick<Plan, "id" | "name">[];
   readonly now: number;
 }
 
-export function OrganizationTable({ organizations, plans = [], now }: OrganizationTableProps) {
-  const names = new Map(plans.map(({ id, name }) => [id, name]));
-  const planColumn: ItemColumn<OperatedOrganization> = {
-    title: "Plan",
-    isOptional: true,
-    cell: ({ planId }) => <bdi>{names.get(planId) ?? "–"}</bdi>,
-  };
+export function OrganizationTable({ organizations, now }: OrganizationTableProps) {
   return (
     <ItemTable
       label="Organizations"
@@ -34,7 +25,6 @@ export function OrganizationTable({ organizations, plans = [], now }: Organizati
             <LinkedName href={organizationHref(id)} name={name} note={externalId ?? id} />
           ),
         },
-        ...(plans.length === 0 ? [] : [planColumn]),
         {
           title: "Members",
           isNumber: true,
@@ -66,12 +56,6 @@ export function OrganizationTable({ organizations, plans = [], now }: Organizati
           in: "line",
           cell: (organization) => (
             <span class="muted tiny">
-              {plans.length > 0 && (
-                <>
-                  <bdi>{names.get(organization.planId) ?? ""}</bdi>
-                  {" · "}
-                </>
-              )}
               {`${countOf(organization.activeApiKeyCount, "active key")} · `}
               {`${countOf(organization.memberCount, "member")} · `}
               <LastRequest {...organization} now={now} words="last request " />

@@ -18,6 +18,7 @@ import type { Health } from "./health.ts";
 import { type Measure, quantityText } from "../text/quantity.ts";
 import { organizationsHref } from "./links.ts";
 import { listHref } from "./list_filters.tsx";
+import { RunningOutCard, type RunningOutProps } from "./running_out.tsx";
 import type { Child } from "hono/jsx";
 
 export interface Attention {
@@ -60,6 +61,7 @@ interface OverviewProps {
   readonly customers: readonly Customer[];
   readonly activeCount: number;
   readonly attention: readonly Attention[];
+  readonly runningOut: RunningOutProps;
   readonly health: readonly Health[];
 }
 
@@ -95,6 +97,7 @@ export function overviewPage(props: OverviewProps): Page {
         <Customers {...props} />
         <div class="stacked">
           <AttentionCard attention={props.attention} />
+          <RunningOutCard runningOut={props.runningOut} now={frame.now} />
           <HealthCard health={props.health} />
         </div>
       </div>

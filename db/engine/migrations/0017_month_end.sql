@@ -10,3 +10,9 @@ ALTER TABLE statements ADD COLUMN currency TEXT;
 ALTER TABLE users ADD COLUMN locale TEXT;
 
 ALTER TABLE users ADD COLUMN theme TEXT CHECK (theme IN ('light', 'dark'));
+
+-- Operators list organizations that have nearly or completely used a limit in a current window.
+CREATE INDEX usage_limit_notices_window ON usage_limit_notices (window_number, organization);
+
+-- All organizations, with what operators filter them by.
+CREATE INDEX organizations_listed ON organizations (number, plan, suspended_at) WHERE deleted_at IS NULL;

@@ -55,6 +55,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
         note: customer.externalId ?? customer.id,
       })),
       activeCount: overview.organizations.month,
+      runningOut: { ...overview.runningOut, catalogue: overview.catalogue },
       attention: [
         ...attentionOf(health),
         ...reachedLimits(overview),
@@ -151,7 +152,7 @@ function reachedLimits({ reachedLimits: reached, catalogue }: OperatorOverview):
       text: `${reached.slice(namedLimitsMax, 2 * namedLimitsMax).map(({ name }) => name).join(", ")}${
         others > namedLimitsMax ? " and others" : ""
       }.`,
-      href: organizationsHref,
+      href: `${organizationsHref}?limits=over`,
     }]),
   ];
 }

@@ -77,6 +77,31 @@ export function choiceOf<T extends string>(
   return choices.find((one) => one === c.req.query(name));
 }
 
+/**
+ * Returns the choice in the address of a list, null for the usual one. An unknown choice is ignored, and added to the problems.
+ *
+ * @param options `shown`: what is shown instead.
+ */
+export function listChoice<T extends string>(
+  c: AppContext,
+  name: string,
+  { choices, shown, problems }: { choices: readonly T[]; shown: string; problems: string[] },
+): T | null {
+  const given = c.req.query(name);
+  if (!given) return null;
+  const choice = choices.find((one) => one === given);
+  if (choice === undefined) problems.push(unknownChoice(name, { given, shown }));
+  return choice ?? null;
+}
+
+const unknownCharactersMax = 64;
+
+/** Says that a choice in the address is ignored: `Unknown plan “x”; showing all.` */
+export function unknownChoice(name: string, { given, shown }: { given: string; shown: string }): string {
+  const text = given.length > unknownCharactersMax ? `${given.slice(0, unknownCharactersMax)}…` : given;
+  return `Unknown ${name} “${text}”; ${shown}.`;
+}
+
 async function asOperator(c: AppContext, parts: PortalParts, handler: ConsoleHandler): Promise<Response> {
   const found = await findSession(c, parts);
   if (!found?.isOperator) throw notFoundError();

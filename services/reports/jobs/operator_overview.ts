@@ -22,7 +22,7 @@ import {
   rollupQuarterMs,
 } from "../../../domain/limits.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
-import { rollupNumber, rollupStart } from "../../../domain/meter/rollup_unit.ts";
+import { monthSoFar } from "../../../domain/meter/month_so_far.ts";
 import { type Catalogue, coloredProducts } from "../../../domain/meter/catalogue.ts";
 import {
   percentChange,
@@ -30,8 +30,10 @@ import {
   reportStack,
   type UsageStack,
 } from "../../../domain/meter/usage_report.ts";
+import type { RunningOut } from "../../../domain/operator/organization_list.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import { readCatalogue } from "./catalogue.ts";
+import { readRunningOut } from "./running_out.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
 const dayMs = 86_400_000;
@@ -77,6 +79,7 @@ export interface OperatorOverview {
   readonly suspended: SuspendedOrganizations;
   /** Organizations that have hit a hard limit, the latest first; at most 100. */
   readonly reachedLimits: readonly ReachedLimit[];
+  readonly runningOut: RunningOut;
 }
 
 interface TopCustomer extends OverviewFigure {
@@ -169,27 +172,17 @@ async function readAnew(
       limit: suspendedNamedMax,
     }),
     reachedLimits: await findReachedLimits(database, { now, since: now - dayMs, limit: reachedLimitsMax }),
+    runningOut: await readRunningOut(context, { now }),
   };
 }
 
 type Times = ReturnType<typeof timesAt>;
 
 function timesAt(now: number) {
-  const number = rollupNumber("month", now);
-  const [before, start, next] = [number - 1, number, number + 1].map((n) => rollupStart("month", n)) as [
-    number,
-    number,
-    number,
-  ];
+  const { number, start, end, before, beforeEnd } = monthSoFar(now);
   const day = Math.floor(now / dayMs) * dayMs;
-  // The current quarter of an hour counts as passed, as on the usage page.
   const passed = (Math.floor(now / rollupQuarterMs) + 1) * rollupQuarterMs;
-  const monthBeforeEnd = Math.min(before + passed - start, start);
   const today = { start: day, end: day + dayMs };
-  // The shorter part is read: the hours until then, or the whole month without the hours after it.
-  const monthBefore: Omit<SignedWindow, "position">[] = monthBeforeEnd - before < start - monthBeforeEnd
-    ? [{ sign: 1, start: before, end: monthBeforeEnd }]
-    : [{ sign: 1, start: before, end: start }, { sign: -1, start: monthBeforeEnd, end: start }];
   const at = (position: number) => (window: Omit<SignedWindow, "position">) => ({ position, ...window });
   return {
     /** Of this month. */
@@ -199,15 +192,15 @@ function timesAt(now: number) {
       start: start + n * dayMs,
       end: start + (n + 1) * dayMs,
     })),
-    monthBeforeEnd,
-    monthBefore: monthBefore.map(at(positions.monthBefore)),
+    monthBeforeEnd: beforeEnd,
+    monthBefore: before.map(at(positions.monthBefore)),
     windows: [
       ...[{ sign: 1, ...today } as const].map(at(positions.today)),
       ...[{ sign: 1, start: day - 7 * dayMs, end: passed - 7 * dayMs } as const].map(
         at(positions.todayBefore),
       ),
-      ...[{ sign: 1, start, end: next } as const].map(at(positions.month)),
-      ...monthBefore.map(at(positions.monthBefore)),
+      ...[{ sign: 1, start, end } as const].map(at(positions.month)),
+      ...before.map(at(positions.monthBefore)),
     ],
   };
 }

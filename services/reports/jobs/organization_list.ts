@@ -1,32 +1,120 @@
-// A page of organizations, read by the reports thread: there may be 100,000.
+// A page of operators' list of organizations, and all of it as CSV, read by the reports thread: there may be 100,000.
 import { Buffer } from "node:buffer";
 import { parseLimits } from "../../../db/meter/limit_rows.ts";
 import {
   findOperatedOrganizations,
+  findOrganizationNumbers,
+  findOrganizationsByNumber,
   type OperatedOrganizationRow,
   type OrganizationPosition,
   type OrganizationQuery,
 } from "../../../db/operator/organizations.ts";
-import type { OperatedOrganization } from "../../../domain/operator/organization.ts";
+import { csvLine } from "../../../domain/csv.ts";
+import type {
+  LimitLevel,
+  ListedOrganization,
+  OperatedOrganization,
+  OrganizationSort,
+} from "../../../domain/operator/organization.ts";
 import { eachNumber } from "../../../domain/operator/plan.ts";
 import { rollupStart } from "../../../domain/meter/rollup_unit.ts";
 import { isoTime } from "../../../domain/time.ts";
 import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
-import type { JobContext, JobTime } from "../job_context.ts";
+import { type JobContext, JobText, type JobTime } from "../job_context.ts";
+import {
+  isRankedSort,
+  type Rank,
+  type RankedSort,
+  rankOrders,
+  rankOrganizations,
+  readLimitLevels,
+} from "./organization_ranking.ts";
+import { monthUsage, readMonthUsage, requireMetric } from "./organization_usage.ts";
 
-export type OrganizationFilter = Omit<OrganizationQuery, "limit" | "after">;
+export interface OrganizationFilter extends Omit<OrganizationQuery, "numbers"> {
+  /** Only organizations that have nearly or completely used a limit. */
+  readonly limits?: LimitLevel | undefined;
+  readonly sort: OrganizationSort;
+  /** The one with the most records by default. */
+  readonly metric?: string | undefined;
+}
 
-/** Returns a page of organizations. @throws {AppError} `validation_failed` for an invalid cursor. */
+/** Organizations that are written as CSV at a time. */
+const stepOrganizations = 100;
+
+/**
+ * Returns a page of organizations.
+ *
+ * @throws {AppError} `validation_failed` for an invalid cursor and an unknown metric.
+ */
 export async function readOrganizationPage(
-  { database }: JobContext,
-  { limit, cursor, now, ...filter }: OrganizationFilter & PageInput & JobTime,
-): Promise<{ organizations: OperatedOrganization[]; nextCursor: string | null }> {
+  context: JobContext,
+  { metric: wanted, ...input }: OrganizationFilter & PageInput & JobTime,
+): Promise<{ organizations: ListedOrganization[]; nextCursor: string | null }> {
+  const { sort, now } = input;
+  const metric = await requireMetric(context, { now, metric: wanted });
+  const { rows, nextCursor } = isRankedSort(sort)
+    ? await readRankedPage(context, { ...input, sort, metric })
+    : await readStoredPage(context, { ...input, sort });
+  const usage = await readMonthUsage(context, { rows, metric, now });
+  return {
+    organizations: rows.map((row) => ({ ...toOrganization(row), usage: monthUsage(metric, usage(row)) })),
+    nextCursor,
+  };
+}
+
+/** A page in an order that the database has. */
+async function readStoredPage(
+  context: JobContext,
+  { limit, cursor, now, limits, ...filter }:
+    & Omit<OrganizationFilter, "sort" | "metric">
+    & PageInput
+    & JobTime
+    & { sort: Exclude<OrganizationSort, RankedSort> },
+) {
   const after = cursor === undefined ? undefined : positionOf(cursor);
-  const { rows, nextCursor } = await readPage(
-    (limit) => findOperatedOrganizations(database, { ...filter, limit, after }, now),
+  const numbers = limits &&
+    [...await readLimitLevels(context, { now })].flatMap(([number, level]) =>
+      level === limits ? [number] : []
+    );
+  return await readPage(
+    (limit) => findOperatedOrganizations(context.database, { ...filter, numbers, limit, after }, now),
     { limit, cursorOf },
   );
-  return { organizations: rows.map(toOrganization), nextCursor };
+}
+
+/** A page by usage or growth. */
+async function readRankedPage(
+  context: JobContext,
+  { limit, cursor, sort, metric, ...filter }:
+    & Omit<OrganizationFilter, "sort" | "metric">
+    & PageInput
+    & JobTime
+    & { sort: RankedSort; metric: string | null },
+) {
+  const { now } = filter;
+  const after = cursor === undefined ? undefined : rankOf(cursor);
+  const { numbers } = await readNumbers(context, { ...filter, sort });
+  const ranks = await rankOrganizations(context, numbers, { sort, metric, now });
+  const start = after === undefined ? 0 : ranks.findIndex((rank) => rankOrders[sort](rank, after) > 0);
+  const { rows: page, nextCursor } = await readPage(
+    (limit) => Promise.resolve(start < 0 ? [] : ranks.slice(start, start + limit)),
+    { limit, cursorOf: rankCursorOf },
+  );
+  const shown = page.map(({ organization }) => organization);
+  return { rows: await findOrganizationsByNumber(context.database, shown, now), nextCursor };
+}
+
+/** Returns the numbers of all organizations that match, by name or else the newest first, and the limit levels. */
+async function readNumbers(
+  context: JobContext,
+  { sort, now, limits, ...query }: Omit<OrganizationFilter, "metric"> & JobTime,
+) {
+  const levels = await readLimitLevels(context, { now });
+  const found = await findOrganizationNumbers(context.database, query, sort === "name" ? sort : "createdAt");
+  await context.pause();
+  const numbers = limits === undefined ? found : found.filter((number) => levels.get(number) === limits);
+  return { numbers, levels };
 }
 
 /** The position of a row instead of its id, so that it stays valid after the organization is renamed or deleted. */
@@ -38,6 +126,87 @@ function positionOf(cursor: string): OrganizationPosition {
   const [, number, name = ""] = /^(\d{1,15}):(.*)$/s.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
   if (number === undefined) throw invalidCursorError();
   return { number: Number(number), name };
+}
+
+function rankCursorOf({ organization, sum, previous }: Rank): string {
+  return Buffer.from(`${organization}:${sum}:${previous}`).toString("base64url");
+}
+
+function rankOf(cursor: string): Rank {
+  const numbers = Buffer.from(cursor, "base64url").toString().split(":").map(Number);
+  const [organization, sum, previous] = numbers;
+  if (
+    organization === undefined || sum === undefined || previous === undefined || numbers.some(Number.isNaN)
+  ) {
+    throw invalidCursorError();
+  }
+  return { organization, sum, previous };
+}
+
+const columns = [
+  "organizationId",
+  "externalId",
+  "name",
+  "planId",
+  "status",
+  "limits",
+  "members",
+  "activeApiKeys",
+  "metric",
+  "sum",
+  "previousSum",
+  "createdAt",
+  "lastUsedAt",
+];
+
+/**
+ * Writes a header line, then one line for each organization that matches, in order.
+ *
+ * @returns CSV.
+ * @throws {AppError} `validation_failed` for an unknown metric.
+ */
+export async function organizationCsv(
+  context: JobContext,
+  { metric: wanted, ...filter }: OrganizationFilter & JobTime,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { now, sort } = filter;
+  const metric = await requireMetric(context, { now, metric: wanted });
+  const { numbers: found, levels } = await readNumbers(context, filter);
+  const numbers = isRankedSort(sort)
+    ? (await rankOrganizations(context, found, { sort, metric, now })).map(({ organization }) => organization)
+    : found;
+  const text = new JobText(context);
+  text.add(csvLine(columns));
+  for (let from = 0; from < numbers.length; from += stepOrganizations) {
+    const step = numbers.slice(from, from + stepOrganizations);
+    const rows = await findOrganizationsByNumber(context.database, step, now);
+    const usage = await readMonthUsage(context, { rows, metric, now });
+    for (const row of rows) {
+      const organization = { ...toOrganization(row), usage: monthUsage(metric, usage(row)) };
+      text.add(csvLine(cellsOf(organization, levels.get(row.number))));
+    }
+    await text.flush();
+    await context.pause();
+  }
+  return text.takeBytes();
+}
+
+function cellsOf({ usage, ...organization }: ListedOrganization, level: LimitLevel | undefined): string[] {
+  return [
+    organization.id,
+    organization.externalId ?? "",
+    organization.name,
+    organization.planId,
+    organization.status,
+    level ?? "",
+    String(organization.memberCount),
+    String(organization.activeApiKeyCount),
+    usage?.metric ?? "",
+    usage?.sum ?? "",
+    usage?.previousSum ?? "",
+    organization.createdAt,
+    organization.lastUsedAt ?? "",
+  ];
 }
 
 export function toOrganization(row: OperatedOrganizationRow): OperatedOrganization {

@@ -76,6 +76,7 @@ const withRecord = (more: Attempt = {}) => async (scene: Scene) => ({
 /** Every route by method and path. */
 export const operatorTable: Readonly<Record<string, Entry>> = {
   "GET /api/operator/organizations": byOperator("organizations:read"),
+  "GET /api/operator/organizations.csv": byOperator("organizations:read"),
   "POST /api/operator/organizations": {
     ...byOperator("organizations:write"),
     attempt: () => ({ json: { name: "Customer" } }),

@@ -158,7 +158,7 @@ onEveryDatabase("counts members and active keys, and says when a key was last us
   assert.equal(organization.memberCount, 2);
   assert.equal(organization.activeApiKeyCount, 2);
   assert.equal(organization.lastUsedAt, "1970-01-01T00:00:06.000Z");
-  assert.deepEqual((await send("GET /organizations")).body.organizations, [organization]);
+  assert.deepEqual((await send("GET /organizations")).body.organizations, [{ ...organization, usage: null }]);
 });
 
 testApp("rejects invalid input without changing anything", async (test) => {
@@ -180,6 +180,15 @@ testApp("rejects invalid input without changing anything", async (test) => {
     [`PATCH /organizations/${id}`, { planId: "x" }, "planId"],
     ["GET /organizations?sort=size", undefined, "sort"],
     ["GET /organizations?status=", undefined, "status"],
+    ["GET /organizations?status=over_limit", undefined, "status"],
+    ["GET /organizations?limits=reached", undefined, "limits"],
+    ["GET /organizations?plan=gold", undefined, "plan"],
+    ["GET /organizations?metric=nope", undefined, "metric"],
+    ["GET /organizations?sort=usage&cursor=nonsense", undefined, "cursor"],
+    ["GET /organizations.csv?plan=gold", undefined, "plan"],
+    ["GET /organizations.csv?metric=nope", undefined, "metric"],
+    ["GET /organizations.csv?sort=size", undefined, "sort"],
+    ["GET /organizations.csv?limit=3", undefined, "limit"],
   ];
   for (const [route, json, path] of invalid) {
     const { status, body } = await send(route, json);

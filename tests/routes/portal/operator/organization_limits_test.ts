@@ -125,7 +125,7 @@ testApp("the list of organizations names their plans and can be limited to one",
   const { location } = await open(test, "/operator/organizations/new", mara, form);
   assert.match((await open(test, location ?? "", mara)).html, /<bdi>Growth<\/bdi>/);
   const all = (await open(test, "/operator/organizations", mara)).html;
-  assert.match(all, /<bdi>Growth<\/bdi>/);
+  assert.match(all, /<bdi class="plan">Growth<\/bdi>/);
   const some = (await open(test, `/operator/organizations?plan=${plan.id}`, mara)).html;
   assert.match(some, /Northwind Maps/);
   assert.equal(some.match(/<tr role="row"/g)?.length, 3);
