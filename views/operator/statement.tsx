@@ -326,12 +326,6 @@ function OrganizationRows(props: FoundProps) {
         adjustments === 0 ? "–" : <Badge tone="soon">{countOf(adjustments, "adjustment")}</Badge>,
     },
     { title: "Lines", isNumber: true, isOptional: true, drop: 2, cell: ({ lines }) => groupDigits(lines) },
-    ...(previous === null ? [] : [{
-      title: versus(statement, previous, props.frame.now),
-      isNumber: true,
-      isOptional: true,
-      cell: change,
-    }]),
     {
       title: measure.name,
       isNumber: true,
@@ -345,6 +339,12 @@ function OrganizationRows(props: FoundProps) {
       isNumber: true,
       sort: sorted("amount"),
       cell: ({ amount }: StatementOrganization) => <Amount value={amount} currency={currency} />,
+    }]),
+    ...(previous === null ? [] : [{
+      title: versus(statement, previous, props.frame.now),
+      isNumber: true,
+      isOptional: true,
+      cell: change,
     }]),
   ];
   return <ItemTable label="Organizations" items={organizations} columns={columns} isSmall />;
