@@ -13,7 +13,6 @@ import {
   getStatement,
   listStatementOrganizations,
   listStatements,
-  readStatement,
   statementsFor,
 } from "../../services/operator/statements.ts";
 import { organizationStatementPage } from "../../views/billing/statement.tsx";
@@ -23,7 +22,7 @@ import { MomentTime } from "../../views/components/relative_time.tsx";
 import { statementsHref } from "../../views/operator/links.ts";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { type StatementChoice, statementPage } from "../../views/operator/statement.tsx";
-import { type StatementRow, statementsPage } from "../../views/operator/statements.tsx";
+import { type StatementRow, statementsPage, type StatementSums } from "../../views/operator/statements.tsx";
 import {
   periodWords,
   statementCsvHref,
@@ -39,6 +38,7 @@ import { cursorOf, readShownLines } from "../portal/statement_lines.ts";
 
 /** A year, because each statement is added up. */
 const statementsShownMax = 12;
+const sumsTimeoutMs = 2_000;
 
 export function statementPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
@@ -51,7 +51,7 @@ export function statementPages(app: App, parts: PortalParts): void {
       cursor,
     });
     const shown = cursor === undefined ? [...open, ...statements] : statements;
-    const rows = await Promise.all(shown.map((statement) => rowOf(parts, actor, statement)));
+    const rows = await withSums(parts, actor, shown);
     const olderHref = nextCursor && listHref(statementsHref, { cursor: nextCursor });
     return statementsPage({ ...page, rows, next, olderHref });
   });
@@ -79,15 +79,20 @@ export function statementPages(app: App, parts: PortalParts): void {
   });
 }
 
-async function rowOf(
+/** Adds up statements, the newest first, while there is time: those of very many organizations take seconds. */
+async function withSums(
   { services }: PortalParts,
   actor: ConsoleActor,
-  statement: Statement,
-): Promise<StatementRow> {
-  if (statement.status === "closing") return { statement, sums: null };
-  const query = { id: statement.id, limit: 1 };
-  const sums = await inTime((signal) => listStatementOrganizations(services, actor, { ...query, signal }));
-  return { statement, sums };
+  statements: readonly Statement[],
+): Promise<StatementRow[]> {
+  const sums = new Map<string, StatementSums>();
+  await inTime(async (signal) => {
+    for (const { id, status } of statements) {
+      if (status === "closing") continue;
+      sums.set(id, await listStatementOrganizations(services, actor, { id, limit: 1, signal }));
+    }
+  }, sumsTimeoutMs);
+  return statements.map((statement) => ({ statement, sums: sums.get(statement.id) ?? null }));
 }
 
 type Shown = Pick<Parameters<typeof statementPage>[0], "frame" | "place" | "statement"> & {
@@ -99,26 +104,20 @@ async function allPage({ services }: PortalParts, { c, actor, ...page }: Shown) 
   const { id, status } = page.statement;
   const { choice, fault } = choiceOf(c);
   const cursor = cursorOf(c);
-  const none = { totals: null, amount: null, found: null, nextCursor: null };
   const shown = { ...page, choice, fault, isFirstPage: cursor === undefined };
-  if (status === "closing") return statementPage({ ...shown, ...none });
+  if (status === "closing") return statementPage({ ...shown, found: null, nextCursor: null });
   const { search, isAdjusted, metric, sort } = choice;
   const query = { search: search || undefined, isAdjusted, metric: metric ?? undefined, sort };
   const list = { ...query, id, limit: consolePageItemsMax, cursor };
-  const [sums, found] = await Promise.all([
-    inTime(
-      (signal) => readStatement(services, statementsFor(actor), { id, limit: 1, signal }),
-      statementWaitMs,
-    ),
-    inTime((signal) => listStatementOrganizations(services, actor, { ...list, signal }), statementWaitMs),
-  ]);
-  const { totals = null, amount = null } = sums ?? none;
-  const isUnknown = metric !== null && totals !== null && totals.every((total) => total.metric !== metric);
+  const found = await inTime(
+    (signal) => listStatementOrganizations(services, actor, { ...list, signal }),
+    statementWaitMs,
+  );
+  const isUnknown = metric !== null && found !== null &&
+    found.totals.every((total) => total.metric !== metric);
   return statementPage({
     ...shown,
     fault: fault ?? (isUnknown ? `No data for “${metric}”.` : null),
-    totals,
-    amount,
     found,
     nextCursor: found?.nextCursor ?? null,
   });

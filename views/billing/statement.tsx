@@ -107,11 +107,10 @@ export function EstimateNote() {
 }
 
 function figuresOf(
-  { frame, statement, before }: OrganizationStatementProps,
-  { totals, amount, voided }: OrganizationLines & { totals: readonly StatementTotal[] },
+  { frame, statement, before, nextHref }: OrganizationStatementProps,
+  { totals, amount, voided, lines }: OrganizationLines & { totals: readonly StatementTotal[] },
 ): StatementFigure[] {
   const [main] = totals;
-  const adjustments = totals.reduce((sum, { lines }) => sum + lines, 0);
   return [
     statement.currency === null || amount === null
       ? {
@@ -125,7 +124,17 @@ function figuresOf(
         note: <AmountChange amount={amount} statement={statement} before={before} now={frame.now} />,
       },
     { label: "Products and metrics", value: groupDigits(totals.length), note: "With usage or adjustments" },
-    { label: "Lines", value: groupDigits(adjustments), note: "Adjustments included" },
+    nextHref === null
+      ? {
+        label: "Adjustments",
+        value: groupDigits(lines.filter(({ adjustmentOf }) => adjustmentOf !== null).length),
+        note: "Of earlier months",
+      }
+      : {
+        label: "Lines",
+        value: groupDigits(totals.reduce((sum, { lines }) => sum + lines, 0)),
+        note: "Adjustments included",
+      },
     {
       label: "Voided",
       value: groupDigits((voided ?? []).reduce((sum, { records }) => sum + records, 0)),

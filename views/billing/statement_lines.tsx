@@ -124,7 +124,7 @@ export function UsageLineTable({ lines, statement, before, now }: {
     <ItemTable
       label="Usage"
       items={lines}
-      columns={[product, records, ...change, quantity, ...unitPrice(currency), ...estimated(currency)]}
+      columns={[product, records, quantity, ...change, ...unitPrice(currency), ...estimated(currency)]}
       isSmall
     />
   );

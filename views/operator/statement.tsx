@@ -1,11 +1,12 @@
 // The console's page of a statement, closed or open: totals by product, and one row for each organization.
 import { billedMetric } from "../../domain/meter/catalogue.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
-import type {
-  Statement,
-  StatementOrganization,
-  StatementOrganizationSort,
-  StatementTotal,
+import {
+  openStatement,
+  type Statement,
+  type StatementOrganization,
+  type StatementOrganizationSort,
+  type StatementTotal,
 } from "../../domain/operator/statement.ts";
 import { EstimateNote } from "../billing/statement.tsx";
 import {
@@ -56,6 +57,9 @@ export interface StatementOrganizations {
   readonly previous: Statement | null;
   readonly metric: string | null;
   readonly counts: { readonly all: number; readonly adjusted: number };
+  /** Of the whole statement, as is `amount`. */
+  readonly totals: readonly StatementTotal[];
+  readonly amount: string | null;
   readonly organizations: readonly StatementOrganization[];
 }
 
@@ -64,8 +68,6 @@ export interface StatementPageProps {
   readonly place: Place;
   readonly statement: Statement;
   /** Null if they could not be read in time, and while the month is being closed. */
-  readonly totals: readonly StatementTotal[] | null;
-  readonly amount: string | null;
   readonly found: StatementOrganizations | null;
   readonly choice: StatementChoice;
   /** Why a choice in the address is ignored. */
@@ -77,10 +79,9 @@ export interface StatementPageProps {
 const totalsShownMax = 8;
 
 export function statementPage(props: StatementPageProps): Page {
-  const { frame, place, statement, totals, found, choice } = props;
+  const { frame, place, statement, found } = props;
   const { id, status, period } = statement;
-  const canClose = id === "open" && !isRunning(statement, frame.now);
-  const shown = choice.showsAllProducts ? totals : totals?.slice(0, totalsShownMax);
+  const canClose = id === openStatement && !isRunning(statement, frame.now);
   const title = statementTitle(statement, frame.now);
   return (
     <PortalPage title={title} frame={frame} place={place}>
@@ -97,27 +98,36 @@ export function statementPage(props: StatementPageProps): Page {
         )}
       </PageHead>
       <Notice tone="error" text={props.fault} />
-      <StatementNotice
-        statement={statement}
-        isBusy={status !== "closing" && (totals === null || found === null)}
-      />
-      {totals && totals.length > 0 && found && (
-        <StatementFigures label="Summary" figures={figuresOf(props, totals, found)} />
+      <StatementNotice statement={statement} isBusy={status !== "closing" && found === null} />
+      {found && (
+        <>
+          <Totals {...props} found={found} />
+          <Organizations {...props} found={found} />
+          {statement.currency !== null && <EstimateNote />}
+        </>
       )}
-      {totals && shown && shown.length > 0 && (
-        <Card title="By product" flush>
-          <TotalTable totals={shown} currency={statement.currency} />
-          {shown.length < totals.length && (
-            <footer class="list-foot">
-              <span>{`${shown.length} of ${totals.length}`}</span>
-              <a href={hrefTo(props, { showsAllProducts: true })}>Show all</a>
-            </footer>
-          )}
-        </Card>
-      )}
-      {found && status !== "closing" && <Organizations {...props} totals={totals ?? []} found={found} />}
-      {statement.currency !== null && totals && <EstimateNote />}
     </PortalPage>
+  );
+}
+
+function Totals(props: FoundProps) {
+  const { statement: { currency }, choice, found: { totals } } = props;
+  const [main] = totals;
+  if (main === undefined) return null;
+  const shown = choice.showsAllProducts ? totals : totals.slice(0, totalsShownMax);
+  return (
+    <>
+      <StatementFigures label="Summary" figures={figuresOf(props, main)} />
+      <Card title="By product" flush>
+        <TotalTable totals={shown} currency={currency} />
+        {shown.length < totals.length && (
+          <footer class="list-foot">
+            <span>{`${shown.length} of ${totals.length}`}</span>
+            <a href={hrefTo(props, { showsAllProducts: true })}>Show all</a>
+          </footer>
+        )}
+      </Card>
+    </>
   );
 }
 
@@ -138,12 +148,9 @@ function hrefTo(
 }
 
 function figuresOf(
-  { statement: { currency }, amount, choice }: StatementPageProps,
-  totals: readonly StatementTotal[],
-  { counts, previous }: StatementOrganizations,
+  { statement: { currency }, choice, found: { counts, previous, totals, amount } }: FoundProps,
+  main: StatementTotal,
 ): StatementFigure[] {
-  const [main] = totals;
-  if (main === undefined) return [];
   const isFiltered = choice.search !== "";
   return [
     currency === null || amount === null
@@ -177,10 +184,7 @@ function figuresOf(
   ];
 }
 
-type FoundProps = StatementPageProps & {
-  readonly totals: readonly StatementTotal[];
-  readonly found: StatementOrganizations;
-};
+type FoundProps = StatementPageProps & { readonly found: StatementOrganizations };
 
 function Organizations(props: FoundProps) {
   const { found: { counts, organizations }, choice: { search } } = props;
@@ -275,7 +279,7 @@ function emptyText({ choice, statement, frame }: FoundProps): { title: string; t
 }
 
 function MetricMenu(props: FoundProps) {
-  const { totals, found: { metric } } = props;
+  const { found: { metric, totals } } = props;
   const metrics = new Map(totals.map((total) => [total.metric, billedMetric(total).name]));
   if (metric === null || metrics.size < 2) return null;
   return (
@@ -292,7 +296,7 @@ function MetricMenu(props: FoundProps) {
 }
 
 function OrganizationRows(props: FoundProps) {
-  const { statement, totals, found: { organizations, metric, previous } } = props;
+  const { statement, found: { organizations, metric, previous, totals } } = props;
   const { id, currency } = statement;
   const total = totals.find((one) => one.metric === metric);
   const measure = billedMetric(total ?? { metric: metric ?? "", metricName: null, unit: null });
@@ -326,12 +330,6 @@ function OrganizationRows(props: FoundProps) {
         adjustments === 0 ? "–" : <Badge tone="soon">{countOf(adjustments, "adjustment")}</Badge>,
     },
     { title: "Lines", isNumber: true, isOptional: true, drop: 2, cell: ({ lines }) => groupDigits(lines) },
-    ...(previous === null ? [] : [{
-      title: versus(statement, previous, props.frame.now),
-      isNumber: true,
-      isOptional: true,
-      cell: change,
-    }]),
     {
       title: measure.name,
       isNumber: true,
@@ -345,6 +343,12 @@ function OrganizationRows(props: FoundProps) {
       isNumber: true,
       sort: sorted("amount"),
       cell: ({ amount }: StatementOrganization) => <Amount value={amount} currency={currency} />,
+    }]),
+    ...(previous === null ? [] : [{
+      title: versus(statement, previous, props.frame.now),
+      isNumber: true,
+      isOptional: true,
+      cell: change,
     }]),
   ];
   return <ItemTable label="Organizations" items={organizations} columns={columns} isSmall />;

@@ -79,32 +79,37 @@ function StatementTable({ rows, now }: { rows: readonly StatementRow[]; now: num
         {
           title: "Organizations",
           isNumber: true,
+          isOptional: true,
           cell: ({ sums }) => sums === null ? "–" : groupDigits(sums.counts.all),
         },
         {
           title: "With adjustments",
           isNumber: true,
           isOptional: true,
+          drop: 2,
           cell: ({ sums }) => sums === null ? "–" : groupDigits(sums.counts.adjusted),
         },
         ...(hasAmounts ? [amount] : []),
         {
           title: "Time zone",
           isOptional: true,
+          drop: 1,
           cell: ({ statement }) => <span>{zoneWords(statement.timezone)}</span>,
         },
         {
           title: "Closed",
           isOptional: true,
+          drop: 1,
           cell: ({ statement: { closedAt } }) =>
             closedAt === null ? "Not yet" : <DayTime at={closedAt} now={now} />,
         },
-        { title: "Status", in: "state", cell: ({ statement }) => <StatementBadge {...statement} /> },
+        { title: "Status", isOptional: true, cell: ({ statement }) => <StatementBadge {...statement} /> },
       ]}
       actions={({ statement: { id, period, status } }) =>
         status === "closing"
           ? []
           : [{ href: statementCsvHref(id), label: "CSV", about: periodWords(period), isFile: true }]}
+      isSmall
     />
   );
 }

@@ -54,7 +54,7 @@ testApp("members of every role read their plan, limits, the month so far and clo
     assert.match(text, /Plan Default 1 limit nearly used up November 2026 so far, estimated EUR 0\.86/);
     assert.match(
       text,
-      /October 2026, estimated EUR 0\.64 .*Map tiles Requests 1 .*\S+ more 90 0\.01 EUR 0\.90/,
+      /October 2026, estimated EUR 0\.64 .*Map tiles Requests 1 .*90 \S+ more 0\.01 EUR 0\.90/,
     );
     assert.match(text, /1 adjustment Show all .*Requests per month 90 of 100/);
     assert.match(text, /October 2026 With 1 adjustment of earlier months EUR 0\.64 CSV “October 2026”/);
