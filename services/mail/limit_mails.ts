@@ -47,6 +47,7 @@ export async function mailLimitNotices(
 
 function mailsOf(notice: WaitingNotice, { operators, now }: { operators: readonly string[]; now: number }) {
   const { organizationId, organizationName, whole, micro, productSlug, metric, per, mode, level } = notice;
+  const window = per === "day" || per === "month" ? limitWindow(per, notice.timezone, notice.at) : null;
   if (organizationId === null || whole === null || isOld(notice)) return [];
   const fields = {
     organization: organizationName,
@@ -56,6 +57,7 @@ function mailsOf(notice: WaitingNotice, { operators, now }: { operators: readonl
     per,
     mode,
     level,
+    ...window && window.end > now && { timezone: notice.timezone, resetsAt: String(window.end) },
   };
   if (level === "near") return [insertLimitMails(notice, "limit_near", { fields, now })];
   return [

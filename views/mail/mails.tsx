@@ -6,6 +6,7 @@ import { countOf } from "../../domain/number_text.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { limitName } from "../text/limit.ts";
 import { asRole } from "../text/role.ts";
+import { namedTime } from "../text/time.ts";
 import { htmlMail, plainMail } from "./mail_body.tsx";
 
 interface Words {
@@ -179,8 +180,11 @@ function limitText({ quantity, productSlug, metric, per }: LimitFields): string 
   return `${quantity} (${limitName({ productSlug: productSlug || null, metric: metric || null, per })})`;
 }
 
-function untilReset({ per }: LimitFields): string {
-  return per === "total" ? "" : " until the limit resets";
+function untilReset({ per, resetsAt, timezone }: LimitFields): string {
+  if (per === "total") return "";
+  if (resetsAt === undefined) return " until the limit resets";
+  const at = Number(resetsAt);
+  return ` until the limit resets (${namedTime(at, at, timezone)})`;
 }
 
 function stopLimitMails(account: string): string {
