@@ -20,6 +20,9 @@ interface LimitMail {
   readonly mode: LimitMode;
   /** `refused`: usage was rejected. */
   readonly level: "near" | "reached" | "refused";
+  /** The time zone of a limit per day or month, and when it resets, in milliseconds since 1970. Emails of older servers have neither. */
+  readonly timezone?: string;
+  readonly resetsAt?: string;
 }
 
 /** Every kind of email with the facts that its text mentions. */

@@ -53,6 +53,7 @@ function mailsOf(
   { operators, names, now }: { operators: readonly string[]; names: Catalogue; now: number },
 ) {
   const { organizationId, organizationName, whole, micro, productSlug, metric, per, mode, level } = notice;
+  const window = per === "day" || per === "month" ? limitWindow(per, notice.timezone, notice.at) : null;
   if (organizationId === null || whole === null || isOld(notice)) return [];
   const fields = {
     organization: organizationName,
@@ -63,6 +64,7 @@ function mailsOf(
     per,
     mode,
     level,
+    ...window && window.end > now && { timezone: notice.timezone, resetsAt: String(window.end) },
   };
   if (level === "near") return [insertLimitMails(notice, "limit_near", { fields, now })];
   return [

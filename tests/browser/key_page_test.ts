@@ -57,7 +57,7 @@ for (const scripts of [true, false]) {
         await page.locator("main .note.done", { hasText: "The budget has been saved." }).waitFor();
         assert.match(
           await budget(page).innerText(),
-          /Requests in total\s+1\.6 of 1,000\s+0% used\s+Never resets/,
+          /Requests in total\s+1\.6 of 1,000\s+<1% used\s+Never resets/,
         );
         assert.equal(await record(visit, 1_000), 429);
         assert.equal(await record(visit, 998.4), 201);

@@ -20,8 +20,9 @@ const exampleNumber = 1234567.8;
 
 export function PreferencesCard({ frame, form }: { frame: PortalFrame; form: ShownForm | undefined }) {
   const { preferences: { timezone, locale, theme }, organization } = frame.session;
-  const organizationZone = organization === null ? "UTC" : zoneWords(organization.timezone);
-  const followed = { value: "", label: `Your organization's (${organizationZone})` };
+  const followed = organization === null
+    ? "The organization's"
+    : `Your organization's (${zoneWords(organization.timezone)})`;
   const locales = Object.entries(localeNames).map(([value, label]) => ({ value, label }));
   return (
     <Card title="Preferences">
@@ -31,7 +32,7 @@ export function PreferencesCard({ frame, form }: { frame: PortalFrame; form: Sho
             label="Time zone"
             name="timezone"
             {...typed(form, "timezone", timezone ?? "")}
-            choices={[followed, ...timezoneChoices(timezoneNames(), timezone ?? "UTC")]}
+            choices={[{ value: "", label: followed }, ...timezoneChoices(timezoneNames(), timezone ?? "UTC")]}
             hint="Limits always reset in the organization's time zone."
           />
           <SelectField

@@ -7,6 +7,7 @@ import type { Role } from "../../domain/sign_in/session.ts";
 import { limitName } from "../text/limit.ts";
 import { quantityWords } from "../text/quantity.ts";
 import { asRole } from "../text/role.ts";
+import { namedTime } from "../text/time.ts";
 import { htmlMail, plainMail } from "./mail_body.tsx";
 
 interface Words {
@@ -184,8 +185,11 @@ function limitText({ quantity, per, unit, ...names }: LimitFields): string {
   } (${limit})`;
 }
 
-function untilReset({ per }: LimitFields): string {
-  return per === "total" ? "" : " until the limit resets";
+function untilReset({ per, resetsAt, timezone }: LimitFields): string {
+  if (per === "total") return "";
+  if (resetsAt === undefined) return " until the limit resets";
+  const at = Number(resetsAt);
+  return ` until the limit resets (${namedTime(at, at, timezone)})`;
 }
 
 function stopLimitMails(account: string): string {

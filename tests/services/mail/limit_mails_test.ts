@@ -104,6 +104,7 @@ onEveryDatabase("operators get an email about a hard limit that was hit, once a 
   const { organizationId } = owner;
   const operator = await newOperator(test);
   const hard = await addLimit(test, { organizationId }, { per: "day", quantity: 10, mode: "hard" });
+  await run(test, "UPDATE organizations SET timezone = 'Asia/Tokyo' WHERE id = ?", organizationId);
   const expected = (subject: string) =>
     [`${operator.email}: Acme has hit a hard limit`, `${owner.email}: ${subject}`].sort();
   const subjects = { reached: "Acme has reached a limit", refused: "Usage of Acme exceeded a limit" };
@@ -112,6 +113,11 @@ onEveryDatabase("operators get an email about a hard limit that was hit, once a 
       await note(test, { limit: hard.number, organizationId, level, window });
       assert.deepEqual(await newMails(test), index === 0 ? expected(subjects[level]) : []);
     }
+  }
+  const texts = (await test.mails()).map(({ text }) => text).filter((text) => text.includes("is rejected"));
+  assert.equal(texts.length, 4);
+  for (const text of texts) {
+    assert.match(text, /is rejected until the limit resets \(Nov 22, 00:00 Tokyo\)\./);
   }
 });
 
