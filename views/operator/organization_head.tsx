@@ -125,7 +125,6 @@ function HeadFacts({ organization, plan, usage, now }: OrganizationHead & { now:
   const { id, externalId, lastUsedAt, lastUsageAt, timezone, overrides } = organization;
   const overrideCount = overrides.limits.length +
     Object.values({ ...overrides, limits: null }).filter((value) => value !== null).length;
-  const main = usage?.main ?? null;
   const facts = [
     {
       label: "External ID",
@@ -150,17 +149,7 @@ function HeadFacts({ organization, plan, usage, now }: OrganizationHead & { now:
         </>
       ),
     },
-    {
-      label: main === null ? "Usage this month" : `${main.metric.name} this month`,
-      value: main === null
-        ? usage === null ? "–" : "0"
-        : <Quantity value={main.total} measure={main.metric} />,
-      second: usage === null
-        ? "Not available right now"
-        : main === null
-        ? "Nothing recorded"
-        : <MonthChange percent={main.change} period={main.compared} />,
-    },
+    monthFact(usage),
     {
       label: "Last usage",
       value: <LastUsage at={lastUsageAt === null ? null : Date.parse(lastUsageAt)} now={now} />,
@@ -192,6 +181,22 @@ function HeadFacts({ organization, plan, usage, now }: OrganizationHead & { now:
       ))}
     </dl>
   );
+}
+
+function monthFact(usage: OrganizationHead["usage"]) {
+  const main = usage?.main ?? null;
+  if (main === null) {
+    return {
+      label: "Usage this month",
+      value: usage === null ? "–" : "0",
+      second: usage === null ? "Not available right now" : "Nothing recorded",
+    };
+  }
+  return {
+    label: `${main.metric.name} this month`,
+    value: <Quantity value={main.total} measure={main.metric} />,
+    second: <MonthChange percent={main.change} period={main.compared} />,
+  };
 }
 
 function MonthChange({ percent, period }: { percent: number | null; period: string }) {

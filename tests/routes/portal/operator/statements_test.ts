@@ -88,7 +88,10 @@ testApp("a statement's page finds organizations, says what changed, and leads to
     const lines = `/${id}?organizationId=${ada.organizationId}`;
     assert.ok(html.includes(`href="${path}${lines}"`));
     const one = await open(lines);
-    assert.match(one.text, /October 2026: Ada’s organization .*Requests 1 .*4,000\.5 \S+ more 0\.004 EUR 16\.00/);
+    assert.match(
+      one.text,
+      /October 2026: Ada’s organization .*Requests 1 .*4,000\.5 \S+ more 0\.004 EUR 16\.00/,
+    );
     assert.match(
       one.text,
       /2\.41 TB New 90\.00 per TB .*Adjustments .*Map tiles Requests September 2026 −1 −1,000 0\.004 EUR −4\.00/,
