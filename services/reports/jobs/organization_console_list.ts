@@ -1,5 +1,5 @@
 // A page of the console's list of organizations, read by the reports thread: there may be 100,000.
-import { countOrganizations, isKnownMetric, sumMetric } from "../../../db/operator/organization_ranking.ts";
+import { isKnownMetric, sumMetric } from "../../../db/operator/organization_ranking.ts";
 import { findOrganizationNumbers, findOrganizationsByNumber } from "../../../db/operator/organizations.ts";
 import { consolePageItemsMax } from "../../../domain/limits.ts";
 import { monthSoFar } from "../../../domain/meter/month_so_far.ts";
@@ -9,7 +9,12 @@ import type { OrganizationList } from "../../../domain/operator/organization_lis
 import type { JobContext, JobTime } from "../job_context.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { type OrganizationFilter, toOrganization } from "./organization_list.ts";
-import { isRankedSort, rankOrganizations, readLimitLevels } from "./organization_ranking.ts";
+import {
+  isRankedSort,
+  rankOrganizations,
+  readLimitLevels,
+  readOrganizationCounts,
+} from "./organization_ranking.ts";
 import { monthUsage, readMetrics, readMonthUsage } from "./organization_usage.ts";
 
 /** Reads a page of the console's list. An unknown metric is ignored. */
@@ -41,7 +46,7 @@ export async function readOrganizationList(
   });
   await context.pause();
   const ordered = isRankedSort(sort)
-    ? (await rankOrganizations(context, found, { sort, metric, now })).map(({ organization }) => organization)
+    ? (await rankOrganizations(context, found, { sort, metric, now })).numbers
     : found;
   const pages = Math.max(1, Math.ceil(ordered.length / consolePageItemsMax));
   const page = Math.min(wanted, pages);
@@ -68,6 +73,6 @@ export async function readOrganizationList(
     metrics,
     metric,
     catalogue: await readCatalogue(context, {}),
-    organizations: await countOrganizations(database, month),
+    organizations: await readOrganizationCounts(context, { now }),
   };
 }

@@ -95,10 +95,12 @@ async function readRankedPage(
   const { now } = filter;
   const after = cursor === undefined ? undefined : rankOf(cursor);
   const { numbers } = await readNumbers(context, { ...filter, sort });
-  const ranks = await rankOrganizations(context, numbers, { sort, metric, now });
-  const start = after === undefined ? 0 : ranks.findIndex((rank) => rankOrders[sort](rank, after) > 0);
+  const { numbers: ordered, rankAt } = await rankOrganizations(context, numbers, { sort, metric, now });
+  const isAfter = (index: number) => after === undefined || rankOrders[sort](rankAt(index), after) > 0;
+  const start = ordered.findIndex((_, index) => isAfter(index));
   const { rows: page, nextCursor } = await readPage(
-    (limit) => Promise.resolve(start < 0 ? [] : ranks.slice(start, start + limit)),
+    (limit) =>
+      Promise.resolve(start < 0 ? [] : ordered.slice(start, start + limit).map((_, n) => rankAt(start + n))),
     { limit, cursorOf: rankCursorOf },
   );
   const shown = page.map(({ organization }) => organization);
@@ -173,7 +175,7 @@ export async function organizationCsv(
   const metric = await requireMetric(context, { now, metric: wanted });
   const { numbers: found, levels } = await readNumbers(context, filter);
   const numbers = isRankedSort(sort)
-    ? (await rankOrganizations(context, found, { sort, metric, now })).map(({ organization }) => organization)
+    ? (await rankOrganizations(context, found, { sort, metric, now })).numbers
     : found;
   const text = new JobText(context);
   text.add(csvLine(columns));

@@ -1,8 +1,10 @@
 // How organizations compare, read by the reports thread: by usage this month, by its growth, and by their limits. Of many
 // organizations, the latest results are kept for a short time.
 import {
+  countOrganizations,
   findLastOrganizationNumber,
   findPressed,
+  type NumberRange,
   rankMonth,
   rankPartOfMonth,
 } from "../../../db/operator/organization_ranking.ts";
@@ -86,24 +88,42 @@ async function keep<T>(
   return value;
 }
 
+/** Organizations in order. */
+interface RankedOrganizations {
+  readonly numbers: readonly number[];
+  readonly rankAt: (index: number) => Rank;
+}
+
 /** Sorts organizations, given the newest first, by their usage of a metric or its growth; those without any come last. */
 export async function rankOrganizations(
   context: JobContext,
   numbers: readonly number[],
   { sort, metric, now }: JobTime & { sort: RankedSort; metric: string | null },
-): Promise<Rank[]> {
-  const unused = (organization: number): Rank => ({ organization, sum: 0, previous: 0 });
-  if (metric === null) return numbers.map(unused);
+): Promise<RankedOrganizations> {
+  const unused = (organization = 0): Rank => ({ organization, sum: 0, previous: 0 });
+  if (metric === null) return { numbers, rankAt: (index) => unused(numbers[index]) };
   const { organizations, sums, previous } = await readRanking(context, { sort, metric, now });
-  const [isFound, isRanked] = [isOneOf(numbers), isOneOf([...organizations])];
-  const ranks: Rank[] = [];
-  organizations.forEach((organization, index) => {
+  const [isFound, isRanked] = [isOneOf(numbers), isOneOf(organizations)];
+  /** Positions in the ranking. */
+  const positions: number[] = [];
+  const ordered: number[] = [];
+  organizations.forEach((organization, position) => {
     if (!isFound(organization)) return;
-    ranks.push({ organization, sum: sums[index] ?? 0, previous: previous[index] ?? 0 });
+    positions.push(position);
+    ordered.push(organization);
   });
-  for (const number of numbers) if (!isRanked(number)) ranks.push(unused(number));
+  for (const number of numbers) if (!isRanked(number)) ordered.push(number);
   await context.pause();
-  return ranks;
+  return {
+    numbers: ordered,
+    rankAt(index) {
+      const position = positions[index];
+      const rank = unused(ordered[index]);
+      return position === undefined
+        ? rank
+        : { ...rank, sum: sums[position] ?? 0, previous: previous[position] ?? 0 };
+    },
+  };
 }
 
 /** Reads the ranking by a metric. */
@@ -113,34 +133,21 @@ async function readRanking(
 ): Promise<Ranking> {
   const { database } = context;
   const last = await findLastOrganizationNumber(database);
-  const { number, before, beforeEnd } = monthSoFar(now);
+  const { number } = monthSoFar(now);
   return await keep(database, { now, last, name: `${sort} ${metric}` }, async () => {
-    const ranks = new Map<number, Rank>();
-    await inSteps(context, last, async (range) => {
-      for (const [organization, sum] of await rankMonth(database, { ...range, month: number, metric })) {
-        ranks.set(organization, { organization, sum, previous: 0 });
-      }
-    });
-    if (sort === "growth") {
-      // Until the compared part is longer: what is recorded or voided in a month that ended hardly changes the order.
-      const part = { name: `before ${metric} ${beforeEnd}`, now, last, until: now + rollupQuarterMs };
-      const { organizations, sums } = await keep(database, part, async () => {
-        const pairs: [organization: number, sum: number][] = [];
-        const month = { month: number - 1, metric, until: beforeEnd, windows: before };
-        await inSteps(context, last, async (range) => {
-          for (const pair of await rankPartOfMonth(database, { ...range, ...month })) pairs.push(pair);
-        });
-        return {
-          organizations: Int32Array.from(pairs, ([organization]) => organization),
-          sums: Float64Array.from(pairs, ([, sum]) => sum),
-        };
-      });
-      organizations.forEach((organization, index) => {
-        const sum = ranks.get(organization)?.sum ?? 0;
-        ranks.set(organization, { organization, sum, previous: sums[index] ?? 0 });
-      });
+    const ranks: Rank[] = [];
+    const ofMonth = { month: number, metric };
+    for (
+      const [organization, sum] of await inSteps(
+        context,
+        last,
+        (range) => rankMonth(database, { ...range, ...ofMonth }),
+      )
+    ) {
+      ranks.push({ organization, sum, previous: 0 });
     }
-    const sorted = [...ranks.values()].sort(rankOrders[sort]);
+    const sorted = sort === "usage" ? ranks : await withPrevious(context, ranks, { metric, last, now });
+    sorted.sort(rankOrders[sort]);
     await context.pause();
     return {
       organizations: Int32Array.from(sorted, ({ organization }) => organization),
@@ -148,6 +155,42 @@ async function readRanking(
       previous: Float64Array.from(sorted, ({ previous }) => previous),
     };
   });
+}
+
+/** Adds what organizations used in the same part of the month before, also those without usage since. */
+async function withPrevious(
+  context: JobContext,
+  ranks: readonly Rank[],
+  { metric, last, now }: JobTime & { metric: string; last: number },
+): Promise<Rank[]> {
+  const { database } = context;
+  const { number, before, beforeEnd: until } = monthSoFar(now);
+  // Until the part is longer: what is recorded or voided in a month that ended hardly changes the order.
+  const part = { name: `before ${metric} ${until}`, now, last, until: now + rollupQuarterMs };
+  const { organizations, sums } = await keep(database, part, async () => {
+    const query = { month: number - 1, metric, until, windows: before };
+    const pairs = await inSteps(context, last, (range) => rankPartOfMonth(database, { ...range, ...query }));
+    return {
+      organizations: Int32Array.from(pairs, ([organization]) => organization),
+      sums: Float64Array.from(pairs, ([, sum]) => sum),
+    };
+  });
+  const all = new Map(ranks.map((rank) => [rank.organization, rank]));
+  organizations.forEach((organization, index) => {
+    const sum = all.get(organization)?.sum ?? 0;
+    all.set(organization, { organization, sum, previous: sums[index] ?? 0 });
+  });
+  return [...all.values()];
+}
+
+/** Counts all organizations, and those that were used this month. */
+export async function readOrganizationCounts({ database }: JobContext, { now }: JobTime) {
+  const last = await findLastOrganizationNumber(database);
+  return await keep(
+    database,
+    { now, last, name: "counts" },
+    () => countOrganizations(database, monthSoFar(now).number),
+  );
 }
 
 /** Reads which organizations, by number, have nearly or completely used a limit. */
@@ -159,22 +202,23 @@ export async function readLimitLevels(
   const last = await findLastOrganizationNumber(database);
   return await keep(database, { now, last, name: "levels" }, async () => {
     const levels = new Map<number, LimitLevel>();
-    await inSteps(context, last, async (range) => {
-      for (const { organization, isReached } of await findPressed(database, { ...range, now })) {
-        levels.set(organization, isReached === 1 ? "over" : "near");
-      }
-    });
+    for (const one of await inSteps(context, last, (range) => findPressed(database, { ...range, now }))) {
+      levels.set(one.organization, one.isReached === 1 ? "over" : "near");
+    }
     return levels;
   });
 }
 
-async function inSteps(
+/** Reads some organizations after the other, and lets other jobs run in between. */
+async function inSteps<T>(
   { pause }: JobContext,
   last: number,
-  read: (range: { from: number; to: number }) => Promise<void>,
-): Promise<void> {
+  read: (range: NumberRange) => Promise<T[]>,
+): Promise<T[]> {
+  const steps: T[][] = [];
   for (let from = 1; from <= last; from += stepOrganizations) {
-    await read({ from, to: from + stepOrganizations });
+    steps.push(await read({ from, to: from + stepOrganizations }));
     await pause();
   }
+  return steps.flat();
 }

@@ -1,9 +1,5 @@
 // Organizations whose limits per month will be reached before they reset, read by the reports thread.
-import {
-  type CounterPosition,
-  type FastLimitRow,
-  findFastLimits,
-} from "../../../db/operator/organization_ranking.ts";
+import { type CounterPosition, findFastLimits } from "../../../db/operator/organization_ranking.ts";
 import { limitReachedAt } from "../../../domain/meter/limit_pace.ts";
 import { limitWindow } from "../../../domain/meter/limit_window.ts";
 import { rollupNumber, rollupStart } from "../../../domain/meter/rollup_unit.ts";
@@ -24,6 +20,7 @@ export async function readRunningOut({ database, pause }: JobContext, { now }: J
   const month = rollupNumber("month", now - behindMaxMs);
   const [start, end] = [rollupStart("month", month), rollupStart("month", month + 1)];
   const share = Math.max(0, (now - start - behindMaxMs) / (end - start));
+  const endOf = monthEnds(now);
   const soonest = new Map<string, RunningOutLimit>();
   let after: CounterPosition | null = { month, usageLimit: 0, organization: 0 };
   while (after !== null) {
@@ -34,7 +31,14 @@ export async function readRunningOut({ database, pause }: JobContext, { now }: J
       limit: stepCounters,
     });
     for (const row of step.rows) {
-      const reachedAt = estimate(row, now);
+      const { used, quantity } = row;
+      const standing = {
+        per: "month",
+        used,
+        remaining: quantity - used,
+        resetsAt: endOf(row.timezone),
+      } as const;
+      const reachedAt = limitReachedAt(standing, now);
       if (reachedAt !== null && reachedAt < (soonest.get(row.id)?.reachedAt ?? Infinity)) {
         const { timezone: _zone, ...limit } = row;
         soonest.set(row.id, { ...limit, reachedAt });
@@ -47,11 +51,15 @@ export async function readRunningOut({ database, pause }: JobContext, { now }: J
   return { count: soonest.size, first };
 }
 
-function estimate({ timezone, quantity, used }: FastLimitRow, now: number): number | null {
-  const window = limitWindow("month", timezone, now);
-  const resetsAt = window && isoTime(window.end);
-  return limitReachedAt(
-    { per: "month", used, remaining: quantity - used, resetsAt },
-    now,
-  );
+/** Returns a function that remembers when months end, as there are few time zones. */
+function monthEnds(now: number): (timezone: string) => string | null {
+  const ends = new Map<string, string | null>();
+  return (timezone) => {
+    const known = ends.get(timezone);
+    if (known !== undefined) return known;
+    const window = limitWindow("month", timezone, now);
+    const end = window && isoTime(window.end);
+    ends.set(timezone, end);
+    return end;
+  };
 }
