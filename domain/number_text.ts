@@ -7,10 +7,18 @@ const suffixes = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"], [1, ""]] as c
 /** Adds thousands separators to a number or decimal string: `1,234,567.5`. Other strings are returned unchanged. */
 export function groupDigits(value: number | string): string {
   const text = String(value);
-  if (!/^-?\d+(\.\d+)?$/.test(text)) return text;
   const { locale } = presentation();
-  if (locale !== defaultLocale) return localDecimal(text, locale);
-  return text.replaceAll(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ",");
+  return locale === defaultLocale || !isDecimal(text) ? typedDigits(text) : localDecimal(text, locale);
+}
+
+/** Adds commas in every locale: for fields, whose values forms send back. */
+export function typedDigits(value: number | string): string {
+  const text = String(value);
+  return isDecimal(text) ? text.replaceAll(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ",") : text;
+}
+
+function isDecimal(text: string): boolean {
+  return /^-?\d+(\.\d+)?$/.test(text);
 }
 
 /**

@@ -1,7 +1,7 @@
 // The console's forms that give an organization another plan, or limits of its own.
 import { validationError } from "../../domain/errors.ts";
 import { planLimitsMax, plansMax } from "../../domain/limits.ts";
-import { groupDigits } from "../../domain/number_text.ts";
+import { typedDigits } from "../../domain/number_text.ts";
 import { effectiveLimits, type LimitsBelowUse, notSearched } from "../../domain/operator/lowered_limits.ts";
 import type { OperatedOrganization } from "../../domain/operator/organization.ts";
 import { eachNumber, type Plan, planNumberNames } from "../../domain/operator/plan.ts";
@@ -188,7 +188,7 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
 /** Returns overrides as they are typed, and limits of the plan to replace. Empty numbers are the plan's. */
 function typed({ overrides, timezone }: OperatedOrganization, replaced: Plan["limits"]): FormInput {
   return {
-    ...eachNumber((name) => overrides[name] === null ? "" : groupDigits(overrides[name])),
+    ...eachNumber((name) => overrides[name] === null ? "" : typedDigits(overrides[name])),
     timezone,
     ...rowFields("limits", typedLimits([...overrides.limits, ...replaced])),
   };

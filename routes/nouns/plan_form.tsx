@@ -1,6 +1,6 @@
 // The form that creates or edits a plan.
 import { planLimitsMax, plansMax } from "../../domain/limits.ts";
-import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { countOf, typedDigits } from "../../domain/number_text.ts";
 import { notSearched } from "../../domain/operator/lowered_limits.ts";
 import { eachNumber, type Plan, planNumberNames } from "../../domain/operator/plan.ts";
 import { readProductNames } from "../../services/meter/usage.ts";
@@ -97,7 +97,7 @@ async function defaultPlan({ services }: PortalParts): Promise<Plan> {
 /** Returns a plan as it is typed. */
 function typed(plan: Plan): FormInput {
   const limits = rowFields("limits", typedLimits(plan.limits));
-  return { name: plan.name, ...eachNumber((number) => groupDigits(plan[number])), ...limits };
+  return { name: plan.name, ...eachNumber((number) => typedDigits(plan[number])), ...limits };
 }
 
 /** Returns a typed plan as the API takes it. */

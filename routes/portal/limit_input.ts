@@ -1,6 +1,6 @@
 // Limits as typed in forms.
 import type { NewLimit } from "../../domain/meter/usage_limit.ts";
-import { groupDigits } from "../../domain/number_text.ts";
+import { typedDigits } from "../../domain/number_text.ts";
 import type { LimitInput } from "../../views/components/limit_fields.tsx";
 
 /** Returns at most that many limits, without rows that set nothing. */
@@ -34,7 +34,7 @@ export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
     productSlug: productSlug ?? "",
     metric: metric ?? "",
     per,
-    quantity: quantity === null ? "" : groupDigits(quantity),
+    quantity: quantity === null ? "" : typedDigits(quantity),
     mode: quantity === null ? noLimit : mode,
   }));
 }

@@ -128,6 +128,8 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
 
   "PATCH /api/portal/account": { who: signedIn, attempt: () => ({ json: { name: "New Name" } }) },
+  "GET /api/auth/preferences": { who: signedIn },
+  "PATCH /api/auth/preferences": { who: signedIn, attempt: () => ({ json: { theme: "dark" } }) },
   "GET /api/portal/account/emails": { who: signedIn },
   "PATCH /api/portal/account/emails": { who: signedIn, attempt: () => ({ json: { limits: false } }) },
   "DELETE /api/portal/account": { who: signedIn },

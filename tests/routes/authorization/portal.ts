@@ -139,8 +139,10 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /portal/account": { who: signedIn },
   // Redirects to the account page, which requires a session.
   "GET /portal/account/name": { who: open },
+  "GET /portal/account/preferences": { who: open },
   "GET /portal/account/verification": { who: open },
   "POST /portal/account/name": { who: signedIn, attempt: () => ({ form: { name: "New Name" } }) },
+  "POST /portal/account/preferences": { who: signedIn, attempt: () => ({ form: { theme: "dark" } }) },
   "POST /portal/account/emails": { who: signedIn, attempt: () => ({ form: { limits: "off" } }) },
   "POST /portal/account/verification": {
     who: signedIn,

@@ -123,7 +123,7 @@ testApp(
   "pages have the format of the browser, unless the person chose one; the API and CSV don't",
   async (test) => {
     const ada = await test.signUp("Ada");
-    await inTokyo(test, ada);
+    const { id } = await inTokyo(test, ada);
     const shown = async (path: string, language: string) =>
       (await open(test, path, { ...ada, headers: { "accept-language": language } })).text;
     const of = { de: /Requests 6\.234 .*6\.234 of 100\.000/, en: /Requests 6,234 .*6,234 of 100,000/ };
@@ -148,8 +148,17 @@ testApp(
     await prefer(test, ada, { locale: "de" });
     const csv = await test.send("/api/portal/usage.csv?from=2026-11-01&groupBy=metric", ada);
     assert.match(await csv.text(), /,1234\b/);
-    const form = await open(test, "/portal/usage?range=month", ada);
-    assert.match(form.html, /value="2026-11-01"/);
+    const days = await open(test, "/portal/usage?range=month", ada);
+    assert.match(days.html, /value="2026-11-01"/);
+    // Forms read what they wrote.
+    const budget = [{ per: "month", quantity: 12_345, mode: "soft" }];
+    const changed = await test.send(`/api/portal/api-keys/${id}`, {
+      method: "PATCH",
+      cookie: ada.cookie,
+      json: { budget },
+    });
+    assert.equal(changed.status, 200, await changed.text());
+    assert.match((await open(test, `/portal/api-keys/${id}/budget`, ada)).html, /value="12,345"/);
   },
 );
 
