@@ -46,10 +46,12 @@ export function billingPage(props: BillingPageProps): Page {
   const { frame, open, statements } = props;
   const hasAmounts = [open, ...(statements ?? []).map(({ statement }) => statement)]
     .some(({ currency }) => currency !== null);
+  // The tab's name in the console.
+  const title = frame.viewed === null ? "Billing" : "Statements";
   return (
-    <PortalPage title="Billing" frame={frame} place="billing">
+    <PortalPage title={title} frame={frame} place="billing">
       <PageHead
-        title="Billing"
+        title={title}
         text={`${hasAmounts ? "Usage and estimated cost" : "Usage"} by month, in ${
           zoneWords(open.timezone)
         }.`}
@@ -79,8 +81,8 @@ function figuresOf(props: BillingPageProps): StatementFigure[] {
     lastFigure(frame, statements?.[0]),
     {
       label: "Month ends",
-      value: shortDate(onClock(Date.parse(open.end) - 1, open.timezone), onClock(frame.now, open.timezone)),
-      note: `At midnight in ${zoneWords(open.timezone)}`,
+      value: shortDate(onClock(Date.parse(open.end), open.timezone), onClock(frame.now, open.timezone)),
+      note: `00:00 in ${zoneWords(open.timezone)}`,
     },
   ];
 }

@@ -237,14 +237,16 @@ function Footer({ list: { lines, total, page, pages }, address }: OrganizationLi
     : `${groupDigits(first + 1)}–${groupDigits(first + lines.length)} of ${groupDigits(total)}`;
   return (
     <>
-      <span data-announce={text}>{text}</span>
+      <span>
+        <span data-announce={text}>{text}</span>
+        {". Months begin and end in UTC."}
+      </span>
       <PageLinks
         links={[
           { href: page > 1 ? hrefTo(address, { page: page - 1 }) : null, label: "Previous" },
           { href: page < pages ? hrefTo(address, { page: page + 1 }) : null, label: "Next" },
         ]}
       />
-      <span>Months begin and end in UTC</span>
     </>
   );
 }

@@ -94,10 +94,12 @@ export function overviewPage(props: OverviewProps): Page {
         <EmptyState title="No usage this month" text="Usage of all organizations appears here." />
       </MetricChart>
       <div class="columns">
-        <Customers {...props} />
+        <div class="stacked">
+          <Customers {...props} />
+          <RunningOutCard runningOut={props.runningOut} now={frame.now} />
+        </div>
         <div class="stacked">
           <AttentionCard attention={props.attention} />
-          <RunningOutCard runningOut={props.runningOut} now={frame.now} />
           <HealthCard health={props.health} />
         </div>
       </div>
