@@ -38,11 +38,11 @@ import { cursorOf, readShownLines } from "../portal/statement_lines.ts";
 
 /** A year, because each statement is added up. */
 const statementsShownMax = 12;
-const sumsTimeoutMs = 2_000;
 
 export function statementPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
   const pages = consolePages(app, parts, "operator/statements");
+  const withSums = statementSums(parts);
 
   mountPage(pages, statementsHref, async (c, { actor, ...page }) => {
     const cursor = cursorOf(c);
@@ -51,7 +51,7 @@ export function statementPages(app: App, parts: PortalParts): void {
       cursor,
     });
     const shown = cursor === undefined ? [...open, ...statements] : statements;
-    const rows = await withSums(parts, actor, shown);
+    const rows = await withSums(actor, shown);
     const olderHref = nextCursor && listHref(statementsHref, { cursor: nextCursor });
     return statementsPage({ ...page, rows, next, olderHref });
   });
@@ -79,20 +79,28 @@ export function statementPages(app: App, parts: PortalParts): void {
   });
 }
 
-/** Adds up statements, the newest first, while there is time: those of very many organizations take seconds. */
-async function withSums(
-  { services }: PortalParts,
-  actor: ConsoleActor,
-  statements: readonly Statement[],
-): Promise<StatementRow[]> {
-  const sums = new Map<string, StatementSums>();
-  await inTime(async (signal) => {
-    for (const { id, status } of statements) {
-      if (status === "closing") continue;
-      sums.set(id, await listStatementOrganizations(services, actor, { id, limit: 1, signal }));
-    }
-  }, sumsTimeoutMs);
-  return statements.map((statement) => ({ statement, sums: sums.get(statement.id) ?? null }));
+/**
+ * Returns a function that adds up statements, the newest first, while there is time: those of very many organizations take seconds.
+ * Sums of closed ones are kept, because they never change.
+ */
+function statementSums({ services }: PortalParts) {
+  const closed = new Map<string, StatementSums>();
+  return async (actor: ConsoleActor, statements: readonly Statement[]): Promise<StatementRow[]> => {
+    const sums = new Map(closed);
+    await inTime(async (signal) => {
+      for (const { id, status } of statements) {
+        if (status === "closing" || sums.has(id)) continue;
+        const { counts, amount } = await listStatementOrganizations(services, actor, {
+          id,
+          limit: 1,
+          signal,
+        });
+        sums.set(id, { counts, amount });
+        if (status === "closed") closed.set(id, { counts, amount });
+      }
+    });
+    return statements.map((statement) => ({ statement, sums: sums.get(statement.id) ?? null }));
+  };
 }
 
 type Shown = Pick<Parameters<typeof statementPage>[0], "frame" | "place" | "statement"> & {

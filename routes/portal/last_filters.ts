@@ -8,7 +8,7 @@ import { isChoice, isUpdate } from "./choice.ts";
 /** Filters that make sense in any organization. */
 const filters = [
   ...["range", "from", "to", "window", "productSlug", "metric", "stack", "status", "sort"],
-  ...["action", "plan", "limits", "compare"],
+  ...["action", "plan", "planId", "limits", "compare", "compareFrom", "compareTo"],
 ];
 /** Pages of an operator about one organization are not among them. */
 const remembered: ReadonlyMap<string, ReadonlySet<string>> = new Map([

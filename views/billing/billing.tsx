@@ -43,9 +43,8 @@ interface BillingPageProps extends OrganizationPlan {
 const unavailable = "Not available right now. Try again in a minute.";
 
 export function billingPage(props: BillingPageProps): Page {
-  const { frame, open, statements } = props;
-  const hasAmounts = [open, ...(statements ?? []).map(({ statement }) => statement)]
-    .some(({ currency }) => currency !== null);
+  const { frame, open, shown, statements } = props;
+  const hasAmounts = [shown, ...statements ?? []].some((one) => one !== null && one.amount !== null);
   // The tab's name in the console.
   const title = frame.viewed === null ? "Billing" : "Statements";
   return (
@@ -56,7 +55,7 @@ export function billingPage(props: BillingPageProps): Page {
           zoneWords(open.timezone)
         }.`}
       >
-        {(props.shown === null || props.shown.lines.length > 0) && (
+        {(shown === null || shown.lines.length > 0) && (
           <ButtonLink href={billingCsvHref(frame, open)} isFile>Download CSV</ButtonLink>
         )}
       </PageHead>

@@ -60,7 +60,7 @@ export interface OrganizationStatementProps {
 
 export function organizationStatementPage(props: OrganizationStatementProps): Page {
   const { frame, place, back, statement, organization, shown, before } = props;
-  const { status, currency } = statement;
+  const { status } = statement;
   const title = statementTitle(statement, frame.now);
   return (
     <PortalPage
@@ -90,7 +90,7 @@ export function organizationStatementPage(props: OrganizationStatementProps): Pa
           )}
           <Lines shown={shown} before={before} now={frame.now} />
           <PageLinks links={[{ href: props.nextHref, label: "More lines" }]} />
-          {currency !== null && <EstimateNote />}
+          {shown.lines.some(({ amount }) => amount !== null) && <EstimateNote />}
         </>
       )}
     </PortalPage>

@@ -67,6 +67,11 @@ const quantity: ItemColumn<Usage> = {
 
 type Priced = Pick<StatementLine, "amount">;
 
+/** Returns the currency of lines; null if none has a price, so that there are no columns for amounts. */
+function currencyOf(lines: readonly Priced[], { currency }: Pick<Statement, "currency">): string | null {
+  return lines.some(({ amount }) => amount !== null) ? currency : null;
+}
+
 const estimated = (currency: string | null): ItemColumn<Priced>[] =>
   currency === null ? [] : [{
     title: "Estimated",
@@ -86,7 +91,7 @@ const unitPrice = (currency: string | null): ItemColumn<StatementLine>[] =>
 
 /** The totals of all organizations, in the order of the catalogue. */
 export function TotalTable(
-  { totals, currency }: { totals: readonly StatementTotal[]; currency: string | null },
+  { totals, statement }: { totals: readonly StatementTotal[]; statement: Pick<Statement, "currency"> },
 ) {
   return (
     <ItemTable
@@ -97,7 +102,7 @@ export function TotalTable(
         { title: "Lines", isNumber: true, isOptional: true, cell: ({ lines }) => groupDigits(lines) },
         records,
         quantity,
-        ...estimated(currency),
+        ...estimated(currencyOf(totals, statement)),
       ]}
       isSmall
     />
@@ -111,7 +116,7 @@ export function UsageLineTable({ lines, statement, before, now }: {
   before: { readonly period: string; readonly quantities: ReadonlyMap<string, string> } | null;
   now: number;
 }) {
-  const { currency } = statement;
+  const currency = currencyOf(lines, statement);
   const change: ItemColumn<StatementLine>[] = before === null ? [] : [{
     title: versus(statement, before, now),
     isNumber: true,
@@ -136,11 +141,12 @@ export function lineName({ productSlug, metric }: Pick<Usage, "productSlug" | "m
 }
 
 export function AdjustmentTable(
-  { lines, statement: { currency } }: {
+  { lines, statement }: {
     lines: readonly StatementLine[];
     statement: Pick<Statement, "currency">;
   },
 ) {
+  const currency = currencyOf(lines, statement);
   return (
     <ItemTable
       label="Adjustments"

@@ -103,7 +103,7 @@ export function statementPage(props: StatementPageProps): Page {
         <>
           <Totals {...props} found={found} />
           <Organizations {...props} found={found} />
-          {statement.currency !== null && <EstimateNote />}
+          {found.amount !== null && <EstimateNote />}
         </>
       )}
     </PortalPage>
@@ -111,7 +111,7 @@ export function statementPage(props: StatementPageProps): Page {
 }
 
 function Totals(props: FoundProps) {
-  const { statement: { currency }, choice, found: { totals } } = props;
+  const { statement, choice, found: { totals } } = props;
   const [main] = totals;
   if (main === undefined) return null;
   const shown = choice.showsAllProducts ? totals : totals.slice(0, totalsShownMax);
@@ -119,7 +119,7 @@ function Totals(props: FoundProps) {
     <>
       <StatementFigures label="Summary" figures={figuresOf(props, main)} />
       <Card title="By product" flush>
-        <TotalTable totals={shown} currency={currency} />
+        <TotalTable totals={shown} statement={statement} />
         {shown.length < totals.length && (
           <footer class="list-foot">
             <span>{`${shown.length} of ${totals.length}`}</span>
@@ -297,7 +297,8 @@ function MetricMenu(props: FoundProps) {
 
 function OrganizationRows(props: FoundProps) {
   const { statement, found: { organizations, metric, previous, totals } } = props;
-  const { id, currency } = statement;
+  const { id } = statement;
+  const currency = props.found.amount === null ? null : statement.currency;
   const total = totals.find((one) => one.metric === metric);
   const measure = billedMetric(total ?? { metric: metric ?? "", metricName: null, unit: null });
   const sorted = (sort: StatementOrganizationSort) => ({

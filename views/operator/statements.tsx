@@ -49,7 +49,7 @@ export function statementsPage({ frame, place, rows, next, olderHref }: {
 }
 
 function StatementTable({ rows, now }: { rows: readonly StatementRow[]; now: number }) {
-  const hasAmounts = rows.some(({ statement }) => statement.currency !== null);
+  const hasAmounts = rows.some(({ sums }) => sums !== null && sums.amount !== null);
   const amount: ItemColumn<StatementRow> = {
     title: "Estimated",
     isNumber: true,

@@ -26,6 +26,8 @@ testApp("operators preview a month, close it, and read its statement", async (te
     assert.ok(list.includes(`href="${href}"`), href);
   }
   const preview = await open("/open");
+  // Without prices, there are no amounts.
+  assert.doesNotMatch(list + preview.html, /Estimated|EUR/);
   assert.match(
     textOf(preview.html),
     /October 2026 Open October 1–31, 2026, in UTC · ended, not closed yet .*1,204\.25.*Ada’s organization/,
@@ -48,7 +50,7 @@ testApp("operators preview a month, close it, and read its statement", async (te
   for (const unknown of ["/stm_x", "/2026-12", "/nope"]) {
     assert.equal((await open(unknown)).status, 404, unknown);
   }
-});
+}, { CURRENCY: "EUR" });
 
 testApp("a statement's page finds organizations, says what changed, and leads to lines", async (test) => {
   const { send, close } = await asBilling(test);
