@@ -1,13 +1,11 @@
 // Plans: their API and their pages in the console. The form is in plan_form.tsx.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { consolePageItemsMax, plansMax } from "../../domain/limits.ts";
+import { plansMax } from "../../domain/limits.ts";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import type { UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
-import type { OperatedOrganization } from "../../domain/operator/organization.ts";
 import { type Plan, planNumberNames } from "../../domain/operator/plan.ts";
 import { readProductNames } from "../../services/meter/usage.ts";
-import { listOrganizations } from "../../services/operator/organizations.ts";
 import { changePlan, createPlan, deletePlan, getPlan, listPlans } from "../../services/operator/plans.ts";
 import { ActionsCard } from "../../views/components/actions_card.tsx";
 import { Badge } from "../../views/components/badge.tsx";
@@ -20,13 +18,11 @@ import { ItemTable } from "../../views/components/item_table.tsx";
 import { ListPage } from "../../views/components/list_page.tsx";
 import { Notice } from "../../views/components/notice.tsx";
 import { PageHead } from "../../views/components/page_head.tsx";
-import { PageLinks } from "../../views/components/page_links.tsx";
 import { DayTime } from "../../views/components/relative_time.tsx";
 import { LinkedName, Name } from "../../views/components/table.tsx";
 import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx";
-import { planHref, plansHref } from "../../views/operator/links.ts";
+import { organizationsHref, planHref, plansHref } from "../../views/operator/links.ts";
 import { listHref } from "../../views/operator/list_filters.tsx";
-import { OrganizationTable } from "../../views/operator/organization_table.tsx";
 import { numberText, numberWords } from "../../views/operator/plan_text.ts";
 import { limitName, limitQuantity, modeWords } from "../../views/text/limit.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
@@ -111,23 +107,10 @@ export function planPages(app: App, parts: PortalParts): void {
     );
   });
   planFormPages(pages, parts);
-  mountPage(pages, `${plansHref}/:id`, async (c, { actor, ...page }) => {
+  mountPage(pages, `${plansHref}/:id`, async (c, { actor: _actor, ...page }) => {
     const plan = await getPlan(services, paramOf(c, "id"));
-    const { organizations, nextCursor } = await listOrganizations(services, actor, {
-      planId: plan.id,
-      sort: "createdAt",
-      limit: consolePageItemsMax,
-      cursor: c.req.query("cursor"),
-    });
-    const nextHref = nextCursor && listHref(planHref(plan.id), { cursor: nextCursor });
-    return planPage({
-      ...page,
-      plan,
-      organizations,
-      catalogue: await readProductNames(services),
-      nextHref,
-      flash: flashOf(c, flashes),
-    });
+    const catalogue = await readProductNames(services);
+    return planPage({ ...page, plan, catalogue, flash: flashOf(c, flashes) });
   });
 
   mountFormPage(pages, {
@@ -223,14 +206,11 @@ function LimitNames({ limits, catalogue }: { limits: readonly UsageLimit[]; cata
   );
 }
 
-/** The page of a plan. @param props `organizations`: some of those that have it. */
-function planPage({ frame, place, plan, organizations, catalogue, nextHref, flash }: {
+function planPage({ frame, place, plan, catalogue, flash }: {
   frame: PortalFrame;
   place: Place;
   plan: Plan;
-  organizations: readonly OperatedOrganization[];
   catalogue: Catalogue;
-  nextHref: string | null;
   flash: string | null;
 }) {
   const { id, name, isDefault, limits } = plan;
@@ -252,6 +232,12 @@ function planPage({ frame, place, plan, organizations, catalogue, nextHref, flas
               label: numberWords[number],
               value: numberText(number, plan[number]),
             })),
+            {
+              label: "Organizations",
+              value: (
+                <a href={listHref(organizationsHref, { plan: id })}>{groupDigits(plan.organizationCount)}</a>
+              ),
+            },
             { label: "Created", value: <DayTime at={plan.createdAt} now={frame.now} /> },
             { label: "ID", value: <code class="pick">{id}</code> },
           ]}
@@ -277,16 +263,6 @@ function planPage({ frame, place, plan, organizations, catalogue, nextHref, flas
             />
           )}
       </Card>
-      <Card
-        title="Organizations"
-        aside={<span class="muted small">{groupDigits(plan.organizationCount)}</span>}
-        flush
-      >
-        {organizations.length === 0
-          ? <EmptyState title="No organizations" text="No organization has this plan." />
-          : <OrganizationTable organizations={organizations} now={frame.now} />}
-      </Card>
-      <PageLinks links={[{ href: nextHref, label: "More organizations" }]} />
       {!isDefault && <PlanActions plan={plan} />}
     </PortalPage>
   );

@@ -103,7 +103,7 @@ function On({ confirmedAt, lockedAt, now }: { confirmedAt: string; lockedAt: str
         />
       )}
       <p class="muted">
-        On since <DayTime at={confirmedAt} now={now} />. You can use a{" "}
+        On (since <DayTime at={confirmedAt} now={now} />). You can use a{" "}
         <a href="/portal/account/passkeys">passkey</a> instead of a code.
       </p>
       <div class="act-row">

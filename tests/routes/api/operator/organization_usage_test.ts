@@ -1,6 +1,6 @@
 // The usage of listed organizations, their order by it, and the CSV of the list, on both kinds of database.
 import assert from "node:assert/strict";
-import type { TestApp } from "../../../support/app/app.ts";
+import { type TestApp, testApp } from "../../../support/app/app.ts";
 import { asOperator } from "../../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../../support/operators/operators.ts";
 import { onEveryDatabase } from "../../../support/meter/usage.ts";
@@ -49,7 +49,7 @@ onEveryDatabase("sums of the list equal those of the usage API", async (test) =>
   const month = Date.UTC(2026, 10, 1);
   const before = Date.UTC(2026, 9, 1);
   const quarter = 900_000;
-  const beforeEnd = before + Math.floor((test.now() - month) / quarter) * quarter;
+  const beforeEnd = before + (Math.floor((test.now() - month) / quarter) + 1) * quarter;
   const record = fc.record({
     organizationId: fc.constantFrom(...ids.slice(1)),
     productSlug: fc.constantFrom("tiles", "search"),
@@ -166,6 +166,39 @@ onEveryDatabase("finds organizations over and near a limit in its current window
   await send(`PATCH /organizations/${over}`, { overrides: { limits: [] } });
   assert.deepEqual(await namesOf("limits=over"), []);
 });
+
+testApp(
+  "the order of more than 2,000 organizations can be 30 seconds old, but not their sums",
+  async (test) => {
+    const { send, record } = await operatorOf(test);
+    await run(
+      test,
+      `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 2001)
+     INSERT INTO organizations (id, name, created_at) SELECT format('org_%032d', n), format('Customer %d', n), 0 FROM n`,
+    );
+    const [first, second] = ["1".padStart(32, "0"), "2".padStart(32, "0")].map((id) => `org_${id}`) as [
+      string,
+      string,
+    ];
+    await record(first, 5);
+    const before = iso(test.now() - 32 * dayMs);
+    await record(first, 1, { timestamp: before });
+    const top = async (sort: string) =>
+      (await send(`GET /organizations?limit=2&sort=${sort}`)).body.organizations
+        .map(({ id, usage }: Listed) => `${Number(id.slice(4))}: ${usage?.sum}`);
+    assert.deepEqual(await top("usage"), ["1: 5", "2001: 0"]);
+    assert.deepEqual(await top("growth"), ["1: 5", "2001: 0"]);
+    await record(second, 6);
+    await record(first, 0.5);
+    assert.deepEqual(await top("usage"), ["1: 5.5", "2001: 0"]);
+    test.advance(30_000);
+    assert.deepEqual(await top("usage"), ["2: 6", "1: 5.5"]);
+    assert.deepEqual(await top("growth"), ["2: 6", "1: 5.5"]);
+    await record(second, 6, { timestamp: before });
+    test.advance(900_000);
+    assert.deepEqual(await top("growth"), ["1: 5.5", "2: 6"]);
+  },
+);
 
 onEveryDatabase("the CSV has every organization that matches, and no formulas", async (test) => {
   const { send, record } = await operatorOf(test);

@@ -90,6 +90,13 @@ testApp("the list shows usage, its change and share, and who is over or near a l
   assert.deepEqual(names(html).slice(0, 3), ["Over", "Near", "Below"]);
   assert.match(html, /href="\/api\/operator\/organizations\.csv\?sort=usage"/);
   assert.deepEqual(names(await page("?limits=over")), ["Over"]);
+  assert.deepEqual(
+    [...(html.split("Actions for Near")[1] ?? "").matchAll(
+      /class="menu-item[^"]*" href="[^"]*org_\w+([^"]*)"/g,
+    )]
+      .slice(0, 4).map(([, action]) => action),
+    ["", "/usage/records", "/plan", "/suspend"],
+  );
   assert.deepEqual(names(await page("?limits=near")), ["Near"]);
   assert.deepEqual(names(await page("?sort=growth")).slice(0, 3), ["Below", "Over", "Near"]);
   assert.equal(names(await page("?metric=bytes"))[0], "Mara’s organization");
