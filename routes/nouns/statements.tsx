@@ -4,6 +4,7 @@ import { isId } from "../../domain/id.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import {
   type NextStatement,
+  openStatement,
   type Statement,
   statementOrganizationSorts,
 } from "../../domain/operator/statement.ts";
@@ -199,10 +200,13 @@ function closeForm(
       text={`This closes the month for all organizations. It can't be undone: what is recorded or voided for it later becomes an adjustment in the next statement.${
         isFirst ? " Months before the first one are never billed." : ""
       }`}
-      facts={isFirst ? [{ label: "Time zone", value: timezone }] : [
-        { label: "From", value: moment(next.start) },
-        { label: "To", value: moment(next.end) },
+      facts={[
+        ...(isFirst ? [] : [
+          { label: "From", value: moment(next.start) },
+          { label: "To", value: moment(next.end) },
+        ]),
         { label: "Time zone", value: timezone },
+        { label: "Preview", value: <a href={statementHref(openStatement)}>{`Lines of ${month}`}</a> },
       ]}
       hidden={isFirst ? undefined : { period: next.period }}
       submit={isFirst ? "Close month" : `Close ${month}`}

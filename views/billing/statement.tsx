@@ -138,7 +138,7 @@ function figuresOf(
     {
       label: "Voided",
       value: groupDigits((voided ?? []).reduce((sum, { records }) => sum + records, 0)),
-      note: "Records that aren’t billed",
+      note: statement.status === "closed" ? "Before or after it was closed" : "Not part of the usage",
     },
   ];
 }
@@ -178,14 +178,17 @@ function Lines(
       )}
       {voided !== null && voided.length > 0 && (
         <Card title="Voided" flush>
-          <p class="hint-line">
-            {`Records of ${
-              shortPeriod(statement.period)
-            } that were voided. They aren’t part of the usage above and aren’t billed.`}
-          </p>
+          <p class="hint-line">{voidedText(statement)}</p>
           <VoidTable voided={voided} />
         </Card>
       )}
     </>
   );
+}
+
+function voidedText({ status, period }: Statement): string {
+  const month = shortPeriod(period);
+  return status === "closed"
+    ? `Records of ${month} that were voided. Those voided after ${month} was closed are still part of the usage above: a later month subtracts them as adjustments.`
+    : `Records of ${month} that were voided. They aren’t part of the usage above and aren’t billed.`;
 }

@@ -73,6 +73,11 @@ testApp("members of every role read their plan, limits, the month so far and clo
       /Estimated EUR 0\.86 .*Adjustments .*Map tiles Requests September 2026 −1 −4 0\.01 EUR −0\.04 Voided .*1 7\.5/,
     );
     assert.match((await show(person, `${at}/2026-10`)).text, /October 2026 Closed .*September 2026 1 \+4/);
+    // The late record was voided after both months were closed.
+    assert.match(
+      (await show(person, `${at}/2026-09`)).text,
+      /Voided Records of September .* still part of the usage/,
+    );
   }
   assert.equal((await openPage(test, `${path}/2026-12`, { person: ada })).status, 404);
   // The plan's name stands next to the limits.

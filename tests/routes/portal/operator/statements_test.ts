@@ -34,7 +34,10 @@ testApp("operators preview a month, close it, and read its statement", async (te
   );
   assert.ok(preview.html.includes(`href="${path}/close"`));
   assert.match(textOf((await open("/2026-11")).html), /November 2026 so far Open/);
-  assert.match((await open("/close")).html, /for all organizations[^]*value="2026-10"/);
+  assert.match(
+    (await open("/close")).html,
+    /for all organizations[^]*href="\/operator\/statements\/open"[^]*value="2026-10"/,
+  );
   for (const period of ["2026-11", "October"]) {
     const { status } = await openPage(test, `${path}/close`, { person: mara, form: { period } });
     assert.equal(status, period === "October" ? 422 : 409, period);
