@@ -339,7 +339,7 @@ export const statementStepLinesMax = 1_000;
 /** Products and metrics that the totals of a statement list. */
 export const statementTotalsMax = 100;
 /** A summary of a statement with more organizations than this is kept for a while. */
-export const statementSummaryOrganizations = 1_000;
+export const statementSummaryOrganizationsMax = 1_000;
 export const statementSummaryKeptMs = 30_000;
 /** Time that a request waits for a statement to be closed. Then it responds, and closing continues. */
 export const statementWaitMs = 10_000;

@@ -4,7 +4,7 @@ import type { DatabaseReader } from "../../../db/engine/database.ts";
 import type { StatementLineRow } from "../../../db/operator/statements.ts";
 import {
   statementSummaryKeptMs,
-  statementSummaryOrganizations,
+  statementSummaryOrganizationsMax,
   statementTotalsMax,
 } from "../../../domain/limits.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
@@ -117,7 +117,7 @@ export async function readSummary(
   }
   kept.delete(database);
   const summary = await readAnew(context, { month, metric });
-  if (summary.organizations.length > statementSummaryOrganizations) {
+  if (summary.organizations.length > statementSummaryOrganizationsMax) {
     kept.set(database, { key, readAt: now, summary });
   }
   return summary;

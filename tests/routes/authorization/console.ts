@@ -44,6 +44,9 @@ const form = (
   },
 });
 
+const withOpenMonth = ({ organizationId }: Scene) => ({
+  params: { id: organizationId, period: "open" },
+});
 const withRecord = async (scene: Scene) => ({
   params: { id: scene.organizationId, recordId: await recordOf(scene) },
 });
@@ -80,7 +83,6 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     attempt: ofOrganization(),
     fields: { timezone: "UTC", apiKeysMax: "90" },
   }),
-  "GET /operator/organizations/:id/statements": page(ofOrganization()),
   "GET /operator/organizations/:id/audit": page(ofOrganization()),
   ...form("/operator/organizations/:id/view-as-customer", { attempt: ofOrganization(), writes: true }),
   // Without a start, they ask whether to start.
@@ -89,6 +91,8 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   "GET /operator/organizations/:id/view/api-keys/:keyId": page(withCustomerKey),
   "GET /operator/organizations/:id/view/api-keys/:keyId/first-request": page(withCustomerKey),
   "GET /operator/organizations/:id/view/audit": page(ofOrganization()),
+  "GET /operator/organizations/:id/view/billing": page(ofOrganization()),
+  "GET /operator/organizations/:id/view/billing/:period": page(withOpenMonth),
   "GET /operator/organizations/:id/view/members": page(ofOrganization()),
   "GET /operator/organizations/:id/view/usage": page(ofOrganization()),
   "GET /operator/organizations/:id/view/usage/records": page(ofOrganization()),
@@ -130,9 +134,7 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     writes: true,
   }),
   "GET /operator/organizations/:id/billing": page(ofOrganization()),
-  "GET /operator/organizations/:id/billing/:period": page(({ organizationId }) => ({
-    params: { id: organizationId, period: "open" },
-  })),
+  "GET /operator/organizations/:id/billing/:period": page(withOpenMonth),
   "GET /operator/organizations/:id/usage": page(ofOrganization()),
   "GET /operator/organizations/:id/usage/records": page(ofOrganization()),
   "GET /operator/organizations/:id/usage/records/:recordId": page(withRecord),

@@ -45,7 +45,7 @@ testApp("a key's page shows its budget, and the limits of the organization", asy
   assert.equal(cards["Organization limits"], `Default plan All keys added up. ${limit}`);
   assert.match(
     cardsOf((await show(test, "/portal/usage", ada)).html)["Limits"] ?? "",
-    new RegExp(`${limit} No one gets emails about these limits`, "i"),
+    new RegExp(`${limit} You don.*t get emails about these limits until you confirm your email address`, "i"),
   );
   const without = cardsOf((await show(test, `${path}/${other.id}`, ada)).html);
   assert.match(without["Budget"] ?? "", /^No budget\. .* Set budget$/);

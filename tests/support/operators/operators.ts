@@ -106,7 +106,7 @@ export async function newOperatorToken(
   await run(
     test,
     `INSERT INTO operator_tokens (id, token_hash, token_prefix, name, scopes, addresses, created_at, expires_at)
-     VALUES (?, ?, ?, 'Billing', ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, 'Invoices', ?, ?, ?, ?)`,
     id,
     hashSecretToken(fullToken),
     tokenPrefix,

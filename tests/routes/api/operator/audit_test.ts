@@ -58,7 +58,7 @@ onEveryDatabase(
       address: peerAddress,
       userAgent: "Operator browser",
     });
-    assert.deepEqual(own[2]?.actor, { type: "operator", id: token.id, name: "Billing" });
+    assert.deepEqual(own[2]?.actor, { type: "operator", id: token.id, name: "Invoices" });
     const whole = await list(`?organizationId=${ada.organizationId}`);
     assert.equal(actions(whole).slice(0, 32), "account.enabled account.disabled");
     assert.ok(actions(whole).includes("account.created"));
@@ -114,7 +114,7 @@ testApp("customers see only that an operator did something", async (test) => {
   assert.match(texts[1] ?? "", /,account\.disabled,operator,,/);
   assert.match(texts[2] ?? "", />Operator</);
   for (const text of texts) {
-    for (const secret of [mara.userId, "Mara Rossi", token.id, "Billing", peerAddress, "Operator browser"]) {
+    for (const secret of [mara.userId, "Mara Rossi", token.id, "Invoices", peerAddress, "Operator browser"]) {
       assert.ok(!text.includes(secret), secret);
     }
   }

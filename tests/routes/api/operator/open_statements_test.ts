@@ -1,6 +1,6 @@
 // Months before they are closed, prices, and the organizations of statements, over the operators' API.
 import assert from "node:assert/strict";
-import { statementSummaryOrganizations } from "../../../../domain/limits.ts";
+import { statementSummaryOrganizationsMax } from "../../../../domain/limits.ts";
 import { type TestApp, testApp } from "../../../support/app/app.ts";
 import { asBilling, customer, type ReadLine, short } from "../../../support/meter/statements.ts";
 import { onEveryDatabase, recordAll, voidOne } from "../../../support/meter/usage.ts";
@@ -205,7 +205,7 @@ testApp("adds up an open month of many organizations at most every 30 seconds", 
       timestamp: "2026-11-03T00:00:00.000Z",
     }],
   });
-  await addOrganizations(test, statementSummaryOrganizations);
+  await addOrganizations(test, statementSummaryOrganizationsMax);
   const before = await amount();
   await ada.record("2026-11-03T12:00:00.000Z");
   assert.equal(await amount(), before);

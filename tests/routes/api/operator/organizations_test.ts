@@ -309,7 +309,7 @@ onEveryDatabase("keeps notes that customers find no trace of", async (test) => {
   const path = `/organizations/${id}/notes`;
   const { note } = (await send(`POST ${path}`, { text: "  Quarterly invoices. " })).body;
   assert.equal(note.text, "Quarterly invoices.");
-  assert.equal(note.author.name, "Billing");
+  assert.equal(note.author.name, "Invoices");
   const second = (await send(`POST ${path}`, { text: "Second" })).body.note;
   assert.deepEqual((await send(`GET ${path}`)).body, { notes: [second, note], nextCursor: null });
   const page = (await send(`GET ${path}?limit=1`)).body;

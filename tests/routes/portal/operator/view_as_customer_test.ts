@@ -37,6 +37,7 @@ testApp("an operator reads every page of a customer, and finds nothing that acts
   const paths = [...new Set(["/operator/organizations/:id/view", ...routes.map(({ path }) => path)])]
     .map((path) =>
       path.replace(":id", ada.organizationId).replace(":keyId", id).replace(":recordId", recordId)
+        .replace(":period", "open")
     );
   assert.ok(paths.length >= 9);
   await run(test, "UPDATE organizations SET suspended_at = ? WHERE id = ?", test.now(), ada.organizationId);
