@@ -40,7 +40,9 @@ async function texts(
   },
 ) {
   const usage = person && await openPage(test, "/portal/usage", { person });
-  const console = await openPage(test, `/operator/organizations/${organizationId}/limits`, { person: operator });
+  const console = await openPage(test, `/operator/organizations/${organizationId}/limits`, {
+    person: operator,
+  });
   assert.equal(console.status, 200);
   const textOf = (html = "") => /[^<>]* emails about these limits[^<>]*/.exec(html)?.[0] ?? null;
   return [textOf(usage?.html), textOf(console.html)];

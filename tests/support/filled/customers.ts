@@ -3,7 +3,7 @@ import { recordOne } from "../meter/usage.ts";
 import { run } from "../people/scene.ts";
 import { type Random, seededRandom } from "../runner/random.ts";
 import { ok, personOf, type Scene } from "./scene.ts";
-import { catalogue } from "./usage.ts";
+import { catalogue, metrics } from "./usage.ts";
 
 const dayMs = 86_400_000;
 const batchRecords = 1_000;
@@ -62,6 +62,13 @@ export async function addMoreCustomers(scene: Scene, count: number): Promise<voi
     const limits = [{ metric: "requests", per: "month", quantity, mode: "soft" }];
     const { plan } = await ok(test, "/api/operator/plans", { apiKey, json: { name, limits } });
     planIds.push(plan.id);
+  }
+  for (const { slug, name, metrics: slugs } of catalogue) {
+    const json = {
+      name,
+      metrics: slugs.map((metric) => ({ ...metrics[metric], unitPrice: unitPrices[metric] ?? null })),
+    };
+    await ok(test, `/api/operator/products/${slug}`, { method: "PATCH", apiKey, json });
   }
   const ids: string[] = [];
   for (let index = 0; index < count; index++) {
@@ -125,13 +132,13 @@ function customerRecords(
   const growth = [0, 0.4, -0.2, 1.2, 0.1][index % 5] ?? 0;
   const first = index % 13 === 12 ? days - 18 : 0;
   const last = index % 17 === 16 ? days - 9 : days;
-  return catalogue.slice(0, 1 + index % 5).flatMap(({ slug, metrics }, product) =>
+  return catalogue.slice(0, 1 + index % 5).flatMap(({ slug, metrics: slugs }, product) =>
     Array.from({ length: last - first + 1 }, (_, number) => number + first).flatMap((day) => {
       const time = from + day * dayMs;
       const isWeekend = [0, 6].includes(new Date(time).getUTCDay());
       const amount = perDay / (product + 1) * (1 + growth * day / days) * (isWeekend ? 0.5 : 1) *
         random.between(90, 110) / 100;
-      return metrics.map((metric) => ({
+      return slugs.map((metric) => ({
         organizationId,
         productSlug: slug,
         metric,
@@ -147,6 +154,11 @@ function customerRecords(
 }
 
 const plans = [["Enterprise", 20_000_000], ["Starter", 600_000], ["Free", 150_000]] as const;
+const unitPrices: Readonly<Record<string, string>> = {
+  requests: "0.0004",
+  data_transfer: "0.00000000009",
+  compute_time: "0.0125",
+};
 const timezones = ["UTC", "UTC", "Europe/Berlin", "Asia/Tokyo"];
 const keyNames = ["Production", "Staging", "Local tests"];
 const firstWords =

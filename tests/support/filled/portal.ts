@@ -309,7 +309,7 @@ async function reachLimits(scene: Scene): Promise<void> {
 if (import.meta.main) {
   const [port = "8460", days = "61", customers = "0"] = Deno.args;
   const baseUrl = `http://127.0.0.1:${port}`;
-  const test = await startTestApp({ ...unlimited, PORT: port, BASE_URL: baseUrl });
+  const test = await startTestApp({ ...unlimited, PORT: port, BASE_URL: baseUrl, CURRENCY: "EUR" });
   const filled = await fillPortal(test, { days: Number(days), customers: Number(customers) });
   // From here on, time passes.
   setInterval(() => test.advance(1_000), 1_000);
