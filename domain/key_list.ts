@@ -1,5 +1,5 @@
 // The list of an organization's keys: its parts, its orders, and one line for a key and those that replaced it.
-import { type ApiKey, apiKeyTag } from "./api_key.ts";
+import type { ApiKey } from "./api_key.ts";
 import type { KeyUsage } from "./meter/key_usage.ts";
 
 /** Active keys that expire within this time are marked. */
@@ -109,15 +109,6 @@ export function expiresSoon({ endsAt }: Pick<ListedKey, "endsAt">, now: number):
 export function isUnused({ current, isActive, lastUsedAt }: ListedLine, now: number): boolean {
   return isActive && Math.max(current.createdAt, lastUsedAt ?? 0) < now - keyUnusedMs;
 }
-
-/** Shortens a pasted key to its prefix, by which it is found: it must not be repeated in addresses. */
-export function keySearchOf(typed: string): string {
-  const text = typed.normalize("NFKC").trim();
-  return text.startsWith(apiKeyTag) ? text.slice(0, apiKeyTag.length + shownCharacters) : text;
-}
-
-/** Characters of a key's prefix after its tag. */
-const shownCharacters = 8;
 
 /** Returns a condition for lines whose name or prefix has a text, in upper or lower case. */
 export function matches(search: string): (line: ListedLine) => boolean {

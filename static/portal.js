@@ -27,6 +27,28 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
+// Opens the search above the page. A slash opens it outside of fields.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-palette]");
+  if (!link) return;
+  event.preventDefault();
+  openPalette(link);
+});
+document.addEventListener("keydown", (event) => {
+  const hasModifier = event.ctrlKey || event.metaKey;
+  const isField = event.target.closest("input, select, textarea");
+  const isShortcut = hasModifier ? event.key.toLowerCase() === "k" : event.key === "/" && !isField;
+  const link = document.querySelector("a[data-palette]");
+  if (!isShortcut || event.altKey || !link || document.querySelector("dialog[open]")) return;
+  event.preventDefault();
+  openPalette(link);
+});
+
+// Shortens a pasted key to its prefix before it is sent: addresses are logged and remembered.
+document.addEventListener("submit", ({ target }) => {
+  for (const input of target.querySelectorAll("input[type=search]")) input.value = cutKey(input.value);
+}, true);
+
 document.addEventListener("change", (event) => {
   // A date changes with every key that is typed, so it waits for the button.
   if (event.target.type !== "date") event.target.closest("form[data-send-on-change]")?.requestSubmit();
@@ -196,6 +218,21 @@ function offerOwnTimezone() {
 async function loadPasskeys() {
   const form = document.querySelector("form[data-passkeys]");
   if (form) (await import(form.dataset.passkeys)).offer();
+}
+
+async function openPalette(link) {
+  try {
+    (await import(link.dataset.palette)).open(link, cutKey);
+  } catch {
+    location.assign(link.href);
+  }
+}
+
+// As `searchTextOf` in domain/search.ts.
+function cutKey(typed) {
+  const text = typed.trim();
+  return /service_[a-z]+_[0-9A-Za-z]{8}/.exec(text)?.[0] ??
+    text.replace(/^([0-9A-Za-z]{8})[0-9A-Za-z]{30}$/, "$1");
 }
 
 function browserName(timeZone) {

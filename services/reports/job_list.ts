@@ -19,6 +19,7 @@ import { readUserPage } from "./jobs/user_list.ts";
 import { readOperatorUsagePage } from "./jobs/operator_usage_page.ts";
 import { readOverview } from "./jobs/operator_overview.ts";
 import { readPortalOverview } from "./jobs/portal_overview.ts";
+import { search } from "./jobs/search.ts";
 
 const jobs = {
   readPortalOverview,
@@ -46,6 +47,7 @@ const jobs = {
   readStatementLines,
   statementCsv,
   readOperatorRecordPage,
+  search,
 };
 
 type Jobs = typeof jobs;

@@ -5,7 +5,16 @@ import type { OperatorPlace } from "../operator/side.tsx";
 import { roleWords } from "../text/role.ts";
 import { Form, returnField } from "./form.tsx";
 import { Icon } from "./icon.tsx";
-import { Initial, Own, type OwnLink, type PlaceLink, SideBar } from "./side_bar.tsx";
+import {
+  accountLinks,
+  Initial,
+  Own,
+  type OwnLink,
+  type PlaceLink,
+  type SearchLinks,
+  type SearchPlace,
+  SideBar,
+} from "./side_bar.tsx";
 
 export type Place =
   | "overview"
@@ -43,17 +52,51 @@ const documentation: PlaceLink = {
   isElsewhere: true,
 };
 
+const createOrganization = {
+  href: "/portal/organizations#new",
+  label: "Create organization",
+  icon: "plus",
+} as const;
+
+export const portalSearch: SearchPlace = {
+  href: "/portal/search",
+  label: "Search keys, organizations and pages",
+};
+
+export function portalLinks(session: Session): SearchLinks {
+  const { organization } = session;
+  const isMember = organization !== null;
+  return {
+    pages: [
+      ...placesOf(session),
+      ...(isMember ? [{ ...organizationsPlace, label: "All organizations" }] : []),
+      ...accountLinks,
+      ...operatorLinks(session),
+      documentation,
+    ],
+    actions: [
+      ...(isMember ? [{ href: "/portal/api-keys/new", label: "Create API key", icon: "plus" } as const] : []),
+      ...(isMember && hasPermission(organization.role, "members.manage")
+        ? [{ href: "/portal/members", label: "Invite a member", icon: "plus" } as const]
+        : []),
+      createOrganization,
+    ],
+  };
+}
+
 interface SideProps {
   readonly session: Session;
   readonly place: Place | null;
 }
 
-export function Side({ session, place }: SideProps) {
+export function Side({ session, place, palette }: SideProps & { palette: string }) {
   const { user, organization } = session;
   return (
     <SideBar
       label="Portal"
       home={organization === null ? organizationsPlace.href : "/portal"}
+      search={portalSearch}
+      palette={palette}
       places={[...placesOf(session), documentation]}
       place={place}
       who={organization === null

@@ -10,3 +10,6 @@ ALTER TABLE statements ADD COLUMN currency TEXT;
 ALTER TABLE users ADD COLUMN locale TEXT;
 
 ALTER TABLE users ADD COLUMN theme TEXT CHECK (theme IN ('light', 'dark'));
+
+-- Keys are found by the first characters of a key, in upper or lower case.
+CREATE INDEX api_keys_prefix ON api_keys (key_prefix COLLATE NOCASE);

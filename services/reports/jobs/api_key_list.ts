@@ -8,7 +8,7 @@ import {
   type KeyListPage,
   keyListPageItems,
   type KeyOrder,
-  keySearchOf,
+  unusedKeysRevokedMax,
   type KeyState,
   keyStates,
   linesByUsageMax,
@@ -17,9 +17,9 @@ import {
   matches,
   sortLines,
   toLines,
-  unusedKeysRevokedMax,
 } from "../../../domain/key_list.ts";
 import type { KeyUsage } from "../../../domain/meter/key_usage.ts";
+import { searchTextOf } from "../../../domain/search.ts";
 import { readKeyUsage } from "./key_usage.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 
@@ -45,7 +45,7 @@ type Scope = JobScope & Pick<ApiKeyScope, "createdBy">;
 
 export async function readKeyList(context: JobContext, input: Scope & KeyListQuery): Promise<KeyList> {
   const { now, state } = input;
-  const search = keySearchOf(input.search);
+  const search = searchTextOf(input.search);
   const { lines: all, isCut, activeKeys } = await readLines(context, input);
   const found = all.filter(matches(search));
   const [active, expiring, inactive] = keyStates.map((state) =>

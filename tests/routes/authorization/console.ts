@@ -64,6 +64,7 @@ const planFields = {
 export const consoleTable: Readonly<Record<string, Entry>> = {
   "GET /operator": page(),
   "GET /operator/audit": page(),
+  "GET /operator/search": page(() => ({ query: "?q=a" })),
   "GET /operator/organizations": page(),
   ...form("/operator/organizations/new", { fields: { name: "Northwind Maps" } }),
   "GET /operator/organizations/:id": page(ofOrganization()),
