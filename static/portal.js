@@ -14,7 +14,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy]");
-  if (button) copy(button, document.getElementById(button.dataset.copy));
+  if (button) copy(button, document.getElementById(button.dataset.copy) ?? button.previousElementSibling);
   for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (!menu.contains(event.target)) menu.open = false;
   }
@@ -137,7 +137,7 @@ document.addEventListener("submit", (event) => {
   for (const button of event.target.querySelectorAll("[data-show]")) show(button, false);
 }, true);
 
-for (const enhance of [offerOwnTimezone, loadPasskeys, forgetMessage, joinBars]) {
+for (const enhance of [offerOwnTimezone, loadPasskeys, forgetMessage, joinBars, addCopyButtons]) {
   enhance();
   document.addEventListener("htmx:after:swap", enhance);
 }
@@ -180,19 +180,41 @@ function nameOf(control) {
   return control.id || control.dataset.key || control.name || control.ariaLabel || control.textContent.trim();
 }
 
+// Ids get their buttons here, so that long lists of them are no heavier.
+function addCopyButtons() {
+  for (const code of document.querySelectorAll("code.pick:not(.secret > *)")) {
+    if (code.nextElementSibling?.matches(".copy")) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.dataset.copy = "";
+    button.innerHTML =
+      `<svg class="icon" width="14" height="14" viewBox="0 0 16 16" fill="none" stroke="currentColor"
+      stroke-width="1.5" aria-hidden="true"><path d="M5.500 5.500h8v8h-8zM3.500 10.500h-1v-8h8v1"/></svg><span
+      class="unseen" data-copy-words></span>`;
+    const label = code.closest("dd")?.previousElementSibling?.textContent ?? code.textContent;
+    button.lastChild.textContent = `Copy ${label}`;
+    code.after(button);
+  }
+}
+
 async function copy(button, element) {
   const words = button.querySelector("[data-copy-words]");
   button.dataset.words ??= words.textContent;
   words.textContent = await isCopied(element) ? "Copied" : "Selected. Press Ctrl+C";
+  button.dataset.copied = "";
   document.getElementById("announcer")?.replaceChildren(words.textContent);
-  setTimeout(() => (words.textContent = button.dataset.words), copiedMs);
+  setTimeout(() => {
+    words.textContent = button.dataset.words;
+    delete button.dataset.copied;
+  }, copiedMs);
 }
 
 // Pages without https can't use the clipboard, so the text is selected instead.
 async function isCopied(element) {
   try {
-    // Without the languages that aren't shown.
-    await navigator.clipboard.writeText(element.innerText);
+    // Without the languages that aren't shown. A prefix is found without its ellipsis.
+    await navigator.clipboard.writeText(element.innerText.replace(/…$/, ""));
     return true;
   } catch {
     getSelection().selectAllChildren(element);
