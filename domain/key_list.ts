@@ -4,9 +4,10 @@ import type { KeyUsage } from "./meter/key_usage.ts";
 
 /** Active keys that expire within this time are marked. */
 const keyExpiresSoonMs = 14 * 24 * 3_600_000;
-/** Keys that were not used for this long can be revoked together, up to the maximum at a time. */
+/** Keys that were not used for this long can be revoked together. */
 export const keyUnusedMs = 90 * 24 * 3_600_000;
-export const unusedKeysRevokedMax = 50;
+/** Keys that can be revoked at a time: those of a page. */
+export const keysRevokedMax = 50;
 export const keyListPageItems = 50;
 /** Active keys that the list has, and keys that it has of those that ended last. */
 export const listedKeysMax = 10_000;

@@ -44,6 +44,17 @@ document.addEventListener("keydown", (event) => {
   openPalette(link);
 });
 
+document.addEventListener("change", ({ target }) => {
+  const form = target.closest("form.selection");
+  if (form) countSelected(form);
+});
+document.addEventListener("click", ({ target }) => {
+  const form = target.closest("[data-select-all]")?.form;
+  if (!form) return;
+  for (const box of form.querySelectorAll("[type=checkbox]")) box.checked = true;
+  countSelected(form);
+});
+
 // Shortens a pasted key to its prefix before it is sent: addresses are logged and remembered.
 document.addEventListener("submit", ({ target }) => {
   for (const input of target.querySelectorAll("input[type=search]")) input.value = cutKey(input.value);
@@ -240,6 +251,13 @@ function offerOwnTimezone() {
 async function loadPasskeys() {
   const form = document.querySelector("form[data-passkeys]");
   if (form) (await import(form.dataset.passkeys)).offer();
+}
+
+// Says in the button how many keys of a list are selected.
+function countSelected(form) {
+  const count = form.querySelectorAll(":checked").length;
+  form.querySelector("[type=submit]").textContent = `Revoke ${count} ${count === 1 ? "key" : "keys"}…`;
+  document.getElementById("announcer").textContent = `${count} selected`;
 }
 
 async function openPalette(link) {

@@ -159,6 +159,7 @@ async function viewersOf(test: TestApp, portal: FilledPortal): Promise<Viewer[]>
     form: { email: "ada@northwind.example", password: testPassword },
   });
   const newKey = portal.keys.get("Old website")?.id;
+  const activeKey = portal.keys.get("Production EU")?.id;
   const access = `/portal/access?return_to=https://app.example.com/${encodeURIComponent(markup)}`;
   const product = "/sign-in?return_to=https://app.example.com/";
   const start = ["/portal", "/portal/confirm-password?again=1", access, "/dev/mail"];
@@ -188,14 +189,25 @@ async function viewersOf(test: TestApp, portal: FilledPortal): Promise<Viewer[]>
     {
       name: "owner",
       cookie: owner.cookie,
-      paths: [...start, `/portal/api-keys/${newKey}/first-request`, product],
+      paths: [
+        ...start,
+        `/portal/api-keys/${newKey}/first-request`,
+        `/portal/api-keys/revoke?${activeKey}=`,
+        product,
+      ],
     },
     { name: "admin with locked codes", cookie: locked.cookie, paths: ["/portal/account/two-step"] },
     { name: "owner of a suspended organization", cookie: customer.cookie, paths: start },
     {
       name: "operator",
       cookie: operator.cookie,
-      paths: ["/operator", "/operator/statements/close", "/operator/nowhere", ...start],
+      paths: [
+        "/operator",
+        "/operator/statements/close",
+        "/operator/nowhere",
+        `/operator/organizations/${organizationId}/api-keys/revoke?${activeKey}=`,
+        ...start,
+      ],
     },
     {
       name: "operator without a second factor",

@@ -152,7 +152,7 @@ interface UsageToday {
 const recentMs = 6 * 24 * 3_600_000;
 
 /** Says when a key was used: `Used 2 minutes ago`, `Used on Nov 2, 2026`, `Never used`. */
-function usedText({ lastUsedAt }: Pick<ApiKey, "lastUsedAt">, now: number): string {
+export function usedText({ lastUsedAt }: Pick<ApiKey, "lastUsedAt">, now: number): string {
   if (lastUsedAt === null) return "Never used";
   const at = Date.parse(lastUsedAt);
   if (now - at >= recentMs) return `Used on ${fullDate(at)}`;

@@ -41,11 +41,15 @@ interface ApiKeyTableProps {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLineRow[];
   readonly areInactive: boolean;
+  /** Has a checkbox for each key, for the form around the table. */
+  readonly isSelectable?: boolean;
   /** The current order, and the addresses of others; undefined if the lines can't be sorted. */
   readonly sorting?: { readonly order: KeyOrder; readonly hrefOf: (order: KeyOrder) => string };
 }
 
-export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableProps) {
+export function ApiKeyTable(
+  { frame, lines, areInactive, isSelectable = false, sorting }: ApiKeyTableProps,
+) {
   const { now } = frame;
   const sortBy = (order: KeyOrder, direction: SortDirection): Pick<Column, "sort"> => ({
     sort: sorting &&
@@ -74,6 +78,9 @@ export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableP
       {lines.map((line) => (
         <Row>
           <Cell place="title">
+            {isSelectable && (
+              <input type="checkbox" name={line.id} value="" aria-label={`Select ${line.name}`} />
+            )}
             <LinkedName href={apiKeyHref(frame.base, line.id)} name={line.name} />
             {line.oldKeyEndsAt && (
               <span class="second">

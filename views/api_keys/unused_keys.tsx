@@ -1,32 +1,62 @@
-// The page that revokes keys that were not used for 90 days.
-import { apiKeyTag } from "../../domain/api_key.ts";
-import type { KeyLine } from "../../domain/key_list.ts";
+// The pages that revoke several keys: those that were chosen in the list, or those that were not used for 90 days.
+import { type ApiKey, apiKeyTag } from "../../domain/api_key.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { CheckboxGroup } from "../components/field.tsx";
 import { aboutOrganization, type FormErrors } from "../components/form.tsx";
 import type { Page, PortalFrame } from "../layout.tsx";
 import { FormPage } from "../components/form_page.tsx";
 import { shortDate } from "../text/time.ts";
+import { usedText } from "./api_key_forms.tsx";
 
-interface UnusedKeysPageProps extends FormErrors {
+interface RevokeKeysPageProps extends FormErrors {
   readonly frame: PortalFrame;
-  readonly lines: readonly KeyLine[];
-  /** With those that are not shown. */
-  readonly count: number;
+  readonly lines: readonly ApiKey[];
   readonly chosen: ReadonlySet<string>;
 }
 
-export function unusedKeysPage({ frame, lines, count, chosen, ...errors }: UnusedKeysPageProps): Page {
-  const keysHref = `${frame.base}/api-keys`;
-  const isPart = count > lines.length;
+/** `count`: with keys that are not shown. */
+export function unusedKeysPage({ count, ...props }: RevokeKeysPageProps & { count: number }): Page {
+  const { frame, lines } = props;
+  return (
+    <RevokeKeysPage
+      {...props}
+      title="Revoke unused keys"
+      label={count > lines.length
+        ? `${groupDigits(lines.length)} of ${countOf(count, "key")} not used for 90 days`
+        : `${countOf(count, "key")} not used for 90 days`}
+      action={`${frame.base}/api-keys/revoke-unused`}
+    />
+  );
+}
+
+/** `query`: that of the address, which names the keys. */
+export function chosenKeysPage({ query, ...props }: RevokeKeysPageProps & { query: string }): Page {
+  const { frame, lines } = props;
+  return (
+    <RevokeKeysPage
+      {...props}
+      title={lines.length === 1 ? "Revoke key" : "Revoke keys"}
+      label={countOf(lines.length, "selected key")}
+      action={`${frame.base}/api-keys/revoke${query}`}
+    />
+  );
+}
+
+function RevokeKeysPage(
+  { frame, lines, chosen, title, label, action, ...errors }: RevokeKeysPageProps & {
+    title: string;
+    label: string;
+    action: string;
+  },
+) {
   return (
     <FormPage
       frame={frame}
       place="api-keys"
-      title="Revoke unused keys"
+      title={title}
       text="Requests with a revoked key will fail immediately. This can't be undone."
-      back={{ href: keysHref, label: "API keys" }}
-      action={`${keysHref}/revoke-unused`}
+      back={{ href: `${frame.base}/api-keys`, label: "API keys" }}
+      action={action}
       hidden={aboutOrganization(frame)}
       error={errors.message}
       submit="Revoke selected keys"
@@ -34,9 +64,7 @@ export function unusedKeysPage({ frame, lines, count, chosen, ...errors }: Unuse
       isNarrow
     >
       <CheckboxGroup
-        label={isPart
-          ? `${groupDigits(lines.length)} of ${countOf(count, "key")} not used for 90 days`
-          : `${countOf(count, "key")} not used for 90 days`}
+        label={label}
         name="keys"
         value={chosen}
         error={errors.fields["keys"]}
@@ -51,10 +79,8 @@ export function unusedKeysPage({ frame, lines, count, chosen, ...errors }: Unuse
   );
 }
 
-function useText({ lastUsedAt, createdAt, keyPrefix }: KeyLine, now: number): string {
+function useText({ lastUsedAt, createdAt, keyPrefix }: ApiKey, now: number): string {
   const date = (at: string) => shortDate(Date.parse(at), now);
-  const use = lastUsedAt === null
-    ? `Never used, created ${date(createdAt)}`
-    : `Last used ${date(lastUsedAt)}`;
+  const use = lastUsedAt === null ? `Never used, created ${date(createdAt)}` : usedText({ lastUsedAt }, now);
   return `${use} · ${keyPrefix.replace(apiKeyTag, "")}`;
 }

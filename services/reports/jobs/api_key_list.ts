@@ -8,7 +8,7 @@ import {
   type KeyListPage,
   keyListPageItems,
   type KeyOrder,
-  unusedKeysRevokedMax,
+  keysRevokedMax,
   type KeyState,
   keyStates,
   linesByUsageMax,
@@ -81,7 +81,7 @@ export async function readUnusedKeys(context: JobContext, input: Scope) {
   const { lines } = await readLines(context, input);
   const unused = lines.filter((line) => isUnused(line, input.now));
   const since = ({ current, lastUsedAt }: ListedLine) => lastUsedAt ?? current.createdAt;
-  const shown = unused.toSorted((a, b) => since(a) - since(b)).slice(0, unusedKeysRevokedMax);
+  const shown = unused.toSorted((a, b) => since(a) - since(b)).slice(0, keysRevokedMax);
   return { lines: await withRows(context, input, shown), count: unused.length };
 }
 

@@ -3,7 +3,7 @@ import { newOperatorToken } from "../../support/operators/operators.ts";
 import { newId } from "../../../domain/id.ts";
 import type { Scene } from "../../support/people/scene.ts";
 import { type Attempt, type Entry, onlyOperators, recordOf } from "./entry.ts";
-import { budgetForm, withUnusedKey } from "./portal_meter.ts";
+import { budgetForm, withSelectedKey, withUnusedKey } from "./portal_meter.ts";
 import {
   ofOrganization,
   onUser,
@@ -95,6 +95,10 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/organizations/:id/api-keys/new", {
     attempt: ofOrganization(),
     fields: { "name": "Key", "usage:write": "on" },
+  }),
+  ...form("/operator/organizations/:id/api-keys/revoke", {
+    attempt: async (scene) => ({ ...await withSelectedKey(scene), ...ofOrganization()(scene) }),
+    writes: true,
   }),
   ...form("/operator/organizations/:id/api-keys/revoke-unused", {
     attempt: async (scene) => ({ ...await withUnusedKey(scene), ...ofOrganization()(scene) }),
