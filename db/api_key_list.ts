@@ -87,11 +87,29 @@ export function revokeUnusedApiKeys(
     SELECT k.lineage FROM api_keys k
     WHERE ${isChosen} AND (k.last_used_at >= ${since} OR (k.created_at >= ${since} AND ${isActive})))
     AND k.lineage NOT IN (${lineagesUsedSince(scope.organizationId, { lineages, since })})`;
+  return revokeKeys(actor, isUnused, now);
+}
+
+/** Revokes the keys of some ids that are active and in the scope. @returns As `revokeUnusedApiKeys`. */
+export function revokeApiKeysById(
+  actor: Actor,
+  scope: ApiKeyScope,
+  { ids, now }: { ids: readonly string[]; now: number },
+): Statement[] {
+  const isChosen = sql`k.id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+  return revokeKeys(
+    actor,
+    sql`${inScope(scope)} AND ${isChosen} AND ${isActiveIn(scope.organizationId, now)}`,
+    now,
+  );
+}
+
+function revokeKeys(actor: Actor, isRevoked: Statement, now: number): Statement[] {
   const rows =
     sql`SELECT k.organization_id AS organizationId, k.id AS targetId, k.name AS targetName, '{}' AS details
-    FROM api_keys k WHERE ${isUnused}`;
+    FROM api_keys k WHERE ${isRevoked}`;
   return [
     insertAuditEvents(actor, "api_key.revoked", { now, rows }),
-    sql`UPDATE api_keys AS k SET revoked_at = ${now} WHERE ${isUnused} RETURNING id`,
+    sql`UPDATE api_keys AS k SET revoked_at = ${now} WHERE ${isRevoked} RETURNING id`,
   ];
 }

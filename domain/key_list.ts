@@ -1,12 +1,13 @@
 // The list of an organization's keys: its parts, its orders, and one line for a key and those that replaced it.
-import { type ApiKey, apiKeyTag } from "./api_key.ts";
+import type { ApiKey } from "./api_key.ts";
 import type { KeyUsage } from "./meter/key_usage.ts";
 
 /** Active keys that expire within this time are marked. */
 const keyExpiresSoonMs = 14 * 24 * 3_600_000;
-/** Keys without requests and usage for this long can be revoked together, up to the maximum at a time. */
+/** Keys without requests and usage for this long can be revoked together. */
 export const keyUnusedMs = 90 * 24 * 3_600_000;
-export const unusedKeysRevokedMax = 50;
+/** Keys that can be revoked at a time: those of a page. */
+export const keysRevokedMax = 50;
 export const keyListPageItems = 50;
 /** Active keys that the list has, and keys that it has of those that ended last. */
 export const listedKeysMax = 10_000;
@@ -109,15 +110,6 @@ export function expiresSoon({ endsAt }: Pick<ListedKey, "endsAt">, now: number):
 export function isWithoutRequests({ current, isActive, lastUsedAt }: ListedLine, now: number): boolean {
   return isActive && Math.max(current.createdAt, lastUsedAt ?? 0) < now - keyUnusedMs;
 }
-
-/** Shortens a pasted key to its prefix, by which it is found: it must not be repeated in addresses. */
-export function keySearchOf(typed: string): string {
-  const text = typed.normalize("NFKC").trim();
-  return text.startsWith(apiKeyTag) ? text.slice(0, apiKeyTag.length + shownCharacters) : text;
-}
-
-/** Characters of a key's prefix after its tag. */
-const shownCharacters = 8;
 
 /** Returns a condition for lines whose name or prefix has a text, in upper or lower case. */
 export function matches(search: string): (line: ListedLine) => boolean {

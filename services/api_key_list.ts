@@ -1,11 +1,14 @@
 // The list of keys as people see it, and revoking those that are not used any more.
-import { revokeUnusedApiKeys } from "../db/api_key_list.ts";
+import { findApiKeysById, revokeApiKeysById, revokeUnusedApiKeys } from "../db/api_key_list.ts";
+import type { Statement } from "../db/engine/database.ts";
+import type { ApiKey } from "../domain/api_key.ts";
 import { validationError } from "../domain/errors.ts";
-import { type KeyLine, keyListPageItems, keyUnusedMs, unusedKeysRevokedMax } from "../domain/key_list.ts";
+import { type KeyLine, keyListPageItems, keysRevokedMax, keyUnusedMs } from "../domain/key_list.ts";
 import { isoTime } from "../domain/time.ts";
 import type { Access } from "./access.ts";
 import { keysOpenTo, keysSeenBy, listApiKeys, toApiKey } from "./api_keys.ts";
 import type { SessionContext } from "./context.ts";
+import type { Writer } from "./sign_in/session_writes.ts";
 import type { KeyList, KeyListQuery, StoredLine } from "./reports/jobs/api_key_list.ts";
 
 type KeyLineList = Omit<KeyList, "lines"> & { readonly lines: readonly KeyLine[] };
@@ -61,12 +64,49 @@ export async function revokeUnusedKeys(
   access: Access,
   ids: readonly string[],
 ): Promise<string[]> {
-  if (ids.length > unusedKeysRevokedMax) {
-    throw validationError([{ path: "ids", message: `must be at most ${unusedKeysRevokedMax} keys.` }]);
-  }
+  requireFewKeys(ids);
   const { scope, by } = keysOpenTo(access);
   const now = context.clock();
   const statements = revokeUnusedApiKeys(access.actor, scope, { ids, since: now - keyUnusedMs, now });
+  return await revoke(context, by, statements);
+}
+
+/** Reads active keys of some ids, as far as they can be seen. @throws {AppError} `forbidden`, `validation_failed` for too many keys. */
+export async function listChosenKeys(
+  { database, clock }: SessionContext,
+  access: Access,
+  ids: readonly string[],
+): Promise<ApiKey[]> {
+  requireFewKeys(ids);
+  const { scope: { organizationId, createdBy } } = keysOpenTo(access);
+  const now = clock();
+  return (await findApiKeysById(database, organizationId, ids))
+    .filter(({ createdById }) => createdBy === undefined || createdById === createdBy)
+    .map((row) => toApiKey(row, now)).filter(({ status }) => status === "active");
+}
+
+/**
+ * Revokes keys, effective immediately. Inactive ones stay as they are.
+ *
+ * @returns The ids of the revoked keys.
+ * @throws {AppError} `forbidden`, `validation_failed` for too many keys.
+ */
+export async function revokeApiKeys(
+  context: SessionContext,
+  access: Access,
+  ids: readonly string[],
+): Promise<string[]> {
+  requireFewKeys(ids);
+  const { scope, by } = keysOpenTo(access);
+  return await revoke(context, by, revokeApiKeysById(access.actor, scope, { ids, now: context.clock() }));
+}
+
+function requireFewKeys(ids: readonly string[]): void {
+  if (ids.length <= keysRevokedMax) return;
+  throw validationError([{ path: "ids", message: `must be at most ${keysRevokedMax} keys.` }]);
+}
+
+async function revoke(context: SessionContext, by: Writer, statements: readonly Statement[]) {
   const [, revoked] = await context.writeAs(by, statements);
   return (revoked?.rows ?? []).map(({ id }) => String(id));
 }

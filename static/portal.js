@@ -14,7 +14,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy]");
-  if (button) copy(button, document.getElementById(button.dataset.copy));
+  if (button) copy(button, document.getElementById(button.dataset.copy) ?? button.previousElementSibling);
   for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (!menu.contains(event.target)) menu.open = false;
   }
@@ -26,6 +26,39 @@ document.addEventListener("keydown", (event) => {
   menu.open = false;
   menu.querySelector("summary").focus();
 });
+
+// Opens the search above the page. A slash opens it outside of fields.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-palette]");
+  if (!link) return;
+  event.preventDefault();
+  openPalette(link);
+});
+document.addEventListener("keydown", (event) => {
+  const hasModifier = event.ctrlKey || event.metaKey;
+  const isField = event.target.closest("input, select, textarea");
+  const isShortcut = hasModifier ? event.key.toLowerCase() === "k" : event.key === "/" && !isField;
+  const link = document.querySelector("a[data-palette]");
+  if (!isShortcut || event.altKey || !link || document.querySelector("dialog[open]")) return;
+  event.preventDefault();
+  openPalette(link);
+});
+
+document.addEventListener("change", ({ target }) => {
+  const form = target.closest("form.selection");
+  if (form) countSelected(form);
+});
+document.addEventListener("click", ({ target }) => {
+  const form = target.closest("[data-select-all]")?.form;
+  if (!form) return;
+  for (const box of form.querySelectorAll("[type=checkbox]")) box.checked = true;
+  countSelected(form);
+});
+
+// Shortens a pasted key to its prefix before it is sent: addresses are logged and remembered.
+document.addEventListener("submit", ({ target }) => {
+  for (const input of target.querySelectorAll("input[type=search]")) input.value = cutKey(input.value);
+}, true);
 
 document.addEventListener("change", (event) => {
   // A date changes with every key that is typed, so it waits for the button.
@@ -115,7 +148,7 @@ document.addEventListener("submit", (event) => {
   for (const button of event.target.querySelectorAll("[data-show]")) show(button, false);
 }, true);
 
-for (const enhance of [offerOwnTimezone, loadPasskeys, forgetMessage, joinBars]) {
+for (const enhance of [offerOwnTimezone, loadPasskeys, forgetMessage, joinBars, addCopyButtons]) {
   enhance();
   document.addEventListener("htmx:after:swap", enhance);
 }
@@ -158,19 +191,41 @@ function nameOf(control) {
   return control.id || control.dataset.key || control.name || control.ariaLabel || control.textContent.trim();
 }
 
+// Ids get their buttons here, so that long lists of them are no heavier.
+function addCopyButtons() {
+  for (const code of document.querySelectorAll("code.pick:not(.secret > *)")) {
+    if (code.nextElementSibling?.matches(".copy")) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.dataset.copy = "";
+    button.innerHTML =
+      `<svg class="icon" width="14" height="14" viewBox="0 0 16 16" fill="none" stroke="currentColor"
+      stroke-width="1.5" aria-hidden="true"><path d="M5.500 5.500h8v8h-8zM3.500 10.500h-1v-8h8v1"/></svg><span
+      class="unseen" data-copy-words></span>`;
+    const label = code.closest("dd")?.previousElementSibling?.textContent ?? code.textContent;
+    button.lastChild.textContent = `Copy ${label}`;
+    code.after(button);
+  }
+}
+
 async function copy(button, element) {
   const words = button.querySelector("[data-copy-words]");
   button.dataset.words ??= words.textContent;
   words.textContent = await isCopied(element) ? "Copied" : "Selected. Press Ctrl+C";
+  button.dataset.copied = "";
   document.getElementById("announcer")?.replaceChildren(words.textContent);
-  setTimeout(() => (words.textContent = button.dataset.words), copiedMs);
+  setTimeout(() => {
+    words.textContent = button.dataset.words;
+    delete button.dataset.copied;
+  }, copiedMs);
 }
 
 // Pages without https can't use the clipboard, so the text is selected instead.
 async function isCopied(element) {
   try {
-    // Without the languages that aren't shown.
-    await navigator.clipboard.writeText(element.innerText);
+    // Without the languages that aren't shown. A prefix is found without its ellipsis.
+    await navigator.clipboard.writeText(element.innerText.replace(/…$/, ""));
     return true;
   } catch {
     getSelection().selectAllChildren(element);
@@ -196,6 +251,28 @@ function offerOwnTimezone() {
 async function loadPasskeys() {
   const form = document.querySelector("form[data-passkeys]");
   if (form) (await import(form.dataset.passkeys)).offer();
+}
+
+// Says in the button how many keys of a list are selected.
+function countSelected(form) {
+  const count = form.querySelectorAll(":checked").length;
+  form.querySelector("[type=submit]").textContent = `Revoke ${count} ${count === 1 ? "key" : "keys"}…`;
+  document.getElementById("announcer").textContent = `${count} selected`;
+}
+
+async function openPalette(link) {
+  try {
+    (await import(link.dataset.palette)).open(link, cutKey);
+  } catch {
+    location.assign(link.href);
+  }
+}
+
+// As `searchTextOf` in domain/search.ts.
+function cutKey(typed) {
+  const text = typed.trim();
+  return /service_[a-z]+_[0-9A-Za-z]{8}/.exec(text)?.[0] ??
+    text.replace(/^([0-9A-Za-z]{8})[0-9A-Za-z]{30}$/, "$1");
 }
 
 function browserName(timeZone) {

@@ -23,6 +23,8 @@ export interface Assets {
   readonly htmx: string;
   /** Loaded by `script` when a form needs it. */
   readonly passkeys: string;
+  /** Loaded by `script` when someone searches. */
+  readonly palette: string;
   readonly favicon: string;
   /** The fonts, at the address in the style sheet (`/static/geist.woff2`); another address would load them twice. */
   readonly geist: string;
@@ -123,8 +125,14 @@ export function PortalPage({ title, frame, place, children }: {
         <div id="announcer" class="unseen" role="status"></div>
         <div class="frame">
           {isConsole
-            ? <OperatorSide session={session} place={viewed === null ? place : "operator/organizations"} />
-            : <Side {...frame} place={place} />}
+            ? (
+              <OperatorSide
+                session={session}
+                place={viewed === null ? place : "operator/organizations"}
+                palette={frame.assets.palette}
+              />
+            )
+            : <Side {...frame} place={place} palette={frame.assets.palette} />}
           <main id="main" tabindex={-1}>
             {isReadOnly && <CustomerViewBar session={session} />}
             {!isConsole && session.organization?.suspended && (

@@ -248,7 +248,7 @@ function TokenName({ name, tokenPrefix, createdBy }: OperatorToken) {
     <>
       <Name text={name} />
       <div class="muted tiny">
-        <code>{tokenPrefix}</code>
+        <code class="pick">{tokenPrefix}</code>
         {` by ${createdBy?.name ?? "the command line"}`}
       </div>
     </>

@@ -7,9 +7,11 @@ import { countOf } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
 import type { Access } from "../../services/access.ts";
 import {
+  listChosenKeys,
   listKeyLines,
   listNewestKeys,
   listUnusedKeys,
+  revokeApiKeys,
   revokeUnusedKeys,
 } from "../../services/api_key_list.ts";
 import { getApiKey } from "../../services/api_keys.ts";
@@ -17,7 +19,7 @@ import { readKeyUsage, readLastUsage } from "../../services/meter/usage.ts";
 import type { KeyListQuery } from "../../services/reports/jobs/api_key_list.ts";
 import type { KeyLineRow } from "../../views/api_keys/api_key_table.tsx";
 import { apiKeysPage } from "../../views/api_keys/api_keys.tsx";
-import { unusedKeysPage } from "../../views/api_keys/unused_keys.tsx";
+import { chosenKeysPage, unusedKeysPage } from "../../views/api_keys/unused_keys.tsx";
 import type { App, AppContext } from "../env.ts";
 import { flashAbout, flashOf, mountForm, queryOf } from "./form.ts";
 import { inTime } from "./in_time.ts";
@@ -46,6 +48,7 @@ export function apiKeyListPages(app: App, parts: PortalParts): void {
     return sendPage(c, view);
   });
   unusedPages(app, parts);
+  chosenPages(app, parts);
 }
 
 /** Reads the newest keys of an organization, for a page that has more than keys. */
@@ -91,10 +94,18 @@ function withoutUsage(lines: readonly KeyLine[]): KeyLineRow[] {
 
 async function flash({ services }: PortalParts, c: AppContext, access: Access): Promise<string | null> {
   const count = Number(queryOf(c, "count"));
-  const keys = Number.isSafeInteger(count) ? countOf(count, "unused key") : "Unused keys";
+  const revoked = (noun: string) =>
+    `${Number.isSafeInteger(count) ? countOf(count, noun) : `Some ${noun}s`} ${
+      count === 1 ? "has" : "have"
+    } been revoked.`;
   return await flashAbout(c, {
     revoked: async (id) => `“${(await getApiKey(services, access, id)).name}” has been revoked.`,
-  }) ?? flashOf(c, { "revoked-unused": `${keys} ${count === 1 ? "has" : "have"} been revoked.` });
+  }) ?? flashOf(c, {
+    "revoked-unused": revoked("unused key"),
+    "revoked-selected": revoked("key"),
+    "revoked-some": `${revoked("key")} The others were already inactive.`,
+    "revoked-none": "No active keys were selected.",
+  });
 }
 
 function unusedPages(app: App, parts: PortalParts): void {
@@ -115,10 +126,43 @@ function unusedPages(app: App, parts: PortalParts): void {
       );
     },
     async submit(c, { access, frame }, input) {
-      const ids = Object.keys(input).filter((name) => isId("key", name));
-      if (ids.length === 0) throw validationError([{ path: "keys", message: "Choose at least one key." }]);
-      const revoked = await revokeUnusedKeys(services, access, ids);
+      const revoked = await revokeUnusedKeys(services, access, someIdsIn(input));
       return redirect(c, `${frame.base}${path}?done=revoked-unused&count=${revoked.length}`);
     },
   });
+}
+
+/** Revokes keys that the address names, as the list of keys does. */
+function chosenPages(app: App, parts: PortalParts): void {
+  const { services } = parts;
+  mountForm(organizationForms(app, parts), {
+    path: `${path}/revoke`,
+    async show(c, { access, frame }, { input, fields, message, status }) {
+      const lines = await listChosenKeys(services, access, keyIdsIn({ ...c.req.query(), ...input }));
+      if (lines.length === 0 && status === 200) return redirect(c, `${frame.base}${path}?done=revoked-none`);
+      const chosen = new Set(input === undefined ? lines.map(({ id }) => id) : keyIdsIn(input));
+      const query = new URL(c.req.url).search;
+      const apiKeyIds = lines.map(({ id }) => id);
+      const lastUsage = await inTime((signal) => readLastUsage(services, access, { apiKeyIds, signal }));
+      const page = chosenKeysPage({ frame, lines, lastUsage, chosen, query, fields, message });
+      return await sendPage(c, page, status);
+    },
+    async submit(c, { access, frame }, input) {
+      const ids = someIdsIn(input);
+      const { length } = await revokeApiKeys(services, access, ids);
+      const done = length === 0 ? "none" : length < ids.length ? "some" : "selected";
+      return redirect(c, `${frame.base}${path}?done=revoked-${done}&count=${length}`);
+    },
+  });
+}
+
+function keyIdsIn(input: Readonly<Record<string, string>>): string[] {
+  return Object.keys(input).filter((name) => isId("key", name));
+}
+
+/** @throws {AppError} `validation_failed` without a key. */
+function someIdsIn(input: Readonly<Record<string, string>>): string[] {
+  const ids = keyIdsIn(input);
+  if (ids.length === 0) throw validationError([{ path: "keys", message: "Choose at least one key." }]);
+  return ids;
 }

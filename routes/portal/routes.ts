@@ -28,6 +28,7 @@ import { recordPages } from "./meter/records.ts";
 import { portalOverviewRoutes } from "./overview.ts";
 import { usagePages } from "./meter/usage.ts";
 import { portalVerifyEmailRoutes } from "./account/verify_email.ts";
+import { searchRoutes } from "./search.ts";
 
 export function portalRoutes(
   app: OpenAPIHono<AppEnv>,
@@ -42,6 +43,7 @@ export function portalRoutes(
   apiKeyListPages(app, parts);
   newApiKeyPages(app, parts);
   portalOverviewRoutes(app, parts);
+  searchRoutes(app, parts);
   apiKeyPages(app, parts);
   usagePages(app, parts);
   recordPages(app, parts);

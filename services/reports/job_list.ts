@@ -23,6 +23,7 @@ import { readOperatorUsagePage } from "./jobs/operator_usage_page.ts";
 import { readOverview } from "./jobs/operator_overview.ts";
 import { readPortalOverview } from "./jobs/portal_overview.ts";
 import { readUsageTotals } from "./jobs/metric_totals.ts";
+import { search } from "./jobs/search.ts";
 
 const jobs = {
   readPortalOverview,
@@ -56,6 +57,7 @@ const jobs = {
   readStatementOrganizations,
   readOrganizationStatements,
   readOperatorRecordPage,
+  search,
 };
 
 type Jobs = typeof jobs;

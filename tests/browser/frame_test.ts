@@ -170,3 +170,76 @@ Deno.test({
       assert.deepEqual(await problemsOnScreens(wide.page, light), []);
     }),
 });
+
+Deno.test({
+  ...options,
+  name: "the search opens above the page with keys, on a phone with a button, and never sends a pasted key",
+  fn: () =>
+    withPerson(async (scene) => {
+      const { page, errors } = await open(scene, "/portal/usage");
+      const sent: string[] = [];
+      page.on("request", (request) => sent.push(request.url()));
+      const palette = page.getByRole("dialog", { name: "Search" });
+      const field = palette.getByRole("searchbox");
+      await page.locator("main summary").first().focus();
+      await page.keyboard.press("Control+k");
+      await palette.getByRole("link", { name: "Members" }).waitFor();
+      assert.deepEqual(await problemsOnScreens(page), []);
+      await page.keyboard.press("Escape");
+      await palette.waitFor({ state: "detached" });
+      assert.equal(await page.locator("main summary:focus").count(), 1);
+
+      await page.setViewportSize({ width: 390, height: 800 });
+      await page.getByRole("link", { name: "Search keys, organizations and pages" }).click();
+      await field.fill("service_live_0123456789SECRET");
+      await palette.getByText("No results for").waitFor();
+      assert.equal(await field.inputValue(), "service_live_01234567");
+      assert.deepEqual(sent.filter((url) => url.includes("SECRET")), []);
+      await field.fill("");
+      await palette.getByRole("link", { name: "Overview" }).waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowDown");
+      assert.equal(await focused(page), "API keys");
+      // What is typed goes on in the field, and Enter waits for its results.
+      await page.keyboard.type("prod");
+      assert.equal(await field.inputValue(), "prod");
+      await page.keyboard.press("Enter");
+      await heading(page, "Production");
+
+      await page.keyboard.press("/");
+      await field.fill("organization");
+      await palette.getByRole("link", { name: "Organization", exact: true }).click();
+      await heading(page, "Organization");
+      assert.deepEqual(errors, []);
+    }),
+});
+
+Deno.test({
+  ...options,
+  name: "ids are copied with a button, and the search works as a page without scripts",
+  fn: () =>
+    withPerson(async (scene) => {
+      const permissions = ["clipboard-read", "clipboard-write"];
+      const { page, errors } = await open(scene, "/portal/organization", { permissions });
+      await page.evaluate(
+        "navigator.clipboard ??= { writeText: async (text) => { globalThis.copied = text; } }",
+      );
+      const button = page.getByRole("button", { name: "Copy ID" });
+      await button.focus();
+      await page.keyboard.press("Enter");
+      await page.locator("#announcer", { hasText: "Copied" }).waitFor();
+      assert.equal(
+        await page.evaluate("globalThis.copied ?? navigator.clipboard.readText()"),
+        scene.person.organizationId,
+      );
+      assert.deepEqual(errors, []);
+
+      const plain = (await open(scene, "/portal/organization", { javaScriptEnabled: false })).page;
+      assert.equal(await plain.locator(".copy").count(), 0);
+      await plain.getByRole("link", { name: "Search keys, organizations and pages" }).click();
+      await plain.getByRole("searchbox").fill("prod");
+      await plain.keyboard.press("Enter");
+      await plain.locator("#found").getByRole("link", { name: "Production" }).click();
+      await heading(plain, "Production");
+    }),
+});

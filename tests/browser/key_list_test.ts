@@ -58,6 +58,18 @@ for (const scripts of [true, false]) {
         await page.getByRole("button", { name: "Revoke key" }).click();
         await page.locator(".note.done", { hasText: "“Staging” has been revoked." }).waitFor();
         assert.equal((await names(page)).length, 4);
+        // Several at a time.
+        const submit = page.locator(".selection-bar [type=submit]");
+        assert.equal(await submit.isVisible(), false);
+        await page.getByLabel("Select Key 2").check();
+        await page.getByLabel("Select Production").check();
+        assert.equal(await submit.innerText(), scripts ? "Revoke 2 keys…" : "Revoke selected keys…");
+        await submit.click();
+        await page.getByRole("heading", { name: "Revoke keys" }).waitFor();
+        await page.getByLabel("Production").uncheck();
+        await page.getByRole("button", { name: "Revoke selected keys" }).click();
+        await page.locator(".note.done", { hasText: "1 key has been revoked." }).waitFor();
+        assert.equal((await names(page)).length, 3);
         assert.deepEqual(errors, []);
       }),
   });

@@ -4,7 +4,6 @@ import {
   isInState,
   isWithoutRequests,
   type KeyOrder,
-  keySearchOf,
   type KeyState,
   type ListedKey,
   matches,
@@ -12,6 +11,7 @@ import {
   toLines,
 } from "../../domain/key_list.ts";
 import type { KeyUsage } from "../../domain/meter/key_usage.ts";
+import { keyPrefixIn, searchTextOf } from "../../domain/search.ts";
 
 const dayMs = 86_400_000;
 const now = 200 * dayMs;
@@ -82,13 +82,30 @@ Deno.test("unused keys are active, and neither used nor created in the last 90 d
 
 Deno.test("the search finds names and prefixes in upper or lower case, and a pasted key by its prefix", () => {
   const lines = toLines([key(1, { name: "Größe ＥＵ" }), key(2, { name: "größer" }), key(3)], []);
-  const found = (search: string) => idsOf(lines.filter(matches(keySearchOf(search))));
+  const found = (search: string) => idsOf(lines.filter(matches(searchTextOf(search))));
   assert.deepEqual(found(" GRÖSSE "), []);
   assert.deepEqual(found("GRÖßE"), ["key_1", "key_2"]);
   assert.deepEqual(found("eu"), ["key_1"]);
   assert.deepEqual(found("3BCD"), ["key_3"]);
   assert.deepEqual(found("service_live_2bcdefghTHE-REST-IS-SECRET"), ["key_2"]);
-  assert.equal(keySearchOf("service_live_2bcdefghTHE-REST-IS-SECRET"), "service_live_2bcdefgh");
+  for (
+    const pasted of ["service_live_2bcdefghSECRET", "Bearer service_live_2bcdefgh…", "service_live_2bcdefgh"]
+  ) {
+    assert.equal(searchTextOf(pasted), "service_live_2bcdefgh");
+  }
+  for (const pasted of [`2bcdefgh${"S".repeat(30)}`, "2bcdefgh…", " 2bcdefgh"]) {
+    assert.equal(searchTextOf(pasted), "2bcdefgh");
+  }
+  assert.equal(searchTextOf("service_operator_2bcdefghSECRET"), "service_operator_2bcdefgh");
+  const externalId = "0199d3c1a2b47c6e8f00112233445566";
+  assert.equal(searchTextOf(externalId), externalId);
+  assert.deepEqual(["abc", "abcd", "service_live_abcd", "abcdefghi", "ab%d"].map(keyPrefixIn), [
+    null,
+    "service_live_abcd",
+    "service_live_abcd",
+    null,
+    null,
+  ]);
   assert.deepEqual(found(""), ["key_1", "key_2", "key_3"]);
 });
 

@@ -161,6 +161,7 @@ async function viewersOf(test: TestApp, portal: FilledPortal): Promise<Viewer[]>
   const newKey = portal.keys.get("Old website")?.id;
   const console_ = `/operator/organizations/${organizationId}`;
   await test.send(`${console_}/view-as-customer`, { cookie: operator.cookie, form: {} });
+  const activeKey = portal.keys.get("Production EU")?.id;
   const access = `/portal/access?return_to=https://app.example.com/${encodeURIComponent(markup)}`;
   const product = "/sign-in?return_to=https://app.example.com/";
   const start = ["/portal", "/portal/confirm-password?again=1", access, "/dev/mail"];
@@ -190,7 +191,12 @@ async function viewersOf(test: TestApp, portal: FilledPortal): Promise<Viewer[]>
     {
       name: "owner",
       cookie: owner.cookie,
-      paths: [...start, `/portal/api-keys/${newKey}/first-request`, product],
+      paths: [
+        ...start,
+        `/portal/api-keys/${newKey}/first-request`,
+        `/portal/api-keys/revoke?${activeKey}=`,
+        product,
+      ],
     },
     { name: "admin with locked codes", cookie: locked.cookie, paths: ["/portal/account/two-step"] },
     { name: "owner of a suspended organization", cookie: customer.cookie, paths: start },
@@ -206,6 +212,7 @@ async function viewersOf(test: TestApp, portal: FilledPortal): Promise<Viewer[]>
         `${console_}/view`,
         `/operator/organizations/${newcomer.organizationId}/view`,
         `${console_}/view/api-keys/${newKey}/first-request`,
+        `/operator/organizations/${organizationId}/api-keys/revoke?${activeKey}=`,
         ...start,
       ],
     },

@@ -107,7 +107,8 @@ function Origin({ apiKey, frame: { now, session } }: ApiKeyPageProps) {
   return (
     <span class="origin small">
       <ApiKeyStatus apiKey={apiKey} now={now} />
-      <code>{apiKey.keyPrefix}</code>
+      <code class="pick">{apiKey.keyPrefix}</code>
+      <code class="pick">{apiKey.id}</code>
       <span>
         {"Created "}
         <DayTime at={apiKey.createdAt} now={now} />
@@ -254,7 +255,7 @@ function Rotations({ generations, frame: { now } }: ApiKeyPageProps) {
         {generations.map((apiKey, index) => (
           <li>
             <div>
-              <code>{apiKey.keyPrefix}</code>
+              <code class="pick">{apiKey.keyPrefix}</code>
               <span class="second">
                 {"Created "}
                 <DayTime at={apiKey.createdAt} now={now} />

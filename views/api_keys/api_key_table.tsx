@@ -45,11 +45,15 @@ interface ApiKeyTableProps {
   readonly frame: PortalFrame;
   readonly lines: readonly KeyLineRow[];
   readonly areInactive: boolean;
+  /** Has a checkbox for each key, for the form around the table. */
+  readonly isSelectable?: boolean;
   /** The current order, and the addresses of others; undefined if the lines can't be sorted. */
   readonly sorting?: { readonly order: KeyOrder; readonly hrefOf: (order: KeyOrder) => string };
 }
 
-export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableProps) {
+export function ApiKeyTable(
+  { frame, lines, areInactive, isSelectable = false, sorting }: ApiKeyTableProps,
+) {
   const { now } = frame;
   const hasActions = !areInactive && !frame.isReadOnly;
   const sortBy = (order: KeyOrder, direction: SortDirection): Pick<Column, "sort"> => ({
@@ -79,6 +83,9 @@ export function ApiKeyTable({ frame, lines, areInactive, sorting }: ApiKeyTableP
       {lines.map((line) => (
         <Row>
           <Cell place="title">
+            {isSelectable && (
+              <input type="checkbox" name={line.id} value="" aria-label={`Select ${line.name}`} />
+            )}
             <LinkedName href={apiKeyHref(frame.base, line.id)} name={line.name} />
             {line.oldKeyEndsAt && (
               <span class="second">

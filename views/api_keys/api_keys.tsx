@@ -10,7 +10,7 @@ import {
   listedKeysMax,
 } from "../../domain/key_list.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
-import { ButtonLink } from "../components/button.tsx";
+import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Icon } from "../components/icon.tsx";
 import { managesAllKeys } from "../components/key_name.tsx";
@@ -129,15 +129,36 @@ function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListP
       footer={<ListFooter text={lines.length === 0 ? "" : countText(list)} pages={<Pages list={list} />} />}
     >
       <Hints list={list} frame={frame} />
-      {lines.length === 0 ? <NoLines list={list} /> : (
-        <ApiKeyTable
-          frame={frame}
-          lines={lines}
-          areInactive={state === "inactive"}
-          sorting={{ order, hrefOf }}
-        />
-      )}
+      {lines.length === 0
+        ? <NoLines list={list} />
+        : (
+          <Selection href={state === "inactive" ? null : `${list.href}/revoke`}>
+            <ApiKeyTable
+              frame={frame}
+              lines={lines}
+              areInactive={state === "inactive"}
+              isSelectable={state !== "inactive"}
+              sorting={{ order, hrefOf }}
+            />
+          </Selection>
+        )}
     </ListCard>
+  );
+}
+
+/** The bar with the button appears when a checkbox is checked. `href`: the page that confirms; null if nothing can be selected. */
+function Selection({ href, children }: { href: string | null; children: Child }) {
+  if (href === null) return <>{children}</>;
+  return (
+    <form class="selection" method="get" action={href}>
+      {children}
+      <div class="selection-bar">
+        <button type="button" class="button quiet with-scripts" data-select-all>
+          Select all on this page
+        </button>
+        <SubmitButton tone="plain-destroy">Revoke selected keys…</SubmitButton>
+      </div>
+    </form>
   );
 }
 

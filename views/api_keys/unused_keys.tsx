@@ -1,6 +1,5 @@
-// The page that revokes keys without requests or usage for 90 days.
-import { apiKeyTag } from "../../domain/api_key.ts";
-import type { KeyLine } from "../../domain/key_list.ts";
+// The pages that revoke several keys: those that were chosen in the list, or those without requests or usage for 90 days.
+import { type ApiKey, apiKeyTag } from "../../domain/api_key.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { CheckboxGroup } from "../components/field.tsx";
 import { aboutOrganization, type FormErrors } from "../components/form.tsx";
@@ -8,29 +7,57 @@ import type { Page, PortalFrame } from "../layout.tsx";
 import { FormPage } from "../components/form_page.tsx";
 import { shortDate } from "../text/time.ts";
 
-interface UnusedKeysPageProps extends FormErrors {
+interface RevokeKeysPageProps extends FormErrors {
   readonly frame: PortalFrame;
-  readonly lines: readonly KeyLine[];
-  /** The start of the quarter of an hour of the last usage, by key. */
-  readonly lastUsage: ReadonlyMap<string, number>;
-  /** With those that are not shown. */
-  readonly count: number;
+  readonly lines: readonly ApiKey[];
+  /** The start of the quarter of an hour of the last usage, by key; null if it is not available. */
+  readonly lastUsage: ReadonlyMap<string, number> | null;
   readonly chosen: ReadonlySet<string>;
 }
 
-export function unusedKeysPage(
-  { frame, lines, lastUsage, count, chosen, ...errors }: UnusedKeysPageProps,
-): Page {
-  const keysHref = `${frame.base}/api-keys`;
-  const isPart = count > lines.length;
+/** `count`: with keys that are not shown. */
+export function unusedKeysPage({ count, ...props }: RevokeKeysPageProps & { count: number }): Page {
+  const { frame, lines } = props;
+  return (
+    <RevokeKeysPage
+      {...props}
+      title="Revoke unused keys"
+      label={count > lines.length
+        ? `${groupDigits(lines.length)} of ${countOf(count, "key")} without requests or usage for 90 days`
+        : `${countOf(count, "key")} without requests or usage for 90 days`}
+      action={`${frame.base}/api-keys/revoke-unused`}
+    />
+  );
+}
+
+/** `query`: that of the address, which names the keys. */
+export function chosenKeysPage({ query, ...props }: RevokeKeysPageProps & { query: string }): Page {
+  const { frame, lines } = props;
+  return (
+    <RevokeKeysPage
+      {...props}
+      title={lines.length === 1 ? "Revoke key" : "Revoke keys"}
+      label={countOf(lines.length, "selected key")}
+      action={`${frame.base}/api-keys/revoke${query}`}
+    />
+  );
+}
+
+function RevokeKeysPage(
+  { frame, lines, lastUsage, chosen, title, label, action, ...errors }: RevokeKeysPageProps & {
+    title: string;
+    label: string;
+    action: string;
+  },
+) {
   return (
     <FormPage
       frame={frame}
       place="api-keys"
-      title="Revoke unused keys"
+      title={title}
       text="Requests with a revoked key will fail immediately. This can't be undone."
-      back={{ href: keysHref, label: "API keys" }}
-      action={`${keysHref}/revoke-unused`}
+      back={{ href: `${frame.base}/api-keys`, label: "API keys" }}
+      action={action}
       hidden={aboutOrganization(frame)}
       error={errors.message}
       submit="Revoke selected keys"
@@ -38,9 +65,7 @@ export function unusedKeysPage(
       isNarrow
     >
       <CheckboxGroup
-        label={isPart
-          ? `${groupDigits(lines.length)} of ${countOf(count, "key")} without requests or usage for 90 days`
-          : `${countOf(count, "key")} without requests or usage for 90 days`}
+        label={label}
         name="keys"
         value={chosen}
         error={errors.fields["keys"]}
@@ -48,7 +73,7 @@ export function unusedKeysPage(
           value: line.id,
           label: line.name,
           isName: true,
-          hint: useText(line, { lastUsageAt: lastUsage.get(line.id), now: frame.now }),
+          hint: useText(line, { lastUsage, now: frame.now }),
         }))}
       />
     </FormPage>
@@ -56,14 +81,16 @@ export function unusedKeysPage(
 }
 
 function useText(
-  { lastUsedAt, createdAt, keyPrefix }: KeyLine,
-  { lastUsageAt, now }: { lastUsageAt: number | undefined; now: number },
+  { id, lastUsedAt, createdAt, keyPrefix }: ApiKey,
+  { lastUsage, now }: Pick<RevokeKeysPageProps, "lastUsage"> & { now: number },
 ): string {
+  const lastUsageAt = lastUsage?.get(id);
   const date = (at: string) => shortDate(Date.parse(at), now);
   const uses = [
     ...(lastUsedAt === null ? [] : [`Last request ${date(lastUsedAt)}`]),
     ...(lastUsageAt === undefined ? [] : [`Last usage ${shortDate(lastUsageAt, now)}`]),
   ];
-  const use = uses.length === 0 ? [`Never used, created ${date(createdAt)}`] : uses;
+  const never = lastUsage === null ? "No requests yet" : "Never used";
+  const use = uses.length === 0 ? [`${never}, created ${date(createdAt)}`] : uses;
   return [...use, keyPrefix.replace(apiKeyTag, "")].join(" · ");
 }

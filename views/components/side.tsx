@@ -6,7 +6,16 @@ import type { OperatorPlace } from "../operator/side.tsx";
 import { roleWords } from "../text/role.ts";
 import { Form, returnField } from "./form.tsx";
 import { Icon } from "./icon.tsx";
-import { Initial, Own, type OwnLink, type PlaceLink, SideBar } from "./side_bar.tsx";
+import {
+  accountLinks,
+  Initial,
+  Own,
+  type OwnLink,
+  type PlaceLink,
+  type SearchLinks,
+  type SearchPlace,
+  SideBar,
+} from "./side_bar.tsx";
 
 export type Place =
   | "overview"
@@ -46,14 +55,50 @@ const documentation: PlaceLink = {
   isElsewhere: true,
 };
 
+const createOrganization = {
+  href: "/portal/organizations#new",
+  label: "Create organization",
+  icon: "plus",
+} as const;
+
+export const portalSearch: SearchPlace = {
+  href: "/portal/search",
+  label: "Search keys, organizations and pages",
+};
+
+export function portalLinks(session: Session): SearchLinks {
+  const { organization } = session;
+  const isMember = organization !== null;
+  return {
+    pages: [
+      ...placesOf(session),
+      ...(isMember ? [{ ...organizationsPlace, label: "All organizations" }] : []),
+      ...accountLinks,
+      ...operatorLinks(session),
+      documentation,
+    ],
+    actions: [
+      ...(isMember ? [{ href: "/portal/api-keys/new", label: "Create API key", icon: "plus" } as const] : []),
+      ...(isMember && hasPermission(organization.role, "members.manage")
+        ? [{ href: "/portal/members", label: "Invite a member", icon: "plus" } as const]
+        : []),
+      createOrganization,
+    ],
+  };
+}
+
 interface SideProps {
   readonly session: Session;
   readonly place: Place | null;
 }
 
-/** `base`, `isReadOnly`: as in `PortalFrame`. */
+/** `base`, `isReadOnly`: as in `PortalFrame`. `palette`: the address of static/palette.js. */
 export function Side(
-  { session, place, base, isReadOnly }: SideProps & { base: string; isReadOnly: boolean },
+  { session, place, base, isReadOnly, palette }: SideProps & {
+    base: string;
+    isReadOnly: boolean;
+    palette: string;
+  },
 ) {
   const { user, organization } = session;
   if (isReadOnly && organization !== null) {
@@ -78,6 +123,7 @@ export function Side(
     <SideBar
       label="Portal"
       home={organization === null ? organizationsPlace.href : "/portal"}
+      search={{ ...portalSearch, palette }}
       places={[...placesOf(session), documentation]}
       place={place}
       who={organization === null

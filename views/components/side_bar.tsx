@@ -15,6 +15,20 @@ export interface PlaceLink {
   readonly isElsewhere?: boolean;
 }
 
+/** The pages and actions that the search finds by their labels. */
+export interface SearchLinks {
+  readonly pages: readonly SearchLink[];
+  readonly actions: readonly SearchLink[];
+}
+
+type SearchLink = Pick<PlaceLink, "href" | "label" | "icon">;
+
+/** `label`: says what it searches. */
+export interface SearchPlace {
+  readonly href: string;
+  readonly label: string;
+}
+
 interface SideBarProps {
   /** The name of the navigation, for screen readers. */
   readonly label: string;
@@ -22,6 +36,8 @@ interface SideBarProps {
   /** The product's name leads to it. */
   readonly home: string;
   readonly badge?: Child;
+  /** `palette`: the address of static/palette.js. */
+  readonly search?: SearchPlace & { readonly palette: string };
   readonly places: readonly PlaceLink[];
   readonly place: string | null;
   readonly who: { readonly name: string; readonly second: string };
@@ -29,7 +45,7 @@ interface SideBarProps {
 }
 
 export function SideBar(props: SideBarProps) {
-  const { label, home, badge, places, place, who, children } = props;
+  const { label, home, badge, search, places, place, who, children } = props;
   return (
     <header class={props.class ? `side ${props.class}` : "side"} id="side">
       <Brand href={home}>{badge}</Brand>
@@ -37,6 +53,20 @@ export function SideBar(props: SideBarProps) {
         <Initial name={who.name} />
         <bdi class="cut">{who.name}</bdi>
       </span>
+      {search && (
+        <a
+          class="search-link"
+          href={search.href}
+          aria-label={search.label}
+          aria-keyshortcuts="Control+K Meta+K /"
+          hx-boost="false"
+          data-palette={search.palette}
+        >
+          <Icon name="search" />
+          <span>Search</span>
+          <kbd class="with-scripts">/</kbd>
+        </a>
+      )}
       <nav class="places" aria-label={label}>
         {places.map((one) => (
           <>
@@ -112,7 +142,7 @@ export function Initial({ name }: { name: string }) {
 
 export type OwnLink = Pick<PlaceLink, "place" | "href" | "label" | "icon">;
 
-const account: readonly OwnLink[] = [
+export const accountLinks: readonly OwnLink[] = [
   { place: "account", href: "/portal/account", label: "Account", icon: "person" },
   { place: "security", href: "/portal/account/security", label: "Security", icon: "shield" },
 ];
@@ -131,7 +161,7 @@ export function Own(
         <bdi class="cut">{session.user.name}</bdi>
         <span class="cut">{session.user.email}</span>
       </p>
-      {[...first, ...account].map((one) => (
+      {[...first, ...accountLinks].map((one) => (
         <a class="menu-item" href={one.href} aria-current={one.place === place ? "page" : undefined}>
           <Icon name={one.icon} />
           {one.label}

@@ -1,7 +1,15 @@
 // The sidebar of the operator console. It is darker and says "Operator", so that no one mistakes its pages for a customer's.
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { PageLink } from "../components/page_head.tsx";
-import { Own, type PlaceLink, SideBar } from "../components/side_bar.tsx";
+import {
+  accountLinks,
+  Own,
+  type PlaceLink,
+  type SearchLinks,
+  type SearchPlace,
+  SideBar,
+} from "../components/side_bar.tsx";
+import { organizationsHref, plansHref } from "./links.ts";
 
 export type OperatorPlace = (typeof places)[number]["place"];
 
@@ -28,18 +36,41 @@ export function operatorPlaceLink(place: OperatorPlace): PageLink {
   return { href: `/${place}`, label: places.find((one) => one.place === place)?.label ?? place };
 }
 
+const portal = { place: "", href: "/portal", label: "Portal", icon: "switch" } as const;
+
+export const consoleSearch: SearchPlace = {
+  href: "/operator/search",
+  label: "Search organizations, users, keys and pages",
+};
+export const consoleLinks: SearchLinks = {
+  pages: [
+    ...places,
+    portal,
+    ...accountLinks,
+    { href: "/docs", label: "Documentation", icon: "book" },
+  ],
+  actions: [
+    { href: `${organizationsHref}/new`, label: "Create organization", icon: "plus" },
+    { href: `${plansHref}/new`, label: "Create plan", icon: "plus" },
+    { href: "/operator/products/new", label: "Add product", icon: "plus" },
+    { href: "/operator/tokens/new", label: "Create operator token", icon: "plus" },
+  ],
+};
+
 interface OperatorSideProps {
   readonly session: Session;
   readonly place: string | null;
+  readonly palette: string;
 }
 
-export function OperatorSide({ session, place }: OperatorSideProps) {
+export function OperatorSide({ session, place, palette }: OperatorSideProps) {
   return (
     <SideBar
       class="operator"
       label="Console"
       home="/operator"
       badge={<span class="badge solid">Operator</span>}
+      search={{ ...consoleSearch, palette }}
       places={places}
       place={place}
       who={{ name: session.user.name, second: "Operator" }}
@@ -47,7 +78,7 @@ export function OperatorSide({ session, place }: OperatorSideProps) {
       <Own
         session={session}
         place={place}
-        first={[{ place: "", href: "/portal", label: "Portal", icon: "switch" }]}
+        first={[portal]}
       />
     </SideBar>
   );

@@ -16,3 +16,6 @@ CREATE INDEX usage_limit_notices_window ON usage_limit_notices (window_number, o
 
 -- All organizations, with what operators filter them by.
 CREATE INDEX organizations_listed ON organizations (number, plan, suspended_at) WHERE deleted_at IS NULL;
+
+-- Keys are found by the first characters of a key, in upper or lower case.
+CREATE INDEX api_keys_prefix ON api_keys (key_prefix COLLATE NOCASE);

@@ -9,7 +9,7 @@ import {
   type KeyListPage,
   keyListPageItems,
   type KeyOrder,
-  keySearchOf,
+  keysRevokedMax,
   type KeyState,
   keyStates,
   keyUnusedMs,
@@ -19,9 +19,9 @@ import {
   matches,
   sortLines,
   toLines,
-  unusedKeysRevokedMax,
 } from "../../../domain/key_list.ts";
 import type { KeyUsage } from "../../../domain/meter/key_usage.ts";
+import { searchTextOf } from "../../../domain/search.ts";
 import { readKeyUsage } from "./key_usage.ts";
 import type { JobContext, JobScope } from "../job_context.ts";
 
@@ -47,7 +47,7 @@ type Scope = JobScope & Pick<ApiKeyScope, "createdBy">;
 
 export async function readKeyList(context: JobContext, input: Scope & KeyListQuery): Promise<KeyList> {
   const { now, state } = input;
-  const search = keySearchOf(input.search);
+  const search = searchTextOf(input.search);
   const { lines: all, isCut, activeKeys } = await readLines(context, input);
   const found = all.filter(matches(search));
   const [active, expiring, inactive] = keyStates.map((state) =>
@@ -83,7 +83,7 @@ export async function readUnusedKeys(context: JobContext, input: Scope) {
   const { lines } = await readLines(context, input);
   const unused = await unusedOf(context, input, lines);
   const since = ({ current, lastUsedAt }: ListedLine) => lastUsedAt ?? current.createdAt;
-  const shown = unused.toSorted((a, b) => since(a) - since(b)).slice(0, unusedKeysRevokedMax);
+  const shown = unused.toSorted((a, b) => since(a) - since(b)).slice(0, keysRevokedMax);
   return { lines: await withRows(context, input, shown), count: unused.length };
 }
 

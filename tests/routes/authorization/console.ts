@@ -3,7 +3,7 @@ import { newOperatorToken } from "../../support/operators/operators.ts";
 import { newId } from "../../../domain/id.ts";
 import type { Scene } from "../../support/people/scene.ts";
 import { type Attempt, type Entry, onlyOperators, recordOf } from "./entry.ts";
-import { budgetForm, withUnusedKey } from "./portal_meter.ts";
+import { budgetForm, withSelectedKey, withUnusedKey } from "./portal_meter.ts";
 import {
   ofOrganization,
   onUser,
@@ -67,6 +67,7 @@ const planFields = {
 export const consoleTable: Readonly<Record<string, Entry>> = {
   "GET /operator": page(),
   "GET /operator/audit": page(),
+  "GET /operator/search": page(() => ({ query: "?q=a" })),
   "GET /operator/organizations": page(),
   ...form("/operator/organizations/new", { fields: { name: "Northwind Maps" } }),
   "GET /operator/organizations/:id": page(ofOrganization()),
@@ -112,6 +113,10 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   ...form("/operator/organizations/:id/api-keys/new", {
     attempt: ofOrganization(),
     fields: { "name": "Key", "usage:write": "on" },
+  }),
+  ...form("/operator/organizations/:id/api-keys/revoke", {
+    attempt: async (scene) => ({ ...await withSelectedKey(scene), ...ofOrganization()(scene) }),
+    writes: true,
   }),
   ...form("/operator/organizations/:id/api-keys/revoke-unused", {
     attempt: async (scene) => ({ ...await withUnusedKey(scene), ...ofOrganization()(scene) }),

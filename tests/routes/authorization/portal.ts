@@ -71,6 +71,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     attempt: () => ({ params: { group: "usage", operation: "recordUsage" } }),
   },
   "GET /portal": { who: inActive },
+  "GET /portal/search": { who: signedIn, attempt: () => ({ query: "?q=a" }) },
   "GET /sign-in": { who: open },
   "POST /sign-in": {
     who: open,

@@ -13,6 +13,11 @@ import { onKeys } from "./writes.ts";
 
 export const budgetForm = { "limits[0].per": "day", "limits[0].quantity": "1", "limits[0].mode": "hard" };
 
+/** Selects a key in the list. */
+export async function withSelectedKey({ newApiKey }: Scene): Promise<Attempt> {
+  return { form: { [(await newApiKey()).id]: "on" } };
+}
+
 export async function withUnusedKey({ test, newApiKey }: Scene): Promise<Attempt> {
   const { id } = await newApiKey();
   await run(test, "UPDATE api_keys SET created_at = 0 WHERE id = ?", id);
@@ -25,6 +30,8 @@ export const portalMeterEntries: Readonly<Record<string, Entry>> = {
   "GET /portal/billing/:period": { who: inActive, attempt: () => ({ params: { period: "open" } }) },
   "GET /portal/api-keys": { who: inActive },
   "GET /portal/api-keys/new": { who: inActive },
+  "GET /portal/api-keys/revoke": { who: inActive },
+  "POST /portal/api-keys/revoke": { who: inActive, attempt: withSelectedKey },
   "GET /portal/api-keys/revoke-unused": { who: inActive },
   "POST /portal/api-keys/revoke-unused": { who: inActive, attempt: withUnusedKey },
   "POST /portal/api-keys/new": {

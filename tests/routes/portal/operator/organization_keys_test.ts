@@ -94,6 +94,39 @@ testApp("revokes unused keys of an organization as the operator", async (test) =
   assert.deepEqual([event?.action, event?.actor.type], ["api_key.revoked", "operator"]);
 });
 
+testApp("revokes keys that were selected in the list, for members and as the operator", async (test) => {
+  const mara = await newOperator(test);
+  const ada = await test.signUp("Ada");
+  const bob = await joinedPerson(test, ada, "MEMBER");
+  const foreign = await createTestKey(test, await test.signUp("Grace"));
+  const keys = [await createTestKey(test, ada, { name: "One" }), await createTestKey(test, ada)];
+  const ids = [...keys.map(({ id }) => id), foreign.id];
+  const query = `?${ids.map((id) => `${id}=`).join("&")}`;
+  const form = Object.fromEntries(ids.map((id) => [id, "on"]));
+  const base = keysOf(ada.organizationId);
+  assert.match((await openPage(test, base, { person: mara })).html, new RegExp(`name="${ids[0]}"`));
+  const { html } = await openPage(test, `${base}/revoke${query}`, { person: mara });
+  assert.match(html, /2 selected keys[^]*One[^]*Never used/);
+  assert.doesNotMatch(html, new RegExp(`name="${foreign.id}"`));
+  const none = await openPage(test, `${base}/revoke${query}`, { person: mara, form: {} });
+  assert.equal(none.status, 422);
+  assert.match(none.html, /Choose at least one key\./);
+  // Bob sees and revokes only his own.
+  const his = await openPage(test, `/portal/api-keys/revoke${query}`, { person: bob });
+  assert.equal(his.location, "/portal/api-keys?done=revoked-none");
+  const denied = await openPage(test, "/portal/api-keys/revoke", { person: bob, form });
+  assert.equal(denied.location, "/portal/api-keys?done=revoked-none&count=0");
+  const { location } = await openPage(test, `${base}/revoke`, { person: mara, form });
+  assert.equal(location, `${base}?done=revoked-some&count=2`);
+  assert.match((await openPage(test, location, { person: mara })).html, /2 keys have been revoked\./);
+  for (const { fullKey: key } of keys) {
+    await assertError(await test.send("/api/v1/usage", { apiKey: key }), 401, "invalid_api_key");
+  }
+  await recordOne(test, foreign.fullKey);
+  const { events } = await listAudit(test, ada.cookie, "?action=api_key.revoked");
+  assert.deepEqual(events.map(({ actor }) => actor.type), ["operator", "operator"]);
+});
+
 testApp("a key that an operator rotates stays one of the member who created it", async (test) => {
   const mara = await newOperator(test);
   const ada = await test.signUp();

@@ -1,0 +1,56 @@
+// What the search of the portal and of the console finds.
+import { apiKeyTag } from "./api_key.ts";
+
+export interface FoundOrganization {
+  readonly id: string;
+  readonly name: string;
+  readonly externalId: string | null;
+  readonly suspended: 0 | 1;
+}
+
+export interface FoundUser {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly disabled: 0 | 1;
+}
+
+export interface FoundApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly keyPrefix: string;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly ended: 0 | 1;
+}
+
+/** At most some of each kind, the best first. */
+export interface Found {
+  readonly organizations: readonly FoundOrganization[];
+  readonly apiKeys: readonly FoundApiKey[];
+  readonly users: readonly FoundUser[];
+}
+
+/** The prefix of a key or token: its tag and 8 characters. With fewer than 4, keys are found that no one is looking for. */
+const tokenPrefix = /service_[a-z]+_[0-9A-Za-z]{8}/;
+const keyPrefix = new RegExp(`^(?:${apiKeyTag})?([0-9A-Za-z]{4,8})$`);
+/** A key without its tag, or the rest of its prefix as pages show it. */
+const untagged = /^([0-9A-Za-z]{8})(?:[0-9A-Za-z]{30}|\.\.\.)$/;
+
+/** Shortens a pasted key to its prefix, by which it is found: it must not be repeated in addresses. As static/portal.js does. */
+export function searchTextOf(typed: string): string {
+  const text = typed.normalize("NFKC").trim();
+  return tokenPrefix.exec(text)?.[0] ?? untagged.exec(text)?.[1] ?? text;
+}
+
+/** Returns the prefix that a text begins; null if the text begins none, or is too short. */
+export function keyPrefixIn(text: string): string | null {
+  const [, shown] = keyPrefix.exec(text) ?? [];
+  return shown === undefined ? null : apiKeyTag + shown;
+}
+
+/** True if each word of a text begins a word of a label, in upper or lower case. */
+export function isFoundIn(label: string, text: string): boolean {
+  const words = ` ${label.toLowerCase()}`;
+  return text.toLowerCase().split(/\s+/).every((word) => words.includes(` ${word}`));
+}
