@@ -112,7 +112,7 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
   });
 }
 
-/** Mounts the routes by which members read statements of their active organization, whatever their role. */
+/** Mounts the routes by which members of any role read statements of their active organization. */
 export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const common = { tag: "Usage", errors: ["forbidden"] } as const;

@@ -38,7 +38,7 @@ export interface StatementOrganizations<Previous> {
   readonly metric: string | null;
   /** Of all organizations that the search finds. */
   readonly counts: { readonly all: number; readonly adjusted: number };
-  /** Of the whole statement, whatever the search. */
+  /** Of the whole statement, also when searching. */
   readonly totals: readonly StatementTotal[];
   readonly amount: string | null;
   readonly organizations: readonly StatementOrganization[];

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { restartLimits, timezoneRows } from "../../../db/meter/usage_limits.ts";
 import type { OperatorActor } from "../../../domain/actor.ts";
-import { quantityMicros, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
+import { sumMicros } from "../../../domain/meter/quantity.ts";
 import type { Context, SessionContext } from "../../../services/context.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { closeDueStatement, closeStatement } from "../../../services/operator/statement_closing.ts";
@@ -15,6 +15,7 @@ import { databaseKinds } from "../../support/database/database.ts";
 import fc from "../../support/runner/fast_check.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
+import { add, microsOf, type Sum, withoutZeros } from "../../support/meter/sums.ts";
 import { unlimited } from "../../support/meter/usage.ts";
 import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 
@@ -350,24 +351,6 @@ const closeByOperator = (context: SessionContext, period: string) =>
 async function closeBySchedule(context: Context) {
   const statement = await closeDueStatement(context);
   return statement && { statement, isNew: undefined };
-}
-
-interface Sum {
-  count: number;
-  micros: bigint;
-}
-
-const microsOf = (quantity: number) => quantityMicros(splitQuantity(quantity) ?? { whole: 0, micro: 0 });
-
-function add(sums: Map<string, Sum>, name: string, { count, micros }: Sum): void {
-  const sum = sums.get(name) ?? { count: 0, micros: 0n };
-  sums.set(name, { count: sum.count + count, micros: sum.micros + micros });
-}
-
-function withoutZeros(sums: Map<string, Sum>): [string, Sum][] {
-  return [...sums].filter(([, { count, micros }]) => count !== 0 || micros !== 0n).sort(([a], [b]) =>
-    a < b ? -1 : 1
-  );
 }
 
 for (const kind of databaseKinds) {
