@@ -48,6 +48,10 @@ const aRecord = fc.record({
   ),
 });
 const aVoid = fc.record({ kind: fc.constant("void" as const), which: fc.nat(1000) });
+const aPrice = fc.record({
+  kind: fc.constant("price" as const),
+  price: fc.option(fc.constantFrom("0.1", "2")),
+});
 const anAct = fc.oneof({ weight: 3, arbitrary: aRecord }, aVoid);
 const aClosing = fc.record({
   kind: fc.constant("close" as const),
@@ -55,12 +59,12 @@ const aClosing = fc.record({
   /** Null for an operator, who closes the month as soon as it has ended. */
   day: fc.option(fc.integer({ min: 1, max: 28 })),
   closers: fc.constantFrom(1, 2),
-  meanwhile: fc.array(anAct, { maxLength: 6 }),
+  meanwhile: fc.array(fc.oneof({ weight: 4, arbitrary: anAct }, aPrice), { maxLength: 6 }),
 });
 const aChange = fc.oneof(
   fc.record({ kind: fc.constant("plan" as const), organization: fc.nat(2), isSmall: fc.boolean() }),
   fc.record({ kind: fc.constant("zone" as const), organization: fc.nat(2), timezone: aZone }),
-  fc.record({ kind: fc.constant("price" as const), price: fc.option(fc.constantFrom("0.1", "2")) }),
+  aPrice,
   fc.constant({ kind: "retain" as const }),
 );
 const aHistory = fc.array(
@@ -72,7 +76,7 @@ const aHistory = fc.array(
   { minLength: 8, maxLength: 28 },
 );
 type ValueOf<A> = A extends fc.Arbitrary<infer T> ? T : never;
-type Act = ValueOf<typeof anAct>;
+type Act = ValueOf<typeof anAct> | ValueOf<typeof aPrice>;
 type Closing = ValueOf<typeof aClosing>;
 
 /** A month of a statement. */
@@ -131,6 +135,7 @@ class Stage {
   }
 
   async act(what: Act): Promise<void> {
+    if (what.kind === "price") return await this.change(what);
     await (what.kind === "record" ? this.#record(what) : this.#void(what.which));
   }
 
