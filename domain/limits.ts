@@ -340,6 +340,8 @@ export const statementBatchLinesMax = 200;
 export const statementStepLinesMax = 1_000;
 /** Products and metrics that the totals of a statement list. */
 export const statementTotalsMax = 100;
+/** Products and metrics among which those are found, besides the catalogue's. */
+export const statementTotalsReadMax = 10_000;
 /** A summary of a statement with more organizations than this is kept for a while. */
 export const statementSummaryOrganizationsMax = 1_000;
 export const statementSummaryKeptMs = 30_000;

@@ -18,7 +18,6 @@ export interface Product {
   readonly createdAt: string;
 }
 
-/** What records name. */
 interface ProductAndMetric {
   readonly productSlug: string;
   readonly metric: string;

@@ -241,12 +241,15 @@ export function findBilledOrganizations(
     WHERE o.number > ${after} AND ${isWanted} AND o.series > 0 AND o.sums_deleted_at IS NULL ORDER BY o.number LIMIT ${limit}`);
 }
 
-/** Returns the number before that of an organization; the highest one for an unknown organization. */
-export async function findNumberBefore(database: DatabaseReader, organizationId: string): Promise<number> {
+/** Returns the number before that of an organization. */
+export async function findNumberBefore(
+  database: DatabaseReader,
+  organizationId: string,
+): Promise<number | undefined> {
   const row = await database.readFirst<{ number: number }>(
     sql`SELECT number - 1 AS number FROM organizations WHERE id = ${organizationId}`,
   );
-  return row?.number ?? Number.MAX_SAFE_INTEGER;
+  return row?.number;
 }
 
 interface OrganizationMonth {

@@ -1,5 +1,6 @@
 // The months of statements. A month is a calendar month in BILLING_TIMEZONE and begins where the month before it ended, so that a
 // change of the time zone leaves no gap and counts nothing twice.
+import { AppError } from "../errors.ts";
 import { zonedTime } from "../time.ts";
 
 /** The month of a statement. Times in milliseconds since 1970: `start` is included, `end` is not. */
@@ -66,6 +67,13 @@ export function scheduledClose({ period, end, timezone }: BillingMonth, closeDay
 function monthStart(period: string, timezone: string): number {
   return Temporal.PlainYearMonth.from(period).toPlainDate({ day: 1 }).toZonedDateTime(timezone)
     .epochMilliseconds;
+}
+
+export function notClosedError(period: string): AppError {
+  return new AppError(
+    "statement_not_closed",
+    `The statement of ${period} is being closed. Try again when its status is closed.`,
+  );
 }
 
 /** The word that addresses the next month to close, instead of an id or a month. */

@@ -24,7 +24,10 @@ const operatorPath = "/api/operator/statements";
 const memberPath = "/api/portal/statements";
 const csvEnding = /\.csv$/;
 const closed = { description: "The statement.", schema: schemas.statementResponseSchema };
-const csv = { responses: { 200: csvResponse }, errors: ["statement_not_closed"] } as const;
+/** While closing an open month begins. */
+const errors = ["statement_not_closed"] as const;
+const csv = { responses: { 200: csvResponse }, errors };
+const onlyItsCursors = "A cursor is invalid after its open month was closed.";
 const csvDescription = "`adjustmentOf` is the earlier month that a line corrects, or empty. " +
   "`amount` is the exact product of `quantity` and `unitPrice`; without a price, both and `currency` are empty.";
 
@@ -81,9 +84,10 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
     summary: "Get a statement",
     description:
       "With its totals and a page of its lines. The id `open` previews the next month to close, with the lines that closing it now " +
-      "would give it; nothing is written.",
+      "would give it; nothing is written. " + onlyItsCursors,
     params: schemas.statementParamsSchema,
     query: schemas.statementQuerySchema,
+    errors,
     responses: { 200: { description: "The statement.", schema: schemas.statementLinesSchema } },
   }, async (c, { params: { id }, query: { organizationId, ...page } }, actor) => {
     if (csvEnding.test(id)) {
@@ -100,9 +104,10 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
     summary: "List the organizations of a statement",
     description:
       "Each with the sums of its lines and those of the statement before. A statement with more than 1,000 organizations is added up " +
-      "at most every 30 seconds.",
+      "at most every 30 seconds. " + onlyItsCursors,
     params: schemas.statementParamsSchema,
     query: schemas.statementOrganizationsQuerySchema,
+    errors,
     responses: {
       200: { description: "A page of organizations.", schema: schemas.statementOrganizationsSchema },
     },
@@ -112,7 +117,7 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
   });
 }
 
-/** Mounts the routes by which members read statements of their active organization, whatever their role. */
+/** Mounts the routes by which members of any role read statements of their active organization. */
 export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const common = { tag: "Usage", errors: ["forbidden"] } as const;
@@ -137,6 +142,7 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
   documentRoute(app, {
     ...csv,
     ...common,
+    errors: [...common.errors, ...errors],
     security: "session",
     route: `GET ${memberPath}/{period}.csv`,
     operationId: "downloadOrganizationStatement",
@@ -149,9 +155,11 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
     operationId: "getOrganizationStatement",
     summary: "Get a statement of the active organization",
     description:
-      "With its totals, voided records and a page of its lines. `open` is the next month to be closed, so far.",
+      "With its totals, voided records and a page of its lines. `open` is the next month to be closed, so far. " +
+      onlyItsCursors,
     params: schemas.periodParamsSchema,
     query: pageQuerySchema,
+    errors,
     responses: { 200: { description: "The statement.", schema: schemas.statementLinesSchema } },
   }, async (c, { params: { period: id }, query }, access) => {
     if (csvEnding.test(id)) {

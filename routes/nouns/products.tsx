@@ -120,7 +120,7 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   routes.list({
     operationId: "listProducts",
     summary: "List products",
-    description: "The catalogue that gives pages and statements their names and units, by slug.",
+    description: "The catalogue that gives pages and statements their names, units and prices, by slug.",
   }, ({ query }) => listProducts(services, query));
   routes.create({
     operationId: "createProduct",
@@ -143,7 +143,7 @@ export function productRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   routes.delete({
     operationId: "deleteProduct",
     summary: "Delete a product",
-    description: "Removes its names and units. Recorded usage stays.",
+    description: "Removes its names, units and prices. Recorded usage stays.",
   }, ({ params: { slug } }, actor) => deleteProduct(services, actor, slug));
 }
 
@@ -234,7 +234,7 @@ export function productPages(app: App, parts: PortalParts): void {
           title="Delete product"
           heading="Delete “{name}”?"
           name={name}
-          text={`Its names and units are removed from the catalogue. ${words.deleted}`}
+          text={`Its names, units and prices are removed from the catalogue. ${words.deleted}`}
           facts={[
             { label: "Slug", value: <code>{slug}</code> },
             { label: "Metrics", value: countOf(metrics.length, "metric") },

@@ -110,14 +110,14 @@ type Shown = Pick<Parameters<typeof statementPage>[0], "frame" | "place" | "stat
 };
 
 async function allPage({ services }: PortalParts, { c, actor, ...page }: Shown) {
-  const { id, status } = page.statement;
+  const { period, status } = page.statement;
   const { choice, fault } = choiceOf(c);
   const cursor = cursorOf(c);
   const shown = { ...page, choice, fault, isFirstPage: cursor === undefined };
   if (status === "closing") return statementPage({ ...shown, found: null, nextCursor: null });
   const { search, isAdjusted, metric, sort } = choice;
   const query = { search: search || undefined, isAdjusted, metric: metric ?? undefined, sort };
-  const list = { ...query, id, limit: consolePageItemsMax, cursor };
+  const list = { ...query, id: period, limit: consolePageItemsMax, cursor };
   const found = await inTime(
     (signal) => listStatementOrganizations(services, actor, { ...list, signal }),
     statementWaitMs,

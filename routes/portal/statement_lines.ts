@@ -28,7 +28,7 @@ export async function readShownLines(
   if (statement.status === "closing") return { shown: null, before: null, nextCursor: null };
   const [found, before] = await Promise.all([
     inTime(
-      (signal) => readStatement(parts.services, scope, { id: statement.id, limit, cursor, signal }),
+      (signal) => readStatement(parts.services, scope, { id: statement.period, limit, cursor, signal }),
       statementWaitMs,
     ),
     readBefore(parts, scope, shiftPeriod(statement.period, -1)),

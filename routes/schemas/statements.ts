@@ -98,7 +98,7 @@ export const statementLinesSchema = z.object({
   statement: statementSchema,
   totals: z.array(totalSchema).nullable().openapi({
     description:
-      `Sums of all lines by product and metric, at most ${statementTotalsMax}, those with most lines, in the order of the catalogue. Only on the first page; null while the month is being closed.`,
+      `Sums of all lines by product and metric, at most ${statementTotalsMax}, those with most lines, in the order of the catalogue. Only on the first page; null while the month is being closed. Those of more than 1,000 organizations are added up at most every 30 seconds.`,
   }),
   amount: amountSchema("The exact sum of all amounts. Only on the first page; null if no line has a price."),
   voided: z.array(voidSchema).nullable().openapi({

@@ -19,12 +19,13 @@ import {
   billingMonth,
   isPeriod,
   nextMonth,
+  notClosedError,
   scheduledClose,
   type Statement,
 } from "../../domain/operator/statement.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { statementReader } from "../reports/job_reader.ts";
-import { notClosedError, toStatement } from "./statements.ts";
+import { toStatement } from "./statements.ts";
 
 /**
  * Closes a month. Once begun, closing can't be undone, and it is completed in the background if it takes longer, or if the server

@@ -7,12 +7,13 @@ import {
   type StatementRow,
 } from "../../db/operator/statements.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
-import { AppError, notFoundError } from "../../domain/errors.ts";
+import { notFoundError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import {
   isPeriod,
   nextMonth,
   type NextStatement,
+  notClosedError,
   openMonths,
   openStatement,
   type OrganizationStatement,
@@ -89,7 +90,8 @@ export async function getStatement(context: SessionContext, id: string): Promise
  * @returns Lines by organization, month (the statement's own first), product and metric; those of one organization in the order of
  *   the catalogue. `totals`, `amount` (the sum of all amounts) and `voided` are on the first page only; `voided` is only for one
  *   organization.
- * @throws {AppError} `not_found`, `validation_failed`, `unavailable`.
+ * @throws {AppError} `not_found`; `validation_failed` for an invalid cursor, also one from before the month was closed;
+ *   `statement_not_closed` if closing begins while an open month is read; `unavailable`.
  */
 export async function readStatement(
   context: SessionContext,
@@ -105,7 +107,7 @@ export async function readStatement(
 }> {
   const month = await requireMonth(context, id);
   const statement = toStatement(month);
-  const after = cursor === undefined ? undefined : parseLineCursor(cursor);
+  const after = cursor === undefined ? undefined : parseLineCursor(cursor, month);
   if (month.status === "closing") {
     return { statement, totals: null, amount: null, voided: null, lines: [], nextCursor: null };
   }
@@ -136,7 +138,7 @@ export async function readStatementCsv(
  *
  * @param query `id`: as in {@linkcode readStatement}.
  * @returns No organizations while it is being closed.
- * @throws {AppError} `not_found`, `validation_failed` for an invalid cursor, `unavailable`.
+ * @throws {AppError} As {@linkcode readStatement}.
  */
 export async function listStatementOrganizations(
   context: SessionContext,
@@ -241,13 +243,6 @@ async function requireMonth(context: SessionContext, id: string): Promise<Statem
   const month = row ?? open.find((month) => month.id === id || month.period === id);
   if (month === undefined) throw notFoundError();
   return month;
-}
-
-export function notClosedError(period: string): AppError {
-  return new AppError(
-    "statement_not_closed",
-    `The statement of ${period} is being closed. Try again when its status is closed.`,
-  );
 }
 
 export function toStatement(row: StatementMonth): Statement {

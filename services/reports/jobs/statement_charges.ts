@@ -6,6 +6,7 @@ import {
   findBilledSums,
   findChangedMonths,
   findNamedLines,
+  findNewestStatement,
   findNumberBefore,
   findStatementLines,
   findStatements,
@@ -22,8 +23,9 @@ import {
   statementStepSeriesMax,
 } from "../../../domain/limits.ts";
 import { sumMicros, sumParts } from "../../../domain/meter/quantity.ts";
-import { shiftPeriod } from "../../../domain/operator/statement.ts";
+import { notClosedError, shiftPeriod } from "../../../domain/operator/statement.ts";
 import { compareSlugs } from "../../../domain/product.ts";
+import { invalidCursorError } from "../../pages.ts";
 import type { JobContext, JobTime } from "../job_context.ts";
 
 /** A month that is not closed yet. */
@@ -48,6 +50,7 @@ export interface StatementPart {
  * Reads lines of a statement, or those that closing an open month now would write, in parts.
  *
  * @param part `after`: begins after this line. `linesMax`: how many a part has, except those of an open month.
+ * @throws {AppError} `statement_not_closed` if closing the open month has begun; `validation_failed` if its organization is gone.
  * @yields Lines by organization (of a statement, by its id; of an open month, by its age), month, product and metric.
  */
 export async function* readLines(
@@ -69,8 +72,12 @@ export async function* readLines(
     }
   }
   for (let through = after === undefined ? 0 : await findNumberBefore(database, after.organizationId);;) {
+    if (through === undefined) throw invalidCursorError();
     const charges = await readCharges(context, { month, organizationId, after: through });
     if (charges === null) return;
+    // Closing deletes what adjustments are found by.
+    const newest = await findNewestStatement(database);
+    if (newest !== undefined && newest.number >= month.number) throw notClosedError(month.period);
     through = charges.through;
     const lines = await findNamedLines(database, encodeStatementLines(charges.lines));
     yield lines.filter((line) =>

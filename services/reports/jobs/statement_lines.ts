@@ -8,7 +8,7 @@ import { addAmount, amountToDecimal } from "../../../domain/price.ts";
 import { catalogueOrder, type Product } from "../../../domain/product.ts";
 import { invalidCursorError, readPage } from "../../pages.ts";
 import { type JobContext, JobText, type JobTime } from "../job_context.ts";
-import { readLines, type StatementPart } from "./statement_charges.ts";
+import { readLines, type StatementMonth, type StatementPart } from "./statement_charges.ts";
 import { readSummary, StatementTotals } from "./statement_summary.ts";
 import { readVoided } from "./statement_voids.ts";
 
@@ -31,7 +31,7 @@ export async function readStatementLines(
     : await readOne(context, { ...page, organizationId });
   const { rows, nextCursor } = await readPage((limit) => Promise.resolve(lines.slice(0, limit)), {
     limit: page.limit,
-    cursorOf: lineCursor,
+    cursorOf: (line) => lineCursor(line, page.month),
   });
   return { ...sums, lines: rows.map(toLine), nextCursor };
 }
@@ -95,14 +95,20 @@ function toLine({ monthsBack, period, unitPrice, count, ...line }: StatementLine
   };
 }
 
-function lineCursor({ organizationId, monthsBack, productSlug, metric }: StatementLinePosition): string {
-  return [organizationId, monthsBack, productSlug, metric].join("~");
+/** Cursors of open months name the month: closing puts the lines in another order, and `open` becomes the next month. */
+const cursorStart = ({ status, period }: StatementMonth) => status === "open" ? `${period}~` : "";
+
+function lineCursor(line: StatementLinePosition, month: StatementMonth): string {
+  const { organizationId, monthsBack, productSlug, metric } = line;
+  return cursorStart(month) + [organizationId, monthsBack, productSlug, metric].join("~");
 }
 
 /** Returns the position that a cursor names. @throws {AppError} `validation_failed` for an invalid cursor. */
-export function parseLineCursor(cursor: string): StatementLinePosition {
+export function parseLineCursor(cursor: string, month: StatementMonth): StatementLinePosition {
+  const start = cursorStart(month);
+  const position = cursor.startsWith(start) ? cursor.slice(start.length) : "";
   const [, organizationId, monthsBack, productSlug, metric] =
-    /^(org_[0-9a-f]{32})~(\d{1,4})~([^~]+)~([^~]+)$/.exec(cursor) ?? [];
+    /^(org_[0-9a-f]{32})~(\d{1,4})~([^~]+)~([^~]+)$/.exec(position) ?? [];
   if (organizationId === undefined || productSlug === undefined || metric === undefined) {
     throw invalidCursorError();
   }

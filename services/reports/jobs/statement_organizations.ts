@@ -38,7 +38,7 @@ export interface StatementOrganizations<Previous> {
   readonly metric: string | null;
   /** Of all organizations that the search finds. */
   readonly counts: { readonly all: number; readonly adjusted: number };
-  /** Of the whole statement, whatever the search. */
+  /** Of the whole statement, also when searching. */
   readonly totals: readonly StatementTotal[];
   readonly amount: string | null;
   readonly organizations: readonly StatementOrganization[];
@@ -54,9 +54,12 @@ export async function readStatementOrganizations(
   const found = summary.organizations.filter(searchFor(query.search));
   const adjusted = found.filter(({ adjustments }) => adjustments > 0);
   const sorted = sort(query.isAdjusted ? adjusted : found, query.sort);
+  // The id “open” means the next month once this one is closed.
+  const cursorStart = `${month.period}~`;
+  const start = startOf(sorted, { cursor: query.cursor, cursorStart });
   const { rows, nextCursor } = await readPage(
-    (limit) => Promise.resolve(sorted.slice(startOf(sorted, query.cursor)).slice(0, limit)),
-    { limit: query.limit, cursorOf: ({ id }) => id },
+    (limit) => Promise.resolve(sorted.slice(start, start + limit)),
+    { limit: query.limit, cursorOf: ({ id }) => cursorStart + id },
   );
   const [before] = await findStatements(context.database, { limit: 1, before: month.number });
   const previous = before?.number === month.number - 1 && before.status === "closed" ? before : null;
@@ -114,9 +117,12 @@ function compareSizes(a: bigint | null, b: bigint | null): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function startOf(organizations: readonly OrganizationSums[], cursor: string | undefined): number {
+function startOf(
+  organizations: readonly OrganizationSums[],
+  { cursor, cursorStart }: { cursor: string | undefined; cursorStart: string },
+): number {
   if (cursor === undefined) return 0;
-  const index = organizations.findIndex(({ id }) => id === cursor);
+  const index = organizations.findIndex(({ id }) => cursorStart + id === cursor);
   if (index === -1) throw invalidCursorError();
   return index + 1;
 }

@@ -6,6 +6,7 @@ import {
   statementSummaryKeptMs,
   statementSummaryOrganizationsMax,
   statementTotalsMax,
+  statementTotalsReadMax,
 } from "../../../domain/limits.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
 import type { StatementTotal } from "../../../domain/operator/statement.ts";
@@ -26,16 +27,20 @@ interface SumOfLines {
 /** Adds up lines by product and metric. */
 export class StatementTotals {
   readonly #sums = new Map<string, SumOfLines>();
+  #amount: bigint | null = null;
 
   add(row: StatementLineRow): void {
+    const micros = sumMicros(row);
+    this.#amount = addAmount(this.#amount, { micros, unitPrice: row.unitPrice });
     // No slug has a space in it.
     const name = `${row.productSlug} ${row.metric}`;
     let sum = this.#sums.get(name);
     if (sum === undefined) {
+      // Customers can record metrics of any name, but those with a price are in the catalogue.
+      if (this.#sums.size >= statementTotalsReadMax && row.metricName === null) return;
       this.#sums.set(name, sum = { row, lines: 0, records: 0, micros: 0n, amount: null });
     }
     if (sum.row.productName === null || sum.row.metricName === null) sum.row = row;
-    const micros = sumMicros(row);
     sum.lines++;
     sum.records += row.count;
     sum.micros += micros;
@@ -65,9 +70,7 @@ export class StatementTotals {
       lines,
       amount: amountToDecimal(amount),
     }));
-    const amounts = sums.flatMap(({ amount }) => amount ?? []);
-    const amount = amounts.length === 0 ? null : amounts.reduce((sum, one) => sum + one);
-    return { totals, amount: amountToDecimal(amount) };
+    return { totals, amount: amountToDecimal(this.#amount) };
   }
 }
 

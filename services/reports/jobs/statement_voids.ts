@@ -1,5 +1,5 @@
 // Voided records of a month, added up by the reports thread for a statement of one organization.
-import { findVoidedPart, type VoidedPosition } from "../../../db/operator/statement_voids.ts";
+import { findVoidedPart, type VoidedRow } from "../../../db/operator/statement_voids.ts";
 import { statementStepLinesMax } from "../../../domain/limits.ts";
 import { microsToDecimal, quantityMicros } from "../../../domain/meter/quantity.ts";
 import type { StatementVoid } from "../../../domain/operator/statement.ts";
@@ -17,9 +17,11 @@ export async function readVoided(
   },
 ): Promise<StatementVoid[]> {
   const sums = new Map<string, { productSlug: string; metric: string; records: number; micros: bigint }>();
-  for (let after: VoidedPosition | undefined;;) {
-    const query = { organizationId, ...month, after, limit: statementStepLinesMax };
-    const rows = await findVoidedPart(context.database, query);
+  let rows: VoidedRow[] = [];
+  do {
+    if (rows.length > 0) await context.pause();
+    const query = { organizationId, ...month, after: rows.at(-1), limit: statementStepLinesMax };
+    rows = await findVoidedPart(context.database, query);
     for (const { productSlug, metric, whole, micro } of rows) {
       const name = `${productSlug} ${metric}`;
       const sum = sums.get(name) ?? { productSlug, metric, records: 0, micros: 0n };
@@ -27,10 +29,7 @@ export async function readVoided(
       sum.micros += quantityMicros({ whole, micro });
       sums.set(name, sum);
     }
-    after = rows.at(-1);
-    if (rows.length < statementStepLinesMax) break;
-    await context.pause();
-  }
+  } while (rows.length === statementStepLinesMax);
   return [...sums.values()].sort(catalogueOrder(products)).map(({ productSlug, metric, records, micros }) => {
     const product = products.find(({ slug }) => slug === productSlug);
     const known = product?.metrics.find(({ slug }) => slug === metric);

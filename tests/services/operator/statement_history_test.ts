@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { restartLimits, timezoneRows } from "../../../db/meter/usage_limits.ts";
 import type { OperatorActor } from "../../../domain/actor.ts";
-import { quantityMicros, splitQuantity, sumMicros } from "../../../domain/meter/quantity.ts";
+import { sumMicros } from "../../../domain/meter/quantity.ts";
 import type { Context, SessionContext } from "../../../services/context.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { closeDueStatement, closeStatement } from "../../../services/operator/statement_closing.ts";
@@ -15,6 +15,7 @@ import { databaseKinds } from "../../support/database/database.ts";
 import fc from "../../support/runner/fast_check.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
+import { add, microsOf, type Sum, withoutZeros } from "../../support/meter/sums.ts";
 import { unlimited } from "../../support/meter/usage.ts";
 import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 
@@ -47,6 +48,10 @@ const aRecord = fc.record({
   ),
 });
 const aVoid = fc.record({ kind: fc.constant("void" as const), which: fc.nat(1000) });
+const aPrice = fc.record({
+  kind: fc.constant("price" as const),
+  price: fc.option(fc.constantFrom("0.1", "2")),
+});
 const anAct = fc.oneof({ weight: 3, arbitrary: aRecord }, aVoid);
 const aClosing = fc.record({
   kind: fc.constant("close" as const),
@@ -54,12 +59,12 @@ const aClosing = fc.record({
   /** Null for an operator, who closes the month as soon as it has ended. */
   day: fc.option(fc.integer({ min: 1, max: 28 })),
   closers: fc.constantFrom(1, 2),
-  meanwhile: fc.array(anAct, { maxLength: 6 }),
+  meanwhile: fc.array(fc.oneof({ weight: 4, arbitrary: anAct }, aPrice), { maxLength: 6 }),
 });
 const aChange = fc.oneof(
   fc.record({ kind: fc.constant("plan" as const), organization: fc.nat(2), isSmall: fc.boolean() }),
   fc.record({ kind: fc.constant("zone" as const), organization: fc.nat(2), timezone: aZone }),
-  fc.record({ kind: fc.constant("price" as const), price: fc.option(fc.constantFrom("0.1", "2")) }),
+  aPrice,
   fc.constant({ kind: "retain" as const }),
 );
 const aHistory = fc.array(
@@ -71,7 +76,7 @@ const aHistory = fc.array(
   { minLength: 8, maxLength: 28 },
 );
 type ValueOf<A> = A extends fc.Arbitrary<infer T> ? T : never;
-type Act = ValueOf<typeof anAct>;
+type Act = ValueOf<typeof anAct> | ValueOf<typeof aPrice>;
 type Closing = ValueOf<typeof aClosing>;
 
 /** A month of a statement. */
@@ -130,6 +135,7 @@ class Stage {
   }
 
   async act(what: Act): Promise<void> {
+    if (what.kind === "price") return await this.change(what);
     await (what.kind === "record" ? this.#record(what) : this.#void(what.which));
   }
 
@@ -350,24 +356,6 @@ const closeByOperator = (context: SessionContext, period: string) =>
 async function closeBySchedule(context: Context) {
   const statement = await closeDueStatement(context);
   return statement && { statement, isNew: undefined };
-}
-
-interface Sum {
-  count: number;
-  micros: bigint;
-}
-
-const microsOf = (quantity: number) => quantityMicros(splitQuantity(quantity) ?? { whole: 0, micro: 0 });
-
-function add(sums: Map<string, Sum>, name: string, { count, micros }: Sum): void {
-  const sum = sums.get(name) ?? { count: 0, micros: 0n };
-  sums.set(name, { count: sum.count + count, micros: sum.micros + micros });
-}
-
-function withoutZeros(sums: Map<string, Sum>): [string, Sum][] {
-  return [...sums].filter(([, { count, micros }]) => count !== 0 || micros !== 0n).sort(([a], [b]) =>
-    a < b ? -1 : 1
-  );
 }
 
 for (const kind of databaseKinds) {

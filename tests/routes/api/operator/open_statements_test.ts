@@ -180,6 +180,9 @@ testApp("lists the organizations of open and closed months, compared with the mo
       const found = await list(id, `search=${search}`);
       assert.deepEqual([names(found), found.counts.all, found.amount], [["Ada"], 1, "9.75"], String(search));
     }
+    for (const search of ["%25", "_"]) {
+      assert.deepEqual(names(await list(id, `search=${search}`)), [], search);
+    }
     assert.equal((await list(id, "metric=other&sort=quantity")).organizations[0].quantity, "0");
     if (id === "open") {
       test.advance(31 * day);
