@@ -1,5 +1,5 @@
 // The SQL of the search of the portal and of the console. Every query is bounded by an index or by an organization's active keys.
-import { foundOfKindMax } from "../domain/limits.ts";
+import { foundOfKindMax } from "../domain/search.ts";
 import { type FoundApiKey, type FoundOrganization, type FoundUser, keyPrefixIn } from "../domain/search.ts";
 import { activeApiKey, type ApiKeyScope, inScope, isActiveIn } from "./api_keys.ts";
 import { type DatabaseReader, joinSql, sql, type Statement } from "./engine/database.ts";

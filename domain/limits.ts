@@ -180,8 +180,6 @@ export const overviewKeptMs = 30_000;
 /** Products and metrics that the overview sums: those with the most records. */
 export const overviewSeriesMax = 100;
 export const searchCharactersMax = 200;
-/** Results of one kind that the search of the portal shows. */
-export const foundOfKindMax = 5;
 export const auditRetentionMs = 400 * 24 * 3_600_000;
 /** Entries that one step of the CSV export reads. */
 export const auditStepEventsMax = 500;

@@ -1,6 +1,9 @@
 // What the search of the portal and of the console finds.
 import { apiKeyTag } from "./api_key.ts";
 
+/** Results of one kind that are shown. */
+export const foundOfKindMax = 5;
+
 export interface FoundOrganization {
   readonly id: string;
   readonly name: string;

@@ -1,8 +1,8 @@
 // The search of the portal and of the console: a page, whose results static/palette.js shows above any other page.
 import { apiKeyTag } from "../domain/api_key.ts";
 import { countOf } from "../domain/number_text.ts";
-import { foundOfKindMax, searchCharactersMax } from "../domain/limits.ts";
-import { type Found, isFoundIn } from "../domain/search.ts";
+import { searchCharactersMax } from "../domain/limits.ts";
+import { type Found, foundOfKindMax, isFoundIn } from "../domain/search.ts";
 import { SubmitButton } from "./components/button.tsx";
 import { Form } from "./components/form.tsx";
 import { Icon, type IconName } from "./components/icon.tsx";
