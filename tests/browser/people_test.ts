@@ -47,7 +47,7 @@ async function rejectedFarDown(page: Page, { scripts }: { scripts: boolean }): P
   await page.reload();
   await page.getByText(words.pending).first().waitFor();
   assert.equal(await page.getByText(words.invited("grace@example.com")).count(), 0);
-  await follow(page, "Organization");
+  await follow(page, /^Organization$/);
   await heading(page, "Analytical Engines");
   assert.equal(await page.locator("#announcer").innerText(), "Organization · Gatehouse");
 }
