@@ -23,6 +23,8 @@ export interface Presentation {
   organizationTimezone: string;
   /** The page without filters, if it shows the last ones. */
   unfilteredHref: string | null;
+  /** True for the first page of a list in place of another one, which no longer exists. */
+  isListChanged: boolean;
 }
 
 const defaults: Readonly<Presentation> = Object.freeze({
@@ -31,6 +33,7 @@ const defaults: Readonly<Presentation> = Object.freeze({
   timezone: "UTC",
   organizationTimezone: "UTC",
   unfilteredHref: null,
+  isListChanged: false,
 });
 const current = new AsyncLocalStorage<Presentation>();
 

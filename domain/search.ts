@@ -40,9 +40,14 @@ const keyPrefix = new RegExp(`^(?:${apiKeyTag})?([0-9A-Za-z]{4,8})$`);
 /** A key without its tag, or the rest of its prefix as pages show it. */
 const untagged = /^([0-9A-Za-z]{8})(?:[0-9A-Za-z]{30}|\.\.\.)$/;
 
+/** Returns a text without halves of characters and NUL, which neither addresses nor the database take. */
+export function wholeText(text: string): string {
+  return text.replaceAll("\0", "").toWellFormed();
+}
+
 /** Shortens a pasted key to its prefix, by which it is found: it must not be repeated in addresses. As static/portal.js does. */
 export function searchTextOf(typed: string): string {
-  const text = typed.normalize("NFKC").trim();
+  const text = wholeText(typed).normalize("NFKC").trim();
   return tokenPrefix.exec(text)?.[0] ?? untagged.exec(text)?.[1] ?? text;
 }
 

@@ -80,6 +80,11 @@ function results() {
 
 function move(event, input) {
   const { key } = event;
+  // A field of a search would only be emptied.
+  if (key === "Escape") {
+    event.preventDefault();
+    return dialog.close();
+  }
   const stops = [input, ...results()];
   const at = stops.indexOf(document.activeElement);
   const next = { ArrowDown: at + 1, ArrowUp: at - 1 }[key];

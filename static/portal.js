@@ -203,7 +203,8 @@ function addCopyButtons() {
       `<svg class="icon" width="14" height="14" viewBox="0 0 16 16" fill="none" stroke="currentColor"
       stroke-width="1.5" aria-hidden="true"><path d="M5.500 5.500h8v8h-8zM3.500 10.500h-1v-8h8v1"/></svg><span
       class="unseen" data-copy-words></span>`;
-    const label = code.closest("dd")?.previousElementSibling?.textContent ?? code.textContent;
+    const before = code.closest("dd")?.previousElementSibling;
+    const label = before?.localName === "dt" ? before.textContent : code.textContent;
     button.lastChild.textContent = `Copy ${label}`;
     code.after(button);
   }

@@ -104,7 +104,7 @@ export function PortalPage({ title, frame, place, children }: {
   children: Child;
 }): Page {
   const { session, isConsole, isReadOnly, viewed, now } = frame;
-  const { unfilteredHref } = presentation();
+  const { unfilteredHref, isListChanged } = presentation();
   // The account page says the same.
   const isReminded = frame.sendsMail && !isConsole && !isReadOnly && !session.user.emailVerified &&
     place !== "account";
@@ -147,6 +147,11 @@ export function PortalPage({ title, frame, place, children }: {
                 Showing your last filters. <a href={unfilteredHref}>Reset filters</a>
               </p>
             )}
+            {isListChanged && (
+              <p class="last-filters muted small" role="status">
+                This list has changed. Showing the first page.
+              </p>
+            )}
             {isReminded && <UnverifiedNotice email={session.user.email} />}
             {children}
           </main>
@@ -182,7 +187,7 @@ function CustomerViewBar({ session: { organization } }: { session: Session }) {
       <p>
         You’re viewing <bdi>{organization.name}</bdi> as an operator. Read only.
       </p>
-      <a href={organizationHref(organization.organizationId)}>Stop viewing</a>
+      <a href={organizationHref(organization.organizationId)}>Back to the console</a>
     </div>
   );
 }

@@ -93,6 +93,11 @@ export function findOrganizationReference(
   );
 }
 
+/** True for an organization that exists or existed. */
+export async function existsOrganization(database: DatabaseReader, id: string): Promise<boolean> {
+  return await database.readFirst(sql`SELECT 1 FROM organizations WHERE id = ${id}`) !== undefined;
+}
+
 /** Returns an organization as a batch has left it: what {@linkcode StoredOrganization} has, or no row. */
 export const selectOrganization = (id: string): Statement =>
   sql`SELECT ${columns} FROM organizations o WHERE ${isOrganization(id)}`;

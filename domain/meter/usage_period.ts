@@ -253,10 +253,11 @@ function wholeDays(
     : isMonths
     ? { months }
     : { days };
+  const from = first.subtract(shift);
+  // A month before November is all of October; other ranges are compared with as many days.
   const before = {
-    first: first.subtract(shift),
-    // A month before Nov 30 is all of October; a month before Mar 30 is Feb 28.
-    last: isMonths ? after.subtract(shift).subtract({ days: 1 }) : last.subtract(shift),
+    first: from,
+    last: isMonths ? after.subtract(shift).subtract({ days: 1 }) : from.add({ days: days - 1 }),
   };
   return {
     ...spanWindow({ first, last }, timezone),

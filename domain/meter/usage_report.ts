@@ -1,16 +1,24 @@
 // The numbers of usage reports: changes and shares, the lines of tables, and the stacks of charts.
 import { microsToDecimal, microsToNumber } from "./quantity.ts";
 
-/** Returns the percentage of a whole, to one decimal place; null if the whole is 0. */
+/** Returns the percentage of a whole, to one decimal place, but not 0 if there is some; null if the whole is 0. */
 export function percentOf(part: bigint, whole: bigint): number | null {
-  return whole === 0n ? null : Number((part * 1000n + whole / 2n) / whole) / 10;
+  if (whole === 0n) return null;
+  return notNothing(Number((part * 1000n + whole / 2n) / whole) / 10, part);
 }
 
-/** Returns the percentage by which `now` exceeds `before`, to one decimal place; null if there was nothing before. */
+/** Returns the percentage by which `now` exceeds `before`, as {@linkcode percentOf}; null if there was nothing before. */
 export function percentChange(now: bigint, before: bigint): number | null {
-  return before === 0n
-    ? null
-    : Number(((now - before) * 1000n + (now < before ? -before : before) / 2n) / before) / 10;
+  if (before === 0n) return null;
+  const half = (now < before ? -before : before) / 2n;
+  return notNothing(Number(((now - before) * 1000n + half) / before) / 10, now - before);
+}
+
+/** Stands for percentages that are not 0, but would be rounded to it. */
+const tinyPercent = 0.05;
+
+function notNothing(percent: number, exact: bigint): number {
+  return percent !== 0 || exact === 0n ? percent : exact > 0n ? tinyPercent : -tinyPercent;
 }
 
 function sumOf(values: readonly bigint[]): bigint {

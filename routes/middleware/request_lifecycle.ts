@@ -11,6 +11,7 @@ import { closeUnfinished, hasMore } from "../body.ts";
 import { clientAddress, isUnknownProxy, peerAddress } from "../client_address.ts";
 import { sessionTokens } from "../cookies.ts";
 import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
+import { isUpdate } from "../portal/choice.ts";
 
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -80,10 +81,10 @@ const ownNavigation: ReadonlySet<string | undefined> = new Set(["same-origin", "
 
 /**
  * True for pages that the runtime may compress. The size of a compressed page lets an attacker guess its content if they can
- * open it again and again with text of their own (BREACH), so a page that another site opens stays as it is.
+ * open it again and again with text of their own (BREACH), so a page that another site opens stays as it is, and so do its updates.
  */
 function mayCompress(c: AppContext): boolean {
-  return c.req.method === "GET" && ownNavigation.has(c.get("headers")?.["sec-fetch-site"]);
+  return c.req.method === "GET" && !isUpdate(c) && ownNavigation.has(c.get("headers")?.["sec-fetch-site"]);
 }
 
 /**

@@ -65,7 +65,7 @@ export function billingPages(app: App, parts: PortalParts): void {
       organizationStatementPage({
         frame,
         place: "billing",
-        back: { href: billingHref(frame), label: "Billing" },
+        back: { href: billingHref(frame), label: frame.viewed === null ? "Billing" : "Statements" },
         statement,
         organization: null,
         ...lines,

@@ -7,8 +7,8 @@ import { formMessage } from "../schemas/messages.ts";
 import type { AppContext } from "../env.ts";
 import { setErrorHeaders } from "../errors.ts";
 import { findSession } from "../session.ts";
-import { presented } from "./presented.ts";
-import { gateFrame, portalFrame, type PortalParts, sendPage, toSignIn } from "./page.ts";
+import { changedListMark, presented } from "./presented.ts";
+import { gateFrame, portalFrame, type PortalParts, redirect, sendPage, toSignIn } from "./page.ts";
 
 export const errorTitles: Partial<Record<ErrorCode, string>> = {
   not_found: "Page not found",
@@ -26,6 +26,8 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
 export async function pageError(c: AppContext, error: AppError, parts: PortalParts): Promise<Response> {
   // The session ended after it was looked up.
   if (error.code === "unauthenticated") return toSignIn(c, parts);
+  const firstPage = firstPageOf(c, error);
+  if (firstPage !== null) return redirect(c, firstPage);
   // The page must also come when the database is unavailable.
   const session = await findSession(c, parts).catch(() => null);
   const isConsole = session?.isOperator === true && isConsolePath(c.req.path);
@@ -42,6 +44,15 @@ export async function pageError(c: AppContext, error: AppError, parts: PortalPar
   });
   const send = () => sendPage(c, page, error.status as ContentfulStatusCode);
   return session === null ? send() : await presented(c, parts, { session, run: send });
+}
+
+/** Returns the address of a list's first page if its cursor is of a list that has changed, such as that of a closed month. */
+function firstPageOf(c: AppContext, { details }: AppError): string | null {
+  if (c.req.method !== "GET" || !details?.some(({ path }) => path === "cursor")) return null;
+  const url = new URL(c.req.url);
+  url.searchParams.delete("cursor");
+  url.searchParams.set(changedListMark, "1");
+  return url.pathname + url.search;
 }
 
 function addressOf(c: AppContext): string {

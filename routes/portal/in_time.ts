@@ -1,6 +1,9 @@
 // Numbers that a page shows if they are available, and does without otherwise.
-import { AppError } from "../../domain/errors.ts";
+import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import { pageNumbersTimeoutMs } from "../../domain/limits.ts";
+
+/** Errors after which the numbers are soon available. */
+const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["unavailable", "statement_not_closed"]);
 
 /** Reads numbers for a page that must work while reports are busy. Returns null if they are not available in time. */
 export async function inTime<T>(
@@ -12,8 +15,8 @@ export async function inTime<T>(
   try {
     return await read(late.signal);
   } catch (error) {
-    const isBusy = error instanceof AppError && error.code === "unavailable";
-    if (!isBusy && !late.signal.aborted) throw error;
+    const isPassing = error instanceof AppError && passing.has(error.code);
+    if (!isPassing && !late.signal.aborted) throw error;
     return null;
   } finally {
     clearTimeout(timer);

@@ -5,6 +5,9 @@ import type { Session } from "../../domain/sign_in/session.ts";
 import type { AppContext, AppParts } from "../env.ts";
 import { lastFilters } from "./last_filters.ts";
 
+/** In an address, says that the list has changed since its page was opened. */
+export const changedListMark = "changed";
+
 interface PresentedRequest {
   readonly session: Session;
   /** Shows times in this zone instead of the person's. */
@@ -27,6 +30,7 @@ export async function presented(
     timezone: timezone ?? preferences.timezone ?? organizationTimezone,
     organizationTimezone,
     unfilteredHref,
+    isListChanged: c.req.query(changedListMark) !== undefined,
   };
   const response = await presentedIn(own, run);
   remember(response);

@@ -6,6 +6,7 @@ import {
   findStatements,
   type StatementRow,
 } from "../../db/operator/statements.ts";
+import { existsOrganization } from "../../db/operator/organizations.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
@@ -112,7 +113,10 @@ export async function readStatement(
     return { statement, totals: null, amount: null, voided: null, lines: [], nextCursor: null };
   }
   const input = { month, organizationId, after, limit, now: context.clock() };
-  return { statement, ...await context.reports.read("readStatementLines", input, { reader, signal }) };
+  const read = await context.reports.read("readStatementLines", input, { reader, signal });
+  const isNone = read.lines.length === 0 && organizationId !== undefined;
+  if (isNone && !await existsOrganization(context.database, organizationId)) throw notFoundError();
+  return { statement, ...read };
 }
 
 /**

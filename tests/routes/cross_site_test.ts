@@ -95,11 +95,12 @@ testApp("rejects JSON from another site", async (test) => {
 testApp("lets pages be compressed only if another site has not opened them", async (test) => {
   const { cookie } = await test.signUp();
   const server = Deno.serve({ port: 0, onListen: () => {} }, test.app.fetch);
-  const curl = async (path: string, site: string) => {
+  const curl = async (path: string, site: string, more: readonly string[] = []) => {
     const { stdout } = await new Deno.Command("curl", {
       args: [
         ...["--silent", "--output", "/dev/null", "--dump-header", "-"],
         ...["--header", "Accept-Encoding: gzip", "--cookie", cookie, "--header", `Sec-Fetch-Site: ${site}`],
+        ...more.flatMap((header) => ["--header", header]),
         `http://127.0.0.1:${server.addr.port}${path}`,
       ],
     }).output();
@@ -112,6 +113,10 @@ testApp("lets pages be compressed only if another site has not opened them", asy
     for (const site of ["same-site", "cross-site", ""]) {
       assert.doesNotMatch(await curl("/portal/api-keys", site), /^content-encoding/im, site);
     }
+    const update = ["HX-Request: true"];
+    assert.doesNotMatch(await curl("/portal/usage", "same-origin", update), /^content-encoding/im);
+    const link = [...update, "HX-Boosted: true"];
+    assert.match(await curl("/portal/usage", "same-origin", link), /^content-encoding: gzip\r$/im);
     assert.doesNotMatch(await curl("/api/portal/api-keys", "same-origin"), /^content-encoding/im);
   } finally {
     await server.shutdown();

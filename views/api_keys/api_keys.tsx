@@ -93,6 +93,7 @@ function NoKeys({ frame: { base, isReadOnly } }: { frame: PortalFrame }) {
 
 function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListProps }) {
   const { state, search, order } = list;
+  const isSelectable = state !== "inactive" && !frame.isReadOnly;
   const hrefOf = (order: KeyOrder) => hrefTo(list, { order });
   return (
     <ListCard
@@ -132,12 +133,12 @@ function KeyListCard({ frame, list, lines }: ApiKeysPageProps & { list: KeyListP
       {lines.length === 0
         ? <NoLines list={list} />
         : (
-          <Selection href={state === "inactive" ? null : `${list.href}/revoke`}>
+          <Selection href={isSelectable ? `${list.href}/revoke` : null}>
             <ApiKeyTable
               frame={frame}
               lines={lines}
               areInactive={state === "inactive"}
-              isSelectable={state !== "inactive"}
+              isSelectable={isSelectable}
               sorting={{ order, hrefOf }}
             />
           </Selection>

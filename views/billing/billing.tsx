@@ -2,6 +2,7 @@
 import { billedMetric, type Catalogue } from "../../domain/meter/catalogue.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { presentation } from "../../domain/presentation.ts";
 import type { OrganizationPlan } from "../../domain/operator/plan.ts";
 import type { OrganizationStatement, Statement } from "../../domain/operator/statement.ts";
 import { Amount } from "../components/amount.tsx";
@@ -88,7 +89,7 @@ function figuresOf(props: BillingPageProps): StatementFigure[] {
 
 function limitsNote(limits: readonly LimitStanding[]): string {
   const from = (share: number) => limits.filter((limit) => usedShare(limit) >= share).length;
-  if (limits.length === 0) return "No limits of usage";
+  if (limits.length === 0) return "No usage limits";
   if (from(1) > 0) return `${countOf(from(1), "limit")} reached`;
   return from(nearShare) > 0
     ? `${countOf(from(nearShare), "limit")} nearly used up`
@@ -160,7 +161,7 @@ function OpenMonth({ frame, open, shown, before, nextCursor }: BillingPageProps)
   );
 }
 
-function Limits({ frame, plan, limits, catalogue, timezone }: BillingPageProps) {
+function Limits({ frame, plan, limits, catalogue, timezone, open }: BillingPageProps) {
   return (
     <Card
       title="Limits"
@@ -173,7 +174,9 @@ function Limits({ frame, plan, limits, catalogue, timezone }: BillingPageProps) 
       {limits === null ? <p class="muted small">{unavailable}</p> : (
         <>
           <LimitMeters limits={limits} now={frame.now} catalogue={catalogue} />
-          <p class="muted small">{`Windows follow the calendar in ${zoneWords(timezone)}.`}</p>
+          {open.timezone !== timezone && presentation().timezone === timezone && (
+            <p class="muted small">{`Limits are counted in ${zoneWords(timezone)}.`}</p>
+          )}
         </>
       )}
     </Card>

@@ -6,7 +6,7 @@ import { groupDigits, usedPercentText } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
 import { limitName, usedWords } from "../text/limit.ts";
 import { type Measure, quantityWords } from "../text/quantity.ts";
-import { shortDate } from "../text/time.ts";
+import { shortDate, zoneWords } from "../text/time.ts";
 import { ResetTime } from "./relative_time.tsx";
 
 /** From this share on, a meter stands out and says how much is left. */
@@ -21,8 +21,17 @@ interface Context {
   readonly catalogue?: Catalogue | undefined;
 }
 
+/** Names the time zone of the limits if it differs from that of the page. */
 export function LimitMeters({ limits, ...context }: { limits: readonly LimitStanding[] } & Context) {
-  return <ul class="meters">{limits.map((limit) => <LimitMeter limit={limit} {...context} />)}</ul>;
+  const { timezone, organizationTimezone } = presentation();
+  return (
+    <>
+      <ul class="meters">{limits.map((limit) => <LimitMeter limit={limit} {...context} />)}</ul>
+      {timezone !== organizationTimezone && (
+        <p class="muted small">{`Limits are counted in ${zoneWords(organizationTimezone)}.`}</p>
+      )}
+    </>
+  );
 }
 
 function LimitMeter({ limit, now, catalogue }: { limit: LimitStanding } & Context) {

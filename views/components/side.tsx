@@ -114,7 +114,7 @@ export function Side(
       >
         <a class="menu-item" href={organizationHref(organization.organizationId)}>
           <Icon name="switch" />
-          Stop viewing
+          Back to the console
         </a>
       </SideBar>
     );

@@ -49,7 +49,7 @@ export function FoundOrganizations(
 ) {
   const title = `Organizations that match “${text}”`;
   return (
-    <nav class="card found" aria-label={title}>
+    <nav class="card matches" aria-label={title}>
       <p class="label">{title}</p>
       <OrganizationLinks address={address} choices={found} />
     </nav>

@@ -176,9 +176,7 @@ function NumberRow(
       <Cell label="Plan" isNumber isOptional>{numberText(name, plan[name])}</Cell>
       <Cell label="Override" isNumber isOptional>{override === null ? "–" : numberText(name, override)}</Cell>
       <Cell label="Used">
-        {used === null
-          ? <span class="muted tiny">{numberText(name, allowed)}</span>
-          : <Used used={used} allowed={allowed} />}
+        {used === null ? "–" : <Used used={used} allowed={allowed} />}
       </Cell>
     </Row>
   );

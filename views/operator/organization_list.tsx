@@ -1,8 +1,13 @@
 // The console's list of organizations: their usage this month, and which are over a limit, near one or suspended.
 import { consolePageItemsMax } from "../../domain/limits.ts";
 import { metricOf } from "../../domain/meter/catalogue.ts";
-import { countOf, groupDigits } from "../../domain/number_text.ts";
-import type { LimitLevel, OrganizationSort, OrganizationStatus } from "../../domain/operator/organization.ts";
+import { countOf, groupDigits, percentText } from "../../domain/number_text.ts";
+import type {
+  LimitLevel,
+  OperatedOrganization,
+  OrganizationSort,
+  OrganizationStatus,
+} from "../../domain/operator/organization.ts";
 import type { Plan } from "../../domain/operator/plan.ts";
 import type { OrganizationLine, OrganizationList } from "../../domain/operator/organization_list.ts";
 import { Badge } from "../components/badge.tsx";
@@ -16,6 +21,7 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { Quantity } from "../components/quantity.tsx";
+import { LastUsage } from "../components/last_usage.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { type MenuAction, RowMenu } from "../components/row_menu.tsx";
 import { Sparkline } from "../components/sparkline.tsx";
@@ -325,8 +331,13 @@ function Line({ line, plan, measure, month, now }: {
         isNumber
         value={change === null && sum === "0" ? none : <ShortChange percent={change} />}
       />
-      <Cell isNumber drop={2} isOffCard value={share === null || sum === "0" ? none : shareText(share)} />
-      <Cell place="end" drop={1} isQuiet value={<LastRequest at={organization.lastUsedAt} now={now} />} />
+      <Cell
+        isNumber
+        drop={2}
+        isOffCard
+        value={share === null || sum === "0" ? none : percentText(share, { always: true })}
+      />
+      <Cell place="end" drop={1} isQuiet value={<LastRequest {...organization} now={now} />} />
       <Cell place="actions">
         <RowMenu about={name} actions={actionsOf(line)} />
       </Cell>
@@ -340,9 +351,6 @@ const none = (
   </span>
 );
 
-/** A share above 0. */
-const shareText = (percent: number): string => percent < 0.1 ? "<0.1%" : `${percent.toFixed(1)}%`;
-
 function LineStatus({ line: { organization: { status }, level } }: { line: OrganizationLine }) {
   if (status === "suspended") return <Badge tone="soon">Suspended</Badge>;
   if (level === "over") return <Badge tone="bad">Over limit</Badge>;
@@ -350,12 +358,21 @@ function LineStatus({ line: { organization: { status }, level } }: { line: Organ
   return <span class="muted">Active</span>;
 }
 
-function LastRequest({ at, now }: { at: string | null; now: number }) {
-  if (at === null) return <Words onCard="No requests yet" offCard="Never" />;
+/** Without requests, the last usage, which operators recorded. */
+function LastRequest(
+  { lastUsedAt, lastUsageAt, now }: Pick<OperatedOrganization, "lastUsedAt" | "lastUsageAt"> & {
+    now: number;
+  },
+) {
+  if (lastUsedAt === null && lastUsageAt === null) {
+    return <Words onCard="No requests yet" offCard="Never" />;
+  }
   return (
     <>
-      <Words onCard="Last request " />
-      <RelativeTime at={at} now={now} />
+      {lastUsedAt === null ? "Last usage " : <Words onCard="Last request " />}
+      {lastUsedAt === null
+        ? <LastUsage at={Date.parse(lastUsageAt ?? "")} now={now} isInSentence />
+        : <RelativeTime at={lastUsedAt} now={now} />}
     </>
   );
 }

@@ -119,7 +119,7 @@ function Customers(
   return (
     <Card
       title="Top organizations this month"
-      aside={<a class="small" href={organizationsHref}>All organizations</a>}
+      aside={<a class="small" href={`${organizationsHref}?reset=1`}>All organizations</a>}
       flush
     >
       {customers.length === 0

@@ -1,7 +1,7 @@
 // Limits per month that will be reached before they reset, if usage goes on as it has so far.
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import type { LimitScope } from "../../domain/meter/usage_limit.ts";
-import { groupDigits } from "../../domain/number_text.ts";
+import { groupDigits, usedPercentText } from "../../domain/number_text.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { RunningOut, RunningOutLimit } from "../../domain/operator/organization_list.ts";
 import { Card } from "../components/card.tsx";
@@ -43,7 +43,9 @@ export function RunningOutCard({ runningOut, now }: { runningOut: RunningOutProp
                       </a>
                     </h3>
                     <p class="muted small">
-                      {`${limitName(scopeOf(limit), catalogue)}: ${Math.floor(used / quantity * 100)}% used`}
+                      {`${limitName(scopeOf(limit), catalogue)}: ${
+                        usedPercentText(used / quantity * 100)
+                      } used`}
                     </p>
                   </div>
                   <span class="small">

@@ -361,5 +361,6 @@ function OrganizationChange({ organization }: { organization: StatementOrganizat
   const [now, before] = amount !== null && previousAmount !== null
     ? [amount, previousAmount]
     : [quantity, previousQuantity];
-  return before === null ? <>–</> : <ShortChange percent={percentChange(now, before)} />;
+  const isNothing = before === null || (Number(before) === 0 && Number(now) === 0);
+  return isNothing ? <>–</> : <ShortChange percent={percentChange(now, before)} />;
 }

@@ -18,12 +18,13 @@ export function billingHref({ base }: Pick<PortalFrame, "base">, id?: string): s
   return id === undefined ? `${base}/billing` : `${base}/billing/${encodeURIComponent(id)}`;
 }
 
-/** The address of the lines that a billing page shows, as CSV. */
+/** The address of the lines that a billing page shows, as CSV. Operators read it as operators, also where they view as customer. */
 export function billingCsvHref(
-  { viewed }: Pick<PortalFrame, "viewed">,
+  { viewed, isReadOnly, session }: Pick<PortalFrame, "viewed" | "isReadOnly" | "session">,
   { id, period }: Pick<Statement, "id" | "period">,
 ): string {
-  return viewed === null ? `/api/portal/statements/${period}.csv` : statementCsvHref(id, viewed.id);
+  const viewedId = isReadOnly ? session.organization?.organizationId : viewed?.id;
+  return viewedId === undefined ? `/api/portal/statements/${period}.csv` : statementCsvHref(id, viewedId);
 }
 
 /** Returns a month such as “October 2026”. */

@@ -56,7 +56,12 @@ export function membersPage(props: MembersPageProps): Page {
       <Notice tone="error" text={props.error} />
       <Card title="Members" aside={<p class="muted small">{countText}</p>} flush>
         {countText === ""
-          ? <EmptyState title="No members" text="Invite the owner, so that someone can sign in." />
+          ? (
+            <EmptyState
+              title="No members"
+              text={frame.isReadOnly ? "" : "Invite the owner, so that someone can sign in."}
+            />
+          )
           : <MemberTable members={members} frame={frame} />}
       </Card>
       <PageLinks label="Pages: members" links={[{ href: nextHref, label: "More members" }]} />

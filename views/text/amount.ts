@@ -12,6 +12,9 @@ interface AmountText {
 /** Currencies without a smaller unit. */
 const whole = /^(BIF|CLP|DJF|GNF|ISK|JPY|KMF|KRW|PYG|RWF|UGX|VND|VUV|XAF|XOF|XPF)$/;
 
+/** Currencies whose smaller unit is a thousandth. */
+const thousandths = /^(BHD|IQD|JOD|KWD|LYD|OMR|TND)$/;
+
 /**
  * @param amount An exact decimal text, which may be negative.
  * @example
@@ -25,7 +28,7 @@ const whole = /^(BIF|CLP|DJF|GNF|ISK|JPY|KMF|KRW|PYG|RWF|UGX|VND|VUV|XAF|XOF|XPF
 export function amountText(amount: string, currency: string): AmountText {
   const [, minus = "", units = "0", fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
   const sign = minus && "−";
-  const usual = whole.test(currency) ? 0 : 2;
+  const usual = whole.test(currency) ? 0 : thousandths.test(currency) ? 3 : 2;
   const places = smallestPlaces(units, fraction, usual);
   const all = sign + groupDigits(fraction === "" ? units : `${units}.${fraction}`);
   const cut = BigInt(units + fraction.slice(0, places).padEnd(places, "0"));

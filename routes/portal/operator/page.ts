@@ -2,6 +2,7 @@
 import type { OperatorActor, SessionActor } from "../../../domain/actor.ts";
 import { notFoundError } from "../../../domain/errors.ts";
 import { searchCharactersMax } from "../../../domain/limits.ts";
+import { wholeText } from "../../../domain/search.ts";
 import { hasOperatorSignIn, requireOperatorAccount } from "../../../services/operator/operator_access.ts";
 import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
@@ -65,7 +66,7 @@ export function consolePages(app: App, parts: PortalParts, place: OperatorPlace)
 
 /** Returns the search in the address of a list; "" for none. */
 export function searchOf(c: AppContext): string {
-  return (c.req.query("search") ?? "").trim().slice(0, searchCharactersMax);
+  return wholeText((c.req.query("search") ?? "").slice(0, searchCharactersMax)).trim();
 }
 
 /** Returns the choice in the address, if it is one of these. */

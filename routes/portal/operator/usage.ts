@@ -1,5 +1,6 @@
 // The console's usage page: of all organizations, those with a plan, or one. Invalid parameters never cause an error page.
 import { searchCharactersMax } from "../../../domain/limits.ts";
+import { wholeText } from "../../../domain/search.ts";
 import { readUsageOfOrganizations } from "../../../services/operator/usage.ts";
 import type { OperatorUsagePage } from "../../../services/reports/jobs/operator_usage_page.ts";
 import { filteredHref, type UsageAddress } from "../../../views/meter/usage_address.ts";
@@ -64,7 +65,8 @@ export function operatorUsagePages(app: App, parts: PortalParts): void {
 }
 
 function organizationQuery(c: AppContext) {
-  const given = (name: string) => c.req.query(name)?.trim().slice(0, searchCharactersMax) || null;
+  const given = (name: string) =>
+    wholeText(c.req.query(name)?.slice(0, searchCharactersMax) ?? "").trim() || null;
   return { organizationId: given("organizationId"), planId: given("planId"), search: given("organization") };
 }
 

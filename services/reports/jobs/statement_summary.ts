@@ -95,13 +95,13 @@ export interface StatementSummary {
 }
 
 interface KeptSummary {
-  readonly key: string;
   readonly readAt: number;
   readonly summary: StatementSummary;
 }
 
-/** The latest summary of many organizations, for each database that this thread reads. */
-const kept = new WeakMap<DatabaseReader, KeptSummary>();
+const keptMax = 2;
+/** The latest summaries of many organizations, for each database that this thread reads. */
+const kept = new WeakMap<DatabaseReader, Map<string, KeptSummary>>();
 
 /**
  * Adds up all lines. A summary of many organizations is kept for a while, because it takes seconds.
@@ -113,15 +113,20 @@ export async function readSummary(
   { month, metric, now }: JobTime & { month: StatementMonth; metric?: string | undefined },
 ): Promise<StatementSummary> {
   const { database } = context;
-  const key = `${month.number} ${month.status} ${metric ?? ""}`;
-  const known = kept.get(database);
-  if (known?.key === key && known.readAt <= now && now < known.readAt + statementSummaryKeptMs) {
-    return known.summary;
+  const isNext = month.status === "open" && month.isNext;
+  const key = `${month.number} ${month.status} ${isNext} ${metric ?? ""}`;
+  const summaries = kept.get(database) ?? new Map<string, KeptSummary>();
+  kept.set(database, summaries);
+  for (const [name, { readAt }] of summaries) {
+    if (now < readAt || now >= readAt + statementSummaryKeptMs) summaries.delete(name);
   }
-  kept.delete(database);
+  const known = summaries.get(key);
+  if (known !== undefined) return known.summary;
+  const [oldest] = summaries.keys();
+  if (oldest !== undefined && summaries.size >= keptMax) summaries.delete(oldest);
   const summary = await readAnew(context, { month, metric });
   if (summary.organizations.length > statementSummaryOrganizationsMax) {
-    kept.set(database, { key, readAt: now, summary });
+    summaries.set(key, { readAt: now, summary });
   }
   return summary;
 }

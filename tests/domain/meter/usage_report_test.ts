@@ -4,6 +4,7 @@ import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import {
   noPart,
   percentChange,
+  percentOf,
   reportLines,
   reportStack,
   stackOf,
@@ -141,4 +142,7 @@ Deno.test("percentChange() rounds to one decimal in both directions, and returns
     [12.5, -12.5, -100, 0, null],
   );
   assert.equal(percentChange(2n, 3n), -33.3);
+  // Neither is nothing.
+  assert.deepEqual([percentChange(10_001n, 10_000n), percentChange(9_999n, 10_000n)], [0.05, -0.05]);
+  assert.deepEqual([percentOf(1n, 10_000n), percentOf(0n, 10_000n)], [0.05, 0]);
 });

@@ -30,7 +30,7 @@ testApp("members of every role read their plan, limits, the month so far and clo
   };
   assert.match(
     (await show(ada)).text,
-    /Plan Default No limits of usage .*No usage yet .*September 2026 Ended/,
+    /Plan Default No usage limits .*No usage yet .*September 2026 Ended/,
   );
 
   await addLimit(test, { organizationId }, { metric: "requests", per: "month", quantity: 100 });

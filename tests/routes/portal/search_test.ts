@@ -72,6 +72,25 @@ testApp("a pasted key is never in the address or the log", async (test) => {
   assert.equal(test.logged().includes(secret), false);
 });
 
+testApp("searches take halves of characters and NUL", async (test) => {
+  const mara = await newOperator(test);
+  for (
+    const address of [
+      `/operator/search?q=${"a".repeat(199)}😀x`,
+      "/operator/search?q=abc%00",
+      "/operator/usage?organization=%00abc",
+      "/operator/organizations?search=%00abc",
+      "/operator/users?search=%00abc",
+    ]
+  ) {
+    const { status, location } = await openPage(test, encodeURI(decodeURI(address)), { person: mara });
+    assert.ok(status === 200 || status === 303, address);
+    if (location !== null) {
+      assert.equal((await openPage(test, location, { person: mara })).status, 200, address);
+    }
+  }
+});
+
 testApp("members find their own keys, pages and organizations, and nothing else", async (test) => {
   const ada = await test.signUp("Ada");
   const bob = await joinedPerson(test, ada, "MEMBER");

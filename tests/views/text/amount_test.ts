@@ -13,6 +13,7 @@ Deno.test("amounts have the decimals of their currency, and at least two digits"
     ["0.0099", "EUR", "0.0099", null],
     ["1234.5", "JPY", "1,235", "1,234.5"],
     ["0.05", "JPY", "0.050", null],
+    ["1.2345", "KWD", "1.235", "1.2345"],
   ] as const;
   for (const [amount, currency, number, exact] of cases) {
     assert.deepEqual(amountText(amount, currency), { number, exact }, amount);

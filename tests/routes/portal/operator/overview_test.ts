@@ -80,7 +80,7 @@ testApp(
     assert.match(await text(), /Needs attention 3 Email: failing/);
     assert.match(
       await text(),
-      /No requests in the last day: (Ada|Grace)’s organization , \w+’s organization View/,
+      /None has sent requests since: (Ada|Grace)’s organization , \w+’s organization View/,
     );
   },
 );

@@ -50,7 +50,8 @@ testApp("operators preview a month, close it, and read its statement", async (te
   assert.ok(html.includes(`href="/api${location}.csv"`));
   assert.doesNotMatch(html, /\/statements\/close/);
   assert.match(textOf((await open("")).html), /November 2026 So far 1 .*October 2026 1 .* Closed CSV/);
-  for (const unknown of ["/stm_x", "/2026-12", "/nope"]) {
+  const noOne = `/2026-10?organizationId=org_${"0".repeat(32)}`;
+  for (const unknown of ["/stm_x", "/2026-12", "/nope", noOne]) {
     assert.equal((await open(unknown)).status, 404, unknown);
   }
 }, { CURRENCY: "EUR" });
