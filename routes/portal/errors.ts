@@ -50,6 +50,7 @@ export async function pageError(c: AppContext, error: AppError, parts: PortalPar
 function firstPageOf(c: AppContext, { details }: AppError): string | null {
   if (c.req.method !== "GET" || !details?.some(({ path }) => path === "cursor")) return null;
   const url = new URL(c.req.url);
+  if (!url.searchParams.has("cursor")) return null;
   url.searchParams.delete("cursor");
   url.searchParams.set(changedListMark, "1");
   return url.pathname + url.search;
