@@ -92,7 +92,8 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
   }, async (c, { params: { id }, query: { organizationId, ...page } }, actor) => {
     if (csvEnding.test(id)) {
       const { organizationId } = check(schemas.statementCsvQuerySchema, c.req.query(), "query");
-      return await sendStatementCsv(c, parts, { scope: statementsFor(actor, organizationId), id });
+      const scope = statementsFor(actor, organizationId);
+      return await sendStatementCsv(c, parts, { scope, id, organizationId });
     }
     const input = { id, ...page, signal: c.req.raw.signal };
     return await readStatement(services, statementsFor(actor, organizationId), input);
@@ -173,9 +174,16 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
 async function sendStatementCsv(
   c: AppContext,
   { services }: AppParts,
-  { scope, id }: { scope: StatementScope; id: string },
+  { scope, id, organizationId = "" }: {
+    scope: StatementScope;
+    id: string;
+    organizationId?: string | undefined;
+  },
 ): Promise<Response> {
   const input = { id: id.replace(csvEnding, ""), signal: c.req.raw.signal };
-  const { period, report } = await readStatementCsv(services, scope, input);
-  return sendCsv(c, report, `statement-${period}.csv`);
+  const { period, status, report } = await readStatementCsv(services, scope, input);
+  const name = ["statement", period, status === "open" ? "so-far" : "", organizationId].filter(Boolean).join(
+    "-",
+  );
+  return sendCsv(c, report, `${name}.csv`);
 }

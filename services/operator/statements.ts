@@ -128,12 +128,13 @@ export async function readStatementCsv(
   context: SessionContext,
   { reader, organizationId }: StatementScope,
   { id, signal }: { id: string; signal: AbortSignal },
-): Promise<{ period: string; report: JobBytes }> {
+): Promise<Pick<Statement, "period" | "status"> & { report: JobBytes }> {
   const month = await requireMonth(context, id);
-  if (month.status === "closing") throw notClosedError(month.period);
+  const { period, status } = month;
+  if (status === "closing") throw notClosedError(period);
   const input = { month, organizationId, now: context.clock() };
   const report = await context.reports.bytes("statementCsv", input, { reader, signal });
-  return { period: month.period, report };
+  return { period, status, report };
 }
 
 /**

@@ -167,7 +167,12 @@ function figuresOf(
     {
       label: billedMetric(main).name,
       value: <LineQuantity line={main} />,
-      note: <bdi>{main.productName ?? main.productSlug}</bdi>,
+      note: (
+        <>
+          <bdi>{main.productName ?? main.productSlug}</bdi>
+          {counts.adjusted > 0 && ", adjustments included"}
+        </>
+      ),
     },
     {
       label: isFiltered ? "Organizations found" : "Organizations",

@@ -71,7 +71,7 @@ testApp("members of every role read the lines, adjustments and voids of their or
     }
     assert.deepEqual(pages, october.lines.map(short));
     const csv = await test.send(`${path}/open.csv`, { cookie });
-    assert.match(csv.headers.get("content-disposition") ?? "", /statement-2026-11\.csv/);
+    assert.match(csv.headers.get("content-disposition") ?? "", /statement-2026-11-so-far\.csv/);
     const rows = (await csv.text()).split("\r\n").slice(1, -1);
     assert.equal(rows.length, 2);
     assert.ok(rows.every((row) => row.includes(ada.organizationId)));
