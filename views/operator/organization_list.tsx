@@ -358,21 +358,29 @@ function LineStatus({ line: { organization: { status }, level } }: { line: Organ
   return <span class="muted">Active</span>;
 }
 
-/** Without requests, the last usage, which operators recorded. */
+/** Without requests, also the last usage, which operators recorded. */
 function LastRequest(
   { lastUsedAt, lastUsageAt, now }: Pick<OperatedOrganization, "lastUsedAt" | "lastUsageAt"> & {
     now: number;
   },
 ) {
-  if (lastUsedAt === null && lastUsageAt === null) {
-    return <Words onCard="No requests yet" offCard="Never" />;
+  if (lastUsedAt === null) {
+    return (
+      <>
+        <Words onCard="No requests yet" offCard="Never" />
+        {lastUsageAt && (
+          <span class="second">
+            {"Usage "}
+            <LastUsage at={Date.parse(lastUsageAt)} now={now} isInSentence />
+          </span>
+        )}
+      </>
+    );
   }
   return (
     <>
-      {lastUsedAt === null ? "Last usage " : <Words onCard="Last request " />}
-      {lastUsedAt === null
-        ? <LastUsage at={Date.parse(lastUsageAt ?? "")} now={now} isInSentence />
-        : <RelativeTime at={lastUsedAt} now={now} />}
+      <Words onCard="Last request " />
+      <RelativeTime at={lastUsedAt} now={now} />
     </>
   );
 }
