@@ -28,6 +28,7 @@ export class LastRequests {
   /** When keys were written in the last interval. */
   readonly #writtenAt = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
 
   constructor(context: BaseContext, options: { onBackgroundError: (error: unknown) => void }) {
     this.#context = context;
@@ -76,6 +77,7 @@ export class LastRequests {
 
   /** Writes the uses of some keys a last time, and drops the rest: a stopping server has no time for more. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#writtenAt.clear();
     await this.flush().catch(this.#onBackgroundError);
@@ -96,6 +98,8 @@ export class LastRequests {
   }
 
   #schedule(): void {
+    // A write that fails after the end would be repeated forever.
+    if (this.#isClosed) return;
     this.#timer ??= setTimeout(async () => {
       await this.flush().catch(this.#onBackgroundError);
       this.#timer = undefined;

@@ -90,6 +90,27 @@ onEveryDatabase("a use is kept after a failed write, and written when the server
   assert.equal((await readLastRequest(test.services, [key]))?.status, 200);
 });
 
+Deno.test("a write that fails after the end starts no other one", async () => {
+  const writing = Promise.withResolvers<never>();
+  const timers: (() => Promise<void>)[] = [];
+  const original = globalThis.setTimeout;
+  globalThis.setTimeout = ((run: () => Promise<void>) => timers.push(run)) as unknown as typeof setTimeout;
+  try {
+    const database = { write: () => writing.promise } as unknown as Database;
+    const context = { clock: () => 0, database } as unknown as ConstructorParameters<typeof LastRequests>[0];
+    const lastRequests = new LastRequests(context, { onBackgroundError: () => {} });
+    lastRequests.noteVerification("hash");
+    const [flush] = timers;
+    const flushed = flush?.();
+    await lastRequests.close();
+    writing.reject(new DatabaseError("unavailable", "closed"));
+    await flushed;
+    assert.equal(timers.length, 1);
+  } finally {
+    globalThis.setTimeout = original;
+  }
+});
+
 onEveryDatabase("a request with a revoked key is not noted", async (test) => {
   const ada = await test.signUp();
   const key = await createTestKey(test, ada);
