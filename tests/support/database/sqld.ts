@@ -78,7 +78,8 @@ export async function startSqld(data?: string): Promise<Sqld> {
 /** @returns A free loopback port below 32768, where Linux starts the ports of outgoing connections. */
 export function freePort(): number {
   for (;;) {
-    const port = 10_000 + Math.floor(20_000 * Math.random());
+    // Browsers and fetch() block port 10080.
+    const port = 10_100 + Math.floor(19_900 * Math.random());
     try {
       Deno.listen({ hostname: "127.0.0.1", port }).close();
       return port;
