@@ -2,6 +2,7 @@
 // completely used. There may be 100,000 organizations, so a part of them is read at a time.
 import { lowBits, type SumParts } from "../../domain/meter/quantity.ts";
 import { rollupNumber, rollupPieces } from "../../domain/meter/rollup_unit.ts";
+import type { RunningOutLimit } from "../../domain/operator/organization_list.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { isUsed } from "../meter/recorder_limits.ts";
 import { ahead, countedSeq, isApplied, windowNumber } from "../meter/usage_limits.ts";
@@ -152,14 +153,7 @@ export interface CounterPosition {
 }
 
 /** A limit per month of an organization that is used faster than time passes. */
-export interface FastLimitRow {
-  /** Of the organization. */
-  readonly id: string;
-  readonly name: string;
-  readonly productSlug: string;
-  readonly metric: string;
-  readonly quantity: number;
-  readonly used: number;
+export interface FastLimitRow extends Omit<RunningOutLimit, "reachedAt"> {
   readonly timezone: string;
 }
 

@@ -137,7 +137,7 @@ testApp(
       await shown("/portal/usage?range=custom&from=2026-11-01&to=2026-11-21", "de"),
       /value="2026-11-01"|1\.–21\. Nov/,
     );
-    // Many languages at once: each page has its own.
+    // Concurrent pages in several languages: each is in its own.
     const languages = ["de", "en-US", "ja", "de-AT", "xx", "en-IN"];
     const pages = await Promise.all([...languages, ...languages].map((one) => shown("/portal", one)));
     assert.deepEqual(
