@@ -78,6 +78,16 @@ export const auditActions = {
   "operator.removed": "Operator removed",
   "operator_token.created": "Operator token created",
   "operator_token.revoked": "Operator token revoked",
+  "webhook.created": "Webhook added",
+  "webhook.changed": "Webhook changed",
+  "webhook.enabled": "Webhook enabled",
+  "webhook.disabled": "Webhook disabled",
+  "webhook.secret_rotated": "Webhook secret rotated",
+  "webhook.replayed": "Webhook deliveries replayed",
+  "webhook.deleted": "Webhook deleted",
+  "alert.created": "Alert added",
+  "alert.changed": "Alert changed",
+  "alert.deleted": "Alert deleted",
   "access.denied": "Permission denied",
 } as const;
 
@@ -99,6 +109,7 @@ const groupNouns = {
   plans: ["plan"],
   operators: ["operator", "operator_token"],
   statements: ["statement"],
+  webhooks: ["webhook", "alert"],
 } as const;
 const isDenial = /(refused|limited|denied|locked)$/;
 
@@ -116,6 +127,7 @@ export const auditGroups: Readonly<Record<AuditGroup, string>> = {
   plans: "Plans",
   operators: "Operators and tokens",
   statements: "Statements",
+  webhooks: "Webhooks and alerts",
   refusals: "Failed and denied",
 };
 

@@ -28,6 +28,8 @@ export const errorStatuses = {
   email_taken: 409,
   key_limit_reached: 409,
   limit_reached: 409,
+  webhook_limit_reached: 409,
+  webhook_disabled: 409,
   last_owner: 409,
   already_member: 409,
   already_invited: 409,
@@ -47,6 +49,7 @@ export const errorStatuses = {
   validation_failed: 422,
   range_too_long: 422,
   series_limit_reached: 422,
+  webhook_address_blocked: 422,
   rate_limited: 429,
   limit_exceeded: 429,
   headers_too_large: 431,
@@ -211,6 +214,26 @@ export function limitExceededError(limits: readonly LimitStanding[], now: number
       // A window in the past stays full, like one that never ends.
       retryAfterSeconds: waitMs > 0 && waitMs < Infinity ? Math.ceil(waitMs / 1000) : undefined,
     },
+  );
+}
+
+/** @param max The endpoints that an organization, or operators, may have. */
+export function webhookLimitError(max: number): AppError {
+  return new AppError(
+    "webhook_limit_reached",
+    `There are already ${max} webhook endpoints. Delete one first.`,
+  );
+}
+
+export function webhookDisabledError(): AppError {
+  return new AppError("webhook_disabled", "This webhook endpoint is disabled. Enable it first.");
+}
+
+export function webhookAddressError(): AppError {
+  return new AppError(
+    "webhook_address_blocked",
+    "The URL must be an https URL whose host has only public addresses.",
+    { details: [{ path: "url", message: "must be an https URL whose host has only public addresses." }] },
   );
 }
 

@@ -17,7 +17,10 @@ export type IdPrefix =
   | "prd"
   | "not"
   | "plan"
-  | "lim";
+  | "lim"
+  | "evt"
+  | "whk"
+  | "dlv";
 
 /** Returns a new id such as `key_0199d3c1…` (RFC 9562, version 7). */
 export function newId(prefix: IdPrefix): string {

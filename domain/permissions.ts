@@ -18,7 +18,13 @@ export type Permission =
   | "owners.manage"
   /** Rename, delete, transfer. */
   | "organization.manage"
-  | "audit.read";
+  | "audit.read"
+  /** See webhook endpoints, events and deliveries. */
+  | "webhooks.read"
+  /** Create and change webhook endpoints, and send deliveries again. */
+  | "webhooks.manage"
+  /** Create and change alerts. */
+  | "alerts.manage";
 
 const leastRole: Readonly<Record<Permission, Role>> = {
   "apiKeys.read": "MEMBER",
@@ -32,6 +38,9 @@ const leastRole: Readonly<Record<Permission, Role>> = {
   "owners.manage": "OWNER",
   "organization.manage": "OWNER",
   "audit.read": "ADMIN",
+  "webhooks.read": "ADMIN",
+  "webhooks.manage": "ADMIN",
+  "alerts.manage": "ADMIN",
 };
 
 export function isRoleAtLeast(role: Role, least: Role): boolean {

@@ -44,6 +44,9 @@ const operatorPermissions: ReadonlySet<Permission> = new Set<Permission>([
   "members.manage",
   "owners.manage",
   "audit.read",
+  "webhooks.read",
+  "webhooks.manage",
+  "alerts.manage",
 ]);
 
 /** Returns a member's access to the active organization. @throws {AppError} `forbidden` if there is none. */

@@ -18,6 +18,7 @@ import portal from "./migrations/0014_portal.sql" with { type: "text" };
 import lastUse from "./migrations/0015_last_use.sql" with { type: "text" };
 import rates from "./migrations/0016_rates.sql" with { type: "text" };
 import monthEnd from "./migrations/0017_month_end.sql" with { type: "text" };
+import webhooks from "./migrations/0018_webhooks.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -43,6 +44,7 @@ export const migrations: readonly Migration[] = [
   { number: 15, name: "last_use", text: lastUse },
   { number: 16, name: "rates", text: rates },
   { number: 17, name: "month_end", text: monthEnd },
+  { number: 18, name: "webhooks", text: webhooks },
 ];
 
 /** Thrown for a database with another schema than this program's. */

@@ -15,6 +15,9 @@ export const operatorScopes = [
   "users:read",
   "users:write",
   "audit:read",
+  "webhooks:read",
+  "webhooks:write",
+  "events:read",
 ] as const;
 
 /** One of {@linkcode operatorScopes}. */
@@ -36,6 +39,9 @@ export const scopeMeanings: Readonly<Record<OperatorScope, string>> = {
   "users:read": "See users",
   "users:write": "Disable users, reset passwords",
   "audit:read": "Read the audit log",
+  "webhooks:read": "See webhook endpoints and deliveries",
+  "webhooks:write": "Create, change and delete webhook endpoints, and send deliveries again",
+  "events:read": "Read the events of all organizations",
 };
 
 export function isOperatorScope(text: string): text is OperatorScope {

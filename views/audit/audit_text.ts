@@ -86,6 +86,16 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "operator_token.revoked": "Revoked the operator token {target}",
   "usage.backdated": "Recorded {records} old records[, from {from} to {to}]",
   "usage.voided": "Voided {quantity} {metric} of {product}: {reason}",
+  "webhook.created": "Added the webhook {target}",
+  "webhook.changed": "Changed the webhook {target}[; {change}]",
+  "webhook.enabled": "Enabled the webhook {target}",
+  "webhook.disabled": "Disabled the webhook {target}[: {reason}]",
+  "webhook.secret_rotated": "Rotated the secret of the webhook {target}",
+  "webhook.replayed": "Replayed {deliveries} deliveries of the webhook {target}",
+  "webhook.deleted": "Deleted the webhook {target}",
+  "alert.created": "Added the alert {target}",
+  "alert.changed": "Changed the alert {target}[ from {from}]",
+  "alert.deleted": "Deleted the alert {target}",
   "access.denied": "Permission denied[: {request}]",
 };
 const endedOther = "Ended one of their other sessions";

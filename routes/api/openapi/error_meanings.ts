@@ -48,6 +48,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "The organization has as many active API keys as it may. The message says how many that is.",
   limit_reached:
     "The maximum number of these objects has been reached. The message says how many are allowed.",
+  webhook_limit_reached:
+    "There are as many webhook endpoints as there may be. The message says how many that is.",
+  webhook_disabled: "The webhook endpoint is disabled. Enable it first.",
   last_owner: "The change would leave the organization without an owner.",
   already_member: "The person is already a member of the organization.",
   already_invited: "The email address has a pending invitation, which you can resend.",
@@ -75,6 +78,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   series_limit_reached:
     "The organization has as many series (combinations of product, metric and API key) as it may, and the request would add " +
     "another. Nothing was recorded. Usage of existing series is still accepted.",
+  webhook_address_blocked:
+    "The URL leads to no public address: its host name wasn't found or has a private address, or it isn't an https URL.",
   rate_limited: "Too many requests, or too many failed ones. `Retry-After` says how many seconds to wait.",
   limit_exceeded:
     "The usage doesn't fit into a hard limit. Nothing was recorded, and the idempotency key can be used again. `details` has the " +

@@ -1,0 +1,215 @@
+-- Events, the endpoints that receive them, and what is delivered to them.
+
+-- What happened, written in the transaction in which it did. `facts` is JSON of that moment; an event's payload is made of it.
+CREATE TABLE events (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  type TEXT NOT NULL,
+  organization INTEGER,
+  at INTEGER NOT NULL,
+  facts TEXT NOT NULL,
+  webhook INTEGER
+) STRICT;
+
+CREATE INDEX events_organization ON events (organization, seq);
+
+CREATE INDEX events_type ON events (type, seq);
+
+-- An endpoint of an organization; of operators if `organization` is 0. It gets events after `since_seq`. `turn_at` is when its next delivery may be due.
+CREATE TABLE webhooks (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  organization INTEGER NOT NULL,
+  url TEXT NOT NULL,
+  events TEXT NOT NULL,
+  description TEXT NOT NULL,
+  secret TEXT NOT NULL,
+  old_secret TEXT,
+  old_secret_until INTEGER,
+  disabled_at INTEGER,
+  disabled_reason TEXT CHECK (disabled_reason IN ('manual', 'failing', 'gone')),
+  failing_since INTEGER,
+  failures INTEGER NOT NULL DEFAULT 0,
+  last_delivered_at INTEGER,
+  turn_at INTEGER,
+  since_seq INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  created_by TEXT,
+  created_by_name TEXT,
+  deleted_at INTEGER
+) STRICT;
+
+CREATE INDEX webhooks_organization ON webhooks (organization, number) WHERE deleted_at IS NULL;
+
+CREATE INDEX webhooks_turn ON webhooks (turn_at) WHERE turn_at IS NOT NULL;
+
+CREATE INDEX webhooks_deleted ON webhooks (number) WHERE deleted_at IS NOT NULL;
+
+-- An event for one endpoint. `attempts` counts those of the current run of the schedule. While it is leased, a server sends it until `due_at`.
+CREATE TABLE webhook_deliveries (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  webhook INTEGER NOT NULL,
+  event INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('waiting', 'delivered', 'failed', 'held')),
+  attempts INTEGER NOT NULL DEFAULT 0,
+  due_at INTEGER NOT NULL,
+  is_leased INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  code TEXT,
+  response_status INTEGER,
+  UNIQUE (webhook, event)
+) STRICT;
+
+CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook, status, number);
+
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook, due_at) WHERE status = 'waiting';
+
+CREATE INDEX webhook_deliveries_leased ON webhook_deliveries (webhook) WHERE is_leased = 1;
+
+CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (created_at) WHERE status = 'waiting';
+
+-- Every attempt to send a delivery: the status of the response, or the code of the fault.
+CREATE TABLE webhook_attempts (
+  delivery INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  duration_ms INTEGER NOT NULL,
+  code TEXT,
+  response_status INTEGER,
+  PRIMARY KEY (delivery, at)
+) STRICT, WITHOUT ROWID;
+
+-- Attempts to reach an endpoint on a day of UTC, counted in days since 1970.
+CREATE TABLE webhook_days (
+  webhook INTEGER NOT NULL,
+  day INTEGER NOT NULL,
+  succeeded INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  PRIMARY KEY (webhook, day)
+) STRICT, WITHOUT ROWID;
+
+-- How far the background work has come: deliveries exist for events up to `delivered_seq`; of keys that expire in seven days and in one, those up
+-- to these have events.
+CREATE TABLE event_cursor (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  delivered_seq INTEGER NOT NULL,
+  week_expires_at INTEGER NOT NULL,
+  week_key INTEGER NOT NULL,
+  day_expires_at INTEGER NOT NULL,
+  day_key INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO event_cursor VALUES (1, 0, 1000 * unixepoch() + 604800000, 0, 1000 * unixepoch() + 86400000, 0);
+
+CREATE INDEX api_keys_expiring ON api_keys (expires_at, number) WHERE expires_at IS NOT NULL AND revoked_at IS NULL;
+
+-- Changes that the audit log has an entry of are events too. The id of the event is that of the entry.
+CREATE TRIGGER audit_events_told AFTER INSERT ON audit_events WHEN NEW.action IN ('api_key.created', 'api_key.rotated', 'api_key.revoked',
+  'member.joined', 'member.removed', 'member.left', 'organization.created', 'organization.plan_changed', 'organization.suspended',
+  'organization.resumed', 'organization.deleted', 'statement.closed')
+BEGIN
+  INSERT INTO events (id, type, organization, at, facts)
+  SELECT 'evt_' || substr(NEW.id, 5),
+    CASE NEW.action WHEN 'member.joined' THEN 'member.added' WHEN 'member.left' THEN 'member.removed' ELSE NEW.action END,
+    o.number, NEW.at, json_object(
+      'organization', CASE WHEN o.number IS NULL THEN NULL ELSE json_object('id', o.id, 'externalId', o.external_id, 'name', o.name) END,
+      'target', json_object('id', NEW.target_id, 'name', NEW.target_name),
+      'actor', json_object('type', NEW.actor_type, 'id', NEW.actor_id, 'name', NEW.actor_name),
+      'details', json(NEW.details),
+      'expiresAt', (SELECT k.expires_at FROM api_keys k WHERE k.id = NEW.target_id),
+      'plan', CASE NEW.action WHEN 'organization.plan_changed' THEN
+        (SELECT json_object('id', p.id, 'name', p.name) FROM plans p WHERE p.number = o.plan) END)
+  FROM (SELECT 1) LEFT JOIN organizations o ON o.id = NEW.organization_id
+  ; END;
+
+-- Limits are notified about at percentages, a JSON array in ascending order; null: 80 and 100. A limit with `alert_of` is an alert of that organization:
+-- it never rejects. With `alert_lineage` it counts the usage of a lineage of keys.
+CREATE TABLE usage_limits_next (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  plan INTEGER REFERENCES plans (number) ON DELETE CASCADE,
+  organization INTEGER,
+  lineage INTEGER,
+  product_slug TEXT NOT NULL,
+  metric TEXT NOT NULL,
+  per TEXT NOT NULL CHECK (per IN ('minute', 'hour', 'day', 'month', 'total')),
+  quantity_whole INTEGER,
+  quantity_micro INTEGER,
+  mode TEXT NOT NULL CHECK (mode IN ('hard', 'soft')),
+  created_seq INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  notify_at TEXT,
+  alert_of INTEGER,
+  alert_lineage INTEGER,
+  CHECK ((plan IS NULL) + (organization IS NULL) + (lineage IS NULL) + (alert_of IS NULL) = 3)
+) STRICT;
+
+INSERT INTO sqlite_sequence (name, seq) SELECT 'usage_limits_next', seq FROM sqlite_sequence WHERE name = 'usage_limits';
+
+INSERT INTO usage_limits_next (number, id, plan, organization, lineage, product_slug, metric, per, quantity_whole, quantity_micro, mode, created_seq, created_at)
+SELECT number, id, plan, organization, lineage, product_slug, metric, per, quantity_whole, quantity_micro, mode, created_seq, created_at FROM usage_limits;
+
+DROP TABLE usage_limits;
+
+ALTER TABLE usage_limits_next RENAME TO usage_limits;
+
+CREATE UNIQUE INDEX usage_limits_plan ON usage_limits (plan, product_slug, metric, per) WHERE plan IS NOT NULL;
+
+CREATE UNIQUE INDEX usage_limits_organization ON usage_limits (organization, product_slug, metric, per) WHERE organization IS NOT NULL;
+
+CREATE UNIQUE INDEX usage_limits_lineage ON usage_limits (lineage, product_slug, metric, per) WHERE lineage IS NOT NULL;
+
+CREATE INDEX usage_limits_alert ON usage_limits (alert_of, number) WHERE alert_of IS NOT NULL;
+
+CREATE TRIGGER usage_limits_deleted AFTER DELETE ON usage_limits BEGIN INSERT INTO usage_limits_removed (number) VALUES (OLD.number); END;
+
+-- What people and endpoints are told about a limit, once for each window and percentage. Of minutes and hours, once a day: the window is the day then.
+-- Takes the place of `usage_limit_notices`, which only servers of the version before write. `used`: the parts of the sum, as JSON.
+CREATE TABLE limit_notices (
+  usage_limit INTEGER NOT NULL,
+  organization INTEGER NOT NULL,
+  window_number INTEGER NOT NULL,
+  percent INTEGER NOT NULL,
+  is_refusal INTEGER NOT NULL,
+  used TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  noted_at INTEGER NOT NULL,
+  mailed_at INTEGER,
+  PRIMARY KEY (usage_limit, organization, window_number, percent)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX limit_notices_waiting ON limit_notices (noted_at) WHERE mailed_at IS NULL;
+
+CREATE INDEX limit_notices_organization ON limit_notices (organization, noted_at);
+
+CREATE INDEX limit_notices_noted ON limit_notices (noted_at);
+
+CREATE INDEX limit_notices_window ON limit_notices (window_number, organization);
+
+INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at)
+SELECT usage_limit, organization, window_number, iif(level = 'near', 80, 100), min(level = 'refused'), '[0,0,0]', min(at), min(noted_at), max(mailed_at)
+FROM usage_limit_notices GROUP BY usage_limit, organization, window_number, level = 'near';
+
+CREATE TRIGGER limit_notices_told AFTER INSERT ON limit_notices
+BEGIN
+  INSERT INTO events (id, type, organization, at, facts)
+  SELECT 'evt_' || lower(hex(randomblob(16))),
+    CASE WHEN NEW.percent < 100 THEN 'limit.approaching' WHEN l.mode = 'hard' THEN 'limit.reached' ELSE 'limit.exceeded' END,
+    o.number, NEW.noted_at, json_object(
+      'organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name),
+      'limit', json_object('id', l.id, 'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'mode', l.mode,
+        'isAlert', l.alert_of IS NOT NULL, 'whole', l.quantity_whole, 'micro', l.quantity_micro,
+        'apiKey', (SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k WHERE k.number =
+          (SELECT max(g.number) FROM api_keys g WHERE g.lineage = coalesce(l.lineage, l.alert_lineage)))),
+      'used', json(NEW.used), 'percent', NEW.percent, 'isRefusal', NEW.is_refusal = 1, 'usedAt', NEW.at, 'timezone', o.timezone)
+  FROM usage_limits l CROSS JOIN organizations o ON o.number = NEW.organization WHERE l.number = NEW.usage_limit
+  ; END;
+
+-- Organizations in which limits were changed, so that those that were reached and are not anymore are found: one, or those of a plan from a number on.
+CREATE TABLE limit_rechecks (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  organization INTEGER,
+  plan INTEGER,
+  next_organization INTEGER NOT NULL DEFAULT 0
+) STRICT;

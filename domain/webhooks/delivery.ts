@@ -1,0 +1,46 @@
+// Deliveries of events to webhook endpoints.
+
+/**
+ * The reasons for which an attempt fails. `refused`: no connection, no name, or no valid response. `blocked`: an address that may not be
+ * reached. `status`: a response other than 2xx. `overflow`: too many deliveries of the endpoint waited.
+ */
+export const deliveryFaults = ["timeout", "tls", "refused", "blocked", "status", "overflow"] as const;
+export type DeliveryFault = (typeof deliveryFaults)[number];
+
+/** `held`: the endpoint was disabled; only a replay sends it. */
+export const deliveryStatuses = ["waiting", "delivered", "failed", "held"] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** An event for one endpoint. Times are ISO 8601 UTC. */
+export interface WebhookDelivery {
+  readonly id: string;
+  readonly eventId: string;
+  readonly type: string;
+  readonly status: DeliveryStatus;
+  /** Since it was created or replayed. */
+  readonly attemptCount: number;
+  /** Null unless it waits. */
+  readonly nextAttemptAt: string | null;
+  /** Of the last attempt that failed; null before there is one. */
+  readonly code: DeliveryFault | null;
+  /** HTTP status of the last response. */
+  readonly responseStatus: number | null;
+  readonly createdAt: string;
+  /** When it was delivered or given up. */
+  readonly endedAt: string | null;
+}
+
+export interface DeliveryAttempt {
+  readonly at: string;
+  readonly durationMs: number;
+  /** Null if it was delivered. */
+  readonly code: DeliveryFault | null;
+  readonly responseStatus: number | null;
+}
+
+/** A delivery as its own page and resource show it. */
+export interface WebhookDeliveryDetails extends WebhookDelivery {
+  /** The body that is sent. */
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly attempts: readonly DeliveryAttempt[];
+}

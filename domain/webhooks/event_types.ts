@@ -1,0 +1,54 @@
+// The types of events, and which of them an endpoint receives.
+
+/** Every type with its meaning, for people who choose. */
+export const eventTypes = {
+  "limit.approaching": "A limit or an alert is nearly used, at a percentage below 100",
+  "limit.reached": "A hard limit is used completely, or a request was rejected because of it",
+  "limit.exceeded": "A soft limit or an alert is used completely",
+  "limit.cleared":
+    "A limit that was reached has room again, because usage was voided or the limit was raised",
+  "api_key.created": "An API key was created",
+  "api_key.rotated": "An API key was replaced by a new one",
+  "api_key.revoked": "An API key was revoked",
+  "api_key.expiring": "An API key expires in seven days, or in one day",
+  "member.added": "Someone became a member of the organization",
+  "member.removed": "Someone is no longer a member of the organization",
+  "organization.created": "An organization was created",
+  "organization.plan_changed": "The organization's plan was changed",
+  "organization.suspended": "The organization was suspended",
+  "organization.resumed": "The organization was resumed",
+  "organization.deleted": "The organization was deleted",
+  "statement.closed": "A month was closed",
+  "webhook.disabled": "An endpoint was disabled because it failed for days, or is gone",
+  "webhook.test": "An example, sent to test an endpoint",
+} as const;
+
+export type EventType = keyof typeof eventTypes;
+
+/** Types that only operators receive. */
+export const operatorEventTypes: ReadonlySet<EventType> = new Set<EventType>(["statement.closed"]);
+
+export function isEventType(text: string): text is EventType {
+  return Object.hasOwn(eventTypes, text);
+}
+
+/**
+ * Returns true for a name that an endpoint may list: a type, `*` for all, or a noun with `.*`, such as `limit.*`.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * assert(isEventName("limit.*") && isEventName("*") && isEventName("api_key.created"));
+ * assert(!isEventName("limits.*") && !isEventName("limit"));
+ * ```
+ */
+export function isEventName(text: string): boolean {
+  if (text === "*" || isEventType(text)) return true;
+  return text.endsWith(".*") && Object.keys(eventTypes).some((type) => type.startsWith(text.slice(0, -1)));
+}
+
+/** Returns true if an endpoint that lists these names receives events of a type. */
+export function receivesEvent(names: readonly string[], type: EventType): boolean {
+  const noun = `${type.slice(0, type.indexOf("."))}.*`;
+  return names.some((name) => name === "*" || name === type || name === noun);
+}

@@ -1,0 +1,51 @@
+// Limits of events, webhook endpoints and deliveries.
+const secondMs = 1000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+export const webhooksOfOrganizationMax = 10;
+export const webhooksOfOperatorsMax = 20;
+export const alertsOfOrganizationMax = 20;
+/** Names of event types that an endpoint lists. */
+export const webhookEventNamesMax = 32;
+export const webhookUrlCharactersMax = 2000;
+export const webhookDescriptionCharactersMax = 200;
+/** Percentages of a limit at which people and endpoints are told. */
+export const notifyPercentagesMax = 5;
+export const notifyPercentMax = 1000;
+/** The percentages of limits that name none. */
+export const notifyAtDefault: readonly number[] = [80, 100];
+/** Bytes of an event's body. */
+export const eventBytesMax = 20_000;
+/** For which events, deliveries and their attempts are kept. */
+export const eventKeptMs = 30 * dayMs;
+/** The waits after failed attempts, each ± 10 %. One attempt more than there are waits. */
+export const webhookRetryWaitsMs: readonly number[] = [
+  5 * secondMs,
+  5 * minuteMs,
+  30 * minuteMs,
+  2 * hourMs,
+  5 * hourMs,
+  10 * hourMs,
+  14 * hourMs,
+  20 * hourMs,
+  24 * hourMs,
+];
+export const webhookRetryAfterMaxMs = 24 * hourMs;
+/** For one attempt, from looking up the name to the status of the response. */
+export const webhookAttemptTimeoutMs = 15 * secondMs;
+/** For which no other server sends a delivery. Longer than an attempt takes. */
+export const webhookLeaseMs = minuteMs;
+/** An endpoint is disabled after so many failures in a row over so much time. */
+export const webhookFailuresMax = 10;
+export const webhookFailingMaxMs = 5 * dayMs;
+/** Requests at a time for one endpoint, and for all of a server. */
+export const webhookRequestsMax = 2;
+export const webhookRequestsOfServerMax = 64;
+/** Deliveries of one endpoint that wait; then the oldest fail. */
+export const webhookWaitingMax = 10_000;
+export const webhookReplayDeliveriesMax = 10_000;
+/** For which an old secret signs too, by default and at most. */
+export const webhookOldSecretMs = dayMs;
+export const webhookOldSecretMaxMs = 7 * dayMs;
