@@ -102,7 +102,7 @@ Deno.test("a secret that is rotated meanwhile is not overwritten, and a failed w
       async write(batch) {
         if (writes++ === 0) throw new Error("the disk is full");
         await database.write([
-          sql`UPDATE webhooks SET secret = ${rotated}, old_secret = secret WHERE id = 'a'`,
+          sql`UPDATE webhooks SET secret = ${rotated}, old_secret = iif(id = 'a', secret, NULL) WHERE id <> 'c'`,
         ]);
         return await database.write(batch);
       },
