@@ -1,9 +1,7 @@
 // Tests `gatehouse check` with the real program: without faults and with one fault at a time, with and without a server.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
-import { sql } from "../../db/engine/database.ts";
 import { migrations } from "../../db/engine/migrate.ts";
-import { Secrets } from "../../services/secrets.ts";
 import { runCommand } from "../support/process/command.ts";
 import {
   isReady,
@@ -14,7 +12,6 @@ import {
 } from "../support/process/program.ts";
 import { mayMount, mountSmallDisk } from "../support/database/small_disk.ts";
 import { smtpTlsMissing, startSmtpTls, testAuthority } from "../support/network/smtp_tls.ts";
-import { poll } from "../support/runner/poll.ts";
 import { freePort, sqldMissing, startSqld } from "../support/database/sqld.ts";
 import type { CommandEnd } from "../support/process/user_command.ts";
 
@@ -156,31 +153,6 @@ Deno.test("check reports a database that is missing, older, newer, invalid or no
     Deno.writeTextFileSync(`${folder}/data/list.db`, "This was a shopping list. ".repeat(400));
     const list = await problems({ DATABASE_URL: "file:data/list.db" });
     assert.match(list.found["Database"] ?? "", /^wrong: /);
-  }));
-
-Deno.test("check reports secrets that are stored unencrypted, until the server has encrypted them", () =>
-  inScene(async ({ folder, start, problems }) => {
-    await Deno.mkdir(`${folder}/data`);
-    const path = `${folder}/data/gatehouse.db`;
-    assert.equal((await runCommand({ folder }, "migrate")).status, 0);
-    const connection = new Connection(path, { readOnly: false });
-    connection.exec(
-      `INSERT INTO webhooks (id, organization, url, events, description, secret, since_seq, created_at)
-       VALUES ('whk_1', 0, 'https://a.example', '["*"]', '', 'plain:whsec_canary', 0, 0)`,
-    );
-    const stored = () => (connection.first(sql`SELECT secret FROM webhooks`) as { secret: string }).secret;
-    const found = (await problems()).found["SECRETS_KEY"];
-    assert.equal(found, "warning: Not set: 1 webhook secret stored unencrypted.");
-    const key = new Uint8Array(32).fill(7);
-    await Deno.writeTextFile(`${folder}/key`, `${key.toBase64()}\n`);
-    const env = { SECRETS_KEY_FILE: "key" };
-    const program = await start(env);
-    await poll(() => stored() !== "plain:whsec_canary");
-    assert.equal(new Secrets([key]).open("whk_1", stored()), "whsec_canary");
-    connection.close();
-    assert.equal((await problems(env)).found["SECRETS_KEY"], undefined);
-    assert.match((await problems()).found["SECRETS_KEY"] ?? "", /^wrong: 1 stored secret can't be read/);
-    assert.doesNotMatch(program.output(), /canary/);
   }));
 
 Deno.test({
