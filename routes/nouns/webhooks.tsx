@@ -223,9 +223,9 @@ function mountRoutes(
 
 export function webhookPages(app: App, parts: PortalParts): void {
   for (const pages of pagesOf(app, parts)) {
-    showingPages(pages, parts);
     editingPages(pages, parts);
     confirmingPages(pages, parts);
+    showingPages(pages, parts);
   }
 }
 
