@@ -32,6 +32,11 @@ const endpoints = [
   },
 ] as const;
 
+const own = [
+  ["Invoices", "https://invoices.gatehouse.example/closed"],
+  ["Invoices of last year", "https://old-invoices.gatehouse.example/closed"],
+] as const;
+
 /** Adds endpoints of the company and of the operator. */
 export async function addWebhooks(scene: Scene): Promise<void> {
   const { test, operatorToken: apiKey, named } = scene;
@@ -43,10 +48,11 @@ export async function addWebhooks(scene: Scene): Promise<void> {
     await run(test, `UPDATE webhooks SET ${columns} WHERE id = ?`, ...Object.values(values), webhook.id);
     test.advance(1_000);
   }
-  const own = { url: "https://1.1.1.1/", events: ["statement.closed"], description: named("Invoices") };
-  await ok(test, "/api/operator/webhooks", { apiKey, json: own });
-  await run(
-    test,
-    "UPDATE webhooks SET url = 'https://invoices.gatehouse.example/closed' WHERE organization = 0",
-  );
+  for (const [description, url] of own) {
+    const json = { url: "https://1.1.1.1/", events: ["statement.closed"], description: named(description) };
+    const { webhook } = await ok(test, "/api/operator/webhooks", { apiKey, json });
+    const isOld = description !== own[0][0];
+    const set = "UPDATE webhooks SET url = ?, disabled_at = ?, disabled_reason = ? WHERE id = ?";
+    await run(test, set, url, isOld ? test.now() : null, isOld ? "manual" : null, webhook.id);
+  }
 }
