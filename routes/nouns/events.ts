@@ -49,6 +49,7 @@ export function eventsRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       summary: meaning,
       ...(operatorEventTypes.has(type) && { description: "Only endpoints of operators get it." }),
       tags: ["Webhooks"],
+      security: [],
       request: {
         body: {
           required: true,
