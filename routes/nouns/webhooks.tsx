@@ -1,0 +1,249 @@
+// Webhook endpoints: their shapes, their API, and their pages, for members, for operators in an organization, and for operators' own.
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import type { ErrorCode } from "../../domain/errors.ts";
+import { pageItemsDefault } from "../../domain/limits.ts";
+import { isEventName } from "../../domain/webhooks/event_types.ts";
+import { webhookDisabledReasons } from "../../domain/webhooks/webhook.ts";
+import * as limits from "../../domain/webhooks/webhook_limits.ts";
+import { activeAccess } from "../../services/access.ts";
+import { ownerForOperator, type WebhookOwner } from "../../services/webhooks/webhook_owner.ts";
+import * as verbs from "../../services/webhooks/webhooks.ts";
+import { defaultGrace } from "../../views/components/expiry_field.tsx";
+import { webhookHref, WebhookPage, type WebhookPageProps } from "../../views/webhooks/webhook.tsx";
+import {
+  confirmWebhook,
+  typedWebhook,
+  webhookFlashes,
+  webhookForm,
+  webhookInput,
+} from "../../views/webhooks/webhook_forms.tsx";
+import { webhookList } from "../../views/webhooks/webhook_list.tsx";
+import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
+import { nounRoutes } from "../api/noun_routes.ts";
+import { operatorRoutes } from "../api/operator/operator_routes.ts";
+import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
+import { graces, timeAfter } from "../portal/expiry.ts";
+import { flashOf } from "../portal/form.ts";
+import { mountFormPage, mountPage, type Pages, withInput } from "../portal/noun_pages.ts";
+import { type PortalParts, sendPage } from "../portal/page.ts";
+import { webhookIdOf, webhookPages as pagesOf, type WebhookViewer } from "../portal/webhook_viewer.ts";
+import { check } from "../schemas/check.ts";
+import {
+  exampleId,
+  idOut,
+  idParam,
+  nameSchema,
+  optionalEndOrNow,
+  pageQuerySchema,
+  stringSchema,
+  timeOut,
+} from "../schemas/common.ts";
+import { atMost } from "../schemas/messages.ts";
+import { organizationFilter } from "../schemas/operator_organizations.ts";
+
+const eventWords = "Names of events: types such as `limit.reached`, nouns such as `limit.*`, or `*` for all.";
+const schema = z.object({
+  id: idOut("whk", "The endpoint's id."),
+  url: stringSchema("The URL that events are sent to.", "https://example.com/webhooks"),
+  events: z.array(z.string()).openapi({ description: eventWords, example: ["limit.*"] }),
+  description: stringSchema("A name for people; empty for none.", "Billing"),
+  status: z.enum(["enabled", "disabled"]).describe("Events for a disabled endpoint are held."),
+  disabledReason: z.enum(webhookDisabledReasons).nullable()
+    .describe("By someone, after five days of failures, or by a response of 410."),
+  failingSince: timeOut("When attempts began to fail. Null after a success.").nullable(),
+  lastDeliveredAt: timeOut("When an attempt last succeeded.").nullable(),
+  createdAt: timeOut("When the endpoint was created."),
+  createdBy: z.object({
+    id: stringSchema("The id of the user or the operator token.", exampleId("usr")),
+    name: stringSchema("Their name.", "Ada Lovelace"),
+  }).nullable().describe("Null for a deleted account, and for an operator at an organization's endpoint."),
+}).openapi("Webhook");
+const secret = stringSchema("Signs requests to the endpoint.", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+const withSecret = {
+  description: "The endpoint with its new secret, which appears only in this response.",
+  schema: z.object({ webhook: schema, secret }).openapi("CreatedWebhook"),
+};
+
+const eventName = z.string().refine(isEventName, "must be a type such as limit.reached, limit.*, or *.");
+const createSchema = z.strictObject({
+  url: z.string().openapi({
+    maxLength: limits.webhookUrlCharactersMax,
+    description: "An https URL with a public address, without credentials and fragment.",
+    example: "https://example.com/webhooks",
+  }),
+  events: z.array(eventName).min(1, "must have at least one event.")
+    .max(limits.webhookEventNamesMax, atMost(limits.webhookEventNamesMax, "events"))
+    .transform((names) => [...new Set(names)])
+    .openapi({ type: "array", description: `${eventWords} Duplicates are removed.`, example: ["limit.*"] }),
+  description: nameSchema("A name for people", {
+    charactersMin: 0,
+    charactersMax: limits.webhookDescriptionCharactersMax,
+    example: "Billing",
+  }).optional(),
+}).openapi("CreateWebhook");
+const changeSchema = createSchema.partial().extend({
+  enabled: z.boolean().optional().describe("False holds events. True sends new ones again."),
+}).openapi("ChangeWebhook");
+const rotateSchema = z.strictObject({
+  expireOldAt: optionalEndOrNow("When the old secret stops signing: in 24 hours by default, 7 days at most."),
+}).openapi("RotateWebhookSecret");
+const params = z.object({ id: idParam("whk", "The endpoint's id.") });
+const ofOrganization = { organizationId: organizationFilter("By default, operators' own endpoints.") };
+
+export function webhookRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const members = sessionRoutes(app, parts, { tag: "Webhooks", errors: ["forbidden"] });
+  mountRoutes(parts, withAccess(members, (actor) => ({ access: activeAccess(actor) })), {
+    path: "/api/portal/webhooks",
+    idOf: (name) => name,
+    errors: ["proof_required"],
+  });
+  const operators = operatorRoutes(app, parts, { read: "webhooks:read", write: "webhooks:write" });
+  mountRoutes(parts, withAccess(operators, ownerForOperator(services)), {
+    path: "/api/operator/webhooks",
+    idOf: (name) => `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    errors: [],
+    filters: ofOrganization,
+  });
+}
+
+function mountRoutes(
+  { services }: AppParts,
+  route: MountRoute<WebhookOwner>,
+  { path, idOf, errors, filters = {} }: {
+    path: `/api/${string}`;
+    idOf: (name: string) => string;
+    errors: readonly ErrorCode[];
+    filters?: Partial<typeof ofOrganization>;
+  },
+): void {
+  const routes = nounRoutes(route, { path, one: "webhook", many: "webhooks", schema, id: "{id}", params });
+  routes.list({
+    operationId: idOf("listWebhooks"),
+    summary: "List webhook endpoints",
+    description: "Newest first.",
+    query: pageQuerySchema.extend(filters),
+  }, ({ query }, owner) => verbs.listWebhooks(services, owner, query));
+  route({
+    route: `POST ${path}`,
+    operationId: idOf("createWebhook"),
+    summary: "Create a webhook endpoint",
+    description: "It receives events from now on.",
+    query: z.strictObject(filters),
+    body: createSchema,
+    responses: { 201: withSecret },
+    errors: [...errors, "webhook_limit_reached", "webhook_address_blocked"],
+  }, (_c, { body }, owner) => verbs.createWebhook(services, owner, body));
+  routes.get(
+    { operationId: idOf("getWebhook"), summary: "Get a webhook endpoint" },
+    ({ params: { id } }, owner) => verbs.getWebhook(services, owner, id),
+  );
+  routes.change({
+    operationId: idOf("changeWebhook"),
+    summary: "Change, enable or disable a webhook endpoint",
+    description: "What is left out stays as it is. Enabling an endpoint sends nothing by itself.",
+    body: changeSchema,
+    errors: [...errors, "webhook_address_blocked"],
+  }, ({ params: { id }, body }, owner) => verbs.changeWebhook(services, owner, { id, ...body }));
+  route(
+    {
+      route: `POST ${path}/{id}/rotate-secret`,
+      operationId: idOf("rotateWebhookSecret"),
+      summary: "Rotate the secret of a webhook endpoint",
+      description: "Until `expireOldAt`, each request is signed with both secrets.",
+      params,
+      body: rotateSchema,
+      bodyOptional: true,
+      responses: { 201: withSecret },
+      errors,
+    },
+    (_c, { params: { id }, body: { expireOldAt } }, owner) =>
+      verbs.rotateWebhookSecret(services, owner, { id, expireOldAt: expireOldAt ?? undefined }),
+  );
+  routes.delete({
+    operationId: idOf("deleteWebhook"),
+    summary: "Delete a webhook endpoint",
+    description: "Nothing is sent to it anymore. Its deliveries are deleted.",
+    errors,
+  }, ({ params: { id } }, owner) => verbs.deleteWebhook(services, owner, id));
+}
+
+export function webhookPages(app: App, parts: PortalParts): void {
+  for (const pages of pagesOf(app, parts)) {
+    editingPages(pages, parts);
+    confirmingPages(pages, parts);
+    showingPages(pages, parts);
+  }
+}
+
+const one = "/webhooks/:webhookId";
+
+function showingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): void {
+  mountPage(pages, "/webhooks", async (c, { actor: { owner }, ...page }) => {
+    const { webhooks } = await verbs.listWebhooks(services, owner, { limit: pageItemsDefault });
+    return webhookList({ ...page, webhooks, flash: flashOf(c, { deleted: "Webhook deleted." }) });
+  });
+  mountPage(pages, one, async (c, { actor: { owner }, frame, place }) => {
+    const webhook = await verbs.getWebhook(services, owner, webhookIdOf(c));
+    return WebhookPage({ frame, place, webhook, flash: flashOf(c, webhookFlashes) });
+  });
+}
+
+/** Shows an endpoint with its new secret, which can't be read again. The response to a form is never cached. */
+function showSecret(c: AppContext, page: WebhookPageProps) {
+  // Reloading the page must not send the form again.
+  c.header("HX-Push-Url", webhookHref(page.frame.base, page.webhook.id));
+  return sendPage(c, WebhookPage(page), 201);
+}
+
+function editingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): void {
+  const { place } = pages;
+  mountFormPage(pages, {
+    path: "/webhooks/new",
+    show: (_c, form, { owner }) => webhookForm(form, { isForOperators: "operator" in owner }),
+    async submit(c, { owner, frame }, input) {
+      const typed = check(createSchema, typedWebhook(input), "body");
+      return showSecret(c, { frame, place, ...await verbs.createWebhook(services, owner, typed) });
+    },
+  });
+  mountFormPage(pages, {
+    path: `${one}/edit`,
+    async show(c, form, { owner }) {
+      const webhook = await verbs.getWebhook(services, owner, webhookIdOf(c));
+      const filled = withInput(form, form.input ?? webhookInput(webhook));
+      return webhookForm(filled, { isForOperators: "operator" in owner, webhook });
+    },
+    async submit(c, { owner, frame }, input) {
+      const id = webhookIdOf(c);
+      await verbs.changeWebhook(services, owner, { id, ...check(changeSchema, typedWebhook(input), "body") });
+      return `${webhookHref(frame.base, id)}?done=saved`;
+    },
+  });
+  mountFormPage(pages, {
+    path: `${one}/rotate`,
+    show: async (c, form, { owner }) =>
+      confirmWebhook("rotate", form, await verbs.getWebhook(services, owner, webhookIdOf(c))),
+    async submit(c, { owner, frame }, { expireOld = defaultGrace }) {
+      const expireOldAt = timeAfter(services.clock(), graces, { expireOld }) ?? "now";
+      const rotated = await verbs.rotateWebhookSecret(services, owner, { id: webhookIdOf(c), expireOldAt });
+      return showSecret(c, { frame, place, ...rotated });
+    },
+  });
+}
+
+function confirmingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): void {
+  for (const action of ["enable", "disable", "delete"] as const) {
+    mountFormPage(pages, {
+      path: `${one}/${action}`,
+      show: async (c, form, { owner }) =>
+        confirmWebhook(action, form, await verbs.getWebhook(services, owner, webhookIdOf(c))),
+      async submit(c, { owner, frame }) {
+        const id = webhookIdOf(c);
+        if (action === "delete") await verbs.deleteWebhook(services, owner, id);
+        else await verbs.changeWebhook(services, owner, { id, enabled: action === "enable" });
+        const href = action === "delete" ? `${frame.base}/webhooks` : webhookHref(frame.base, id);
+        return `${href}?done=${action}d`;
+      },
+    });
+  }
+}
