@@ -97,6 +97,7 @@ async function exchange(
       signal.throwIfAborted();
       await tls.handshake();
     }
+    signal.throwIfAborted();
     // A server may respond and close the connection before it has read everything.
     writeAll(connection, requestBytes(request)).catch(() => {});
     return await readHead(connection);
