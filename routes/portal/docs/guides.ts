@@ -15,7 +15,6 @@ import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
-import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
 import mainGo from "../../../examples/metering/main.go" with { type: "text" };
@@ -51,7 +50,6 @@ const files: Readonly<Record<string, string>> = {
   "reverse-proxy.md": reverseProxy,
   "settings.md": settings,
   "billing.md": billing,
-  "webhooks.md": webhooks,
   "guarantees.md": guarantees,
 };
 
@@ -84,7 +82,6 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/leaked-keys": ["Respond to a leaked key", "api-keys.md#respond-to-a-leaked-key"],
     "/docs/find-keys": ["Find leaked keys", "api-keys.md#find-leaked-keys"],
     "/docs/verify-keys": ["Verify a key", "operators.md#verify-keys"],
-    "/docs/webhooks": ["Webhooks", "webhooks.md"],
     "/docs/sign-in": ["Sign in to your product", "single-sign-on.md#use-the-browser-client"],
     "/docs/single-sign-on": ["Try single sign-on", "single-sign-on.md"],
     "/docs/forward-auth": ["Protect a proxy", "forward-auth.md"],
