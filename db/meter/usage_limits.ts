@@ -51,11 +51,17 @@ export async function findOrganizationLimits(
   database: DatabaseReader,
   organizationId: string,
 ): Promise<UsageLimit[]> {
-  const rows = await database.read<Omit<UsageLimit, "quantity"> & { whole: number; micro: number }>(sql`
+  const rows = await database.read<
+    Omit<UsageLimit, "quantity" | "notifyAt"> & { whole: number; micro: number; notifyAt: string | null }
+  >(sql`
     SELECT l.id, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per, l.mode,
-      l.quantity_whole AS whole, l.quantity_micro AS micro
+      l.quantity_whole AS whole, l.quantity_micro AS micro, l.notify_at AS notifyAt
     FROM organizations o JOIN usage_limits l ON ${isApplied()} WHERE o.id = ${organizationId}`);
-  return rows.map(({ whole, micro, ...limit }) => ({ ...limit, quantity: joinQuantity({ whole, micro }) }));
+  return rows.map(({ whole, micro, notifyAt, ...limit }) => ({
+    ...limit,
+    quantity: joinQuantity({ whole, micro }),
+    notifyAt: notifyAt && JSON.parse(notifyAt),
+  }));
 }
 
 /** From which position on usage of the organization `o` counts against the limit `l`: a counter that was opened before is invalid. */

@@ -43,13 +43,15 @@ export function limitQuantity(
 export function limitsSentence(text: string, catalogue: Catalogue): string {
   return parseLimitsText(text).map((limit) => {
     if (typeof limit === "string") return limit;
-    const { productSlug, metric, per, quantity, mode } = limit;
+    const { productSlug, metric, per, quantity, mode, notifyAt } = limit;
     const measure = metric === null ? { name: "all metrics", unit: null } : metricOf(catalogue, metric);
     const product = productSlug === null ? "" : ` of ${productOf(catalogue, productSlug).name}`;
     const what = `${measureNoun(measure)}${product} ${perWords[per]}`;
     return quantity === null
       ? `no limit for ${what}`
-      : `${quantityWords(quantity, measure)} ${what} (${mode})`;
+      : `${quantityWords(quantity, measure)} ${what} (${mode}${
+        notifyAt === null ? "" : `, notify at ${notifyAt.join(", ")}%`
+      })`;
   }).join("; ");
 }
 
