@@ -109,7 +109,7 @@ function AlertName({ alert, catalogue }: { alert: Alert; catalogue: Catalogue })
 function Reach({ frame: { base }, mailReach, seesWebhooks }: AlertListProps) {
   return (
     <p class="muted small">
-      {mailReach && `${missedText(mailReach) ?? recipientsText(mailReach)} `}
+      {mailReach && `${missedText(mailReach, "alerts and limits") ?? recipientsText(mailReach)} `}
       {seesWebhooks && (
         <>
           <a href={`${base}/webhooks`}>Webhooks</a> can receive alerts and limits, too.
