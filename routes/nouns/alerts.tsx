@@ -74,7 +74,7 @@ const params = z.object({ alertId: idParam("lim", "The alert's id.") });
 
 export function alertRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const ofMembers = sessionRoutes(app, parts, { tag: "Usage", errors: ["forbidden"] });
+  const ofMembers = sessionRoutes(app, parts, { tag: "Alerts", errors: ["forbidden"] });
   commonRoutes(parts, withAccess(ofMembers, activeAccess), {
     path: "/api/portal/alerts",
     params,

@@ -70,7 +70,7 @@ export function LimitFields(props: LimitFieldsProps) {
   );
 }
 
-/** What the fields of rows suggest. */
+/** Products and metrics to choose from in rows. */
 export function ScopeSuggestions(
   { productSlugs, metrics, catalogue }: Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue">,
 ) {

@@ -40,7 +40,7 @@ testApp(
 
     const edit = hrefOf(list.html, "Edit");
     const shown = (await openPage(test, edit, { person })).html;
-    assert.deepEqual([value(shown, "quantity"), value(shown, "notifyAt")], ["1000.5", "50, 100"]);
+    assert.deepEqual([value(shown, "quantity"), value(shown, "notifyAt")], ["1,000.5", "50, 100"]);
     const change = { ...form, apiKeyId: "", quantity: "160", notifyAt: "" };
     assert.equal((await openPage(test, edit, { person, form: change })).location, `${path}?done=changed`);
     const changed = textOf((await openPage(test, path, { person })).html);
