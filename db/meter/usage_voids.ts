@@ -173,6 +173,7 @@ const subtractFromCounters = (seq: number) =>
       CROSS JOIN usage_limits l ON ${
     isApplied({
       lineage: sql`k.lineage`,
+      withAlerts: true,
       series: { productSlug: sql`s.product_slug`, metric: sql`s.metric` },
     })
   } WHERE r.seq = ${seq} AND changes() > 0) AS v

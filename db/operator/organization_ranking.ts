@@ -134,15 +134,15 @@ export async function findPressed(
 ): Promise<{ organization: number; isReached: 0 | 1 }[]> {
   const time = sql`CAST(${now} AS INTEGER)`;
   return await database.read(sql`
-    SELECT o.number AS organization, max(${isUsed(5)}) AS isReached
-    FROM (SELECT DISTINCT usage_limit, organization FROM usage_limit_notices
+    SELECT o.number AS organization, max(${isUsed(integer(100))}) AS isReached
+    FROM (SELECT DISTINCT usage_limit, organization FROM limit_notices
       WHERE window_number IN (0, ${around(monthOf(time))}, ${around(sql`${time} / 86400000`)})
         AND organization >= ${from} AND organization < ${to}) x
     CROSS JOIN usage_limits l ON l.number = x.usage_limit
     CROSS JOIN organizations o ON o.number = x.organization AND o.deleted_at IS NULL AND ${isApplied()}
     CROSS JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
       AND n.window_number = ${windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time))}
-    WHERE n.is_known = 1 AND n.opened_seq >= ${countedSeq} AND ${isUsed(4)} GROUP BY 1`);
+    WHERE n.is_known = 1 AND n.opened_seq >= ${countedSeq} AND ${isUsed(integer(80))} GROUP BY 1`);
 }
 
 /** A counter of a month. */
