@@ -10,6 +10,7 @@ import {
 import { newId } from "../../domain/id.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { sql, type Statement } from "../engine/database.ts";
+import { recheckLimits } from "./limit_clearing.ts";
 
 /** Whose limits, by its number. */
 export interface LimitOwner {
@@ -50,7 +51,7 @@ export function parseLimits(text: string): OverrideLimit[] {
   }));
 }
 
-/** Replaces limits after an audited change. One with the scope of an existing one keeps its id and what counts against it. */
+/** Replaces limits after an audited change, and asks for those that have room again. One with the scope of an existing one keeps its id and what counts against it. */
 export function replaceLimits(
   { column, number }: LimitOwner,
   limits: readonly NewLimit[],
@@ -83,5 +84,6 @@ export function replaceLimits(
       ON CONFLICT (${owner}, product_slug, metric, per) WHERE ${owner} IS NOT NULL DO UPDATE SET
         quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro, mode = excluded.mode,
         notify_at = excluded.notify_at`,
+    recheckLimits({ column, number }, ifAudited(audited), now),
   ];
 }

@@ -66,9 +66,11 @@ export async function deleteOldest(
   ]);
 }
 
-/** Returns true if there are removed limits whose counters and notices are not all deleted. */
+/** Returns true if there are removed limits whose counters and notices can be deleted: the check of changed limits needs the notices. */
 export async function hasRemovedLimits(database: DatabaseReader): Promise<boolean> {
-  return await database.readFirst(sql`SELECT number FROM usage_limits_removed LIMIT 1`) !== undefined;
+  return await database.readFirst(sql`
+    SELECT number FROM usage_limits_removed WHERE NOT EXISTS (SELECT 1 FROM limit_rechecks) LIMIT 1`) !==
+    undefined;
 }
 
 /** Deletes some counters and notices of a removed limit. @param rows The maximum number of each. */

@@ -96,7 +96,7 @@ const addUp = (select: SelectSeries, condition: Statement) =>
     sum_micro = sum_micro + excluded.sum_micro`;
 
 /** Opens the counters that are missing or invalid. */
-const openCounters = sql`
+export const openCounters = sql`
   INSERT OR REPLACE INTO usage_limit_counters
     (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
   SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0,

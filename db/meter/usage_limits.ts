@@ -119,6 +119,12 @@ export const windowNumber = (per: Statement, time: Statement, offset: Statement)
     WHEN 'day' THEN (${time} + ${offset}) / 86400000
     WHEN 'month' THEN ${monthOf(sql`(${time} + ${offset})`)} ELSE 0 END`;
 
+/** Numbers of windows of a day, a month and in total that are current in some time zone. */
+export const windowsAround = (time: Statement): Statement => {
+  const around = (number: Statement) => sql`${number} - 1, ${number}, ${number} + 1`;
+  return sql`0, ${around(monthOf(time))}, ${around(sql`${time} / 86400000`)}`;
+};
+
 /**
  * Writes by how much the clocks of a time zone are ahead, for all times that records may have while the rows are kept up to date.
  * Belongs to the batch that sets the time zone of an organization.
