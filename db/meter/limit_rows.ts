@@ -1,6 +1,7 @@
 // SQL that reads and writes limits as they are set. What counts against them is in other files.
 import { joinQuantity, splitQuantity } from "../../domain/meter/quantity.ts";
 import {
+  defaultNotifyAt,
   type LimitMode,
   type LimitPeriod,
   type NewLimit,
@@ -47,7 +48,7 @@ export function parseLimits(text: string): OverrideLimit[] {
     per,
     quantity: whole === null || micro === null ? null : joinQuantity({ whole, micro }),
     mode,
-    notifyAt,
+    notifyAt: notifyAt ?? defaultNotifyAt,
   }));
 }
 

@@ -42,6 +42,17 @@ export interface LimitStanding extends LimitScope {
   readonly resetsAt: string | null;
 }
 
+/** A limit that an organization sets for itself: it notifies, and never rejects. */
+export interface Alert extends LimitScope, Pick<LimitStanding, "quantity" | "resetsAt"> {
+  readonly id: string;
+  /** The current key of those whose usage it counts; null for all usage. */
+  readonly apiKey: { readonly id: string; readonly name: string } | null;
+  readonly notifyAt: readonly number[];
+  /** In the current window; null if it isn't available. */
+  readonly used: number | null;
+  readonly createdAt: string;
+}
+
 /** True if two limits count the same usage in windows of the same length. */
 export function hasScopeOf(limit: LimitScope, other: LimitScope): boolean {
   return limit.productSlug === other.productSlug && limit.metric === other.metric && limit.per === other.per;

@@ -3,6 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Assets } from "../../views/layout.tsx";
 import { openApiDocument } from "../api/openapi/openapi.ts";
 import type { AppEnv, AppParts } from "../env.ts";
+import { alertPages } from "../nouns/alerts.tsx";
 import { billingPages } from "./billing.ts";
 import { portalAccessRoutes } from "./meter/access.ts";
 import { portalAccountRoutes } from "./account/account.ts";
@@ -47,6 +48,7 @@ export function portalRoutes(
   apiKeyPages(app, parts);
   usagePages(app, parts);
   recordPages(app, parts);
+  alertPages(app, parts);
   billingPages(app, parts);
   portalPasswordRoutes(app, parts);
   portalVerifyEmailRoutes(app, parts);

@@ -1,6 +1,7 @@
 // Limits of usage in words.
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import {
+  defaultNotifyAt,
   type LimitMode,
   type LimitPeriod,
   type LimitScope,
@@ -21,6 +22,11 @@ export const modeWords: Readonly<Record<LimitMode, string>> = {
   hard: "Reject (hard)",
   soft: "Record (soft)",
 };
+
+/** Returns text such as `80, 100%`. */
+export function notifyText(notifyAt: readonly number[] | null | undefined): string {
+  return `${(notifyAt ?? defaultNotifyAt).join(", ")}%`;
+}
 
 /** Names a limit: `tiles · requests per month`, or with a catalogue `Map tiles · Requests per month`. */
 export function limitName({ productSlug, metric, per }: LimitScope, catalogue?: Catalogue): string {
@@ -50,7 +56,7 @@ export function limitsSentence(text: string, catalogue: Catalogue): string {
     return quantity === null
       ? `no limit for ${what}`
       : `${quantityWords(quantity, measure)} ${what} (${mode}${
-        notifyAt === null ? "" : `, notify at ${notifyAt.join(", ")}%`
+        notifyAt === null ? "" : `, notify at ${notifyText(notifyAt)}`
       })`;
   }).join("; ");
 }
