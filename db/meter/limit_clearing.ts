@@ -1,9 +1,8 @@
 // The SQL that clears limits: those that were reached in their current window, and have room again because usage was voided or limits
 // were changed. Their notices are deleted, so that they are noted again when they are reached again.
 import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import type { LimitOwner } from "./limit_rows.ts";
 import { isUsed, type LimitCell, openCounters } from "./recorder_limits.ts";
-import { ahead, countedSeq, isApplied, windowNumber, windowsAround } from "./usage_limits.ts";
+import { ahead, countedSeq, isApplied, isNoticeAround, windowNumber } from "./usage_limits.ts";
 
 const of = (row: Statement) => sql`usage_limit = ${row}.usage_limit`;
 const isApplying = isApplied({ lineage: sql`coalesce(l.lineage, l.alert_lineage)`, withAlerts: true });
@@ -17,8 +16,8 @@ const limitFacts = sql`json_remove(json_set(iif(l.number IS NULL, g.facts, json_
         WHERE q.lineage = coalesce(l.lineage, l.alert_lineage, g.facts ->> 'lineage')))), '$.lineage')`;
 
 /**
- * Notices that are not true anymore, in current windows in which a percentage of 100 or more was noted: their percentage isn't used,
- * by a counter that has all usage, or the limit was removed or doesn't apply.
+ * Notices of current windows that are not true anymore: their percentage isn't used, by a counter that has all usage, or the limit was
+ * removed or doesn't apply. Notices of 100 and more are all true, or none of a window is. `highest` is the highest one of the window.
  *
  * @param cells Selects `usage_limit`, `organization` and `window_number`.
  */
@@ -43,41 +42,26 @@ const untrueNotices = (cells: Statement, now: number) => {
     WHERE ${per} NOT IN ('minute', 'hour') AND x.window_number >= ${window}
       AND (l.number IS NULL OR ${isApplying} IS NOT TRUE
         OR (n.usage_limit IS NOT NULL AND NOT ${isUsed(sql`min(x.percent, 100)`)}))
-  ) WHERE highest >= 100`;
+  )`;
 };
 
 /**
- * Writes an event for each of these limits that has room again, and deletes its notices of percentages that aren't used anymore.
+ * Writes an event for each of these limits that was reached and has room again, and deletes its notices of percentages that aren't used
+ * anymore.
  *
  * @param cells Selects `usage_limit`, `organization` and `window_number`.
+ * @param options `from`: nothing is done to limits whose highest such percentage is below.
  */
-export function clearNotices(cells: Statement, now: number): Statement[] {
+export function clearNotices(cells: Statement, { now, from }: { now: number; from: 1 | 100 }): Statement[] {
   const untrue = untrueNotices(cells, now);
   return [
     sql`INSERT INTO events (id, type, organization, at, facts)
     SELECT 'evt_' || lower(hex(randomblob(16))), 'limit.cleared', organization, ${now}, facts
-    FROM (${untrue}) WHERE percent = highest AND facts ->> '$.limit.id' IS NOT NULL`,
+    FROM (${untrue}) WHERE percent = highest AND highest >= 100 AND facts ->> '$.limit.id' IS NOT NULL`,
     sql`DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN
-      (SELECT usage_limit, organization, window_number, percent FROM (${untrue}))`,
+      (SELECT usage_limit, organization, window_number, percent FROM (${untrue})
+        WHERE highest >= ${from})`,
   ];
-}
-
-/** Limits `x` of the organization `o` that were reached in one of the windows around now. */
-const isReached = (now: Statement) =>
-  sql`x.organization = o.number AND x.window_number IN (${windowsAround(now)}) AND x.percent >= 100`;
-
-/** Asks for {@linkcode clearNotices} after a change of limits, in its batch. @param condition The change was made. */
-export function recheckLimits(
-  { column, number }: LimitOwner,
-  condition: Statement,
-  now: number,
-): Statement {
-  if (column === "plan") return sql`INSERT INTO limit_rechecks (plan) SELECT ${number} WHERE ${condition}`;
-  const id = column === "organization" ? number : sql`(SELECT o.number FROM api_keys k
-    JOIN organizations o ON o.id = k.organization_id WHERE k.lineage = ${number} LIMIT 1)`;
-  return sql`INSERT INTO limit_rechecks (organization) SELECT o.number FROM organizations o
-    WHERE o.number = ${id} AND ${condition}
-      AND EXISTS (SELECT 1 FROM limit_notices x WHERE ${isReached(sql`CAST(${now} AS INTEGER)`)})`;
 }
 
 /** Changed limits of one organization or of those of a plan, and how far they were checked. */
@@ -95,8 +79,8 @@ export function findLimitRecheck(database: DatabaseReader): Promise<LimitRecheck
     FROM limit_rechecks ORDER BY number LIMIT 1`);
 }
 
-/** A limit that was reached in its current window. */
-export type ReachedCell = readonly [usageLimit: number, organization: number, windowNumber: number];
+/** A limit that was noted in its current window. */
+export type NotedCell = readonly [usageLimit: number, organization: number, windowNumber: number];
 
 /**
  * Finds the next limits to check.
@@ -104,11 +88,11 @@ export type ReachedCell = readonly [usageLimit: number, organization: number, wi
  * @param options `organizations`: how many are read at most. `limit`: how many cells.
  * @returns `next`: where to continue; null if these are the last ones.
  */
-export async function findReachedCells(
+export async function findNotedCells(
   database: DatabaseReader,
   { organization, plan, nextOrganization, nextLimit }: LimitRecheck,
   { organizations, limit, now }: { organizations: number; limit: number; now: number },
-): Promise<{ cells: ReachedCell[]; next: Pick<LimitRecheck, "nextOrganization" | "nextLimit"> | null }> {
+): Promise<{ cells: NotedCell[]; next: Pick<LimitRecheck, "nextOrganization" | "nextLimit"> | null }> {
   const isOne = plan === null ? sql`o.number = ${organization}` : sql`o.plan = ${plan}`;
   const time = sql`CAST(${now} AS INTEGER)`;
   const row = await database.readFirst<{ cells: string; last: number | null }>(sql`
@@ -117,13 +101,13 @@ export async function findReachedCells(
     SELECT (SELECT number FROM part LIMIT 1 OFFSET ${organizations - 1}) AS last,
       (SELECT json_group_array(json_array(usage_limit, organization, window_number)) FROM (
         SELECT DISTINCT x.usage_limit, x.organization, x.window_number
-        FROM part o CROSS JOIN limit_notices x ON ${isReached(time)}
+        FROM part o CROSS JOIN limit_notices x ON ${isNoticeAround(time)}
           AND (x.organization, x.usage_limit) > (${nextOrganization}, ${nextLimit})
         LEFT JOIN usage_limits l ON l.number = x.usage_limit
         LEFT JOIN usage_limits_removed g ON g.number = x.usage_limit
         WHERE x.window_number = ${windowNumber(per, time, ahead(sql`o.timezone`, time))}
         ORDER BY 2, 1 LIMIT ${limit})) AS cells`);
-  const cells: ReachedCell[] = JSON.parse(row?.cells ?? "[]");
+  const cells: NotedCell[] = JSON.parse(row?.cells ?? "[]");
   const [nextOfCells, organizationOfCells] = cells[limit - 1] ?? [];
   if (nextOfCells !== undefined && organizationOfCells !== undefined) {
     return { cells, next: { nextOrganization: organizationOfCells, nextLimit: nextOfCells } };
@@ -132,14 +116,14 @@ export async function findReachedCells(
   return { cells, next: last === null ? null : { nextOrganization: last + 1, nextLimit: 0 } };
 }
 
-const listed = (cells: readonly ReachedCell[]) =>
+const listed = (cells: readonly NotedCell[]) =>
   sql`SELECT e.value ->> 0 AS usage_limit, e.value ->> 1 AS organization, e.value ->> 2 AS window_number
     FROM json_each(${JSON.stringify(cells)}) e`;
 
 /** Opens counters of limits that apply, unless they are valid. Returns those that lack earlier usage. */
 export async function openCells(
   database: Pick<Database, "write">,
-  cells: readonly ReachedCell[],
+  cells: readonly NotedCell[],
   now: number,
 ): Promise<LimitCell[]> {
   const results = await database.write([
@@ -167,7 +151,7 @@ export async function clearCells(
   database: Pick<Database, "write">,
   { recheck, cells, next, now }: {
     recheck: LimitRecheck;
-    cells: readonly ReachedCell[];
+    cells: readonly NotedCell[];
     next: Pick<LimitRecheck, "nextOrganization" | "nextLimit"> | null;
     now: number;
   },
@@ -175,7 +159,7 @@ export async function clearCells(
   const isHere = sql`number = ${recheck.number} AND next_organization = ${recheck.nextOrganization}
     AND next_limit = ${recheck.nextLimit}`;
   await database.write([
-    ...(cells.length === 0 ? [] : clearNotices(listed(cells), now)),
+    ...(cells.length === 0 ? [] : clearNotices(listed(cells), { now, from: 1 })),
     next === null
       ? sql`DELETE FROM limit_rechecks WHERE ${isHere}`
       : sql`UPDATE limit_rechecks SET next_organization = ${next.nextOrganization}, next_limit = ${next.nextLimit}

@@ -125,6 +125,10 @@ export const windowsAround = (time: Statement): Statement => {
   return sql`0, ${around(monthOf(time))}, ${around(sql`${time} / 86400000`)}`;
 };
 
+/** Notices `x` of the organization `o` in one of the windows around now. */
+export const isNoticeAround = (now: Statement) =>
+  sql`x.organization = o.number AND x.window_number IN (${windowsAround(now)})`;
+
 /**
  * Writes by how much the clocks of a time zone are ahead, for all times that records may have while the rows are kept up to date.
  * Belongs to the batch that sets the time zone of an organization.

@@ -1,5 +1,5 @@
 // Finds limits that were reached, and have room again after limits were changed. Each step checks some of them.
-import { clearCells, findLimitRecheck, findReachedCells, openCells } from "../../db/meter/limit_clearing.ts";
+import { clearCells, findLimitRecheck, findNotedCells, openCells } from "../../db/meter/limit_clearing.ts";
 import { limitRecheckCellsMax, limitRecheckOrganizationsMax } from "../../domain/limits.ts";
 import type { CounterContext, LimitCounters } from "./limit_counters.ts";
 
@@ -15,7 +15,7 @@ export async function recheckSomeLimits(
   if (recheck === undefined) return false;
   const now = clock();
   const options = { organizations: limitRecheckOrganizationsMax, limit: limitRecheckCellsMax, now };
-  const { cells, next } = await findReachedCells(database, recheck, options);
+  const { cells, next } = await findNotedCells(database, recheck, options);
   const unknown = cells.length === 0 ? [] : await openCells(database, cells, now);
   if (unknown.length > 0) await counters.complete(unknown);
   await clearCells(database, { recheck, cells, next, now: clock() });

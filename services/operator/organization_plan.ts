@@ -1,8 +1,7 @@
 // What changes when operators give an organization another plan, other limits, or another time zone.
 import { type Audited, ifAudited } from "../../db/audit.ts";
 import type { DatabaseReader } from "../../db/engine/database.ts";
-import { recheckLimits } from "../../db/meter/limit_clearing.ts";
-import { replaceLimits } from "../../db/meter/limit_rows.ts";
+import { recheckLimits, replaceLimits } from "../../db/meter/limit_rows.ts";
 import { timezoneRows } from "../../db/meter/usage_limits.ts";
 import {
   organizationNumber,

@@ -58,3 +58,11 @@ export async function softCountersAreKnown({ opened: { database } }: Pick<TestAp
       JOIN usage_limits l ON l.number = c.usage_limit AND l.mode = 'soft' WHERE c.is_known = 0`) === undefined
   );
 }
+
+/** Returns the events about limits, in the order in which they were written, such as `limit.reached 100`. */
+export async function limitEvents({ opened: { database } }: Pick<TestApp, "opened">): Promise<string[]> {
+  const rows = await database.read<{ event: string }>(sql`
+    SELECT type || ' ' || (facts ->> 'percent') || iif(facts ->> 'isRefusal', ' rejected', '') AS event
+    FROM events WHERE type LIKE 'limit.%' ORDER BY seq`);
+  return rows.map(({ event }) => event);
+}

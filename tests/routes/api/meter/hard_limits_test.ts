@@ -1,7 +1,7 @@
 // Hard limits: what is recorded is exactly what fits.
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp } from "../../../support/app/app.ts";
-import { addLimit } from "../../../support/meter/limits.ts";
+import { addLimit, limitEvents } from "../../../support/meter/limits.ts";
 import { grantVoids, newOperatorToken } from "../../../support/operators/operators.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { errorDetailsMax } from "../../../../domain/limits.ts";
@@ -154,14 +154,6 @@ onEveryDatabase("voiding gives the quantity back to the window where it counted"
   assert.equal((await record(test, apiKey, { quantity: 6 })).status, 201);
   assert.equal((await record(test, apiKey)).status, 429);
 });
-
-/** Returns the events about limits, in the order in which they were written, such as `limit.reached 100`. */
-async function limitEvents({ opened: { database } }: TestApp): Promise<string[]> {
-  const rows = await database.read<{ event: string }>(sql`
-    SELECT type || ' ' || (facts ->> 'percent') || iif(facts ->> 'isRefusal', ' rejected', '') AS event
-    FROM events WHERE type LIKE 'limit.%' ORDER BY seq`);
-  return rows.map(({ event }) => event);
-}
 
 onEveryDatabase("notes once a window that a limit is nearly used, used up, or was hit", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
