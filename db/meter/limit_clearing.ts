@@ -23,8 +23,7 @@ const limitFacts = sql`json_remove(json_set(iif(l.number IS NULL, g.facts, json_
  */
 const untrueNotices = (cells: Statement, now: number) => {
   const window = windowNumber(per, sql`t.now`, ahead(sql`o.timezone`, sql`t.now`));
-  return sql`SELECT * FROM (
-    SELECT x.usage_limit, x.organization, x.window_number, x.percent,
+  return sql`SELECT x.usage_limit, x.organization, x.window_number, x.percent,
       max(x.percent) OVER (PARTITION BY x.usage_limit, x.organization, x.window_number) AS highest,
       json_object('organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name),
         'limit', ${limitFacts},
@@ -41,8 +40,7 @@ const untrueNotices = (cells: Statement, now: number) => {
       AND n.window_number = x.window_number AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}
     WHERE ${per} NOT IN ('minute', 'hour') AND x.window_number >= ${window}
       AND (l.number IS NULL OR ${isApplying} IS NOT TRUE
-        OR (n.usage_limit IS NOT NULL AND NOT ${isUsed(sql`min(x.percent, 100)`)}))
-  )`;
+        OR (n.usage_limit IS NOT NULL AND NOT ${isUsed(sql`min(x.percent, 100)`)}))`;
 };
 
 /**
