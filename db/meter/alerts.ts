@@ -2,7 +2,6 @@
 import { splitQuantity } from "../../domain/meter/quantity.ts";
 import { type Alert, type LimitScope, storedNotifyAt } from "../../domain/meter/usage_limit.ts";
 import { currentKeyNumber, lineageOf } from "../api_keys.ts";
-import { type Audited, ifAudited } from "../audit.ts";
 import { sql, type Statement } from "../engine/database.ts";
 import { selectStandings, type StandingColumns } from "./limit_standings.ts";
 
@@ -64,11 +63,6 @@ export function updateAlert(
     isAlert(organizationId, id)
   }`;
 }
-
-/** After the audited change of an alert, lets it notify again in windows in which it has. */
-export const forgetNotices = (id: string, { audited }: Audited): Statement =>
-  sql`DELETE FROM limit_notices WHERE usage_limit = (SELECT number FROM usage_limits WHERE id = ${id})
-    AND ${ifAudited(audited)}`;
 
 export const deleteAlertRow = (organizationId: string, id: string): Statement =>
   sql`DELETE FROM usage_limits WHERE ${isAlert(organizationId, id)}`;

@@ -11,6 +11,7 @@ import {
 import { newId } from "../../domain/id.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { sql, type Statement } from "../engine/database.ts";
+import { isNoticeAround } from "./usage_limits.ts";
 
 /** Whose limits, by its number. */
 export interface LimitOwner {
@@ -51,7 +52,7 @@ export function parseLimits(text: string): OverrideLimit[] {
   }));
 }
 
-/** Replaces limits after an audited change. One with the scope of an existing one keeps its id and what counts against it. */
+/** Replaces limits after an audited change, and asks for those that have room again. One with the scope of an existing one keeps its id and what counts against it. */
 export function replaceLimits(
   { column, number }: LimitOwner,
   limits: readonly NewLimit[],
@@ -84,5 +85,20 @@ export function replaceLimits(
       ON CONFLICT (${owner}, product_slug, metric, per) WHERE ${owner} IS NOT NULL DO UPDATE SET
         quantity_whole = excluded.quantity_whole, quantity_micro = excluded.quantity_micro, mode = excluded.mode,
         notify_at = excluded.notify_at`,
+    recheckLimits({ column, number }, ifAudited(audited), now),
   ];
+}
+
+/** Asks for a check for limits that have room again after a change of limits, in its batch. @param condition The change was made. */
+export function recheckLimits(
+  { column, number }: LimitOwner,
+  condition: Statement,
+  now: number,
+): Statement {
+  if (column === "plan") return sql`INSERT INTO limit_rechecks (plan) SELECT ${number} WHERE ${condition}`;
+  const id = column === "organization" ? number : sql`(SELECT o.number FROM api_keys k
+    JOIN organizations o ON o.id = k.organization_id WHERE k.lineage = ${number} LIMIT 1)`;
+  return sql`INSERT INTO limit_rechecks (organization) SELECT o.number FROM organizations o
+    WHERE o.number = ${id} AND ${condition}
+      AND EXISTS (SELECT 1 FROM limit_notices x WHERE ${isNoticeAround(sql`CAST(${now} AS INTEGER)`)})`;
 }

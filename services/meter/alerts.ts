@@ -1,15 +1,17 @@
 // Alerts: limits that members and operators set for an organization, which notify and never reject.
 import { findApiKey } from "../../db/api_keys.ts";
+import { type Audited, ifAudited } from "../../db/audit.ts";
 import {
   type AlertColumns,
   deleteAlertRow,
-  forgetNotices,
   insertAlert,
   type NewAlert,
   selectAlerts,
   updateAlert,
 } from "../../db/meter/alerts.ts";
+import { recheckLimits } from "../../db/meter/limit_rows.ts";
 import { toStandingRow } from "../../db/meter/limit_standings.ts";
+import { organizationNumber } from "../../db/operator/organizations.ts";
 import type { AuditAction } from "../../domain/audit.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
@@ -99,7 +101,7 @@ export async function changeAlert(
   const { row } = await writeAndRead<AlertColumns>(context, by, {
     statement: updateAlert(organizationId, { id, ...after }, { restartedAt: isSameUsage ? null : now }),
     entry: entryOf("alert.changed", access, { id, ...after, apiKey, before }),
-    after: (audited) => isSameUsage && quantity === before.quantity ? [] : [forgetNotices(id, audited)],
+    after: (audited) => isSameUsage && quantity === before.quantity ? [] : [recheckOf(access, audited)],
   }, selectAlerts({ organizationId, id, now }));
   return await toAlert(context, access, { row: row(), now, signal });
 }
@@ -115,8 +117,14 @@ export async function deleteAlert(
   const isDeleted = await writeChange(context, by, {
     statement: deleteAlertRow(access.organizationId, id),
     entry: entryOf("alert.deleted", access, alert),
+    after: (audited) => [recheckOf(access, audited)],
   });
   if (!isDeleted) throw notFoundError();
+}
+
+function recheckOf({ organizationId }: Access, { audited, now }: Audited) {
+  const owner = { column: "organization", number: organizationNumber(organizationId) } as const;
+  return recheckLimits(owner, ifAudited(audited), now);
 }
 
 function textOf(alert: Omit<NewAlert, "apiKeyId">): string {
