@@ -22,7 +22,7 @@ export interface AlertColumns extends StandingColumns {
 
 /** Selects an organization's alerts, or the one with an id, as {@linkcode AlertColumns}. */
 export const selectAlerts = (
-  { organizationId, id, now }: { organizationId: string; id?: string; now: number },
+  { organizationId, id, now }: { organizationId: string; id?: string | undefined; now: number },
 ): Statement =>
   selectStandings({
     columns: sql`l.notify_at AS notifyAt, l.created_at AS createdAt,
@@ -34,35 +34,27 @@ export const selectAlerts = (
     condition: sql`o.id = ${organizationId}`,
   });
 
-/** Inserts an alert, unless the organization is deleted or has `alertsMax` alerts. */
+/** @param condition About the organization `o`. */
 export function insertAlert(
   organizationId: string,
   { id, ...alert }: NewAlert & { id: string },
-  { now, alertsMax }: { now: number; alertsMax: number },
+  { now, condition }: { now: number; condition: Statement },
 ): Statement {
   return sql`
     INSERT INTO usage_limits (id, alert_of, mode, ${written}, created_seq, created_at)
     SELECT ${id}, o.number, 'soft', ${values(alert)}, (SELECT seq FROM usage_cursor), ${now}
-    FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL
-      AND (SELECT count(*) FROM usage_limits WHERE alert_of = o.number) < ${alertsMax}`;
+    FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL AND ${condition}`;
 }
+
+export const hasRoomForAlert = (alertsMax: number): Statement =>
+  sql`(SELECT count(*) FROM usage_limits WHERE alert_of = o.number) < ${alertsMax}`;
 
 const isAlert = (organizationId: string, id: string) =>
   sql`id = ${id} AND alert_of = (SELECT number FROM organizations WHERE id = ${organizationId})`;
 
-/** @param options `restartedAt`: the time if it counts other usage, which makes its counters invalid; null otherwise. */
-export function updateAlert(
-  organizationId: string,
-  { id, ...alert }: NewAlert & { id: string },
-  { restartedAt }: { restartedAt: number | null },
-): Statement {
-  const restart = restartedAt === null
-    ? sql``
-    : sql`, created_seq = (SELECT seq FROM usage_cursor) + 1, created_at = ${restartedAt}`;
-  return sql`UPDATE usage_limits SET (${written}) = (${values(alert)}) ${restart} WHERE ${
-    isAlert(organizationId, id)
-  }`;
-}
+/** Changes an alert that counts the same as before. */
+export const updateAlert = (organizationId: string, { id, ...alert }: NewAlert & { id: string }): Statement =>
+  sql`UPDATE usage_limits SET (${written}) = (${values(alert)}) WHERE ${isAlert(organizationId, id)}`;
 
 export const deleteAlertRow = (organizationId: string, id: string): Statement =>
   sql`DELETE FROM usage_limits WHERE ${isAlert(organizationId, id)}`;

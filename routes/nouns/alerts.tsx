@@ -1,7 +1,6 @@
 // Alerts of an organization: their shapes, their API, and their pages for members and operators.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { pageItemsDefault, pageNumbersTimeoutMs } from "../../domain/limits.ts";
-import { typedDigits } from "../../domain/number_text.ts";
+import { pageItemsDefault } from "../../domain/limits.ts";
 import { alertsOfOrganizationMax } from "../../domain/webhooks/webhook_limits.ts";
 import { type Access, activeAccess, may, operatorAccess, requirePermission } from "../../services/access.ts";
 import { getApiKey, listApiKeys } from "../../services/api_keys.ts";
@@ -17,10 +16,10 @@ import { limitName, limitQuantity } from "../../views/text/limit.ts";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
-import type { App, AppEnv, AppParts } from "../env.ts";
+import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
-import { numberOf, percentagesOf, typedPercentages } from "../portal/limit_input.ts";
+import { numberOf, percentagesOf, typedLimits } from "../portal/limit_input.ts";
 import {
   type FormInput,
   mountFormPage,
@@ -39,9 +38,9 @@ import * as limits from "../schemas/plan_limits.ts";
 
 const apiKeyIn = idParam(
   "key",
-  "A key: only its usage counts, with that of keys before and after it in its rotations. " +
-    "Null for all usage.",
-).nullable();
+  "The usage of this key counts, with keys before and after it in its rotations. Null: all.",
+)
+  .nullable();
 const createSchema = z.strictObject({
   ...limits.scopeIn,
   quantity: limits.quantityIn,
@@ -54,30 +53,25 @@ const changeSchema = z.strictObject({
   notifyAt: limits.notifyAtIn,
   apiKeyId: apiKeyIn.optional(),
 }).openapi("ChangeAlert");
-const schema = z.object({
+const schema = limitStandingSchema.omit({ limitId: true, mode: true, remaining: true }).extend({
   id: idOut("lim", "The alert's id."),
-  ...limits.scopeOut,
   apiKey: z.object({
     id: idOut("key", "The key's id."),
     name: stringSchema("The key's name.", "Production"),
   }).nullable().describe("The current key of those whose usage counts. Null for all usage."),
-  quantity: limits.quantityOut,
   notifyAt: limits.notifyAtOut,
-  used: limitStandingSchema.shape.used.nullable().describe(
-    "How much of it is used in the current window. Null if it isn't available right now.",
-  ),
-  resetsAt: limitStandingSchema.shape.resetsAt,
+  used: limitStandingSchema.shape.used.nullable().openapi({
+    description: "How much of it is used. After a change, null if it has not been added up yet.",
+  }),
   createdAt: timeOut("When the alert was created, or was changed to count other usage."),
 }).openapi("Alert");
-
 const params = z.object({ alertId: idParam("lim", "The alert's id.") });
 
 export function alertRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const ofMembers = sessionRoutes(app, parts, { tag: "Alerts", errors: ["forbidden"] });
   commonRoutes(parts, withAccess(ofMembers, activeAccess), {
-    path: "/api/portal/alerts",
-    params,
+    noun: { path: "/api/portal/alerts", params },
     operationId: (verb) => `${verb}Alert`,
   });
   const ofOperators = operatorRoutes(app, parts, {
@@ -85,9 +79,11 @@ export function alertRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     write: "organizations:write",
   });
   commonRoutes(parts, withAccess(ofOperators, (actor, id) => operatorAccess(services, actor, id)), {
-    path: "/api/operator/organizations/{id}/alerts",
-    parent: organizationParamsSchema,
-    params: organizationParamsSchema.extend(params.shape),
+    noun: {
+      path: "/api/operator/organizations/{id}/alerts",
+      parent: organizationParamsSchema,
+      params: organizationParamsSchema.extend(params.shape),
+    },
     operationId: (verb) => `operator${verb.charAt(0).toUpperCase()}${verb.slice(1)}Alert`,
   });
 }
@@ -95,31 +91,24 @@ export function alertRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 function commonRoutes(
   { services }: AppParts,
   route: MountRoute<Access>,
-  { path, parent, params, operationId }: {
-    path: `/${string}`;
-    parent?: typeof organizationParamsSchema;
-    params: z.ZodType<{ alertId: string }>;
+  { noun, operationId }: {
+    noun: { path: `/${string}`; parent?: typeof organizationParamsSchema; params: typeof params };
     operationId: (verb: string) => string;
   },
 ): void {
+  const { path, parent } = noun;
   const of = parent === undefined ? "" : " of an organization";
-  const routes = nounRoutes(route, {
-    path,
-    one: "alert",
-    many: "alerts",
-    schema,
-    id: "{alertId}",
-    params,
-    ...(parent && { parent }),
-  });
+  const routes = nounRoutes(route, { one: "alert", many: "alerts", schema, id: "{alertId}", ...noun });
   route({
-    ...(parent && { params: parent }),
+    ...parent && { params: parent },
     route: `GET ${path}`,
     operationId: `${operationId("list")}s`,
     summary: `List alerts${of}`,
     description: `All of them, at most ${alertsOfOrganizationMax}.`,
     responses: { 200: { description: "The alerts.", schema: z.object({ alerts: z.array(schema) }) } },
-  }, async (c, _input, access) => ({ alerts: await listAlerts(services, access, c.req.raw.signal) }));
+  }, async (c, _input, access) => ({
+    alerts: await listAlerts(services, access, { signal: c.req.raw.signal }),
+  }));
   routes.get(
     { operationId: operationId("get"), summary: `Get an alert${of}` },
     ({ params: { alertId: id } }, access, c) => getAlert(services, access, { id, signal: c.req.raw.signal }),
@@ -134,21 +123,15 @@ function commonRoutes(
       body: createSchema,
       errors: ["limit_reached"],
     },
-    ({ body: { notifyAt = null, ...body } }, access, c) =>
-      createAlert(services, access, { ...body, notifyAt, signal: c.req.raw.signal }),
+    ({ body: { notifyAt = null, ...body } }, access) => createAlert(services, access, { ...body, notifyAt }),
   );
-  routes.change(
-    {
-      operationId: operationId("change"),
-      summary: `Change an alert${of}`,
-      description:
-        "What is left out stays as it is. With another quantity, product, metric, window or key, the alert can notify " +
-        "again in the current window.",
-      body: changeSchema,
-    },
-    ({ params: { alertId: id }, body }, access, c) =>
-      changeAlert(services, access, { id, ...body, signal: c.req.raw.signal }),
-  );
+  routes.change({
+    operationId: operationId("change"),
+    summary: `Change an alert${of}`,
+    description:
+      "What is left out stays as it is. With another product, metric, window or key, it begins anew.",
+    body: changeSchema,
+  }, ({ params: { alertId: id }, body }, access) => changeAlert(services, access, { id, ...body }));
   routes.delete(
     { operationId: operationId("delete"), summary: `Delete an alert${of}` },
     ({ params: { alertId } }, access) => deleteAlert(services, access, alertId),
@@ -166,16 +149,20 @@ export function alertPages(app: App, parts: PortalParts): void {
     place: "usage",
     backOf: ({ frame }) => ({ href: frame.base + path, label: "Alerts" }),
   };
+  const alertOf = (c: AppContext, access: Access) => {
+    requirePermission(access, "alerts.manage");
+    return getAlert(services, access, { id: paramOf(c, "alertId") });
+  };
 
   mountPage(pages, path, async (c, { actor: { access, frame } }) => {
     const [alerts, mailReach, catalogue] = await Promise.all([
-      listAlerts(services, access, AbortSignal.timeout(pageNumbersTimeoutMs)),
+      inTime((signal) => listAlerts(services, access, { signal })),
       readLimitMailReach(services, access),
       readProductNames(services),
     ]);
     return alertList({
       frame,
-      alerts,
+      alerts: alerts ?? await listAlerts(services, access),
       mailReach,
       catalogue,
       canChange: may(access, "alerts.manage"),
@@ -186,15 +173,13 @@ export function alertPages(app: App, parts: PortalParts): void {
 
   mountFormPage(pages, {
     path: `${path}/new`,
-    async show(c, form, { access }) {
+    show(c, form, { access }) {
       requirePermission(access, "alerts.manage");
-      const typed = form.input ?? {
-        ...emptyInput,
-        productSlug: queryOf(c, "productSlug") ?? "",
-        metric: queryOf(c, "metric") ?? "",
-        apiKeyId: queryOf(c, "apiKey") ?? "",
-      };
-      return alertForm(form, typed, await choicesOf(parts, access, typed));
+      const [productSlug, metric, apiKeyId] = ["productSlug", "metric", "apiKey"].map((name) =>
+        queryOf(c, name) ?? ""
+      );
+      const typed = { ...emptyInput, productSlug, metric, apiKeyId } as FormInput;
+      return alertForm(form, parts, { access, typed, title: "Add alert", submit: "Add alert" });
     },
     async submit(_c, { access, frame }, input) {
       const alert = check(createSchema, valuesOf(input), "body");
@@ -206,22 +191,14 @@ export function alertPages(app: App, parts: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/:alertId/edit`,
     async show(c, form, { access }) {
-      requirePermission(access, "alerts.manage");
-      const alert = await getAlert(services, access, { id: paramOf(c, "alertId") });
-      const typed = form.input ?? {
-        productSlug: alert.productSlug ?? "",
-        metric: alert.metric ?? "",
-        quantity: typedDigits(alert.quantity),
-        per: alert.per,
-        notifyAt: typedPercentages(alert.notifyAt),
-        apiKeyId: alert.apiKey?.id ?? "",
-      };
-      return alertForm(form, typed, { ...await choicesOf(parts, access, typed), isEdited: true });
+      const alert = await alertOf(c, access);
+      const [row] = typedLimits([{ ...alert, mode: "soft" }]);
+      const typed = { ...row, apiKeyId: alert.apiKey?.id ?? "" };
+      return await alertForm(form, parts, { access, typed, title: "Edit alert", submit: "Save" });
     },
     async submit(c, { access, frame }, input) {
-      const id = paramOf(c, "alertId");
-      const change = check(createSchema, valuesOf(input), "body");
-      await changeAlert(services, access, { id, ...change });
+      const alert = check(createSchema, valuesOf(input), "body");
+      await changeAlert(services, access, { id: paramOf(c, "alertId"), ...alert });
       return `${frame.base}${path}?done=changed`;
     },
   });
@@ -229,15 +206,14 @@ export function alertPages(app: App, parts: PortalParts): void {
   mountFormPage(pages, {
     path: `${path}/:alertId/delete`,
     async show(c, form, { access }) {
-      requirePermission(access, "alerts.manage");
-      const alert = await getAlert(services, access, { id: paramOf(c, "alertId") });
+      const alert = await alertOf(c, access);
       const catalogue = await readProductNames(services);
       return (
         <ConfirmPage
           {...form}
           title="Delete alert"
           heading="Delete this alert?"
-          text="No one will be notified by it. This can't be undone."
+          text="It no longer notifies anyone. This can't be undone."
           facts={[
             { label: "Alert", value: <bdi>{limitName(alert, catalogue)}</bdi> },
             { label: "Quantity", value: limitQuantity(alert, catalogue) },
@@ -253,73 +229,61 @@ export function alertPages(app: App, parts: PortalParts): void {
   });
 }
 
-const emptyInput = { productSlug: "", metric: "", quantity: "", per: "month", notifyAt: "", apiKeyId: "" };
+const emptyInput = {
+  productSlug: "",
+  metric: "",
+  quantity: "",
+  per: "month",
+  mode: "",
+  notifyAt: "",
+  apiKeyId: "",
+};
 
 /** Returns a typed alert as the API takes it. */
 function valuesOf(input: FormInput) {
-  const field = (name: keyof typeof emptyInput) => (input[name] ?? "").trim();
+  const { productSlug, metric, per, quantity, notifyAt, apiKeyId } = { ...emptyInput, ...input };
   return {
-    productSlug: field("productSlug") || null,
-    metric: field("metric") || null,
-    per: field("per"),
-    quantity: numberOf(field("quantity")),
-    notifyAt: percentagesOf(field("notifyAt")),
-    apiKeyId: field("apiKeyId") || null,
+    productSlug: productSlug.trim() || null,
+    metric: metric.trim() || null,
+    per,
+    quantity: numberOf(quantity),
+    notifyAt: percentagesOf(notifyAt),
+    apiKeyId: apiKeyId || null,
   };
 }
 
-/** Reads what the form offers: products and metrics in use, and the newest keys with the chosen one. */
-async function choicesOf({ services }: PortalParts, access: Access, { apiKeyId = "" }: FormInput) {
+/** Returns the form, which offers products and metrics in use, and the newest keys. */
+async function alertForm(
+  form: ShownForm,
+  { services }: PortalParts,
+  { access, typed, ...words }: { access: Access; typed: FormInput; title: string; submit: string },
+) {
+  const input = { ...emptyInput, ...typed, ...form.input };
+  const { apiKeyId } = input;
   const [names, catalogue, { apiKeys, nextCursor }, chosen] = await Promise.all([
     inTime((signal) => readUsageNames(services, access, signal)),
     readProductNames(services),
     listApiKeys(services, access, { limit: pageItemsDefault, cursor: undefined }),
     apiKeyId === "" ? null : getApiKey(services, access, apiKeyId).catch(() => undefined),
   ]);
-  const active = apiKeys.filter(({ id, status }) => status === "active" && id !== chosen?.id);
-  return {
-    ...names ?? { productSlugs: [], metrics: [] },
-    catalogue,
-    keys: [...chosen ? [chosen] : [], ...active].map(({ id, name }) => ({ value: id, label: name })),
-    hasMoreKeys: nextCursor !== null,
-    isKeyUnknown: chosen === undefined,
-  };
-}
-
-function alertForm(
-  form: ShownForm,
-  input: FormInput,
-  { keys, hasMoreKeys, isKeyUnknown, isEdited = false, ...suggestions }:
-    & Awaited<ReturnType<typeof choicesOf>>
-    & { isEdited?: boolean },
-) {
-  const { fields } = form;
-  const verb = isEdited ? "Change alert" : "Add alert";
-  const unknownKey = isKeyUnknown ? "Key not found. Choose another one." : undefined;
+  const offered = apiKeys.filter(({ id, status }) => status === "active" && id !== chosen?.id);
+  const keys = [...chosen ? [chosen] : [], ...offered].map(({ id, name }) => ({ value: id, label: name }));
+  const unknownKey = chosen === undefined ? "Key not found. Choose another one." : undefined;
   return (
     <FormPage
       {...form}
-      title={verb}
+      {...words}
       text="Sends emails and webhooks when usage reaches a share of the quantity. Requests are never rejected."
-      submit={isEdited ? "Save" : "Add alert"}
     >
-      <ScopeSuggestions {...suggestions} />
-      <LimitRow
-        label="Alert"
-        prefix=""
-        limit={{ ...emptyInput, mode: "", ...input }}
-        fields={fields}
-        modes={[]}
-      />
+      <ScopeSuggestions {...names ?? { productSlugs: [], metrics: [] }} catalogue={catalogue} />
+      <LimitRow label="Alert" prefix="" limit={input} fields={form.fields} modes={[]} />
       <SelectField
         label="API key"
         name="apiKeyId"
-        value={input["apiKeyId"] ?? ""}
+        value={apiKeyId}
         choices={[{ value: "", label: "All keys" }, ...keys]}
-        hint={hasMoreKeys
-          ? "To choose an older key, filter usage by it and choose “Notify me when…”."
-          : undefined}
-        error={fields["apiKeyId"] ?? unknownKey}
+        hint={nextCursor ? "For an older key, filter usage by it and choose “Notify me when…”." : undefined}
+        error={form.fields["apiKeyId"] ?? unknownKey}
       />
     </FormPage>
   );

@@ -38,7 +38,7 @@ export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
     per,
     quantity: quantity === null ? "" : typedDigits(quantity),
     mode: quantity === null ? noLimit : mode,
-    notifyAt: typedPercentages(notifyAt),
+    notifyAt: (notifyAt ?? defaultNotifyAt).join(", "),
   }));
 }
 
@@ -46,10 +46,6 @@ export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
 export function percentagesOf(text: string): number[] | null {
   const typed = text.split(/[\s,;%]+/).filter((part) => part !== "");
   return typed.length === 0 ? null : typed.map((part) => /^\d{1,9}$/.test(part) ? Number(part) : 0);
-}
-
-export function typedPercentages(notifyAt: NewLimit["notifyAt"]): string {
-  return (notifyAt ?? defaultNotifyAt).join(", ");
 }
 
 /** Parses a typed number, which may have commas between thousands; NaN if it is none. */

@@ -88,13 +88,15 @@ export const overrideLimitsInSchema = (limitsMax: number) =>
       `Up to ${limitsMax} limits. Each replaces the plan's limit with the same product, metric and window, if there is one.`,
   });
 
-export const scopeOut = {
+const limitOut = {
+  id: idOut("lim", "The limit's id."),
   productSlug: stringSchema(productSlug.description, productSlug.example).nullable(),
   metric: stringSchema(metric.description, metric.example).nullable(),
   per,
+  mode,
+  notifyAt: notifyAtOut,
 };
-const limitOut = { id: idOut("lim", "The limit's id."), ...scopeOut, mode, notifyAt: notifyAtOut };
-export const quantityOut = z.number().openapi({
+const quantityOut = z.number().openapi({
   description: "How much may be used in one window.",
   example: 100_000,
 });

@@ -1,98 +1,85 @@
-// The list of an organization's alerts.
+// The list of an organization's alerts, and links to it.
 import type { LimitMailReach } from "../../domain/mail/limit_mail_reach.ts";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { Alert } from "../../domain/meter/usage_limit.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { alertsOfOrganizationMax } from "../../domain/webhooks/webhook_limits.ts";
 import { ItemTable } from "../components/item_table.tsx";
-import { ListPage } from "../components/list_page.tsx";
-import { ResetTime } from "../components/relative_time.tsx";
+import { ListPage, type ListPageProps } from "../components/list_page.tsx";
 import { Name } from "../components/table.tsx";
-import type { Page, PortalFrame } from "../layout.tsx";
+import type { Page } from "../layout.tsx";
 import { Used } from "../operator/organization_limits.tsx";
 import { limitName, limitQuantity, notifyText } from "../text/limit.ts";
 import { missedText } from "../text/limit_mails.ts";
 import type { UsageFilters } from "./usage_address.ts";
 
-interface AlertListProps {
-  readonly frame: PortalFrame;
+interface AlertListProps extends Pick<ListPageProps, "frame" | "flash"> {
   readonly alerts: readonly Alert[];
   /** Null where no emails are sent. */
   readonly mailReach: LimitMailReach | null;
   readonly catalogue: Catalogue;
   readonly canChange: boolean;
   readonly seesWebhooks: boolean;
-  readonly flash: string | null;
 }
 
 /** Returns the address of the form that adds an alert, with a filter of usage filled in. */
-export function newAlertHref(
-  base: string,
-  { productSlug, metric, apiKey }: Pick<UsageFilters, "productSlug" | "metric" | "apiKey">,
-): string {
-  const given = Object.entries({ productSlug, metric, apiKey }).flatMap(([name, value]) =>
-    value === null ? [] : [[name, value]]
-  );
-  return `${base}/alerts/new${given.length === 0 ? "" : `?${new URLSearchParams(given)}`}`;
+export function newAlertHref(base: string, { productSlug, metric, apiKey }: UsageFilters): string {
+  const filter = { productSlug: productSlug ?? "", metric: metric ?? "", apiKey: apiKey ?? "" };
+  return `${base}/alerts/new?${new URLSearchParams(filter)}`;
 }
 
-export function alertList(props: AlertListProps): Page {
-  const { frame: { base, now }, alerts, catalogue, canChange } = props;
-  const path = `${base}/alerts`;
+export function alertList({ alerts, mailReach, catalogue, ...props }: AlertListProps): Page {
+  const { frame, flash, canChange, seesWebhooks } = props;
+  const path = `${frame.base}/alerts`;
   return (
     <ListPage
-      frame={props.frame}
+      frame={frame}
       place="usage"
-      flash={props.flash}
-      back={{ href: `${base}/usage`, label: "Usage" }}
+      flash={flash ?? null}
+      back={{ href: `${frame.base}/usage`, label: "Usage" }}
       title="Alerts"
       text="Get notified when usage reaches a quantity. Alerts never reject requests."
       add={canChange ? { href: `${path}/new`, label: "Add alert" } : null}
-      filters={<Reach {...props} />}
+      filters={
+        <p class="muted small">
+          {mailReach && `${missedText(mailReach, "alerts and limits") ?? recipientsText(mailReach)} `}
+          {seesWebhooks && (
+            <>
+              <a href={`${frame.base}/webhooks`}>Webhooks</a> can receive alerts and limits, too.
+            </>
+          )}
+        </p>
+      }
       card={`${alerts.length} of ${alertsOfOrganizationMax} alerts`}
-      empty={alerts.length > 0
-        ? null
-        : { title: "No alerts yet", text: "Limits notify too, without an alert." }}
+      empty={alerts.length > 0 ? null : { title: "No alerts yet", text: "Limits notify without an alert." }}
       links={[]}
     >
       <ItemTable
         label="Alerts"
         items={alerts}
         columns={[
-          { title: "Alert", in: "title", cell: (alert) => <AlertName alert={alert} {...props} /> },
-          {
-            title: "Used",
-            cell: ({ used, quantity, metric }) =>
-              used === null ? <span>{`Of ${limitQuantity({ quantity, metric }, catalogue)}`}</span> : (
-                <Used
-                  used={used}
-                  allowed={quantity}
-                  measure={metric === null ? undefined : metricOf(catalogue, metric)}
-                />
-              ),
-          },
+          { title: "Alert", in: "title", cell: (alert) => <AlertName alert={alert} catalogue={catalogue} /> },
+          { title: "Used", cell: (alert) => <AlertUse alert={alert} catalogue={catalogue} /> },
           { title: "Notify at", cell: ({ notifyAt }) => <span>{notifyText(notifyAt)}</span> },
-          {
-            title: "Resets",
-            isOptional: true,
-            cell: ({ resetsAt }) => resetsAt === null ? "Never" : <ResetTime at={resetsAt} now={now} />,
-          },
         ]}
-        {...canChange && {
-          actions: (alert: Alert) => {
-            const about = limitName(alert, catalogue);
-            return [
-              { label: "Edit", href: `${path}/${alert.id}/edit`, about },
-              { label: "Delete", href: `${path}/${alert.id}/delete`, about, tone: "quiet-destroy" },
-            ];
-          },
+        actions={(alert) => {
+          const about = limitName(alert, catalogue);
+          return !canChange ? [] : [
+            { label: "Edit", href: `${path}/${alert.id}/edit`, about },
+            { label: "Delete", href: `${path}/${alert.id}/delete`, about, tone: "quiet-destroy" },
+          ];
         }}
       />
     </ListPage>
   );
 }
 
-function AlertName({ alert, catalogue }: { alert: Alert; catalogue: Catalogue }) {
+interface AlertProps {
+  readonly alert: Alert;
+  readonly catalogue: Catalogue;
+}
+
+function AlertName({ alert, catalogue }: AlertProps) {
   return (
     <>
       <Name text={limitName(alert, catalogue)} />
@@ -105,18 +92,10 @@ function AlertName({ alert, catalogue }: { alert: Alert; catalogue: Catalogue })
   );
 }
 
-/** Says who is notified. */
-function Reach({ frame: { base }, mailReach, seesWebhooks }: AlertListProps) {
-  return (
-    <p class="muted small">
-      {mailReach && `${missedText(mailReach, "alerts and limits") ?? recipientsText(mailReach)} `}
-      {seesWebhooks && (
-        <>
-          <a href={`${base}/webhooks`}>Webhooks</a> can receive alerts and limits, too.
-        </>
-      )}
-    </p>
-  );
+function AlertUse({ alert: { used, quantity, metric }, catalogue }: AlertProps) {
+  if (used === null) return <span>{`Of ${limitQuantity({ quantity, metric }, catalogue)}`}</span>;
+  const measure = metric === null ? undefined : metricOf(catalogue, metric);
+  return <Used used={used} allowed={quantity} measure={measure} />;
 }
 
 function recipientsText({ recipients }: LimitMailReach): string {

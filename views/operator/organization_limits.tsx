@@ -127,7 +127,7 @@ function LimitRow(
         <Name text={name} />
         <div class="muted tiny">
           {mode && modeWords[mode]}
-          {quantity != null && ` · notifies at ${notifyText(notifyAt)}`}
+          {typeof quantity === "number" && ` · notifies at ${notifyText(notifyAt)}`}
           {standing?.resetsAt && (
             <>
               {" · resets "}

@@ -125,7 +125,7 @@ onEveryDatabase("the default plan has the setting's rate until it is changed", a
 
 onEveryDatabase("rejects plans that are invalid or too many", async (test) => {
   const { fullToken } = await newOperatorToken(test);
-  const invalid: readonly [object, string][] = [
+  const invalid: readonly (readonly [object, string])[] = [
     [{ name: " " }, "name"],
     [{ name: "\u202e" }, "name"],
     [{ apiKeysMax: -1 }, "apiKeysMax"],
