@@ -173,7 +173,16 @@ CREATE UNIQUE INDEX usage_limits_lineage ON usage_limits (lineage, product_slug,
 
 CREATE INDEX usage_limits_alert ON usage_limits (alert_of, number) WHERE alert_of IS NOT NULL;
 
-CREATE TRIGGER usage_limits_deleted AFTER DELETE ON usage_limits BEGIN INSERT INTO usage_limits_removed (number) VALUES (OLD.number); END;
+-- What is told of a removed limit when it is cleared.
+ALTER TABLE usage_limits_removed ADD COLUMN facts TEXT;
+
+CREATE TRIGGER usage_limits_deleted AFTER DELETE ON usage_limits
+BEGIN
+  INSERT INTO usage_limits_removed (number, facts) VALUES (OLD.number, json_object('id', OLD.id,
+    'productSlug', nullif(OLD.product_slug, ''), 'metric', nullif(OLD.metric, ''), 'per', OLD.per, 'mode', OLD.mode,
+    'isAlert', OLD.alert_of IS NOT NULL, 'whole', OLD.quantity_whole, 'micro', OLD.quantity_micro,
+    'lineage', coalesce(OLD.lineage, OLD.alert_lineage)))
+  ; END;
 
 -- What people and endpoints are told about a limit, once for each window and percentage. Of minutes and hours, once a day: the window is the day then.
 -- Takes the place of `usage_limit_notices`, which only servers of the version before write. `used`: the parts of the sum, as JSON.
@@ -217,10 +226,12 @@ BEGIN
   FROM usage_limits l CROSS JOIN organizations o ON o.number = NEW.organization WHERE l.number = NEW.usage_limit
   ; END;
 
--- Organizations in which limits were changed, so that those that were reached and are not anymore are found: one, or those of a plan from a number on.
+-- Organizations in which limits were changed, so that those that were reached and are not anymore are found: one, or those of a plan. All before
+-- `next_organization` were checked, and of this one the limits up to `next_limit`.
 CREATE TABLE limit_rechecks (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   organization INTEGER,
   plan INTEGER,
-  next_organization INTEGER NOT NULL DEFAULT 0
+  next_organization INTEGER NOT NULL DEFAULT 0,
+  next_limit INTEGER NOT NULL DEFAULT 0
 ) STRICT;
