@@ -66,10 +66,17 @@ export class AccessList {
 }
 
 /** Returns a handler of Gatehouse's requests. */
-export function accessHandler(list: AccessList, secret: string): (request: Request) => Promise<Response> {
+export function accessHandler(
+  list: AccessList,
+  { secret, clock = Date.now }: { secret: string; clock?: () => number },
+): (request: Request) => Promise<Response> {
   return async (request) => {
     try {
-      const event = await verifyWebhook(await request.text(), { headers: request.headers, secret });
+      const event = await verifyWebhook(await request.text(), {
+        headers: request.headers,
+        secret,
+        now: clock(),
+      });
       list.apply(event as unknown as LimitEvent);
       return new Response(null, { status: 204 });
     } catch (error) {
@@ -83,6 +90,6 @@ if (import.meta.main) {
   const list = new AccessList();
   const [token, url] = [Deno.env.get("OPERATOR_TOKEN"), Deno.env.get("GATEHOUSE_URL")];
   if (token !== undefined && url !== undefined) await list.load(url, token);
-  const handler = accessHandler(list, Deno.env.get("WEBHOOK_SECRET") ?? "");
+  const handler = accessHandler(list, { secret: Deno.env.get("WEBHOOK_SECRET") ?? "" });
   Deno.serve({ port: Number(Deno.args[0] ?? 8003), hostname: "127.0.0.1" }, handler);
 }

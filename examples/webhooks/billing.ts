@@ -26,6 +26,8 @@ interface Options {
   /** A file that outlives the program: without it, nothing would be known about lines older than a day. */
   readonly journal: string;
   readonly clock?: () => number;
+  /** Gets what people must know. */
+  readonly log: (text: string) => void;
 }
 
 /** Less than a day, so that the billing system surely remembers a line that is sent again. */
@@ -51,14 +53,10 @@ export class Billing {
     this.#journal.prepare("INSERT OR IGNORE INTO statements (id) VALUES (?)").run(statementId);
   }
 
-  /** Sends all statements that were noted and not sent yet. Calls are done one after the other. */
+  /** Sends what was noted and not sent yet, one call after the other. What fails is logged, and sent with the next call. */
   sendAll(): Promise<void> {
-    this.#work = this.#work.catch(() => {}).then(async () => {
-      const waiting = this.#journal.prepare("SELECT id FROM statements WHERE is_sent = 0 ORDER BY id").all();
-      for (const { id } of waiting) {
-        for await (const line of this.#lines(String(id))) await this.#send(line);
-        this.#journal.prepare("UPDATE statements SET is_sent = 1 WHERE id = ?").run(String(id));
-      }
+    this.#work = this.#work.then(() => this.#sendNoted()).catch((error) => {
+      this.#options.log(`Not all lines were sent: ${error}`);
     });
     return this.#work;
   }
@@ -73,6 +71,14 @@ export class Billing {
 
   close(): void {
     this.#journal.close();
+  }
+
+  async #sendNoted(): Promise<void> {
+    const waiting = this.#journal.prepare("SELECT id FROM statements WHERE is_sent = 0 ORDER BY id").all();
+    for (const { id } of waiting) {
+      for await (const line of this.#lines(String(id))) await this.#send(line);
+      this.#journal.prepare("UPDATE statements SET is_sent = 1 WHERE id = ?").run(String(id));
+    }
   }
 
   async *#lines(statementId: string): AsyncGenerator<Line> {
@@ -99,7 +105,7 @@ export class Billing {
       .get(line.id);
     if (noted?.["isSent"] === 1) return;
     if (now - Number(noted?.["at"]) >= rememberedMs) {
-      console.error(`Check line ${line.id} by hand: it may have been charged more than a day ago.`);
+      this.#options.log(`Check line ${line.id} by hand: it may have been charged more than a day ago.`);
       return;
     }
     const response = await fetch(this.#options.billingUrl, {
@@ -119,16 +125,23 @@ export class Billing {
 }
 
 /** Returns a handler of Gatehouse's requests, which responds once the statement is noted. */
-export function billingHandler(billing: Billing, secret: string): (request: Request) => Promise<Response> {
+export function billingHandler(
+  billing: Billing,
+  { secret, clock = Date.now }: { secret: string; clock?: () => number },
+): (request: Request) => Promise<Response> {
   return async (request) => {
     try {
-      const { type, data } = await verifyWebhook(await request.text(), { headers: request.headers, secret });
+      const { type, data } = await verifyWebhook(await request.text(), {
+        headers: request.headers,
+        secret,
+        now: clock(),
+      });
       if (type === "statement.closed") billing.note((data as { statement: { id: string } }).statement.id);
     } catch (error) {
       if (!(error instanceof WebhookError)) throw error;
       return new Response(error.message, { status: 400 });
     }
-    billing.sendAll().catch((error) => console.error("not all lines were sent:", error));
+    billing.sendAll();
     return new Response(null, { status: 204 });
   };
 }
@@ -141,13 +154,14 @@ if (import.meta.main) {
     token: setting("OPERATOR_TOKEN"),
     billingUrl: setting("BILLING_URL"),
     journal,
+    // deno-lint-ignore no-console
+    log: console.error,
   });
-  const send = () => billing.sendAll().catch((error) => console.error("not all lines were sent:", error));
   // What an earlier run left, and what failed since.
-  setInterval(send, 60_000);
-  await send();
+  setInterval(() => billing.sendAll(), 60_000);
+  billing.sendAll();
   Deno.serve(
     { port: Number(port), hostname: "127.0.0.1" },
-    billingHandler(billing, setting("WEBHOOK_SECRET")),
+    billingHandler(billing, { secret: setting("WEBHOOK_SECRET") }),
   );
 }

@@ -7,18 +7,21 @@ import { verifyWebhook, WebhookError, type WebhookEvent } from "../../packages/c
 
 interface Options {
   readonly secret: string;
+  readonly clock?: () => number;
   readonly chatUrl: string;
 }
 
 /** Returns a handler of Gatehouse's requests. It responds with 2xx only after the chat has the message. */
-export function chatHandler({ secret, chatUrl }: Options): (request: Request) => Promise<Response> {
+export function chatHandler(
+  { secret, clock = Date.now, chatUrl }: Options,
+): (request: Request) => Promise<Response> {
   // An event can arrive more than once. Those posted a moment ago are left out.
   const posted = new Set<string>();
   return async (request) => {
     const id = request.headers.get("webhook-id") ?? "";
     let event: WebhookEvent;
     try {
-      event = await verifyWebhook(await request.text(), { headers: request.headers, secret });
+      event = await verifyWebhook(await request.text(), { headers: request.headers, secret, now: clock() });
     } catch (error) {
       if (!(error instanceof WebhookError)) throw error;
       return new Response(error.message, { status: 400 });
