@@ -53,12 +53,13 @@ CREATE INDEX webhooks_to_hold ON webhooks (number) WHERE waiting > 0 AND disable
 
 CREATE INDEX webhooks_deleted ON webhooks (number) WHERE deleted_at IS NOT NULL;
 
--- An event for one endpoint. `attempts` counts those of the current run of the schedule. While it is leased, a server sends it until `due_at`.
+-- An event for one endpoint. `type` is that of the event. `attempts` counts those of the current run of the schedule. While it is leased, a server sends it until `due_at`.
 CREATE TABLE webhook_deliveries (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
   webhook INTEGER NOT NULL,
   event INTEGER NOT NULL,
+  type TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('waiting', 'delivered', 'failed', 'held')),
   attempts INTEGER NOT NULL DEFAULT 0,
   due_at INTEGER NOT NULL,
@@ -70,7 +71,7 @@ CREATE TABLE webhook_deliveries (
   UNIQUE (webhook, event)
 ) STRICT;
 
-CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook, status, number);
+CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook, status, type, created_at);
 
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook, due_at) WHERE status = 'waiting';
 
