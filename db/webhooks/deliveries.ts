@@ -32,13 +32,12 @@ export async function findDueWork(database: DatabaseReader): Promise<DueWork> {
       EXISTS (SELECT 1 ${overflowing}) AS isOverflowing,
       EXISTS (SELECT 1 FROM webhooks WHERE waiting > 0 AND disabled_at IS NOT NULL) AS isToHold
     FROM event_cursor c`);
-  const { turnAt = null, failingTurnAt = null, ...found } = row ?? {};
   return {
-    turnAt,
-    failingTurnAt,
-    hasEvents: found.hasEvents === 1,
-    isOverflowing: found.isOverflowing === 1,
-    isToHold: found.isToHold === 1,
+    hasEvents: row?.hasEvents === 1,
+    turnAt: row?.turnAt ?? null,
+    failingTurnAt: row?.failingTurnAt ?? null,
+    isOverflowing: row?.isOverflowing === 1,
+    isToHold: row?.isToHold === 1,
   };
 }
 
@@ -61,8 +60,8 @@ export function fanOutEvents(now: number): Statement[] {
   const next = sql`SELECT seq, id, type, organization, webhook, facts FROM events
     WHERE seq > (SELECT delivered_seq FROM event_cursor) ORDER BY seq LIMIT ${eventsOfStepMax}`;
   return [
-    sql`INSERT INTO webhook_deliveries (id, webhook, event, status, due_at, created_at)
-      SELECT ${newId("dlv").slice(0, -16)} || lower(hex(randomblob(8))), w.number, e.seq,
+    sql`INSERT INTO webhook_deliveries (id, webhook, event, type, status, due_at, created_at)
+      SELECT ${newId("dlv").slice(0, -16)} || lower(hex(randomblob(8))), w.number, e.seq, e.type,
         iif(w.disabled_at IS NULL, 'waiting', 'held'), ${now}, ${now}
       FROM (${next}) e CROSS JOIN webhooks w ON w.organization IN (0, coalesce(e.organization, 0))
       WHERE w.deleted_at IS NULL AND w.since_seq < e.seq AND e.webhook IS NULL
@@ -217,6 +216,6 @@ export function insertTestDelivery(
   { id, eventId }: { id: string; eventId: string },
   { now, leasedUntil }: { now: number; leasedUntil: number },
 ): Statement {
-  return sql`INSERT INTO webhook_deliveries (id, webhook, event, status, due_at, is_leased, created_at)
-    SELECT ${id}, webhook, seq, 'waiting', ${leasedUntil}, 1, ${now} FROM events WHERE id = ${eventId}`;
+  return sql`INSERT INTO webhook_deliveries (id, webhook, event, type, status, due_at, is_leased, created_at)
+    SELECT ${id}, webhook, seq, type, 'waiting', ${leasedUntil}, 1, ${now} FROM events WHERE id = ${eventId}`;
 }
