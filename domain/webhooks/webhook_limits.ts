@@ -54,7 +54,7 @@ export const webhookReplayDeliveriesMax = 10_000;
 /** For which an old secret signs too, by default and at most. */
 export const webhookOldSecretMs = dayMs;
 export const webhookOldSecretMaxMs = 7 * dayMs;
-/** How often the worker looks for events and deliveries. */
+/** Between looks of the worker for events and deliveries. */
 export const webhookPollIntervalMs = secondMs;
 /** For requests in progress when the server stops. */
 export const webhookShutdownGraceMs = 3 * secondMs;
