@@ -10,7 +10,7 @@ import type { OperatorActor } from "../../domain/actor.ts";
 import { validationError } from "../../domain/errors.ts";
 import { retentionStepRecordsMax } from "../../domain/limits.ts";
 import { type EventPayload, eventPayload } from "../../domain/webhooks/event.ts";
-import { type EventType, eventTypes, operatorEventTypes } from "../../domain/webhooks/event_types.ts";
+import { type EventType, eventTypes } from "../../domain/webhooks/event_types.ts";
 import { eventKeptMs } from "../../domain/webhooks/webhook_limits.ts";
 import { type Access, requirePermission, seesOperators } from "../access.ts";
 import type { Context, SessionContext } from "../context.ts";
@@ -51,9 +51,8 @@ export async function listEvents(
   const { rows, nextCursor } = await readPage<EventRow>((limit) =>
     findEvents(database, {
       organizationId: isForAll ? null : scope.organizationId,
-      types: type === undefined
-        ? allTypes.filter((one) => isForOperators || !operatorEventTypes.has(one))
-        : [type],
+      // Those that only operators get belong to no organization.
+      types: type === undefined ? allTypes : [type],
       from,
       before: last !== undefined && last.at < to ? last : { at: to, seq: 0 },
       limit,

@@ -192,6 +192,11 @@ onEveryDatabase(
     const bobsRows = await allRowsOf(test, bob.number);
     const bobsSums = await readSums(test, bob.apiKey, range);
     const totals = await allRowsOf(test, 0);
+    // More than a step deletes, so that the organization's row stays until the last step.
+    await test.opened.database.write([sql`
+      WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000)
+      INSERT INTO events (id, type, organization, at, facts)
+      SELECT 'evt_' || n, 'webhook.test', ${ada.number}, n, ${ada.person.organizationId} FROM n`]);
     await deleteOrganization(test, ada);
     await assertError(
       await test.send("/api/v1/usage", {
