@@ -1,4 +1,5 @@
 // Reads the settings: takes the environment as a record, and returns a checked Config or all faults.
+import { Buffer } from "node:buffer";
 import ipaddr from "ipaddr.js";
 import { parse as parseDomain } from "tldts";
 
@@ -52,6 +53,10 @@ export const settings = {
   LOG_LEVEL: { default: "info", expected: "debug, info, warning or error" },
   LOG_FORMAT: { default: "text on a terminal, else json", expected: "json or text" },
   METRICS_TOKEN: { default: "", expected: "at least 16 printable ASCII characters without spaces" },
+  SECRETS_KEY: {
+    default: "",
+    expected: "32 bytes in base64, or several of these separated by commas, the newest first",
+  },
   BACKUP_DIR: { default: "", expected: "an existing folder for scheduled backups" },
   BACKUP_EVERY_HOURS: { default: "24", expected: "a whole number from 1 to 8760" },
   BACKUP_KEEP: { default: "7", expected: "a whole number from 1 to 10000" },
@@ -59,7 +64,7 @@ export const settings = {
 
 type SettingName = keyof typeof settings;
 /** Settings whose values are never printed. Each can also be read from the file that NAME_FILE names. */
-export const secrets = ["DATABASE_AUTH_TOKEN", "SMTP_URL", "METRICS_TOKEN"] as const;
+export const secrets = ["DATABASE_AUTH_TOKEN", "SMTP_URL", "METRICS_TOKEN", "SECRETS_KEY"] as const;
 /** Returns the name of the setting that names the file with a secret. */
 export function fileSetting(secret: typeof secrets[number]): string {
   return `${secret}_FILE`;
@@ -101,6 +106,7 @@ function readConfig(reader: SettingsReader, { isTerminal }: { isTerminal: boolea
     logLevel: reader.oneOf("LOG_LEVEL", ["debug", "info", "warning", "error"]),
     logFormat: reader.oneOf("LOG_FORMAT", ["json", "text"], isTerminal ? "text" : "json"),
     metricsToken: reader.matching("METRICS_TOKEN", (text) => /^[\x21-\x7e]{16,}$/.test(text)),
+    secretsKeys: readSecretsKeys(reader),
   };
 }
 
@@ -193,6 +199,20 @@ function readDatabase(reader: SettingsReader): DatabaseTarget {
   if (database === null) reader.reject("DATABASE_URL");
   if (authToken !== undefined && database?.kind === "file") reader.reject("DATABASE_AUTH_TOKEN");
   return database ?? { kind: "file", path: "", createFolder: false };
+}
+
+/** Returns the keys that encrypt stored secrets, the newest first; none if they are stored as they are. */
+function readSecretsKeys(reader: SettingsReader): readonly Uint8Array[] {
+  const items = reader.text("SECRETS_KEY")?.split(",").map((item) => item.trim()) ?? [];
+  const keys = items.map((item) => Uint8Array.from(Buffer.from(item, "base64")));
+  // Buffer skips characters that aren't base64. The values must not be printed.
+  const wrong = keys.findIndex((key, n) =>
+    key.length !== 32 || Buffer.from(key).toString("base64") !== items[n]
+  );
+  if (wrong !== -1) {
+    reader.reject("SECRETS_KEY", keys.length === 1 ? "" : `key ${wrong + 1} of ${keys.length}`);
+  }
+  return keys;
 }
 
 /** Returns undefined without `BACKUP_DIR`. */

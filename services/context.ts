@@ -7,6 +7,7 @@ import type { CredentialSearch } from "./meter/credential_search.ts";
 import type { LastRequests } from "./meter/last_requests.ts";
 import type { Recorder } from "./meter/recorder.ts";
 import type { RateLimits } from "./rate_limits.ts";
+import type { Secrets } from "./secrets.ts";
 import type { Reports } from "./reports/reports.ts";
 import type { Credentials } from "./sign_in/credentials.ts";
 import type { SecondStepCodes } from "./sign_in/second_step_codes.ts";
@@ -20,6 +21,7 @@ export interface Context extends BaseContext {
   readonly credentials: Credentials;
   readonly secondStepCodes: SecondStepCodes;
   readonly sessionSearch: SessionSearch;
+  readonly secrets: Secrets;
   readonly mail: Mail;
   readonly mailBudgets: MailBudgets;
   readonly recorder: Recorder;

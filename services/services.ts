@@ -11,6 +11,7 @@ import { Recorder } from "./meter/recorder.ts";
 import type { ProcessParts } from "./process_parts.ts";
 import { DatabaseReadiness, type UnreadyReason } from "./readiness.ts";
 import { Reports } from "./reports/reports.ts";
+import { Secrets } from "./secrets.ts";
 import { Credentials } from "./sign_in/credentials.ts";
 import { SecondStepCodes } from "./sign_in/second_step_codes.ts";
 import { SessionSearch } from "./sign_in/session_search.ts";
@@ -55,6 +56,7 @@ export function createServices(
     credentials,
     secondStepCodes: new SecondStepCodes(base, { credentials, mail }),
     sessionSearch: new SessionSearch(base, { onBackgroundError }),
+    secrets: new Secrets(base.config.secretsKeys),
     mail,
     mailBudgets: new MailBudgets(base, rateLimits),
     recorder,

@@ -27,6 +27,7 @@ Deno.test("parseConfig() requires no settings", () => {
     logLevel: "info",
     logFormat: "json",
     metricsToken: undefined,
+    secretsKeys: [],
     backups: undefined,
     billingTimezone: "UTC",
     currency: null,
@@ -83,6 +84,7 @@ Deno.test("parseConfig() reports all faults together, one line each", () => {
     LOG_LEVEL: "trace",
     LOG_FORMAT: "xml",
     METRICS_TOKEN: "short",
+    SECRETS_KEY: "short",
   };
   const names = faultsOf(bad).map((fault) => fault.slice(0, fault.indexOf(":")));
   const wanted = Object.keys(bad).flatMap((name) => name === "ALLOWED_ORIGINS" ? [name, name] : [name]);
@@ -116,6 +118,7 @@ for (
     ["a password in SMTP_URL", "SMTP_URL", { SMTP_URL: `smpt://user:${secret}@mail.example.com` }],
     ["anything in SMTP_URL", "SMTP_URL", { SMTP_URL: secret }],
     ["a short metrics token", "METRICS_TOKEN", { METRICS_TOKEN: secret }],
+    ["an invalid key of secrets", "SECRETS_KEY", { SECRETS_KEY: `${"A".repeat(43)}=,${secret}` }],
     ["valid secrets next to another fault", "PORT", { PORT: "x", METRICS_TOKEN: secret.repeat(2) }],
   ] as const
 ) {
@@ -204,6 +207,19 @@ Deno.test("METRICS_TOKEN is at least 16 printable characters without spaces", ()
   ) {
     assertInvalid("METRICS_TOKEN", text);
   }
+});
+
+Deno.test("SECRETS_KEY is one or several keys of 32 bytes in base64", () => {
+  const [one, other] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+  const [first, second] = [one.toBase64(), other.toBase64()];
+  assert.deepEqual(accepted({ SECRETS_KEY: first }).secretsKeys, [one]);
+  assert.deepEqual(accepted({ SECRETS_KEY: `${second}, ${first}` }).secretsKeys, [other, one]);
+  for (const text of [",", `${first},`, `${first} ${second}`, first.slice(1), `${first}A`, one.toHex()]) {
+    assertInvalid("SECRETS_KEY", text);
+  }
+  // Another base64 encoder would return other characters for these bytes.
+  assertInvalid("SECRETS_KEY", first.replace(/.=$/, "F="));
+  assert.match(assertInvalid("SECRETS_KEY", `${first},x`), /a hidden value \(key 2 of 2\)$/);
 });
 
 Deno.test("parseConfig() accepts scheduled backups only for a data file", () => {

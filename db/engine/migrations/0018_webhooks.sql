@@ -11,11 +11,12 @@ CREATE TABLE events (
   webhook INTEGER
 ) STRICT;
 
-CREATE INDEX events_organization ON events (organization, seq);
+CREATE INDEX events_organization ON events (organization, webhook, type, at);
 
-CREATE INDEX events_type ON events (type, seq);
+CREATE INDEX events_type ON events (type, at) WHERE webhook IS NULL;
 
--- An endpoint of an organization; of operators if `organization` is 0. It gets events after `since_seq`. `turn_at` is when its next delivery may be due.
+-- An endpoint of an organization; of operators if `organization` is 0. It gets events after `since_seq`. `turn_at` is when its next delivery may be due,
+-- or later if all of its requests are in progress. `waiting`: its deliveries with this status.
 CREATE TABLE webhooks (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -32,6 +33,7 @@ CREATE TABLE webhooks (
   failures INTEGER NOT NULL DEFAULT 0,
   last_delivered_at INTEGER,
   turn_at INTEGER,
+  waiting INTEGER NOT NULL DEFAULT 0,
   since_seq INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   created_by TEXT,
@@ -41,7 +43,13 @@ CREATE TABLE webhooks (
 
 CREATE INDEX webhooks_organization ON webhooks (organization, number) WHERE deleted_at IS NULL;
 
-CREATE INDEX webhooks_turn ON webhooks (turn_at) WHERE turn_at IS NOT NULL;
+CREATE INDEX webhooks_turn ON webhooks (turn_at) WHERE turn_at IS NOT NULL AND failing_since IS NULL;
+
+CREATE INDEX webhooks_failing_turn ON webhooks (turn_at) WHERE turn_at IS NOT NULL AND failing_since IS NOT NULL;
+
+CREATE INDEX webhooks_overflowing ON webhooks (number) WHERE waiting > 10000;
+
+CREATE INDEX webhooks_to_hold ON webhooks (number) WHERE waiting > 0 AND disabled_at IS NOT NULL;
 
 CREATE INDEX webhooks_deleted ON webhooks (number) WHERE deleted_at IS NOT NULL;
 
@@ -71,6 +79,26 @@ CREATE INDEX webhook_deliveries_leased ON webhook_deliveries (webhook) WHERE is_
 
 CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (created_at) WHERE status = 'waiting';
 
+CREATE TRIGGER webhook_deliveries_added AFTER INSERT ON webhook_deliveries WHEN NEW.status = 'waiting'
+BEGIN
+  UPDATE webhooks SET waiting = waiting + 1, turn_at = min(coalesce(turn_at, NEW.due_at), NEW.due_at) WHERE number = NEW.webhook
+  ; END;
+
+CREATE TRIGGER webhook_deliveries_replayed AFTER UPDATE OF status ON webhook_deliveries WHEN OLD.status <> 'waiting' AND NEW.status = 'waiting'
+BEGIN
+  UPDATE webhooks SET waiting = waiting + 1, turn_at = min(coalesce(turn_at, NEW.due_at), NEW.due_at) WHERE number = NEW.webhook
+  ; END;
+
+CREATE TRIGGER webhook_deliveries_ended AFTER UPDATE OF status ON webhook_deliveries WHEN OLD.status = 'waiting' AND NEW.status <> 'waiting'
+BEGIN
+  UPDATE webhooks SET waiting = waiting - 1 WHERE number = NEW.webhook
+  ; END;
+
+CREATE TRIGGER webhook_deliveries_deleted AFTER DELETE ON webhook_deliveries WHEN OLD.status = 'waiting'
+BEGIN
+  UPDATE webhooks SET waiting = waiting - 1 WHERE number = OLD.webhook
+  ; END;
+
 -- Every attempt to send a delivery: the status of the response, or the code of the fault.
 CREATE TABLE webhook_attempts (
   delivery INTEGER NOT NULL,
@@ -90,6 +118,8 @@ CREATE TABLE webhook_days (
   PRIMARY KEY (webhook, day)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX webhook_days_day ON webhook_days (day);
+
 -- How far the background work has come: deliveries exist for events up to `delivered_seq`; of keys that expire in seven days and in one, those up
 -- to these have events.
 CREATE TABLE event_cursor (
@@ -105,7 +135,7 @@ INSERT INTO event_cursor VALUES (1, 0, 1000 * unixepoch() + 604800000, 0, 1000 *
 
 CREATE INDEX api_keys_expiring ON api_keys (expires_at, number) WHERE expires_at IS NOT NULL AND revoked_at IS NULL;
 
--- Changes that the audit log has an entry of are events too. The id of the event is that of the entry.
+-- Changes that the audit log has an entry of are events too. The id of the event is that of the entry. Entries name some members by email address.
 CREATE TRIGGER audit_events_told AFTER INSERT ON audit_events WHEN NEW.action IN ('api_key.created', 'api_key.rotated', 'api_key.revoked',
   'member.joined', 'member.removed', 'member.left', 'organization.created', 'organization.plan_changed', 'organization.suspended',
   'organization.resumed', 'organization.deleted', 'statement.closed')
@@ -115,7 +145,8 @@ BEGIN
     CASE NEW.action WHEN 'member.joined' THEN 'member.added' WHEN 'member.left' THEN 'member.removed' ELSE NEW.action END,
     o.number, NEW.at, json_object(
       'organization', CASE WHEN o.number IS NULL THEN NULL ELSE json_object('id', o.id, 'externalId', o.external_id, 'name', o.name) END,
-      'target', json_object('id', NEW.target_id, 'name', NEW.target_name),
+      'target', json_object('id', NEW.target_id, 'name',
+        CASE WHEN NEW.action GLOB 'member.*' THEN (SELECT u.name FROM users u WHERE u.id = NEW.target_id) ELSE NEW.target_name END),
       'actor', json_object('type', NEW.actor_type, 'id', NEW.actor_id, 'name', NEW.actor_name),
       'details', json(NEW.details),
       'expiresAt', (SELECT k.expires_at FROM api_keys k WHERE k.id = NEW.target_id),
@@ -195,7 +226,7 @@ FROM usage_limit_notices GROUP BY usage_limit, organization, window_number, leve
 CREATE TRIGGER limit_notices_told AFTER INSERT ON limit_notices
 BEGIN
   INSERT INTO events (id, type, organization, at, facts)
-  SELECT 'evt_' || lower(hex(randomblob(16))),
+  SELECT 'evt_' || printf('%012x7', NEW.noted_at) || substr(lower(hex(randomblob(10))), 2),
     CASE WHEN NEW.percent < 100 THEN 'limit.approaching' WHEN l.mode = 'hard' THEN 'limit.reached' ELSE 'limit.exceeded' END,
     o.number, NEW.noted_at, json_object(
       'organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name),
