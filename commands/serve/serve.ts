@@ -39,6 +39,7 @@ import { databaseName, type OpenedDatabase, openForCommand } from "../open_datab
 import { dropWritePermission } from "../permissions.ts";
 import { exitStatus, readAllSettings, SettingsError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
+import { deleteOldDeliveries } from "../../services/webhooks/webhook_upkeep.ts";
 import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
 
 /** Time for the requests in progress when the server stops, and then for closing what they used. */
@@ -174,6 +175,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   const working = [
     deleteOldData(services, { log, signal }),
     parts.mailWorker.run(signal),
+    parts.webhooks.run(signal),
     backups?.run(signal),
     ...repeated.map((work) => repeat(work, { log, signal })),
   ];
@@ -214,6 +216,7 @@ const deletions: Readonly<Record<string, (services: Services) => Promise<boolean
   "old counters of limits": deleteOldCounters,
   "counters of removed limits": deleteCountersOfRemovedLimits,
   "sign-ins that were not finished": cleanUpSignIns,
+  "old webhook deliveries": deleteOldDeliveries,
 };
 
 /** Deletes old and unused data, a few rows at a time, until the signal. */

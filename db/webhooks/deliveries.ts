@@ -1,7 +1,8 @@
 // SQL of deliveries before they are sent: those of new events, those that are too many, and leases. No query reads more rows because more
 // deliveries wait or more endpoints exist.
 import { newId } from "../../domain/id.ts";
-import { webhookRequestsMax, webhookWaitingMax } from "../../domain/webhooks/webhook_limits.ts";
+import type { EventType } from "../../domain/webhooks/event_types.ts";
+import { webhookDeliveriesCountedMax, webhookRequestsMax, webhookWaitingMax } from "../../domain/webhooks/webhook_limits.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 
 /** The events of a step. Each may have a delivery to every endpoint of its organization and of operators. */
@@ -31,14 +32,27 @@ export async function findDueWork(database: DatabaseReader): Promise<DueWork> {
       EXISTS (SELECT 1 ${overflowing}) AS isOverflowing,
       EXISTS (SELECT 1 FROM webhooks WHERE waiting > 0 AND disabled_at IS NOT NULL) AS isToHold
     FROM event_cursor c`);
-  const { turnAt = null, failingTurnAt = null, ...found } = row ?? {};
   return {
-    turnAt,
-    failingTurnAt,
-    hasEvents: found.hasEvents === 1,
-    isOverflowing: found.isOverflowing === 1,
-    isToHold: found.isToHold === 1,
+    hasEvents: row?.hasEvents === 1,
+    turnAt: row?.turnAt ?? null,
+    failingTurnAt: row?.failingTurnAt ?? null,
+    isOverflowing: row?.isOverflowing === 1,
+    isToHold: row?.isToHold === 1,
   };
+}
+
+export interface DeliveriesState {
+  /** At most {@linkcode webhookDeliveriesCountedMax}. */
+  readonly waiting: number;
+  /** Since when the next endpoint could be served; null if there is none. */
+  readonly turnAt: number | null;
+}
+
+export async function findDeliveriesState(database: DatabaseReader): Promise<DeliveriesState> {
+  const { turnAt, failingTurnAt } = await findDueWork(database);
+  const found = await database.readFirst<{ waiting: number }>(sql`SELECT count(*) AS waiting FROM (
+    SELECT 1 FROM webhook_deliveries WHERE status = 'waiting' LIMIT ${webhookDeliveriesCountedMax})`);
+  return { waiting: found?.waiting ?? 0, turnAt: turnAt ?? failingTurnAt };
 }
 
 /** Writes the deliveries of the next events and moves the cursor on, in one batch. Two servers never take the same events. */
@@ -46,8 +60,8 @@ export function fanOutEvents(now: number): Statement[] {
   const next = sql`SELECT seq, id, type, organization, webhook, facts FROM events
     WHERE seq > (SELECT delivered_seq FROM event_cursor) ORDER BY seq LIMIT ${eventsOfStepMax}`;
   return [
-    sql`INSERT INTO webhook_deliveries (id, webhook, event, status, due_at, created_at)
-      SELECT ${newId("dlv").slice(0, -16)} || lower(hex(randomblob(8))), w.number, e.seq,
+    sql`INSERT INTO webhook_deliveries (id, webhook, event, type, status, due_at, created_at)
+      SELECT ${newId("dlv").slice(0, -16)} || lower(hex(randomblob(8))), w.number, e.seq, e.type,
         iif(w.disabled_at IS NULL, 'waiting', 'held'), ${now}, ${now}
       FROM (${next}) e CROSS JOIN webhooks w ON w.organization IN (0, coalesce(e.organization, 0))
       WHERE w.deleted_at IS NULL AND w.since_seq < e.seq AND e.webhook IS NULL
@@ -152,17 +166,21 @@ export interface LeasedDelivery {
   readonly attempts: number;
   readonly leasedUntil: number;
   readonly eventId: string;
-  readonly type: string;
+  readonly type: EventType;
   readonly eventAt: number;
   /** JSON. */
   readonly facts: string;
-  /** 1 for an event that tests this endpoint. */
-  readonly isTest: number;
+  /** The number of the endpoint if the event is a test of it. */
+  readonly testOf: number | null;
   readonly webhook: number;
   readonly webhookId: string;
   /** 0 for operators. */
   readonly organization: number;
+  /** Null for operators. */
+  readonly organizationId: string | null;
+  readonly organizationName: string | null;
   readonly url: string;
+  readonly description: string;
   /** Stored secrets. */
   readonly secret: string;
   readonly oldSecret: string | null;
@@ -172,9 +190,11 @@ export interface LeasedDelivery {
 
 const leased =
   sql`SELECT d.number, d.id, d.attempts, d.due_at AS leasedUntil, e.id AS eventId, e.type, e.at AS eventAt, e.facts,
-    e.webhook IS NOT NULL AS isTest, w.number AS webhook, w.id AS webhookId, w.organization, w.url, w.secret, w.old_secret AS oldSecret,
+    e.webhook AS testOf, w.number AS webhook, w.id AS webhookId, w.organization, o.id AS organizationId, o.name AS organizationName, w.url, w.description, w.secret, w.old_secret AS oldSecret,
     w.old_secret_until AS oldSecretUntil, w.failing_since AS failingSince
-  FROM webhook_deliveries d JOIN webhooks w ON w.number = d.webhook JOIN events e ON e.seq = d.event`;
+  FROM webhook_deliveries d JOIN webhooks w ON w.number = d.webhook JOIN events e ON e.seq = d.event
+    LEFT JOIN organizations o ON o.number = w.organization
+  WHERE w.deleted_at IS NULL`;
 
 /** Returns deliveries that were just claimed. */
 export function findClaimed(
@@ -182,13 +202,13 @@ export function findClaimed(
   numbers: readonly number[],
 ): Promise<LeasedDelivery[]> {
   return database.read(
-    sql`${leased} WHERE d.number IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`,
+    sql`${leased} AND d.number IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`,
   );
 }
 
 /** Returns the delivery of a test while it is leased. */
 export function findLeasedTest(database: DatabaseReader, id: string): Promise<LeasedDelivery | undefined> {
-  return database.readFirst(sql`${leased} WHERE d.id = ${id} AND d.is_leased = 1 AND e.webhook IS NOT NULL`);
+  return database.readFirst(sql`${leased} AND d.id = ${id} AND d.is_leased = 1 AND e.webhook IS NOT NULL`);
 }
 
 /** Writes the delivery of a test, leased for the one attempt that follows. */
@@ -196,6 +216,6 @@ export function insertTestDelivery(
   { id, eventId }: { id: string; eventId: string },
   { now, leasedUntil }: { now: number; leasedUntil: number },
 ): Statement {
-  return sql`INSERT INTO webhook_deliveries (id, webhook, event, status, due_at, is_leased, created_at)
-    SELECT ${id}, webhook, seq, 'waiting', ${leasedUntil}, 1, ${now} FROM events WHERE id = ${eventId}`;
+  return sql`INSERT INTO webhook_deliveries (id, webhook, event, type, status, due_at, is_leased, created_at)
+    SELECT ${id}, webhook, seq, type, 'waiting', ${leasedUntil}, 1, ${now} FROM events WHERE id = ${eventId}`;
 }

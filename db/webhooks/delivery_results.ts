@@ -1,6 +1,15 @@
 // SQL of the results of attempts, which counts only while the lease of the delivery holds, and of endpoints that are disabled by them.
+import { limitMailOperatorsMax, limitMailRecipientsMax } from "../../domain/limits.ts";
+import type { MailFields } from "../../domain/mail/mail.ts";
+import { mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
 import type { DeliveryFault } from "../../domain/webhooks/delivery.ts";
-import { webhookFailingMaxMs, webhookFailuresMax } from "../../domain/webhooks/webhook_limits.ts";
+import {
+  webhookDisabledMailsPerDayMax,
+  webhookFailingMaxMs,
+  webhookFailuresMax,
+} from "../../domain/webhooks/webhook_limits.ts";
+import { type Audited, ifAudited } from "../audit.ts";
+import { takeMail } from "../mail/mail_budgets.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
 import { dayOf, type LeasedDelivery, nextTurn } from "./deliveries.ts";
 
@@ -27,7 +36,7 @@ export function insertAttempt(delivery: LeasedDelivery, result: AttemptResult): 
   const attempt = sql`INSERT INTO webhook_attempts (delivery, at, duration_ms, code, response_status)
     SELECT ${delivery.number}, ${at}, ${durationMs}, ${code}, ${responseStatus} WHERE ${holds}
     ON CONFLICT DO NOTHING`;
-  if (delivery.isTest === 1) return [attempt];
+  if (delivery.testOf !== null) return [attempt];
   const [succeeded, failed] = code === null ? [1, 0] : [0, 1];
   const health = code === null
     ? sql`failing_since = NULL, failures = 0, last_delivered_at = ${at}`
@@ -52,6 +61,38 @@ export function disableFailing(
     WHERE number = ${delivery.webhook} AND disabled_at IS NULL AND deleted_at IS NULL AND ${isHeld(delivery)}
       AND ${isGone ? sql`true` : failsTooLong}`;
 }
+
+/**
+ * Writes an email about an audited disabling to the owners and admins of the organization, or to operators, unless they got too many
+ * today.
+ */
+export function insertDisabledMails(
+  { organizationId }: LeasedDelivery,
+  fields: MailFields["webhook_disabled"],
+  { now, audited }: Audited,
+): Statement[] {
+  const budget = {
+    subject: mailBudgetSubject("webhook_disabled", organizationId ?? "operators"),
+    mailsMax: webhookDisabledMailsPerDayMax,
+    windowMs: 24 * 3_600_000,
+  };
+  const recipients = organizationId === null
+    ? sql`users u WHERE u.operator_since IS NOT NULL AND ${canGetMails}
+      ORDER BY u.operator_since LIMIT ${limitMailOperatorsMax}`
+    : sql`memberships m JOIN users u ON u.id = m.user_id
+      WHERE m.organization_id = ${organizationId} AND m.role IN ('OWNER', 'ADMIN') AND ${canGetMails}
+      ORDER BY m.created_at LIMIT ${limitMailRecipientsMax}`;
+  return [
+    takeMail(budget, { now, only: ifAudited(audited) }),
+    sql`INSERT INTO outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)
+      SELECT 'mail_' || lower(hex(randomblob(16))), 'webhook_disabled', r.email, NULL, ${
+      JSON.stringify(fields)
+    }, ${now}, ${now}, 0
+      FROM (SELECT u.email FROM ${recipients}) r WHERE changes() > 0`,
+  ];
+}
+
+const canGetMails = sql`u.disabled_at IS NULL AND u.email_verified_at IS NOT NULL`;
 
 /** Ends the lease with the result: the delivery has ended, or waits for its next attempt. Last, because the lease is the condition of all. */
 export function endAttempt(

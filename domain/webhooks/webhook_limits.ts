@@ -49,3 +49,15 @@ export const webhookReplayDeliveriesMax = 10_000;
 /** For which an old secret signs too, by default and at most. */
 export const webhookOldSecretMs = dayMs;
 export const webhookOldSecretMaxMs = 7 * dayMs;
+/** How often the worker looks for events and deliveries. */
+export const webhookPollIntervalMs = secondMs;
+/** For requests in progress when the server stops. */
+export const webhookShutdownGraceMs = 3 * secondMs;
+/** Until an endpoint whose secret can't be decrypted has its next turn. */
+export const webhookUnreadableWaitMs = 5 * minuteMs;
+/** Of one owner. */
+export const webhookTestsPerMinuteMax = 10;
+/** Emails to an organization, or to operators, because endpoints were disabled. */
+export const webhookDisabledMailsPerDayMax = 10;
+/** Deliveries that the metrics count; more are reported as this many. */
+export const webhookDeliveriesCountedMax = 100_000;

@@ -77,7 +77,7 @@ CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook, due_at) WHER
 
 CREATE INDEX webhook_deliveries_leased ON webhook_deliveries (webhook) WHERE is_leased = 1;
 
-CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (created_at) WHERE status = 'waiting';
+CREATE INDEX webhook_deliveries_oldest ON webhook_deliveries (webhook, number) WHERE status = 'waiting';
 
 CREATE TRIGGER webhook_deliveries_added AFTER INSERT ON webhook_deliveries WHEN NEW.status = 'waiting'
 BEGIN
