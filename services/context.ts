@@ -23,6 +23,8 @@ export interface Context extends BaseContext {
   readonly secondStepCodes: SecondStepCodes;
   readonly sessionSearch: SessionSearch;
   readonly secrets: Secrets;
+  /** Checks the URLs that customers choose. */
+  readonly addressGuard: { readonly check: (text: string) => Promise<URL> };
   readonly mail: Mail;
   readonly mailBudgets: MailBudgets;
   readonly recorder: Recorder;

@@ -57,6 +57,7 @@ export function createServices(
     secondStepCodes: new SecondStepCodes(base, { credentials, mail }),
     sessionSearch: new SessionSearch(base, { onBackgroundError }),
     secrets: new Secrets(base.config.secretsKeys),
+    addressGuard: { check: (text) => Promise.resolve(new URL(text)) },
     mail,
     mailBudgets: new MailBudgets(base, rateLimits),
     recorder,

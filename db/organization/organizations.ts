@@ -1,6 +1,7 @@
 // All SQL of organizations. A deleted one disappears immediately; its usage data is deleted in the background.
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { markWebhooksDeleted } from "../webhooks/webhooks.ts";
 
 /** A condition: the organization `o` is suspended, so its keys don't work. */
 export const isSuspended = sql`o.suspended_at IS NOT NULL`;
@@ -64,8 +65,8 @@ export function markOwnOrganizationDeleted({ id, now, audited }: Audited & { id:
 }
 
 /**
- * Ends everything that could still act in a deleted organization: memberships, keys, invitations and their links. Sessions in
- * which it is active get no active organization.
+ * Ends everything that could still act in a deleted organization: memberships, keys, invitations and their links, and webhook
+ * endpoints. Sessions in which it is active get no active organization.
  */
 export function endOrganizationAccess(id: string, { now, audited }: Audited): Statement[] {
   const ofOrganization = sql`organization_id = ${id} AND ${ifAudited(audited)}`;
@@ -81,5 +82,6 @@ export function endOrganizationAccess(id: string, { now, audited }: Audited): St
     sql`DELETE FROM link_tokens WHERE purpose = 'invitation' AND subject ${isInvitation}`,
     sql`DELETE FROM outbox WHERE subject ${isInvitation}`,
     sql`DELETE FROM invitations WHERE ${ofOrganization}`,
+    markWebhooksDeleted(id, { now, audited }),
   ];
 }

@@ -111,16 +111,17 @@ export function sessionRoutes(
 /**
  * Returns a function that mounts routes whose handlers get an access instead of the actor.
  *
- * @param accessOf Gets the parameter `id` of the path, if there is one.
+ * @param accessOf Gets the parameter `id` of the path, and `organizationId` of the query, if there are any.
  */
 export function withAccess<Actor, Access>(
   route: MountRoute<Actor>,
-  accessOf: (actor: Actor, id: string) => Access | Promise<Access>,
+  accessOf: (actor: Actor, id: string, organizationId?: string) => Access | Promise<Access>,
 ): MountRoute<Access> {
   return (endpoint, handle) =>
     route(endpoint, async (c, input, actor) => {
       const { id = "" } = (input.params ?? {}) as { id?: string };
-      return await handle(c, input, await accessOf(actor, id));
+      const { organizationId } = (input.query ?? {}) as { organizationId?: string };
+      return await handle(c, input, await accessOf(actor, id, organizationId));
     });
 }
 

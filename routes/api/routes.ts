@@ -18,6 +18,7 @@ import { operatorAuditRoutes } from "./operator/audit.ts";
 import { planRoutes } from "../nouns/plans.tsx";
 import { productRoutes } from "../nouns/products.tsx";
 import { userRoutes } from "../nouns/users.tsx";
+import { webhookRoutes } from "../nouns/webhooks.tsx";
 import { operatorTokenRoutes } from "../nouns/operator_tokens.tsx";
 import { operatorUsageRoutes } from "./operator/usage.ts";
 import { operatorUsageRecordRoutes } from "./operator/usage_records.ts";
@@ -43,6 +44,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   invitationRoutes(app, parts);
   auditRoutes(app, parts);
   apiKeyRoutes(app, parts);
+  webhookRoutes(app, parts);
   usageRoutes(app, parts);
   eventRoutes(app, parts);
   limitRoutes(app, parts);

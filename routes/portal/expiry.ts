@@ -4,6 +4,15 @@ import { validationError } from "../../domain/errors.ts";
 import { parseDay } from "../../domain/meter/usage_period.ts";
 import { expiryValue, lifetimes } from "../../views/components/expiry_field.tsx";
 
+const hourMs = 3_600_000;
+/** For which an old key or secret still works after a rotation, in milliseconds. Null: it stops immediately. */
+export const graces: ReadonlyMap<string, number | null> = new Map([
+  ["1h", hourMs],
+  ["24h", 24 * hourMs],
+  ["7d", 7 * 24 * hourMs],
+  ["now", null],
+]);
+
 const durations = new Map([...lifetimes].map(([choice, { ms }]) => [choice, ms]));
 
 /** Returns the time chosen in an `ExpiryField`; null for never. @throws {AppError} `validation_failed`. */

@@ -2,7 +2,7 @@
 // to its form, which is never cached.
 import { presentation } from "../../domain/presentation.ts";
 import { isoTime } from "../../domain/time.ts";
-import { type ApiKey, rotatedKeyKeptMs } from "../../domain/api_key.ts";
+import type { ApiKey } from "../../domain/api_key.ts";
 import type { Access } from "../../services/access.ts";
 import { getApiKey } from "../../services/api_keys.ts";
 import {
@@ -15,6 +15,7 @@ import type { KeyReportQuery } from "../../services/reports/jobs/key_report.ts";
 import { readLastRequest, wasAccepted } from "../../services/meter/last_requests.ts";
 import { readExampleUsage, readKeyReport, readLastUsage } from "../../services/meter/usage.ts";
 import { rotateApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
+import { defaultGrace } from "../../views/components/expiry_field.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { type FirstRequest, firstRequestPage } from "../../views/api_keys/first_request.tsx";
 import {
@@ -24,7 +25,7 @@ import {
   newApiKeyPage,
 } from "../../views/api_keys/new_api_key.tsx";
 import type { App, AppContext } from "../env.ts";
-import { timeAfter } from "./expiry.ts";
+import { graces, timeAfter } from "./expiry.ts";
 import { mountForm, type Viewer } from "./form.ts";
 import { inTime } from "./in_time.ts";
 import { formTokenOf, keyIdOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";
@@ -32,16 +33,6 @@ import { type PortalParts, redirect, sendPage } from "./page.ts";
 import { organizationForms, organizationPages } from "./viewer.ts";
 
 const path = "/api-keys";
-const hourMs = 3_600_000;
-
-/** The time that the old key works after a rotation, in milliseconds. Null: it stops immediately. */
-const graces: ReadonlyMap<string, number | null> = new Map([
-  ["1h", hourMs],
-  ["24h", rotatedKeyKeptMs],
-  ["7d", 7 * 24 * hourMs],
-  ["now", null],
-]);
-const defaultGrace = "24h";
 /** The time that a page looks for the first request with a new key. */
 const firstRequestWaitMs = 15 * 60_000;
 

@@ -3,6 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Assets } from "../../views/layout.tsx";
 import { openApiDocument } from "../api/openapi/openapi.ts";
 import type { AppEnv, AppParts } from "../env.ts";
+import { webhookPages } from "../nouns/webhooks.tsx";
 import { billingPages } from "./billing.ts";
 import { portalAccessRoutes } from "./meter/access.ts";
 import { portalAccountRoutes } from "./account/account.ts";
@@ -48,6 +49,7 @@ export function portalRoutes(
   usagePages(app, parts);
   recordPages(app, parts);
   billingPages(app, parts);
+  webhookPages(app, parts);
   portalPasswordRoutes(app, parts);
   portalVerifyEmailRoutes(app, parts);
   portalConfirmPasswordRoutes(app, parts);

@@ -4,10 +4,10 @@ import { apiKeyNameCharactersMax, budgetLimitsMax } from "../../domain/limits.ts
 import { operatorsKeyPermission } from "../../domain/key_permissions.ts";
 import type { KeyReport } from "../../domain/meter/key_report.ts";
 import { ConfirmPage } from "../components/confirm_page.tsx";
-import { type Choice, NameField, RadioGroup } from "../components/field.tsx";
+import { NameField, RadioGroup } from "../components/field.tsx";
 import { aboutOrganization, type FormErrors } from "../components/form.tsx";
 import { FormPage } from "../components/form_page.tsx";
-import { ExpiryField, type ExpiryValue } from "../components/expiry_field.tsx";
+import { ExpiryField, type ExpiryValue, graceChoices } from "../components/expiry_field.tsx";
 import { type ApiKeyAction, apiKeyHref } from "../components/key_name.tsx";
 import { LastUsage, lastUsageWords } from "../components/last_usage.tsx";
 import { LimitFields, type LimitFieldsProps } from "../components/limit_fields.tsx";
@@ -24,18 +24,6 @@ interface ApiKeyPageProps {
 
 /** A form with one field, whose `value` is as typed or chosen. */
 type ApiKeyFormProps = ApiKeyPageProps & Pick<FormErrors, "fields"> & { readonly value: string };
-
-const graceChoices: readonly Choice[] = [
-  { value: "1h", label: "In 1 hour" },
-  { value: "24h", label: "In 24 hours", hint: "Leaves time to update your programs." },
-  { value: "7d", label: "In 7 days" },
-  {
-    value: "now",
-    label: "Immediately",
-    hint: "Only if it may have leaked. Requests fail until every program has the new key.",
-    isDanger: true,
-  },
-];
 
 export function editApiKeyPage(
   { name, permissions, expiry, fields, message, ...props }: ApiKeyPageProps & FormErrors & {
@@ -97,7 +85,9 @@ export function rotateApiKeyPage(
         label="When should the old key stop working?"
         name="expireOld"
         value={value}
-        choices={graceChoices}
+        choices={graceChoices(
+          "Only if it may have leaked. Requests fail until every program has the new key.",
+        )}
         error={fields["expireOld"]}
       />
     </ConfirmPage>

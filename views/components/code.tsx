@@ -26,10 +26,10 @@ export function Secret({ id, value, copy }: { id: string; value: string; copy: s
   );
 }
 
-/** A new key or token, shown once. Takes the focus, so that screen readers read it. `text` follows the advice to copy it. */
+/** A new key, token or secret, shown once. Takes the focus, so that screen readers read it. `text` follows the advice to copy it. */
 export function NewSecret(
   { what, name, value, text, children }: {
-    what: "key" | "token";
+    what: "key" | "token" | "secret";
     name: string;
     value: string;
     text?: Child;

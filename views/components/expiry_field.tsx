@@ -62,3 +62,15 @@ export function ExpiryField(
     </div>
   );
 }
+
+export const defaultGrace = "24h";
+
+/** Choices of when an old key or secret stops working after a rotation. `now`: what happens if it stops immediately. */
+export function graceChoices(now: string): readonly Choice[] {
+  return [
+    { value: "1h", label: "In 1 hour" },
+    { value: "24h", label: "In 24 hours", hint: "Leaves time to update your programs." },
+    { value: "7d", label: "In 7 days" },
+    { value: "now", label: "Immediately", hint: now, isDanger: true },
+  ];
+}

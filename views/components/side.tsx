@@ -1,5 +1,5 @@
 // The sidebar of the portal: its pages, the organization switcher and the account.
-import { hasPermission } from "../../domain/permissions.ts";
+import { hasPermission, type Permission } from "../../domain/permissions.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
 import { organizationHref } from "../operator/links.ts";
 import type { OperatorPlace } from "../operator/side.tsx";
@@ -24,6 +24,7 @@ export type Place =
   | "billing"
   | "members"
   | "audit"
+  | "webhooks"
   | "organization"
   | "organizations"
   | "account"
@@ -35,6 +36,7 @@ const places: readonly PlaceLink[] = [
   { place: "api-keys", href: "/portal/api-keys", label: "API keys", icon: "key", isNear: true },
   { place: "usage", href: "/portal/usage", label: "Usage", icon: "usage", isNear: true },
   { place: "billing", href: "/portal/billing", label: "Billing", icon: "file" },
+  { place: "webhooks", href: "/portal/webhooks", label: "Webhooks", icon: "webhook" },
   { place: "members", href: "/portal/members", label: "Members", icon: "people" },
   { place: "audit", href: "/portal/audit", label: "Audit log", icon: "list" },
   { place: "organization", href: "/portal/organization", label: "Organization", icon: "building" },
@@ -79,6 +81,9 @@ export function portalLinks(session: Session): SearchLinks {
     ],
     actions: [
       ...(isMember ? [{ href: "/portal/api-keys/new", label: "Create API key", icon: "plus" } as const] : []),
+      ...(isMember && hasPermission(organization.role, "webhooks.manage")
+        ? [{ href: "/portal/webhooks/new", label: "Add webhook", icon: "plus" } as const]
+        : []),
       ...(isMember && hasPermission(organization.role, "members.manage")
         ? [{ href: "/portal/members", label: "Invite a member", icon: "plus" } as const]
         : []),
@@ -145,7 +150,11 @@ function operatorLinks({ isOperator }: Session): readonly OwnLink[] {
 
 function placesOf({ organization }: Session): readonly PlaceLink[] {
   if (organization === null) return [organizationsPlace];
-  return places.filter(({ place }) => place !== "audit" || hasPermission(organization.role, "audit.read"));
+  const needed: Partial<Record<string, Permission>> = { audit: "audit.read", webhooks: "webhooks.read" };
+  return places.filter(({ place }) => {
+    const permission = needed[place];
+    return permission === undefined || hasPermission(organization.role, permission);
+  });
 }
 
 function Organizations({ session, place }: SideProps) {

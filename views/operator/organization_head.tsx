@@ -25,6 +25,7 @@ export const organizationTabs = [
   { tab: "members", path: "/members", label: "Members" },
   { tab: "limits", path: "/limits", label: "Limits" },
   { tab: "statements", path: "/billing", label: "Statements" },
+  { tab: "webhooks", path: "/webhooks", label: "Webhooks" },
   { tab: "log", path: "/audit", label: "Log" },
 ] as const;
 export type OrganizationTab = (typeof organizationTabs)[number]["tab"];

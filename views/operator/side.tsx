@@ -28,6 +28,7 @@ const places = [
   { place: "operator/plans", href: "/operator/plans", label: "Plans", icon: "gauge", isApart: true },
   { place: "operator/products", href: "/operator/products", label: "Products", icon: "box" },
   { place: "operator/tokens", href: "/operator/tokens", label: "Operator tokens", icon: "token" },
+  { place: "operator/webhooks", href: "/operator/webhooks", label: "Webhooks", icon: "webhook" },
   { place: "operator/audit", href: "/operator/audit", label: "Audit log", icon: "list" },
   { place: "operator/system", href: "/operator/system", label: "System", icon: "disk" },
 ] as const satisfies readonly PlaceLink[];
@@ -54,6 +55,7 @@ export const consoleLinks: SearchLinks = {
     { href: `${plansHref}/new`, label: "Create plan", icon: "plus" },
     { href: "/operator/products/new", label: "Add product", icon: "plus" },
     { href: "/operator/tokens/new", label: "Create operator token", icon: "plus" },
+    { href: "/operator/webhooks/new", label: "Add webhook", icon: "plus" },
   ],
 };
 

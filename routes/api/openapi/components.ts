@@ -5,6 +5,7 @@ import { sessionCookieName } from "../../cookies.ts";
 export const tagDescriptions = {
   Usage: "Record usage with an API key, and retrieve it.",
   "API keys": "Manage the API keys of an organization.",
+  Webhooks: "Receive events of an organization at URLs of your own.",
   Organizations: "Manage organizations, their members and invitations.",
   "Sign-in":
     "Find out who is signed in, from every product on the same parent domain. Allowed origins may call these endpoints " +

@@ -1,0 +1,60 @@
+// Whose webhook endpoints someone works with: those of an organization, or those of operators.
+import { findOwnerOfWebhook } from "../../db/webhooks/webhooks.ts";
+import type { OperatorActor } from "../../domain/actor.ts";
+import { notFoundError } from "../../domain/errors.ts";
+import { isId } from "../../domain/id.ts";
+import type { Permission } from "../../domain/permissions.ts";
+import { type Access, operatorAccess, requirePermission } from "../access.ts";
+import type { SessionContext } from "../context.ts";
+import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
+import type { Writer } from "../sign_in/session_writes.ts";
+
+/** A member or an operator in an organization, or an operator with the endpoints of operators. */
+export type WebhookOwner = { readonly access: Access } | { readonly operator: OperatorActor };
+
+export interface OwnerScope {
+  /** Null for operators' endpoints. */
+  readonly organizationId: string | null;
+  readonly by: Writer;
+}
+
+type WebhookPermission = Extract<Permission, `webhooks.${string}`>;
+
+/** Returns whose endpoints these are, and who acts. @throws {AppError} `forbidden`. */
+export function ownerScope(owner: WebhookOwner, permission: WebhookPermission): OwnerScope {
+  if ("operator" in owner) return { organizationId: null, by: owner.operator };
+  const { organizationId } = owner.access;
+  return { organizationId, by: requirePermission(owner.access, permission) };
+}
+
+/** As {@linkcode ownerScope}, for changes. The routes of operators require recent authentication. @throws {AppError} `forbidden`, `proof_required`. */
+export function changingScope({ clock }: Pick<SessionContext, "clock">, owner: WebhookOwner): OwnerScope {
+  const scope = ownerScope(owner, "webhooks.manage");
+  if ("access" in owner && owner.access.role !== null) {
+    requireRecentAuthentication(owner.access.actor, clock());
+  }
+  return scope;
+}
+
+/** Returns an operator as the owner of any endpoint. @throws {AppError} `not_found`. */
+export async function ownerOfWebhook(
+  context: Pick<SessionContext, "database">,
+  operator: OperatorActor,
+  id: string,
+): Promise<WebhookOwner> {
+  const found = isId("whk", id) ? await findOwnerOfWebhook(context.database, id) : undefined;
+  if (found === undefined) throw notFoundError();
+  return found.organizationId === null
+    ? { operator }
+    : { access: await operatorAccess(context, operator, found.organizationId) };
+}
+
+/** Returns an operator as the owner of an organization's endpoints; of operators' without one. @throws {AppError} `not_found`. */
+export async function ownerForOperator(
+  context: Pick<SessionContext, "database">,
+  operator: OperatorActor,
+  organizationId: string | undefined,
+): Promise<WebhookOwner> {
+  if (organizationId === undefined) return { operator };
+  return { access: await operatorAccess(context, operator, organizationId) };
+}

@@ -1,0 +1,156 @@
+// The page of one webhook endpoint: its facts and what can be done with it, above what is delivered to it.
+import type { Child } from "hono/jsx";
+import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
+import { Badge } from "../components/badge.tsx";
+import { ButtonLink } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { CopyButton } from "../components/code.tsx";
+import { Facts } from "../components/facts.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
+import { DayTime, MomentTime, RelativeTime } from "../components/relative_time.tsx";
+import { RowMenu } from "../components/row_menu.tsx";
+import { type Page, type Place, type PortalFrame, PortalPage } from "../layout.tsx";
+
+export type WebhookAction = "edit" | "rotate" | "disable" | "enable" | "delete";
+
+/** Returns the address of an endpoint's page, or of a page about one action. @param base As in `PortalFrame`. */
+export function webhookHref(base: string, id: string, action?: WebhookAction): string {
+  const href = `${base}/webhooks/${encodeURIComponent(id)}`;
+  return action === undefined ? href : `${href}/${action}`;
+}
+
+interface WebhookPageProps {
+  readonly frame: PortalFrame;
+  readonly place: Place;
+  readonly webhook: Webhook;
+  readonly flash?: string | null;
+  /** A new secret, on top. */
+  readonly secret?: Child;
+  /** Below the facts. */
+  readonly children?: Child;
+}
+
+export function WebhookPage({ frame, place, webhook, flash, secret, children }: WebhookPageProps): Page {
+  const name = webhookName(webhook);
+  return (
+    <PortalPage title={name} frame={frame} place={place}>
+      <PageHead
+        back={{ href: `${frame.base}/webhooks`, label: "Webhooks" }}
+        title="{name}"
+        name={name}
+        text={
+          <span class="origin small">
+            <WebhookStatus {...webhook} />
+            <code class="pick">{webhook.id}</code>
+          </span>
+        }
+      >
+        {!frame.isReadOnly && <Actions frame={frame} webhook={webhook} />}
+      </PageHead>
+      <Notice tone="done" text={flash} />
+      {secret}
+      <StatusNote webhook={webhook} now={frame.now} />
+      <Card title="Endpoint">
+        <Facts facts={webhookFacts(webhook, frame.now)} />
+      </Card>
+      {children}
+    </PortalPage>
+  );
+}
+
+function Actions({ frame, webhook }: Pick<WebhookPageProps, "frame" | "webhook">) {
+  const hrefOf = (action: WebhookAction) => webhookHref(frame.base, webhook.id, action);
+  return (
+    <>
+      {webhook.status === "disabled"
+        ? <ButtonLink tone="primary" href={hrefOf("enable")}>Enable</ButtonLink>
+        : null}
+      <ButtonLink href={hrefOf("rotate")}>Rotate secret</ButtonLink>
+      <ButtonLink href={hrefOf("edit")}>Edit</ButtonLink>
+      <RowMenu
+        about={webhookName(webhook)}
+        actions={[
+          ...(webhook.status === "enabled"
+            ? [{ href: hrefOf("disable"), label: "Disable", icon: "pause" } as const]
+            : []),
+          { href: hrefOf("delete"), label: "Delete", icon: "trash", isDanger: true },
+        ]}
+      />
+    </>
+  );
+}
+
+const disabledWords = {
+  manual: "Someone disabled this endpoint.",
+  failing: "This endpoint was disabled because it failed for five days.",
+  gone: "This endpoint was disabled because it returned 410 Gone.",
+};
+
+function StatusNote({ webhook, now }: { webhook: Webhook; now: number }) {
+  const { disabledReason, failingSince } = webhook;
+  if (disabledReason !== null) {
+    return (
+      <div class="note plain">
+        <div>
+          <Icon name="pause" />
+          <p>{`${disabledWords[disabledReason]} New events are held until you enable and replay it.`}</p>
+        </div>
+      </div>
+    );
+  }
+  if (failingSince === null) return null;
+  return (
+    <div class="note error">
+      <Icon name="alert" />
+      <p>
+        {"Deliveries have failed since "}
+        <MomentTime at={failingSince} now={now} />
+        . An endpoint that fails for five days is disabled.
+      </p>
+    </div>
+  );
+}
+
+/** Facts of an endpoint, for its page and for confirmations. */
+export function webhookFacts(webhook: Webhook, now: number) {
+  const { url, lastDeliveredAt, createdAt, createdBy } = webhook;
+  return [
+    {
+      label: "URL",
+      value: (
+        <>
+          <code id="webhook-url" class="pick">{url}</code>
+          <CopyButton target="webhook-url" tone="quiet">Copy</CopyButton>
+        </>
+      ),
+    },
+    { label: "Events", value: <EventNames {...webhook} /> },
+    { label: "Last delivered", value: <RelativeTime at={lastDeliveredAt} now={now} /> },
+    {
+      label: "Created",
+      value: (
+        <>
+          <DayTime at={createdAt} now={now} />
+          {createdBy !== null && " by "}
+          <bdi>{createdBy?.name}</bdi>
+        </>
+      ),
+    },
+  ];
+}
+
+export function WebhookStatus({ status, failingSince }: Pick<Webhook, "status" | "failingSince">) {
+  if (status === "disabled") return <Badge tone="off">Disabled</Badge>;
+  return failingSince === null ? <Badge tone="on">Enabled</Badge> : <Badge tone="bad">Failing</Badge>;
+}
+
+/** The names of an endpoint's events; `shownMax`: further ones are counted. */
+export function EventNames(
+  { events, shownMax = events.length }: Pick<Webhook, "events"> & { shownMax?: number },
+) {
+  if (events.includes("*")) return <span>All events</span>;
+  const more = events.length - shownMax;
+  return <span>{events.slice(0, shownMax).join(", ") + (more > 0 ? ` and ${more} more` : "")}</span>;
+}

@@ -1,0 +1,183 @@
+// The forms of a webhook endpoint: add, edit, and the confirmations of what can be done with it.
+import { type EventType, eventTypes } from "../../domain/webhooks/event_types.ts";
+import { isOperatorsEventName, type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
+import {
+  webhookDescriptionCharactersMax,
+  webhookUrlCharactersMax,
+} from "../../domain/webhooks/webhook_limits.ts";
+import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
+import { defaultGrace, graceChoices } from "../components/expiry_field.tsx";
+import { CheckboxGroup, RadioGroup, TextField } from "../components/field.tsx";
+import { FormPage, type FormPageProps } from "../components/form_page.tsx";
+import type { Page } from "../layout.tsx";
+import { type WebhookAction, webhookFacts, webhookHref } from "./webhook.tsx";
+
+const headings = {
+  limit: "Limits and alerts",
+  api_key: "API keys",
+  member: "Members",
+  organization: "Organization",
+  webhook: "Webhooks",
+  statement: "Statements",
+} as const;
+
+/** A test is sent whether an endpoint lists it or not. */
+const unlisted: EventType = "webhook.test";
+
+const groups = Object.entries(headings).map(([noun, label]) => ({
+  label,
+  name: `${noun}.*`,
+  choices: [
+    { value: `${noun}.*`, label: `${noun}.*`, hint: "All of these, also those added later" },
+    ...Object.entries(eventTypes)
+      .filter(([type]) => type.startsWith(`${noun}.`) && type !== unlisted)
+      .map(([value, hint]) => ({ value, label: value, hint })),
+  ],
+}));
+
+/** The names of the checkboxes. */
+export const eventChoices = ["*", ...groups.flatMap(({ choices }) => choices.map(({ value }) => value))];
+
+type ShownForm = Pick<FormPageProps, "frame" | "place" | "back" | "action" | "hidden" | "error"> & {
+  readonly input?: Readonly<Record<string, string>> | undefined;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly field: (name: string) => {
+    readonly name: string;
+    readonly value: string;
+    readonly error: string | undefined;
+    readonly autocomplete: "off";
+  };
+};
+
+/** Returns what the form of an endpoint has typed and chosen. */
+export function webhookInput({ url, description, events }: Webhook): Readonly<Record<string, string>> {
+  return { url, description, ...Object.fromEntries(events.map((name) => [name, "on"])) };
+}
+
+/** The form that adds an endpoint, or edits `webhook`. */
+export function webhookForm(
+  form: ShownForm,
+  { webhook, isForOperators }: { webhook?: Webhook; isForOperators: boolean },
+): Page {
+  const { field, fields, input = {}, ...page } = form;
+  const chosen = new Set(eventChoices.filter((name) => input[name] !== undefined));
+  const error = Object.entries(fields).find(([name]) => name.startsWith("events"))?.[1];
+  const title = webhook === undefined ? "Add webhook" : "Edit webhook";
+  return (
+    <FormPage
+      {...page}
+      title={title}
+      heading={webhook && "Edit “{name}”"}
+      name={webhook && webhookName(webhook)}
+      text="Receives events as POST requests, each signed with a secret."
+      back={webhook === undefined ? page.back : pageOf(page, webhook)}
+      submit={webhook === undefined ? title : "Save"}
+      more={[
+        <CheckboxGroup
+          label="Events"
+          name="events"
+          value={chosen}
+          choices={[{ value: "*", label: "All events", hint: "Also those added later" }]}
+          error={error}
+        />,
+        <div class="row half">
+          {groups.filter(({ name }) => isForOperators || !isOperatorsEventName(name)).map((group) => (
+            <CheckboxGroup {...group} value={chosen} />
+          ))}
+        </div>,
+      ]}
+    >
+      <div class="row half">
+        <TextField
+          label="URL"
+          {...field("url")}
+          placeholder="For example: https://example.com/webhooks"
+          hint="An https URL with a public address."
+          required
+          maxlength={webhookUrlCharactersMax}
+          autofocus
+        />
+        <TextField
+          label="Description (optional)"
+          {...field("description")}
+          placeholder="For example: Billing"
+          maxlength={webhookDescriptionCharactersMax}
+        />
+      </div>
+    </FormPage>
+  );
+}
+
+function pageOf({ frame: { base } }: Pick<ShownForm, "frame">, webhook: Webhook) {
+  return { href: webhookHref(base, webhook.id), label: webhookName(webhook) };
+}
+
+/** What the page of an endpoint says after an action. */
+export const webhookFlashes = {
+  saved: "Changes saved.",
+  enabled: "Webhook enabled.",
+  disabled: "Webhook disabled. Its events are held.",
+};
+
+type Confirmed = Exclude<WebhookAction, "edit">;
+
+const confirmations: Readonly<
+  Record<Confirmed, Required<Pick<ConfirmPageProps, "title" | "heading" | "text" | "submit" | "tone">>>
+> = {
+  rotate: {
+    title: "Rotate secret",
+    heading: "Rotate the secret of “{name}”",
+    text: "Creates a new secret. Until the old one stops working, each request is signed with both.",
+    submit: "Create new secret",
+    tone: "primary",
+  },
+  enable: {
+    title: "Enable webhook",
+    heading: "Enable “{name}”?",
+    text: "New events are sent again. Held events stay held until you replay them.",
+    submit: "Enable webhook",
+    tone: "primary",
+  },
+  disable: {
+    title: "Disable webhook",
+    heading: "Disable “{name}”?",
+    text: "Nothing is sent until you enable it again. Events are held, and you can replay them for 30 days.",
+    submit: "Disable webhook",
+    tone: "destroy",
+  },
+  delete: {
+    title: "Delete webhook",
+    heading: "Delete “{name}”?",
+    text: "Nothing is sent to it anymore, and its deliveries are deleted. This can't be undone.",
+    submit: "Delete webhook",
+    tone: "destroy",
+  },
+};
+
+export function confirmWebhook(
+  action: Confirmed,
+  { input, fields, field: _, ...page }: ShownForm,
+  webhook: Webhook,
+): Page {
+  return (
+    <ConfirmPage
+      {...page}
+      {...confirmations[action]}
+      name={webhookName(webhook)}
+      facts={webhookFacts(webhook, page.frame.now)}
+      back={pageOf(page, webhook)}
+    >
+      {action === "rotate" && (
+        <RadioGroup
+          label="When should the old secret stop working?"
+          name="expireOld"
+          value={input?.["expireOld"] ?? defaultGrace}
+          choices={graceChoices(
+            "Only if it may have leaked. Signatures don't match until your endpoint has the new secret.",
+          )}
+          error={fields["expireOld"]}
+        />
+      )}
+    </ConfirmPage>
+  );
+}

@@ -1,0 +1,70 @@
+// The list of webhook endpoints.
+import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
+import { ItemTable } from "../components/item_table.tsx";
+import { ListPage, type ListPageProps } from "../components/list_page.tsx";
+import { RelativeTime } from "../components/relative_time.tsx";
+import type { Page } from "../layout.tsx";
+import { EventNames, webhookHref, WebhookStatus } from "./webhook.tsx";
+
+const eventsShownMax = 2;
+
+export function webhookList(
+  { webhooks, ...page }: Pick<ListPageProps, "frame" | "place" | "flash"> & {
+    readonly webhooks: readonly Webhook[];
+  },
+): Page {
+  const { frame: { base, isReadOnly, now, viewed, isConsole } } = page;
+  const isOwn = isConsole && viewed === null;
+  return (
+    <ListPage
+      {...page}
+      title="Webhooks"
+      text={isOwn
+        ? "Send events of all organizations to your own systems."
+        : "Send events to your own systems as soon as they happen."}
+      add={isReadOnly ? null : { href: `${base}/webhooks/new`, label: "Add webhook" }}
+      card="Endpoints"
+      empty={webhooks.length > 0
+        ? null
+        : { title: "No webhooks yet", text: "Add a URL to receive events, such as limits that are reached." }}
+      links={[]}
+    >
+      <ItemTable
+        label="Webhooks"
+        items={webhooks}
+        columns={[
+          { title: "Endpoint", in: "title", cell: (webhook) => <Endpoint webhook={webhook} base={base} /> },
+          { title: "Events", cell: ({ events }) => <EventNames events={events} shownMax={eventsShownMax} /> },
+          { title: "Last delivered", cell: ({ lastDeliveredAt }) => <Time at={lastDeliveredAt} now={now} /> },
+          {
+            title: "Failing since",
+            cell: ({ failingSince }) =>
+              failingSince === null ? <span class="muted">–</span> : <Time at={failingSince} now={now} />,
+          },
+          { title: "Status", in: "state", cell: (webhook) => <WebhookStatus {...webhook} /> },
+        ]}
+        isOver={({ status }) => status === "disabled"}
+      />
+    </ListPage>
+  );
+}
+
+function Endpoint({ webhook, base }: { webhook: Webhook; base: string }) {
+  const { host } = new URL(webhook.url);
+  return (
+    <>
+      <a class="name" href={webhookHref(base, webhook.id)}>
+        <bdi>{webhookName(webhook)}</bdi>
+      </a>
+      {webhook.description !== "" && <div class="muted tiny">{host}</div>}
+    </>
+  );
+}
+
+function Time(props: { at: string | null; now: number }) {
+  return (
+    <span>
+      <RelativeTime {...props} />
+    </span>
+  );
+}
