@@ -2,7 +2,11 @@
 // deliveries wait or more endpoints exist.
 import { newId } from "../../domain/id.ts";
 import type { EventType } from "../../domain/webhooks/event_types.ts";
-import { webhookDeliveriesCountedMax, webhookRequestsMax, webhookWaitingMax } from "../../domain/webhooks/webhook_limits.ts";
+import {
+  webhookDeliveriesCountedMax,
+  webhookRequestsMax,
+  webhookWaitingMax,
+} from "../../domain/webhooks/webhook_limits.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 
 /** The events of a step. Each may have a delivery to every endpoint of its organization and of operators. */

@@ -57,7 +57,9 @@ export function disableFailing(
 ): Statement {
   const failsTooLong = sql`failures >= ${integer(webhookFailuresMax)}
     AND failing_since <= ${now - webhookFailingMaxMs}`;
-  return sql`UPDATE webhooks SET disabled_at = ${now}, disabled_reason = ${isGone ? "gone" : "failing"}, turn_at = NULL
+  return sql`UPDATE webhooks SET disabled_at = ${now}, disabled_reason = ${
+    isGone ? "gone" : "failing"
+  }, turn_at = NULL
     WHERE number = ${delivery.webhook} AND disabled_at IS NULL AND deleted_at IS NULL AND ${isHeld(delivery)}
       AND ${isGone ? sql`true` : failsTooLong}`;
 }
@@ -108,7 +110,9 @@ export function endAttempt(
     : sql`'failed'`;
   return [
     sql`UPDATE webhook_deliveries SET status = ${status}, attempts = attempts + 1, is_leased = 0,
-      due_at = ${retryAt ?? now}, ended_at = ${isRetried ? null : now}, code = coalesce(${code}, code), response_status = ${responseStatus}
+      due_at = ${retryAt ?? now}, ended_at = ${
+      isRetried ? null : now
+    }, code = coalesce(${code}, code), response_status = ${responseStatus}
       WHERE number = ${delivery.number} AND ${isHeld(delivery)}`,
     updateTurn(delivery, now),
   ];
@@ -130,5 +134,7 @@ export function giveBack(
 /** An endpoint keeps an earlier turn. */
 function updateTurn({ webhook }: LeasedDelivery, now: number): Statement {
   return sql`UPDATE webhooks SET turn_at = min(t.next, coalesce(webhooks.turn_at, t.next))
-    FROM (SELECT ${nextTurn(now)} AS next FROM webhooks WHERE number = ${webhook}) t WHERE number = ${webhook}`;
+    FROM (SELECT ${
+    nextTurn(now)
+  } AS next FROM webhooks WHERE number = ${webhook}) t WHERE number = ${webhook}`;
 }

@@ -15,7 +15,8 @@ export const upkeepRowsMax = rowsOfStepMax;
 /** Deletes deliveries and days from before a time, and rows of an endpoint that was deleted; at last, the endpoint. */
 export function deleteOldWebhookData(before: number): Statement[] {
   // Deliveries are numbered in the order in which they are created.
-  const old = sql`FROM (SELECT number, created_at FROM webhook_deliveries ORDER BY number LIMIT ${rowsOfStepMax})
+  const old =
+    sql`FROM (SELECT number, created_at FROM webhook_deliveries ORDER BY number LIMIT ${rowsOfStepMax})
     WHERE created_at < ${before}`;
   const deleted = sql`(SELECT number FROM webhooks WHERE deleted_at IS NOT NULL ORDER BY number LIMIT 1)`;
   const ofDeleted = sql`FROM (SELECT number FROM webhook_deliveries WHERE webhook = ${deleted}

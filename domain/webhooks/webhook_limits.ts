@@ -61,3 +61,7 @@ export const webhookTestsPerMinuteMax = 10;
 export const webhookDisabledMailsPerDayMax = 10;
 /** Deliveries that the metrics count; more are reported as this many. */
 export const webhookDeliveriesCountedMax = 100_000;
+export const webhookReplayIdsMax = 100;
+/** Of a delivery, the newest. */
+export const deliveryAttemptsShownMax = 100;
+export const webhookHealthDays = 14;

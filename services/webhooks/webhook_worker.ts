@@ -231,11 +231,15 @@ export class WebhookWorker implements WebhookAccess {
   #open({ webhookId, secret, oldSecret, oldSecretUntil }: LeasedDelivery): string[] | null {
     const isOldUsed = oldSecret !== null && (oldSecretUntil ?? 0) > this.#base.clock();
     try {
-      return [secret, ...(isOldUsed ? [oldSecret] : [])].map((stored) => this.#secrets.open(webhookId, stored));
+      return [secret, ...(isOldUsed ? [oldSecret] : [])].map((stored) =>
+        this.#secrets.open(webhookId, stored)
+      );
     } catch (error) {
       if (!(error instanceof SecretsError)) throw error;
       if (!this.#hasWarnedOfSecrets) {
-        this.#options.log.warn("webhooks are not sent: their secrets can't be decrypted", { reason: error.message });
+        this.#options.log.warn("webhooks are not sent: their secrets can't be decrypted", {
+          reason: error.message,
+        });
       }
       this.#hasWarnedOfSecrets = true;
       return null;
@@ -271,7 +275,10 @@ export class WebhookWorker implements WebhookAccess {
     // The audit entry follows the change.
     if (!mayDisable || results[noted.length + 1]?.rows.length !== 1) return;
     this.#disabled[isGone ? "gone" : "failing"]++;
-    this.#options.log.info("webhook disabled", { webhookId: delivery.webhookId, reason: isGone ? "gone" : "failing" });
+    this.#options.log.info("webhook disabled", {
+      webhookId: delivery.webhookId,
+      reason: isGone ? "gone" : "failing",
+    });
     this.#options.wakeMail?.();
   }
 }
