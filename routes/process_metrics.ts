@@ -89,14 +89,16 @@ function addWebhookMetrics(
     },
   });
   set.gauge("gatehouse_webhook_due_seconds", {
-    help: "For how long the next endpoint with a due delivery has waited for its turn. Slow endpoints don't raise it.",
+    help:
+      "For how long the next endpoint with a due delivery has waited for its turn. Slow endpoints don't raise it.",
     async value() {
       const state = await deliveries;
       return state === null ? null : ageSeconds(state.turnAt, clock());
     },
   });
   set.counter("gatehouse_webhook_attempts_total", {
-    help: "Webhook attempts by code: delivered, or the fault. Deliveries that overflowed were not attempted again.",
+    help:
+      "Webhook attempts by code: delivered, or the fault. Deliveries that overflowed were not attempted again.",
     counts: () => byLabel("code", parts.webhooks.counts),
   });
   set.counter("gatehouse_webhooks_disabled_total", {

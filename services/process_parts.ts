@@ -78,7 +78,11 @@ export function createProcessParts(
     rateLimitBuffer: memory.buffer,
     reportsThread,
     mailWorker,
-    webhooks: new WebhookWorker(base, { log: mail?.log ?? noLog, wakeMail: () => mailWorker.wake(), ...webhooks }),
+    webhooks: new WebhookWorker(base, {
+      log: mail?.log ?? noLog,
+      wakeMail: () => mailWorker.wake(),
+      ...webhooks,
+    }),
     outboxState: () => findOutboxState(base.database),
     deliveriesState: () => findDeliveriesState(base.database),
     databaseSize: () => dataFileSize(base.config.database),
