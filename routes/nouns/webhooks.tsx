@@ -51,6 +51,7 @@ import {
 } from "../schemas/common.ts";
 import { atMost, characters } from "../schemas/messages.ts";
 import { organizationParamsSchema } from "../schemas/operator_organizations.ts";
+import { deliveryPages, deliveryRoutes, readDeliveries, replayFlash } from "./webhook_deliveries.tsx";
 
 const eventWords =
   "Names of events: types such as `limit.reached`, all types of a noun such as `limit.*`, or `*` for all.";
@@ -219,6 +220,7 @@ function mountRoutes(
     description: "Nothing is sent to it anymore. Its deliveries are deleted.",
     errors,
   }, ({ params: { id } }, owner) => verbs.deleteWebhook(services, owner, id));
+  deliveryRoutes(services, route, { path, idOf, errors });
 }
 
 export function webhookPages(app: App, parts: PortalParts): void {
@@ -226,6 +228,7 @@ export function webhookPages(app: App, parts: PortalParts): void {
     showingPages(pages, parts);
     editingPages(pages, parts);
     confirmingPages(pages, parts);
+    deliveryPages(pages, parts);
   }
 }
 
@@ -236,9 +239,10 @@ function showingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
     const { webhooks } = await verbs.listWebhooks(services, owner, { limit: pageItemsDefault });
     return webhookList({ ...page, webhooks, flash: flashOf(c, { deleted: "Webhook deleted." }) });
   });
-  mountPage(pages, one, async (c, { actor: { owner }, frame, place }) => {
-    const webhook = await verbs.getWebhook(services, owner, webhookIdOf(c));
-    return WebhookPage({ frame, place, webhook, flash: flashOf(c, webhookFlashes) });
+  mountPage(pages, one, async (c, { actor, frame, place }) => {
+    const webhook = await verbs.getWebhook(services, actor.owner, webhookIdOf(c));
+    const children = await readDeliveries(c, services, actor, webhook);
+    return WebhookPage({ frame, place, webhook, flash: flashOf(c, webhookFlashes) ?? replayFlash(c), children });
   });
 }
 

@@ -1,0 +1,404 @@
+// What is delivered to an endpoint, below its facts: the health of the last days, the list of deliveries, and how to verify them. And the
+// forms that send tests and replays.
+import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { presentation } from "../../domain/presentation.ts";
+import {
+  type DeliveryStatus,
+  deliveryStatuses,
+  type WebhookDelivery,
+} from "../../domain/webhooks/delivery.ts";
+import { eventTypes } from "../../domain/webhooks/event_types.ts";
+import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
+import { webhookReplayDeliveriesMax } from "../../domain/webhooks/webhook_limits.ts";
+import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { Chart } from "../components/chart.tsx";
+import { chartOf } from "../components/chart_props.ts";
+import { CodeExample, type CodeSample } from "../components/code_example.tsx";
+import { EmptyState } from "../components/empty_state.tsx";
+import { DateField, RadioGroup, SelectField } from "../components/field.tsx";
+import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
+import { FormPage, type FormPageProps } from "../components/form_page.tsx";
+import { HiddenFields } from "../components/form.tsx";
+import { ItemTable } from "../components/item_table.tsx";
+import { HintLine, ListCard, Tabs } from "../components/list_card.tsx";
+import { Menu } from "../components/menu.tsx";
+import { Notice } from "../components/notice.tsx";
+import { PageLinks } from "../components/page_links.tsx";
+import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
+import type { Page, PortalFrame } from "../layout.tsx";
+import { zoneWords } from "../text/time.ts";
+import { DeliveryBadge, deliveryHref, responseWords, statusNames } from "./delivery.tsx";
+import { webhookHref } from "./webhook.tsx";
+
+/** The choices in the page's address. Null: everything. */
+export interface DeliveriesAddress {
+  readonly status: DeliveryStatus | null;
+  readonly type: string | null;
+  /** The first and the last day, such as `2026-11-01`, both included; or what was typed. */
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+export interface DeliveriesProps {
+  readonly frame: PortalFrame;
+  readonly webhook: Webhook;
+  readonly address: DeliveriesAddress;
+  /** One sentence for each invalid field. */
+  readonly errors: { readonly from?: string; readonly to?: string };
+  /** Choices in the address that are ignored. */
+  readonly problems: readonly string[];
+  /** The last days of UTC, the oldest first. */
+  readonly health: readonly { readonly day: string; readonly succeeded: number; readonly failed: number }[];
+  /** Newest first. Null if a field has an error. */
+  readonly deliveries: readonly WebhookDelivery[] | null;
+  readonly isFirstPage: boolean;
+  readonly nextCursor: string | null;
+  readonly samples: readonly CodeSample[];
+}
+
+/** The part of an endpoint's page below its facts. */
+export function Deliveries(props: DeliveriesProps) {
+  return (
+    <>
+      <Health {...props} />
+      <Notice tone="error" text={props.problems.join(" ")} />
+      <List {...props} />
+      <Verify {...props} />
+    </>
+  );
+}
+
+const dayMs = 24 * 3_600_000;
+
+function Health({ health, frame: { now } }: DeliveriesProps) {
+  const windows = health.map(({ day }) => ({ start: Date.parse(day), end: Date.parse(day) + dayMs }));
+  const [succeeded, failed] = [sumOf(health, "succeeded"), sumOf(health, "failed")];
+  const all = succeeded + failed;
+  return (
+    <Card
+      title={`Last ${health.length} days`}
+      aside={all > 0 && (
+        <span class="muted small">
+          {`${countOf(all, "attempt")}, ${groupDigits(failed)} failed`}
+        </span>
+      )}
+    >
+      {all === 0
+        ? <EmptyState title="Nothing sent yet" text="Attempts to send events are counted here by day." />
+        : (
+          <div class="health">
+            <Chart
+              {...chartOf({
+                series: ["Succeeded", "Failed"],
+                others: null,
+                windows: health.map(({ succeeded, failed }) => ({
+                  values: [succeeded, failed],
+                  sums: [String(succeeded), String(failed)],
+                  total: String(succeeded + failed),
+                })),
+              }, {
+                measure: { name: "Attempts", unit: null },
+                by: "day",
+                period: `the last ${health.length} days, UTC`,
+                windows,
+                timezone: "UTC",
+                now,
+                isSmall: true,
+                series: (name) => ({ name, color: name === "Failed" ? 5 : 1 }),
+              })}
+            />
+          </div>
+        )}
+    </Card>
+  );
+}
+
+function sumOf(health: DeliveriesProps["health"], name: "succeeded" | "failed"): number {
+  return health.reduce((sum, day) => sum + day[name], 0);
+}
+
+/** Returns the address of the list on the endpoint's page. */
+function listHref(
+  { frame, webhook, address }: DeliveriesProps,
+  changed: Partial<DeliveriesAddress> & { readonly cursor?: string } = {},
+): string {
+  const query = new URLSearchParams(given({ ...address, ...changed }));
+  const path = webhookHref(frame.base, webhook.id);
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+function given(choices: Readonly<Record<string, string | null>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(choices).filter((choice): choice is [string, string] => choice[1] !== null),
+  );
+}
+
+const all: DeliveriesAddress = { status: null, type: null, from: null, to: null };
+
+function List(props: DeliveriesProps) {
+  const { frame, webhook, address, deliveries, isFirstPage, nextCursor } = props;
+  const href = webhookHref(frame.base, webhook.id);
+  const tabs = [null, ...deliveryStatuses].map((status) => ({
+    href: listHref(props, { status }),
+    label: status === null ? "All" : statusNames[status],
+    count: null,
+    isCurrent: address.status === status,
+  }));
+  return (
+    <>
+      <ListCard
+        label="Deliveries"
+        tabs={<Tabs label="Status of deliveries" tabs={tabs} />}
+        tools={
+          <>
+            <Filters {...props} />
+            {!frame.isReadOnly && (
+              <>
+                {webhook.status === "enabled" && (
+                  <ButtonLink href={`${href}/replay`}>Replay failed</ButtonLink>
+                )}
+                <ButtonLink href={`${href}/test`}>Send test</ButtonLink>
+              </>
+            )}
+          </>
+        }
+      >
+        <Chosen {...props} />
+        {deliveries === null || deliveries.length === 0
+          ? <Nothing {...props} />
+          : <DeliveryTable {...props} deliveries={deliveries} />}
+      </ListCard>
+      <PageLinks
+        label="Pages of deliveries"
+        links={[
+          { href: isFirstPage ? null : listHref(props), label: "Newest deliveries" },
+          { href: nextCursor && listHref(props, { cursor: nextCursor }), label: "Older deliveries" },
+        ]}
+      />
+    </>
+  );
+}
+
+function DeliveryTable(
+  { frame: { base, now }, webhook, deliveries }: DeliveriesProps & {
+    readonly deliveries: readonly WebhookDelivery[];
+  },
+) {
+  return (
+    <ItemTable
+      label="Deliveries"
+      items={deliveries}
+      columns={[
+        {
+          title: "Event",
+          in: "title",
+          cell: ({ id, type }) => <a class="name" href={deliveryHref(base, webhook.id, id)}>{type}</a>,
+        },
+        { title: "Status", in: "state", cell: (delivery) => <DeliveryBadge {...delivery} /> },
+        {
+          title: "Response",
+          cell: (delivery) => <span>{responseWords(delivery) ?? "–"}</span>,
+        },
+        { title: "Attempts", isNumber: true, cell: ({ attemptCount }) => <span>{attemptCount}</span> },
+        {
+          title: "Next attempt",
+          cell: ({ nextAttemptAt: at }) => <span>{at === null ? "–" : <NextAttempt at={at} now={now} />}</span>,
+        },
+        {
+          title: `Created, ${zoneWords(presentation().timezone)}`,
+          cell: ({ createdAt }) => (
+            <span>
+              <MomentTime at={createdAt} now={now} />
+            </span>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+function NextAttempt({ at, now }: { at: string; now: number }) {
+  return Date.parse(at) <= now ? <>Now</> : <RelativeTime at={at} now={now} />;
+}
+
+const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
+
+/** Types of events to choose from, with a first choice for none. */
+const typeChoices = (label: string) => [
+  { value: "", label },
+  ...Object.keys(eventTypes).map((type) => ({ value: type, label: type })),
+];
+
+function Filters({ frame, webhook, address: { status, type, from, to }, errors }: DeliveriesProps) {
+  return (
+    <Menu label="Filters" icon="filter" isAtEnd isOpen={Object.keys(errors).length > 0}>
+      <form method="get" action={webhookHref(frame.base, webhook.id)}>
+        <HiddenFields values={given({ status })} />
+        <SelectField label="Event" name="type" value={type ?? ""} choices={typeChoices("All events")} />
+        <DateField
+          label={`From, ${zoneWords(presentation().timezone)}`}
+          name="from"
+          value={from ?? ""}
+          error={errors.from}
+          isOptional
+          {...years}
+        />
+        <DateField label="To" name="to" value={to ?? ""} error={errors.to} isOptional {...years} />
+        <SubmitButton tone="plain">Apply</SubmitButton>
+      </form>
+    </Menu>
+  );
+}
+
+function Chosen(props: DeliveriesProps) {
+  const { status, type, from, to } = props.address;
+  const words = [type, from && `from ${from}`, to && `to ${to}`].filter((one) => one);
+  if (words.length === 0) return null;
+  return (
+    <HintLine
+      text={<bdi>{words.join(" · ")}</bdi>}
+      href={listHref(props, { ...all, status })}
+      action="Clear filters"
+    />
+  );
+}
+
+function Nothing(props: DeliveriesProps) {
+  const { deliveries, address } = props;
+  if (deliveries === null) {
+    return <EmptyState title="Nothing to show" text="Fix the fields marked above." />;
+  }
+  if (Object.values(address).every((choice) => choice === null)) {
+    return <EmptyState title="No deliveries" text="Events appear here as soon as they are sent. They are kept for 30 days." />;
+  }
+  return (
+    <EmptyState title="No matching deliveries" text="Try other filters.">
+      <ButtonLink href={listHref(props, all)}>Clear filters</ButtonLink>
+    </EmptyState>
+  );
+}
+
+function Verify({ samples }: DeliveriesProps) {
+  return (
+    <Card title="Verify">
+      <p class="muted small">
+        {"Each request is signed as in Standard Webhooks. Verify the raw body before you use it, and ignore an event whose "}
+        <code>webhook-id</code>
+        {" you have handled already. "}
+        <a href="/docs/webhooks">Read the guide</a>
+      </p>
+      <CodeExample id="verify" title="Verify a delivery" samples={samples} />
+    </Card>
+  );
+}
+
+type ShownForm =
+  & Pick<FormPageProps & ConfirmPageProps, "frame" | "place" | "action" | "hidden">
+  & {
+    readonly error: string | null;
+    readonly input: Readonly<Record<string, string>> | undefined;
+    readonly fields: Readonly<Record<string, string>>;
+  };
+
+function backTo(frame: PortalFrame, webhook: Webhook) {
+  return { href: webhookHref(frame.base, webhook.id), label: webhookName(webhook) };
+}
+
+/** The form that sends an example. */
+export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
+  return (
+    <FormPage
+      {...form}
+      back={backTo(form.frame, webhook)}
+      title="Send test"
+      heading="Send a test to “{name}”"
+      name={webhookName(webhook)}
+      text="Sends an example once, now, and shows the response. A failed test isn't retried."
+      submit="Send test"
+      isNarrow
+    >
+      <SelectField
+        label="Event"
+        name="type"
+        value={input?.["type"] ?? "webhook.test"}
+        error={fields["type"]}
+        choices={typeChoices("").slice(1)}
+      />
+    </FormPage>
+  );
+}
+
+/** How far a replay goes back. */
+export const replaySpans = { "1h": 1, "24h": 24, "7d": 7 * 24, "30d": 30 * 24 } as const;
+export type ReplaySpan = keyof typeof replaySpans;
+
+/** The form that sends many deliveries again. */
+export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
+  return (
+    <ConfirmPage
+      {...form}
+      back={backTo(form.frame, webhook)}
+      title="Replay deliveries"
+      heading="Replay deliveries of “{name}”"
+      name={webhookName(webhook)}
+      text={`Sends them again, the oldest first, each with the ID of its event. At most ${
+        groupDigits(webhookReplayDeliveriesMax)
+      } can wait at a time.`}
+      facts={[]}
+      submit="Replay deliveries"
+      tone="primary"
+    >
+      <RadioGroup
+        label="Deliveries"
+        name="status"
+        value={input?.["status"] ?? ""}
+        error={fields["status"]}
+        choices={[
+          { value: "", label: "Failed and held" },
+          { value: "failed", label: "Failed only" },
+          { value: "held", label: "Held only", hint: "Not sent because the endpoint was disabled." },
+          { value: "all", label: "All", hint: "Also those that were delivered." },
+        ]}
+      />
+      <RadioGroup
+        label="Created in the last"
+        name="span"
+        value={input?.["span"] ?? "30d"}
+        error={fields["span"]}
+        choices={[
+          { value: "1h", label: "Hour" },
+          { value: "24h", label: "24 hours" },
+          { value: "7d", label: "7 days" },
+          { value: "30d", label: "30 days" },
+        ]}
+      />
+    </ConfirmPage>
+  );
+}
+
+/** The confirmation that sends one delivery again. */
+export function replayOneForm(
+  { input: _input, fields: _fields, ...form }: ShownForm,
+  { webhook, delivery }: { webhook: Webhook; delivery: WebhookDelivery },
+): Page {
+  const { id, type, eventId, createdAt } = delivery;
+  return (
+    <ConfirmPage
+      {...form}
+      back={{ href: deliveryHref(form.frame.base, webhook.id, id), label: type }}
+      title="Replay delivery"
+      heading="Replay this delivery?"
+      text="Sends the event again, now, with the same ID. It is retried if it fails."
+      facts={[
+        { label: "Endpoint", value: <bdi>{webhookName(webhook)}</bdi> },
+        { label: "Event", value: type },
+        { label: "Event ID", value: <code class="pick">{eventId}</code> },
+        { label: "Created", value: <MomentTime at={createdAt} now={form.frame.now} /> },
+      ]}
+      submit="Replay delivery"
+      tone="primary"
+    />
+  );
+}
