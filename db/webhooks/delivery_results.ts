@@ -131,10 +131,7 @@ export function giveBack(
   ];
 }
 
-/** An endpoint keeps an earlier turn. */
+/** An endpoint that waits for its turn keeps its place. */
 function updateTurn({ webhook }: LeasedDelivery, now: number): Statement {
-  return sql`UPDATE webhooks SET turn_at = min(t.next, coalesce(webhooks.turn_at, t.next))
-    FROM (SELECT ${
-    nextTurn(now)
-  } AS next FROM webhooks WHERE number = ${webhook}) t WHERE number = ${webhook}`;
+  return sql`UPDATE webhooks SET turn_at = iif(turn_at <= ${now}, turn_at, ${nextTurn(now)}) WHERE number = ${webhook}`;
 }

@@ -72,8 +72,9 @@ export interface WebhookWorkerOptions {
   readonly wakeMail?: () => void;
   /** For tests. From 0 to 1. */
   readonly random?: () => number;
-  /** For tests. */
+  /** For tests: limits of an attempt, and of requests in progress when the server stops. */
   readonly timeoutMs?: number;
+  readonly graceMs?: number;
 }
 
 const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };
@@ -119,7 +120,7 @@ export class WebhookWorker implements WebhookAccess {
     let grace: ReturnType<typeof setTimeout> | undefined;
     signal.addEventListener("abort", () => {
       this.#isStopping = true;
-      grace = setTimeout(() => this.#stopped.abort(), webhookShutdownGraceMs);
+      grace = setTimeout(() => this.#stopped.abort(), this.#options.graceMs ?? webhookShutdownGraceMs);
       this.wake();
     }, { once: true });
     while (!signal.aborted) {
