@@ -13,6 +13,7 @@ import operators from "../../../docs/operators.md" with { type: "text" };
 import quickStart from "../../../docs/quick-start.md" with { type: "text" };
 import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
+import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
 import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
@@ -42,6 +43,7 @@ const files: Readonly<Record<string, string>> = {
   "single-sign-on.md": singleSignOn,
   "forward-auth.md": forwardAuth,
   "cloudevents.md": cloudEvents,
+  "webhooks.md": webhooks,
   "api.md": api,
   "operators.md": operators,
   "operations.md": operations,
@@ -79,6 +81,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/leaked-keys": ["Respond to a leaked key", "api-keys.md#respond-to-a-leaked-key"],
     "/docs/find-keys": ["Find leaked keys", "api-keys.md#find-leaked-keys"],
     "/docs/verify-keys": ["Verify a key", "operators.md#verify-keys"],
+    "/docs/webhooks": ["Webhooks", "webhooks.md"],
     "/docs/sign-in": ["Sign in to your product", "single-sign-on.md#use-the-browser-client"],
     "/docs/single-sign-on": ["Try single sign-on", "single-sign-on.md"],
     "/docs/forward-auth": ["Protect a proxy", "forward-auth.md"],
