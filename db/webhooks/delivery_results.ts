@@ -133,5 +133,7 @@ export function giveBack(
 
 /** An endpoint that waits for its turn keeps its place. */
 function updateTurn({ webhook }: LeasedDelivery, now: number): Statement {
-  return sql`UPDATE webhooks SET turn_at = iif(turn_at <= ${now}, turn_at, ${nextTurn(now)}) WHERE number = ${webhook}`;
+  return sql`UPDATE webhooks SET turn_at = iif(turn_at <= ${now}, turn_at, ${
+    nextTurn(now)
+  }) WHERE number = ${webhook}`;
 }

@@ -101,7 +101,8 @@ const replaySchema = z.strictObject({
     "Of the range: deliveries with this status, or `all` that aren't waiting. By default those that failed or were held.",
   ),
 }).superRefine(({ deliveryIds, from, to, status }, context) => {
-  const fault = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+  const fault = (path: string, message: string) =>
+    context.addIssue({ code: "custom", path: [path], message });
   if (deliveryIds === undefined) {
     if (from === undefined) fault("from", "is required, unless “deliveryIds” is given.");
     return;
@@ -199,7 +200,10 @@ export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalP
   const webhookOf = (c: AppContext, owner: WebhookOwner) => getWebhook(services, owner, webhookIdOf(c));
 
   mountPage(pages, oneDelivery, async (c, { actor: { owner }, ...page }) => {
-    const flash = flashOf(c, { tested: "Test sent. The response is below.", replayed: "Replaying this delivery." });
+    const flash = flashOf(c, {
+      tested: "Test sent. The response is below.",
+      replayed: "Replaying this delivery.",
+    });
     return deliveryPage({
       ...page,
       webhook: await webhookOf(c, owner),
@@ -233,7 +237,10 @@ export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalP
     show: async (c, form, { owner }) => testForm(form, await webhookOf(c, owner)),
     async submit(c, { owner, frame }, { type }) {
       const webhookId = webhookIdOf(c);
-      const id = await sendTestEvent(services, owner, { id: webhookId, ...check(testSchema, { type }, "body") });
+      const id = await sendTestEvent(services, owner, {
+        id: webhookId,
+        ...check(testSchema, { type }, "body"),
+      });
       return `${deliveryHref(frame.base, webhookId, id)}?done=tested`;
     },
   });
@@ -248,7 +255,9 @@ const replayFormSchema = z.strictObject({
 export function replayFlash(c: AppContext): string | null {
   const given = queryOf(c, "replayed") ?? "";
   if (!/^\d{1,5}$/.test(given)) return null;
-  return given === "0" ? "Nothing to replay." : `Replaying ${groupDigits(Number(given))} ${given === "1" ? "delivery" : "deliveries"}.`;
+  return given === "0"
+    ? "Nothing to replay."
+    : `Replaying ${groupDigits(Number(given))} ${given === "1" ? "delivery" : "deliveries"}.`;
 }
 
 /** Returns the part of an endpoint's page below its facts. Any address shows a page. */

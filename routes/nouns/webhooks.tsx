@@ -225,10 +225,10 @@ function mountRoutes(
 
 export function webhookPages(app: App, parts: PortalParts): void {
   for (const pages of pagesOf(app, parts)) {
-    showingPages(pages, parts);
     editingPages(pages, parts);
     confirmingPages(pages, parts);
     deliveryPages(pages, parts);
+    showingPages(pages, parts);
   }
 }
 
@@ -242,7 +242,13 @@ function showingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
   mountPage(pages, one, async (c, { actor, frame, place }) => {
     const webhook = await verbs.getWebhook(services, actor.owner, webhookIdOf(c));
     const children = await readDeliveries(c, services, actor, webhook);
-    return WebhookPage({ frame, place, webhook, flash: flashOf(c, webhookFlashes) ?? replayFlash(c), children });
+    return WebhookPage({
+      frame,
+      place,
+      webhook,
+      flash: flashOf(c, webhookFlashes) ?? replayFlash(c),
+      children,
+    });
   });
 }
 

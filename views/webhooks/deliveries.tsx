@@ -204,7 +204,9 @@ function DeliveryTable(
         { title: "Attempts", isNumber: true, cell: ({ attemptCount }) => <span>{attemptCount}</span> },
         {
           title: "Next attempt",
-          cell: ({ nextAttemptAt: at }) => <span>{at === null ? "–" : <NextAttempt at={at} now={now} />}</span>,
+          cell: ({ nextAttemptAt: at }) => (
+            <span>{at === null ? "–" : <NextAttempt at={at} now={now} />}</span>
+          ),
         },
         {
           title: `Created, ${zoneWords(presentation().timezone)}`,
@@ -271,7 +273,12 @@ function Nothing(props: DeliveriesProps) {
     return <EmptyState title="Nothing to show" text="Fix the fields marked above." />;
   }
   if (Object.values(address).every((choice) => choice === null)) {
-    return <EmptyState title="No deliveries" text="Events appear here as soon as they are sent. They are kept for 30 days." />;
+    return (
+      <EmptyState
+        title="No deliveries"
+        text="Events appear here as soon as they are sent. They are kept for 30 days."
+      />
+    );
   }
   return (
     <EmptyState title="No matching deliveries" text="Try other filters.">

@@ -76,7 +76,11 @@ function attemptSentence({ code, responseStatus }: Outcome): string {
       return "Too many deliveries were waiting.";
     default:
       return `Responded with ${responseStatus ?? "no status"}.${
-        isRedirect ? " Redirects aren't followed." : responseStatus === 410 ? " The endpoint was disabled." : ""
+        isRedirect
+          ? " Redirects aren't followed."
+          : responseStatus === 410
+          ? " The endpoint was disabled."
+          : ""
       }`;
   }
 }
@@ -148,11 +152,19 @@ function StatusNote(
     const isDue = nextAttemptAt === null || Date.parse(nextAttemptAt) <= now;
     return (
       <div class="note plain">
-        <p>{isDue ? "The next attempt is due now." : <>Next attempt: <Moment at={nextAttemptAt} now={now} /></>}</p>
+        <p>
+          {isDue ? "The next attempt is due now." : (
+            <>
+              Next attempt: <Moment at={nextAttemptAt} now={now} />
+            </>
+          )}
+        </p>
       </div>
     );
   }
-  const after = webhook.status === "enabled" ? "Replay it to send it." : "Enable the endpoint, then replay it.";
+  const after = webhook.status === "enabled"
+    ? "Replay it to send it."
+    : "Enable the endpoint, then replay it.";
   const why = status === "held"
     ? "The endpoint was disabled, so this wasn't sent."
     : code === "overflow"
@@ -217,7 +229,9 @@ function Attempts({ attempts, now }: { attempts: readonly DeliveryAttempt[]; now
 
 /** The signature isn't stored: each attempt has its own. */
 function headersOf({ eventId, attempts: [last] }: WebhookDeliveryDetails): string {
-  const timestamp = last === undefined ? "<seconds since 1970>" : String(Math.floor(Date.parse(last.at) / 1000));
+  const timestamp = last === undefined
+    ? "<seconds since 1970>"
+    : String(Math.floor(Date.parse(last.at) / 1000));
   return [
     `webhook-id: ${eventId}`,
     `webhook-timestamp: ${timestamp}`,

@@ -20,6 +20,7 @@ import {
 } from "./entry.ts";
 import { grantVoids } from "../../support/operators/operators.ts";
 import type { Scene } from "../../support/people/scene.ts";
+import { webhookApiEntries } from "./webhooks.ts";
 import {
   belowOwner,
   joining,
@@ -259,6 +260,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     object: ["id", "key"],
     writes: onKeys(),
   },
+  ...webhookApiEntries,
   "POST /api/auth/sign-in/second-step": {
     who: open,
     attempt: () => ({ json: { token: "x", code: "000000" } }),

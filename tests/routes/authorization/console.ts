@@ -14,6 +14,8 @@ import {
   withStatement,
 } from "./operators.ts";
 
+import { newWebhookForm, webhookForms, withWebhook } from "./webhooks.ts";
+
 type Trying = (scene: Scene) => Attempt | Promise<Attempt>;
 
 const page = (attempt: Trying = () => ({})): Entry => ({ who: onlyOperators, attempt });
@@ -43,6 +45,11 @@ const form = (
     ...(writes ? { operators: "account" } : {}),
   },
 });
+
+const withCustomerWebhook = async (scene: Scene) => {
+  const { params } = await withWebhook()(scene);
+  return { params: { ...params, id: scene.organizationId } };
+};
 
 const withOpenMonth = ({ organizationId }: Scene) => ({
   params: { id: organizationId, period: "open" },
@@ -98,6 +105,8 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   "GET /operator/organizations/:id/view/usage": page(ofOrganization()),
   "GET /operator/organizations/:id/view/usage/records": page(ofOrganization()),
   "GET /operator/organizations/:id/view/usage/records/:recordId": page(withRecord),
+  "GET /operator/organizations/:id/view/webhooks": page(ofOrganization()),
+  "GET /operator/organizations/:id/view/webhooks/:webhookId": page(withCustomerWebhook),
   ...form("/operator/organizations/:id/suspend", { attempt: ofOrganization() }),
   ...form("/operator/organizations/:id/resume", { attempt: ofOrganization() }),
   ...form("/operator/organizations/:id/delete", { attempt: ofOrganization() }),
@@ -147,6 +156,25 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     attempt: withRecord,
     fields: { reason: "wrong" },
   }),
+  "GET /operator/organizations/:id/webhooks": page(ofOrganization()),
+  ...form("/operator/organizations/:id/webhooks/new", { attempt: ofOrganization(), fields: newWebhookForm }),
+  "GET /operator/organizations/:id/webhooks/:webhookId": page(withCustomerWebhook),
+  ...Object.assign(
+    {},
+    ...Object.entries(webhookForms).map(([action, fields]) => ({
+      ...form(`/operator/organizations/:id/webhooks/:webhookId/${action}`, {
+        attempt: withCustomerWebhook,
+        fields,
+      }),
+      ...form(`/operator/webhooks/:webhookId/${action}`, {
+        attempt: withWebhook({}, { isOwn: true }),
+        fields,
+      }),
+    })),
+  ),
+  "GET /operator/webhooks": page(),
+  ...form("/operator/webhooks/new", { fields: newWebhookForm }),
+  "GET /operator/webhooks/:webhookId": page(withWebhook({}, { isOwn: true })),
   "GET /operator/plans": page(),
   ...form("/operator/plans/new", { attempt: () => ({ form: { name: newId("plan") } }), fields: planFields }),
   "GET /operator/plans/:id": page(withPlan()),

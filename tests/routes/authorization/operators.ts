@@ -4,6 +4,7 @@ import { newOperatorToken } from "../../support/operators/operators.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
 import { newPerson, run, type Scene } from "../../support/people/scene.ts";
 import { type Attempt, byOperator, byOperatorToken, type Entry, recordOf, withKey } from "./entry.ts";
+import { webhookOperatorEntries } from "./webhooks.ts";
 
 /** @returns An attempt on a product that exists. */
 export const withProduct = (more: Attempt = {}) => async ({ test, organizationId: slug }: Scene) => {
@@ -75,6 +76,7 @@ const withRecord = (more: Attempt = {}) => async (scene: Scene) => ({
 
 /** Every route by method and path. */
 export const operatorTable: Readonly<Record<string, Entry>> = {
+  ...webhookOperatorEntries,
   "GET /api/operator/organizations": byOperator("organizations:read"),
   "GET /api/operator/organizations.csv": byOperator("organizations:read"),
   "POST /api/operator/organizations": {

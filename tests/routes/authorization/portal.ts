@@ -16,6 +16,7 @@ import {
   signedIn,
 } from "./entry.ts";
 import { portalMeterEntries } from "./portal_meter.ts";
+import { webhookPortalEntries } from "./webhooks.ts";
 import type { Scene } from "../../support/people/scene.ts";
 import {
   belowOwner,
@@ -61,6 +62,7 @@ const onInvitations = [
 
 /** Every page and form by method and path. */
 export const portalTable: Readonly<Record<string, Entry>> = {
+  ...webhookPortalEntries,
   "GET /docs": { who: open },
   "GET /docs/search": { who: open },
   "GET /docs/:page": { who: open, attempt: () => ({ params: { page: "concepts" } }) },

@@ -1,0 +1,92 @@
+// Who is allowed to use each route and page of webhook endpoints.
+import { newId } from "../../../domain/id.ts";
+import { run, type Scene } from "../../support/people/scene.ts";
+import { type Attempt, byOperator, type Entry, inActiveFromAdmin, objectFromAdmin } from "./entry.ts";
+import { belowAdmin, write } from "./writes.ts";
+
+const json = { url: "https://1.1.1.1/", events: ["*"] };
+const typed = { "url": "https://1.1.1.1/", "description": "Renamed", "limit.*": "on" };
+
+/** @returns An attempt on an endpoint of the organization, or of operators. */
+export const withWebhook =
+  (more: Attempt = {}, options: { isOwn?: boolean; isDisabled?: boolean } = {}) =>
+  async ({ test, organizationId }: Scene): Promise<Attempt> => {
+    const id = newId("whk");
+    const insert =
+      `INSERT INTO webhooks (id, organization, url, events, description, secret, since_seq, created_at, disabled_at)
+      VALUES (?, ${
+        options.isOwn ? "0" : "(SELECT number FROM organizations WHERE id = ?)"
+      }, 'https://1.1.1.1/', '["*"]', '', 'plain:x', 0, 0, ?)`;
+    const disabledAt = options.isDisabled ? 0 : null;
+    await run(test, insert, id, ...(options.isOwn ? [] : [organizationId]), disabledAt);
+    return { ...more, params: { id, webhookId: id } };
+  };
+
+function changing(more: Attempt, options: { isDisabled?: boolean } = {}) {
+  const attempt = withWebhook(more, options);
+  return { who: objectFromAdmin, attempt, writes: write(attempt, belowAdmin) };
+}
+
+const ofOperator = (scope: "webhooks:read" | "webhooks:write", more: Attempt = {}): Entry => ({
+  ...byOperator(scope),
+  attempt: withWebhook(more),
+  object: ["id", "whk"],
+});
+
+export const webhookApiEntries: Readonly<Record<string, Entry>> = {
+  "GET /api/portal/webhooks": { who: inActiveFromAdmin },
+  "POST /api/portal/webhooks": { who: inActiveFromAdmin, attempt: () => ({ json }) },
+  "GET /api/portal/webhooks/:id": { who: objectFromAdmin, attempt: withWebhook(), object: ["id", "whk"] },
+  "PATCH /api/portal/webhooks/:id": {
+    ...changing({ json: { description: "Renamed" } }),
+    object: ["id", "whk"],
+  },
+  "POST /api/portal/webhooks/:id/rotate-secret": { ...changing({ json: {} }), object: ["id", "whk"] },
+  "DELETE /api/portal/webhooks/:id": { ...changing({}), object: ["id", "whk"] },
+};
+
+export const webhookOperatorEntries: Readonly<Record<string, Entry>> = {
+  "GET /api/operator/webhooks": byOperator("webhooks:read"),
+  "POST /api/operator/webhooks": {
+    ...byOperator("webhooks:write"),
+    attempt: ({ organizationId }) => ({ json, query: `?organizationId=${organizationId}` }),
+  },
+  "GET /api/operator/webhooks/:id": ofOperator("webhooks:read"),
+  "PATCH /api/operator/webhooks/:id": ofOperator("webhooks:write", { json: { description: "Renamed" } }),
+  "POST /api/operator/webhooks/:id/rotate-secret": ofOperator("webhooks:write", { json: {} }),
+  "DELETE /api/operator/webhooks/:id": ofOperator("webhooks:write"),
+};
+
+/** Pages of one endpoint with a form, and what they send. */
+export const webhookForms: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  edit: typed,
+  rotate: { expireOld: "now" },
+  enable: {},
+  disable: {},
+  delete: {},
+};
+export const newWebhookForm = typed;
+
+export const webhookPortalEntries: Readonly<Record<string, Entry>> = {
+  "GET /portal/webhooks": { who: inActiveFromAdmin },
+  "GET /portal/webhooks/new": { who: inActiveFromAdmin },
+  "POST /portal/webhooks/new": { who: inActiveFromAdmin, attempt: () => ({ form: typed }) },
+  "GET /portal/webhooks/:webhookId": {
+    who: objectFromAdmin,
+    attempt: withWebhook(),
+    object: ["webhookId", "whk"],
+  },
+  ...Object.fromEntries(
+    Object.entries(webhookForms).flatMap(([action, form]): [string, Entry][] => [
+      [`GET /portal/webhooks/:webhookId/${action}`, {
+        who: objectFromAdmin,
+        attempt: withWebhook(),
+        object: ["webhookId", "whk"],
+      }],
+      [`POST /portal/webhooks/:webhookId/${action}`, {
+        ...changing({ form }, { isDisabled: action === "enable" }),
+        object: ["webhookId", "whk"],
+      }],
+    ]),
+  ),
+};
