@@ -42,6 +42,7 @@ export const settings = {
   SMTP_URL: { default: "", expected: "smtp://[user:password@]host[:port] or smtps://…" },
   MAIL_FROM: { default: "", expected: "an email address, alone or as Name <address>" },
   TRUSTED_PROXIES: { default: "", expected: "comma-separated IP addresses or CIDR blocks" },
+  WEBHOOK_ALLOWED_HOSTS: { default: "", expected: "comma-separated host names, IP addresses or CIDR blocks" },
   SESSION_MAX_DAYS: { default: "30", expected: "a whole number from 1 to 365" },
   SESSION_IDLE_DAYS: { default: "7", expected: "a whole number from 1 to SESSION_MAX_DAYS" },
   USAGE_CATALOG: { default: "optional", expected: "optional or required" },
@@ -190,6 +191,8 @@ function readAddresses(reader: SettingsReader) {
       "TRUSTED_PROXIES",
       (text) => parseAddressBlock(text) ?? "not an address or a block",
     ),
+    /** Private hosts and addresses that the program may reach for a customer, also by http. */
+    webhookAllowedHosts: reader.list("WEBHOOK_ALLOWED_HOSTS", parseAllowedHost),
   };
 }
 
@@ -273,6 +276,15 @@ export function parseAddressBlock(text: string): AddressBlock | null {
   } catch {
     return null;
   }
+}
+
+function parseAllowedHost(text: string): AddressBlock | { readonly host: string } | string {
+  const block = parseAddressBlock(text);
+  if (block !== null) return block;
+  const host = text.toLowerCase();
+  // Compared with the host of a URL, which has IPv4 addresses in one form.
+  const isHost = /^(?=.*[a-z])[a-z0-9._-]+$/.test(host) && URL.parse(`http://${host}`)?.hostname === host;
+  return isHost && !host.endsWith(".") ? { host } : "not a host name, an address or a block";
 }
 
 function parseBaseUrl(text: string): URL | null {

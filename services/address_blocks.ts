@@ -2,7 +2,7 @@
 import ipaddr from "ipaddr.js";
 import type { AddressBlock } from "../config.ts";
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** Parses an address, mapped IPv4 as IPv4. Returns null for anything else. */
 export function parseAddress(text: string): Address | null {

@@ -19,6 +19,7 @@ Deno.test("parseConfig() requires no settings", () => {
     smtpUrl: undefined,
     mailFrom: undefined,
     trustedProxies: [],
+    webhookAllowedHosts: [],
     sessionMaxDays: 30,
     sessionIdleDays: 7,
     usageCatalog: "optional",

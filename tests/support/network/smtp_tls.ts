@@ -117,7 +117,7 @@ export interface TestAuthority {
   /** Its own certificate in PEM, and the path of that file. */
   readonly cert: string;
   readonly certPath: string;
-  /** @returns A certificate for a host name. */
+  /** @returns A certificate for a host name or an IPv4 address. */
   certify(name: string): Promise<Certificate>;
   dispose(): Promise<void>;
 }
@@ -144,7 +144,7 @@ export async function testAuthority(): Promise<TestAuthority> {
       certify(`server${count++}`, "/CN=Mail", [
         "-CA ca.pem",
         "-CAkey ca.key",
-        `-addext subjectAltName=DNS:${name}`,
+        `-addext subjectAltName=${/^[\d.]+$/.test(name) ? "IP" : "DNS"}:${name}`,
         "-addext basicConstraints=critical,CA:FALSE",
       ]),
     dispose: () => Deno.remove(folder, { recursive: true }),

@@ -1,0 +1,54 @@
+// A DNS server on a free UDP port of this machine.
+import ipaddr from "ipaddr.js";
+
+/** A running server. */
+export interface DnsServer {
+  /** For {@linkcode Deno.resolveDns}. */
+  readonly nameServer: { readonly ipAddr: string; readonly port: number };
+  /** Addresses by name, IPv4 and IPv6. Other names have none. */
+  readonly hosts: Map<string, readonly string[]>;
+  /** True while it receives queries without responding. */
+  isSilent: boolean;
+  stop(): Promise<void>;
+}
+
+/** Starts a server. */
+export function startDnsServer(): DnsServer {
+  const socket = Deno.listenDatagram({ transport: "udp", hostname: "127.0.0.1", port: 0 });
+  const server = {
+    nameServer: { ipAddr: "127.0.0.1", port: (socket.addr as Deno.NetAddr).port },
+    hosts: new Map<string, readonly string[]>(),
+    isSilent: false,
+    async stop() {
+      socket.close();
+      await serving;
+    },
+  };
+  const serving = (async () => {
+    for await (const [query, sender] of socket) {
+      if (!server.isSilent) await socket.send(response(query, server.hosts), sender);
+    }
+  })();
+  return server;
+}
+
+/** RFC 1035: a header of 12 bytes, the question as it was asked, and one record for each address of its type. */
+function response(query: Uint8Array, hosts: DnsServer["hosts"]): Uint8Array {
+  const labels: string[] = [];
+  let at = 12;
+  for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+    labels.push(new TextDecoder().decode(query.subarray(at + 1, at + 1 + length)));
+    at += 1 + length;
+  }
+  const question = query.subarray(12, at + 5);
+  const kind = { 1: "ipv4", 28: "ipv6" }[query[at + 2] ?? 0];
+  const addresses = (hosts.get(labels.join(".").toLowerCase()) ?? [])
+    .map((text) => ipaddr.parse(text)).filter((address) => address.kind() === kind);
+  const records = addresses.map((address) => {
+    const bytes = address.toByteArray();
+    // A pointer to the question's name; its type; class IN; a TTL of 0.
+    return [0xc0, 12, ...question.slice(-4, -2), 0, 1, 0, 0, 0, 0, 0, bytes.length, ...bytes];
+  });
+  const header = [...query.subarray(0, 2), 0x81, 0x80, 0, 1, 0, addresses.length, 0, 0, 0, 0];
+  return new Uint8Array([...header, ...question, ...records.flat()]);
+}
