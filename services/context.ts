@@ -6,6 +6,7 @@ import type { MailBudgets } from "./mail/mail_budgets.ts";
 import type { CredentialSearch } from "./meter/credential_search.ts";
 import type { LastRequests } from "./meter/last_requests.ts";
 import type { Recorder } from "./meter/recorder.ts";
+import type { AddressGuard } from "./outgoing/address_guard.ts";
 import type { RateLimits } from "./rate_limits.ts";
 import type { Secrets } from "./secrets.ts";
 import type { Reports } from "./reports/reports.ts";
@@ -24,7 +25,7 @@ export interface Context extends BaseContext {
   readonly sessionSearch: SessionSearch;
   readonly secrets: Secrets;
   /** Checks the URLs that customers choose. */
-  readonly addressGuard: { readonly check: (text: string) => Promise<URL> };
+  readonly addressGuard: AddressGuard;
   readonly mail: Mail;
   readonly mailBudgets: MailBudgets;
   readonly recorder: Recorder;

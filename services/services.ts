@@ -11,6 +11,7 @@ import { Recorder } from "./meter/recorder.ts";
 import type { ProcessParts } from "./process_parts.ts";
 import { DatabaseReadiness, type UnreadyReason } from "./readiness.ts";
 import { Reports } from "./reports/reports.ts";
+import { AddressGuard } from "./outgoing/address_guard.ts";
 import { Secrets } from "./secrets.ts";
 import { Credentials } from "./sign_in/credentials.ts";
 import { SecondStepCodes } from "./sign_in/second_step_codes.ts";
@@ -57,7 +58,7 @@ export function createServices(
     secondStepCodes: new SecondStepCodes(base, { credentials, mail }),
     sessionSearch: new SessionSearch(base, { onBackgroundError }),
     secrets: new Secrets(base.config.secretsKeys),
-    addressGuard: { check: (text) => Promise.resolve(new URL(text)) },
+    addressGuard: new AddressGuard(base.config),
     mail,
     mailBudgets: new MailBudgets(base, rateLimits),
     recorder,

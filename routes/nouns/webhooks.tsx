@@ -70,7 +70,7 @@ const schema = z.object({
   lastDeliveredAt: timeOut("When an attempt last succeeded.").nullable(),
   createdAt: timeOut("When the endpoint was created."),
   createdBy: z.object({
-    id: stringSchema("The id of the user or the operator token."),
+    id: stringSchema("The id of the user or the operator token.", exampleId("usr")),
     name: stringSchema("Their name.", "Ada Lovelace"),
   }).nullable().describe(
     "Null if the account was deleted, or if an operator created an organization's endpoint.",

@@ -4,7 +4,6 @@ import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { CopyButton } from "../components/code.tsx";
 import { Facts } from "../components/facts.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -52,7 +51,7 @@ export function WebhookPage({ frame, place, webhook, flash, secret, children }: 
       <Notice tone="done" text={flash} />
       {secret}
       <StatusNote webhook={webhook} now={frame.now} />
-      <Card title="Endpoint">
+      <Card title="Endpoint" flush>
         <Facts facts={webhookFacts(webhook, frame.now)} />
       </Card>
       {children}
@@ -83,7 +82,7 @@ function Actions({ frame, webhook }: Pick<WebhookPageProps, "frame" | "webhook">
 }
 
 const disabledWords = {
-  manual: "Someone disabled this endpoint.",
+  manual: "This endpoint is disabled.",
   failing: "This endpoint was disabled because it failed for five days.",
   gone: "This endpoint was disabled because it returned 410 Gone.",
 };
@@ -95,7 +94,7 @@ function StatusNote({ webhook, now }: { webhook: Webhook; now: number }) {
       <div class="note plain">
         <div>
           <Icon name="pause" />
-          <p>{`${disabledWords[disabledReason]} New events are held until you enable and replay it.`}</p>
+          <p>{`${disabledWords[disabledReason]} Events are held until you enable it and replay them.`}</p>
         </div>
       </div>
     );
@@ -117,15 +116,7 @@ function StatusNote({ webhook, now }: { webhook: Webhook; now: number }) {
 export function webhookFacts(webhook: Webhook, now: number) {
   const { url, lastDeliveredAt, createdAt, createdBy } = webhook;
   return [
-    {
-      label: "URL",
-      value: (
-        <>
-          <code id="webhook-url" class="pick">{url}</code>
-          <CopyButton target="webhook-url" tone="quiet">Copy</CopyButton>
-        </>
-      ),
-    },
+    { label: "URL", value: <code class="pick">{url}</code> },
     { label: "Events", value: <EventNames {...webhook} /> },
     { label: "Last delivered", value: <RelativeTime at={lastDeliveredAt} now={now} /> },
     {

@@ -112,7 +112,7 @@ function pageOf({ frame: { base } }: Pick<ShownForm, "frame">, webhook: Webhook)
   return { href: webhookHref(base, webhook.id), label: webhookName(webhook) };
 }
 
-/** What the page of an endpoint says after an action. */
+/** Notices on the page of an endpoint after an action. */
 export const webhookFlashes = {
   saved: "Changes saved.",
   enabled: "Webhook enabled.",

@@ -14,12 +14,13 @@ export function webhookList(
   },
 ): Page {
   const { frame: { base, isReadOnly, now, viewed, isConsole } } = page;
-  const isOwn = isConsole && viewed === null;
   return (
     <ListPage
       {...page}
       title="Webhooks"
-      text={isOwn
+      text={viewed !== null
+        ? "Send events of this organization to its own systems."
+        : isConsole
         ? "Send events of all organizations to your own systems."
         : "Send events to your own systems as soon as they happen."}
       add={isReadOnly ? null : { href: `${base}/webhooks/new`, label: "Add webhook" }}
@@ -43,7 +44,6 @@ export function webhookList(
           },
           { title: "Status", in: "state", cell: (webhook) => <WebhookStatus {...webhook} /> },
         ]}
-        isOver={({ status }) => status === "disabled"}
       />
     </ListPage>
   );

@@ -23,6 +23,7 @@ import {
 } from "./scene.ts";
 import { addCustomers, addMoreCustomers } from "./customers.ts";
 import { catalogue, metrics, recordsOfHour, traffic } from "./usage.ts";
+import { addWebhooks } from "./webhooks.ts";
 import { newOperatorToken } from "../operators/operators.ts";
 import { type Random, seededRandom } from "../runner/random.ts";
 import { turnOnTwoStep } from "../people/second_step.ts";
@@ -84,6 +85,7 @@ export async function fillPortal(
   await recordUntil(scene, { from: usedTo, to: now - 140_000, random });
   moveTo(test, now - 125_000);
   await reachLimits(scene);
+  await addWebhooks(scene);
   moveTo(test, now - 60_000);
   await addCustomers(scene);
   if (customers > 0) await addMoreCustomers(scene, customers);
