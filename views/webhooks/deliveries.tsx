@@ -21,12 +21,12 @@ import { DateField, RadioGroup, SelectField } from "../components/field.tsx";
 import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
 import { FormPage, type FormPageProps } from "../components/form_page.tsx";
 import { HiddenFields } from "../components/form.tsx";
-import { ItemTable } from "../components/item_table.tsx";
 import { HintLine, ListCard, Tabs } from "../components/list_card.tsx";
 import { Menu } from "../components/menu.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
+import { Cell, Row, Table } from "../components/table.tsx";
 import type { Page, PortalFrame } from "../layout.tsx";
 import { zoneWords } from "../text/time.ts";
 import { DeliveryBadge, deliveryHref, responseWords, statusNames } from "./delivery.tsx";
@@ -186,38 +186,40 @@ function DeliveryTable(
     readonly deliveries: readonly WebhookDelivery[];
   },
 ) {
+  const columns = [
+    "Event",
+    "Status",
+    "Response",
+    { title: "Attempts", isNumber: true },
+    "Next attempt",
+    `Created, ${zoneWords(presentation().timezone)}`,
+  ];
   return (
-    <ItemTable
-      label="Deliveries"
-      items={deliveries}
-      columns={[
-        {
-          title: "Event",
-          in: "title",
-          cell: ({ id, type }) => <a class="name" href={deliveryHref(base, webhook.id, id)}>{type}</a>,
-        },
-        { title: "Status", in: "state", cell: (delivery) => <DeliveryBadge {...delivery} /> },
-        {
-          title: "Response",
-          cell: (delivery) => <span>{responseWords(delivery) ?? "–"}</span>,
-        },
-        { title: "Attempts", isNumber: true, cell: ({ attemptCount }) => <span>{attemptCount}</span> },
-        {
-          title: "Next attempt",
-          cell: ({ nextAttemptAt: at }) => (
-            <span>{at === null ? "–" : <NextAttempt at={at} now={now} />}</span>
-          ),
-        },
-        {
-          title: `Created, ${zoneWords(presentation().timezone)}`,
-          cell: ({ createdAt }) => (
-            <span>
+    <Table label="Deliveries" columns={columns} kind="cards">
+      {deliveries.map((delivery) => {
+        const { id, type, attemptCount, nextAttemptAt, createdAt } = delivery;
+        const response = responseWords(delivery);
+        const next = nextAttemptAt === null ? "–" : <NextAttempt at={nextAttemptAt} now={now} />;
+        return (
+          <Row>
+            <Cell place="title">
+              <a class="name" href={deliveryHref(base, webhook.id, id)}>{type}</a>
+            </Cell>
+            <Cell place="start" value={<DeliveryBadge {...delivery} />} />
+            <Cell place="end">
+              {response ?? <span class="off-only">–</span>}
+              {attemptCount > 1 && <span class="on-card">{` · ${attemptCount} attempts`}</span>}
+            </Cell>
+            <Cell isOffCard isNumber value={attemptCount} />
+            <Cell isOffCard value={next} />
+            <Cell place="start">
               <MomentTime at={createdAt} now={now} />
-            </span>
-          ),
-        },
-      ]}
-    />
+              {nextAttemptAt && <span class="on-card">{" · next "}{next}</span>}
+            </Cell>
+          </Row>
+        );
+      })}
+    </Table>
   );
 }
 

@@ -11,7 +11,6 @@ import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { Badge, type BadgeTone } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { CopyButton } from "../components/code.tsx";
 import { CodeExample } from "../components/code_example.tsx";
 import { Facts } from "../components/facts.tsx";
 import { ItemTable } from "../components/item_table.tsx";
@@ -116,7 +115,7 @@ export function deliveryPage({ frame, place, webhook, delivery, flash }: Deliver
       </PageHead>
       <Notice tone="done" text={flash} />
       <StatusNote delivery={delivery} webhook={webhook} now={frame.now} />
-      <Card title="Details">
+      <Card title="Details" flush>
         <Facts facts={factsOf(delivery, frame.now)} />
       </Card>
       <Card title={attempts.length === 0 ? "Attempts" : countOf(attempts.length, "attempt")} flush>
@@ -185,21 +184,15 @@ function Moment({ at, now }: { at: string; now: number }) {
   );
 }
 
-function factsOf({ eventId, type, createdAt, endedAt, attemptCount }: WebhookDelivery, now: number) {
+function factsOf({ eventId, type, createdAt, endedAt }: WebhookDelivery, now: number) {
   return [
     {
       label: "Event ID",
-      value: (
-        <>
-          <code id="event-id" class="pick">{eventId}</code>
-          <CopyButton target="event-id" tone="quiet">Copy</CopyButton>
-        </>
-      ),
+      value: <code class="pick">{eventId}</code>,
     },
     { label: "Event", value: isEventType(type) ? eventTypes[type] : type },
     { label: "Created", value: <MomentTime at={createdAt} now={now} /> },
     { label: "Ended", value: endedAt === null ? "Not yet" : <MomentTime at={endedAt} now={now} /> },
-    { label: "Attempts since the last replay", value: groupDigits(attemptCount) },
   ];
 }
 

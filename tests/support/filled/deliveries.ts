@@ -1,6 +1,11 @@
 // What was delivered to the endpoints of the filled portal in the last two weeks.
 import { sql } from "../../../db/engine/database.ts";
-import { type EventType, eventTypes, receivesEvent } from "../../../domain/webhooks/event_types.ts";
+import {
+  type EventType,
+  eventTypes,
+  operatorEventTypes,
+  receivesEvent,
+} from "../../../domain/webhooks/event_types.ts";
 import { addDeliveries, attemptsAt, type NewDelivery } from "../webhooks/deliveries.ts";
 import { seededRandom } from "../runner/random.ts";
 import type { Scene } from "./scene.ts";
@@ -14,21 +19,25 @@ const waits = [0, 5_000, 300_000, 1_800_000, 2 * hourMs, 5 * hourMs];
 export async function fillDeliveries({ test }: Scene): Promise<void> {
   const endpoints = await test.opened.database.read<{
     id: string;
+    organization: number;
     events: string;
     failingSince: number | null;
     disabledAt: number | null;
   }>(
-    sql`SELECT id, events, failing_since AS failingSince, disabled_at AS disabledAt FROM webhooks ORDER BY number`,
+    sql`SELECT id, organization, events, failing_since AS failingSince, disabled_at AS disabledAt FROM webhooks ORDER BY number`,
   );
   const now = test.now();
   const random = seededRandom(27);
-  for (const { id, events, failingSince, disabledAt } of endpoints) {
+  for (const { id, organization, events, failingSince, disabledAt } of endpoints) {
     const types = (Object.keys(eventTypes) as EventType[])
-      .filter((type) => receivesEvent(JSON.parse(events), type) && type !== "webhook.test");
-    const times = Array.from({ length: days * 8 }, () => Math.floor(now - random() * days * 24 * hourMs))
+      .filter((type) =>
+        receivesEvent(JSON.parse(events), type) && type !== "webhook.test" &&
+        (organization === 0 || !operatorEventTypes.has(type))
+      );
+    const times = Array.from({ length: days * 8 }, () => now - random.between(0, days * 24 * hourMs))
       .sort();
     const deliveries = times.map((createdAt): NewDelivery => {
-      const type = types[Math.floor(random() * types.length)] ?? "limit.reached";
+      const type = random.pick(types);
       if (disabledAt !== null && createdAt > disabledAt) return { type, status: "held", createdAt };
       const isFailing = failingSince !== null && createdAt > failingSince;
       const all = runningSum(waits, createdAt);
@@ -46,7 +55,7 @@ export async function fillDeliveries({ test }: Scene): Promise<void> {
           attempts: attemptsAt(made, fault, fault),
         };
       }
-      if (random() < 0.04) {
+      if (random.chance(0.04)) {
         return {
           type,
           status: "failed",
@@ -55,7 +64,7 @@ export async function fillDeliveries({ test }: Scene): Promise<void> {
           attempts: attemptsAt(all, { code: "refused", responseStatus: null }),
         };
       }
-      const made = all.slice(0, random() < 0.1 ? 3 : 1);
+      const made = all.slice(0, random.chance(0.1) ? 3 : 1);
       return {
         type,
         status: "delivered",
