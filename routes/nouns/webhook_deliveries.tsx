@@ -182,7 +182,7 @@ export function deliveryRoutes(
     responses: {
       200: { description: "The delivery with its result.", schema: z.object({ delivery: detailsSchema }) },
     },
-    errors,
+    errors: ["rate_limited"],
   }, async (_c, { params: { id: webhookId }, body: { type } }, owner) => {
     const id = await sendTestEvent(services, owner, { id: webhookId, type });
     return { delivery: await verbs.getDelivery(services, owner, { webhookId, id }) };
