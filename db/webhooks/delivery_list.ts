@@ -135,7 +135,7 @@ export function findWebhookDays(
     WHERE webhook = ${numberOf(webhook)} AND day >= ${from}`);
 }
 
-/** What a replay sends again: deliveries by their ids, or the oldest of a range. */
+/** The deliveries that a replay sends again: by their ids, or the oldest of a range. */
 export type ReplayChoice = { readonly ids: readonly string[] } | DeliveryRange;
 
 /**

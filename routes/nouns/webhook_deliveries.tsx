@@ -18,16 +18,15 @@ import * as verbs from "../../services/webhooks/deliveries.ts";
 import { sendTestEvent } from "../../services/webhooks/test_delivery.ts";
 import type { WebhookOwner } from "../../services/webhooks/webhook_owner.ts";
 import { getWebhook } from "../../services/webhooks/webhooks.ts";
+import { Deliveries, type DeliveriesAddress } from "../../views/webhooks/deliveries.tsx";
+import { deliveryHref, deliveryPage } from "../../views/webhooks/delivery.tsx";
 import {
-  Deliveries,
-  type DeliveriesAddress,
   replayForm,
   replayOneForm,
   type ReplaySpan,
   replaySpans,
   testForm,
-} from "../../views/webhooks/deliveries.tsx";
-import { deliveryHref, deliveryPage } from "../../views/webhooks/delivery.tsx";
+} from "../../views/webhooks/delivery_forms.tsx";
 import { webhookHref } from "../../views/webhooks/webhook.tsx";
 import type { MountRoute } from "../api/endpoint.ts";
 import type { AppContext } from "../env.ts";

@@ -1,5 +1,4 @@
-// What is delivered to an endpoint, below its facts: the health of the last days, the list of deliveries, and how to verify them. And the
-// forms that send tests and replays.
+// What is delivered to an endpoint, below its facts: the health of the last days, the list of deliveries, and how to verify them.
 import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
@@ -9,17 +8,14 @@ import {
   type WebhookDelivery,
 } from "../../domain/webhooks/delivery.ts";
 import { eventTypes } from "../../domain/webhooks/event_types.ts";
-import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
-import { webhookReplayDeliveriesMax } from "../../domain/webhooks/webhook_limits.ts";
+import type { Webhook } from "../../domain/webhooks/webhook.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { Chart } from "../components/chart.tsx";
 import { chartOf } from "../components/chart_props.ts";
 import { CodeExample, type CodeSample } from "../components/code_example.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { DateField, RadioGroup, SelectField } from "../components/field.tsx";
-import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
-import { FormPage, type FormPageProps } from "../components/form_page.tsx";
+import { DateField, SelectField } from "../components/field.tsx";
 import { HiddenFields } from "../components/form.tsx";
 import { HintLine, ListCard, Tabs } from "../components/list_card.tsx";
 import { Menu } from "../components/menu.tsx";
@@ -27,7 +23,7 @@ import { Notice } from "../components/notice.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
-import type { Page, PortalFrame } from "../layout.tsx";
+import type { PortalFrame } from "../layout.tsx";
 import { zoneWords } from "../text/time.ts";
 import { DeliveryBadge, deliveryHref, responseWords, statusNames } from "./delivery.tsx";
 import { webhookHref } from "./webhook.tsx";
@@ -230,7 +226,7 @@ function NextAttempt({ at, now }: { at: string; now: number }) {
 const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
 
 /** Types of events to choose from, with a first choice for none. */
-const typeChoices = (label: string) => [
+export const typeChoices = (label: string) => [
   { value: "", label },
   ...Object.keys(eventTypes).map((type) => ({ value: type, label: type })),
 ];
@@ -300,114 +296,5 @@ function Verify({ samples }: DeliveriesProps) {
       </p>
       <CodeExample id="verify" title="Verify a delivery" samples={samples} />
     </Card>
-  );
-}
-
-type ShownForm =
-  & Pick<FormPageProps & ConfirmPageProps, "frame" | "place" | "action" | "hidden">
-  & {
-    readonly error: string | null;
-    readonly input: Readonly<Record<string, string>> | undefined;
-    readonly fields: Readonly<Record<string, string>>;
-  };
-
-function backTo(frame: PortalFrame, webhook: Webhook) {
-  return { href: webhookHref(frame.base, webhook.id), label: webhookName(webhook) };
-}
-
-/** The form that sends an example. */
-export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
-  return (
-    <FormPage
-      {...form}
-      back={backTo(form.frame, webhook)}
-      title="Send test"
-      heading="Send a test to “{name}”"
-      name={webhookName(webhook)}
-      text="Sends an example once, now, and shows the response. A failed test isn't retried."
-      submit="Send test"
-      isNarrow
-    >
-      <SelectField
-        label="Event"
-        name="type"
-        value={input?.["type"] ?? "webhook.test"}
-        error={fields["type"]}
-        choices={typeChoices("").slice(1)}
-      />
-    </FormPage>
-  );
-}
-
-/** How far a replay goes back. */
-export const replaySpans = { "1h": 1, "24h": 24, "7d": 7 * 24, "30d": 30 * 24 } as const;
-export type ReplaySpan = keyof typeof replaySpans;
-
-/** The form that sends many deliveries again. */
-export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
-  return (
-    <ConfirmPage
-      {...form}
-      back={backTo(form.frame, webhook)}
-      title="Replay deliveries"
-      heading="Replay deliveries of “{name}”"
-      name={webhookName(webhook)}
-      text={`Sends them again, the oldest first, each with the ID of its event. At most ${
-        groupDigits(webhookReplayDeliveriesMax)
-      } can wait at a time.`}
-      facts={[]}
-      submit="Replay deliveries"
-      tone="primary"
-    >
-      <RadioGroup
-        label="Deliveries"
-        name="status"
-        value={input?.["status"] ?? ""}
-        error={fields["status"]}
-        choices={[
-          { value: "", label: "Failed and held" },
-          { value: "failed", label: "Failed only" },
-          { value: "held", label: "Held only", hint: "Not sent because the endpoint was disabled." },
-          { value: "all", label: "All", hint: "Also those that were delivered." },
-        ]}
-      />
-      <RadioGroup
-        label="Created in the last"
-        name="span"
-        value={input?.["span"] ?? "30d"}
-        error={fields["span"]}
-        choices={[
-          { value: "1h", label: "Hour" },
-          { value: "24h", label: "24 hours" },
-          { value: "7d", label: "7 days" },
-          { value: "30d", label: "30 days" },
-        ]}
-      />
-    </ConfirmPage>
-  );
-}
-
-/** The confirmation that sends one delivery again. */
-export function replayOneForm(
-  { input: _input, fields: _fields, ...form }: ShownForm,
-  { webhook, delivery }: { webhook: Webhook; delivery: WebhookDelivery },
-): Page {
-  const { id, type, eventId, createdAt } = delivery;
-  return (
-    <ConfirmPage
-      {...form}
-      back={{ href: deliveryHref(form.frame.base, webhook.id, id), label: type }}
-      title="Replay delivery"
-      heading="Replay this delivery?"
-      text="Sends the event again, now, with the same ID. It is retried if it fails."
-      facts={[
-        { label: "Endpoint", value: <bdi>{webhookName(webhook)}</bdi> },
-        { label: "Event", value: type },
-        { label: "Event ID", value: <code class="pick">{eventId}</code> },
-        { label: "Created", value: <MomentTime at={createdAt} now={form.frame.now} /> },
-      ]}
-      submit="Replay delivery"
-      tone="primary"
-    />
   );
 }

@@ -34,7 +34,10 @@ export async function fillDeliveries({ test }: Scene): Promise<void> {
         receivesEvent(JSON.parse(events), type) && type !== "webhook.test" &&
         (organization === 0 || !operatorEventTypes.has(type))
       );
-    const times = Array.from({ length: days * 8 }, () => now - random.between(0, days * 24 * hourMs))
+    const times = Array.from(
+      { length: disabledAt === null ? days * 8 : 6 },
+      () => now - random.between(0, days * 24 * hourMs),
+    )
       .sort();
     const deliveries = times.map((createdAt): NewDelivery => {
       const type = random.pick(types);
@@ -73,6 +76,12 @@ export async function fillDeliveries({ test }: Scene): Promise<void> {
         attempts: attemptsAt(made, delivered),
       };
     });
+    if (failingSince !== null) {
+      const fault = { code: "status", responseStatus: 503 } as const;
+      const attempts = attemptsAt([now - 60_000], fault);
+      const createdAt = now - 60_000;
+      deliveries.push({ type: "webhook.test", status: "failed", createdAt, endedAt: createdAt, attempts });
+    }
     await addDeliveries(test.opened.database, id, deliveries);
   }
 }
