@@ -71,7 +71,13 @@ export function findDeliveries(
   { after, limit }: { after: DeliveryPosition | null; limit: number },
 ): Promise<DeliveryRow[]> {
   const before = after === null ? sql`true` : sql`(d.created_at, d.number) < (${after.at}, ${after.number})`;
-  const found = inRange(numberOf(webhook), range, { before, order: sql`DESC`, limit: sql`${limit}` });
+  // The index finds the end by the time alone.
+  const to = after === null ? range.to : Math.min(range.to, after.at + 1);
+  const found = inRange(numberOf(webhook), { ...range, to }, {
+    before,
+    order: sql`DESC`,
+    limit: sql`${limit}`,
+  });
   return database.read(sql`SELECT ${columns} FROM (
       SELECT d.* FROM ${found} ORDER BY d.created_at DESC, d.number DESC LIMIT ${limit}) d
     CROSS JOIN events e ON e.seq = d.event ORDER BY d.created_at DESC, d.number DESC`);
@@ -135,31 +141,49 @@ export function findWebhookDays(
     WHERE webhook = ${numberOf(webhook)} AND day >= ${from}`);
 }
 
-/** The deliveries that a replay sends again: by their ids, or the oldest of a range. */
-export type ReplayChoice = { readonly ids: readonly string[] } | DeliveryRange;
+/** Returns the numbers of deliveries by their ids, in this order; null for those that the endpoint doesn't have. */
+export async function findDeliveryNumbers(
+  database: DatabaseReader,
+  webhook: WebhookReference,
+  ids: readonly string[],
+): Promise<(number | null)[]> {
+  const rows = await database.read<{ number: number | null }>(sql`
+    SELECT d.number FROM json_each(${JSON.stringify(ids)}) i
+    LEFT JOIN webhook_deliveries d ON d.id = i.value AND d.webhook = ${numberOf(webhook)} ORDER BY i.key`);
+  return rows.map(({ number }) => number);
+}
+
+/** Returns the numbers of the oldest deliveries in a range, as many as one replay may have. */
+export async function findReplayable(
+  database: DatabaseReader,
+  webhook: WebhookReference,
+  range: DeliveryRange,
+): Promise<number[]> {
+  const limit = integer(webhookReplayDeliveriesMax);
+  const rows = await database.read<{ number: number }>(sql`
+    SELECT d.number FROM ${inRange(numberOf(webhook), range, { order: sql`ASC`, limit })}
+    ORDER BY d.created_at, d.number LIMIT ${limit}`);
+  return rows.map(({ number }) => number);
+}
 
 /**
- * Lets deliveries wait from the first attempt on, due now, as many as there is room for. Those that wait already are left out, and
- * nothing changes if the endpoint is disabled or has no delivery with one of the ids. The audit entry has their number.
+ * Lets deliveries with these numbers wait from the first attempt on, due now: those that still have one of the statuses, as many as
+ * there is room for, and none of a disabled endpoint. The audit entry has their number.
  */
 export function replayDeliveries(
   webhook: WebhookReference,
-  choice: ReplayChoice,
+  { numbers, statuses }: { numbers: readonly number[]; statuses: readonly DeliveryStatus[] },
   { by, name, now }: { by: Actor; name: string; now: number },
 ): Statement[] {
-  const number = sql`(SELECT w.number FROM webhooks w
-    WHERE w.number = ${numberOf(webhook)} AND w.disabled_at IS NULL)`;
-  const room = sql`(SELECT max(0, min(${integer(webhookReplayDeliveriesMax)},
-    ${integer(webhookWaitingMax)} - w.waiting)) FROM webhooks w WHERE w.number = ${numberOf(webhook)})`;
-  const chosen = "ids" in choice
-    ? sql`json_each(${JSON.stringify(choice.ids)}) i CROSS JOIN webhook_deliveries d ON d.id = i.value
-      WHERE d.webhook = ${number} AND NOT EXISTS (${unknownIds(webhook, choice.ids)})`
-    : sql`${inRange(number, choice, { order: sql`ASC`, limit: room })} WHERE true`;
+  const enabled = sql`FROM webhooks w WHERE w.number = ${numberOf(webhook)} AND w.disabled_at IS NULL`;
   return [
     sql`UPDATE webhook_deliveries SET status = 'waiting', attempts = 0, due_at = ${now}, is_leased = 0, ended_at = NULL,
         code = NULL, response_status = NULL
-      WHERE number IN (SELECT d.number FROM ${chosen} AND d.status <> 'waiting'
-        ORDER BY d.created_at, d.number LIMIT ${room})`,
+      WHERE number IN (SELECT d.number FROM json_each(${JSON.stringify(numbers)}) n
+        CROSS JOIN webhook_deliveries d ON d.number = n.value
+        WHERE d.webhook = (SELECT w.number ${enabled})
+          AND d.status IN (SELECT value FROM json_each(${JSON.stringify(statuses)})) ORDER BY n.key
+        LIMIT coalesce((SELECT max(0, ${integer(webhookWaitingMax)} - w.waiting) ${enabled}), 0))`,
     insertAuditEvents(by, "webhook.replayed", {
       now,
       rows:
@@ -168,8 +192,3 @@ export function replayDeliveries(
     }),
   ];
 }
-
-/** Selects the positions in `ids` of those that are not deliveries of the endpoint. */
-export const unknownIds = (webhook: WebhookReference, ids: readonly string[]): Statement =>
-  sql`SELECT i.key AS position FROM json_each(${JSON.stringify(ids)}) i WHERE NOT EXISTS (
-    SELECT 1 FROM webhook_deliveries d WHERE d.id = i.value AND d.webhook = ${numberOf(webhook)})`;

@@ -6,10 +6,11 @@ import {
   findAttempts,
   findDeliveries,
   findDelivery,
+  findDeliveryNumbers,
   findDeliveryPosition,
+  findReplayable,
   findWebhookDays,
   replayDeliveries as replay,
-  unknownIds,
   type WebhookReference,
 } from "../../db/webhooks/delivery_list.ts";
 import { selectWebhook, type WebhookRow } from "../../db/webhooks/webhooks.ts";
@@ -26,7 +27,11 @@ import {
 import { eventPayload } from "../../domain/webhooks/event.ts";
 import { type EventType, eventTypes } from "../../domain/webhooks/event_types.ts";
 import { webhookName } from "../../domain/webhooks/webhook.ts";
-import { deliveryAttemptsShownMax, webhookHealthDays } from "../../domain/webhooks/webhook_limits.ts";
+import {
+  deliveryAttemptsShownMax,
+  webhookHealthDays,
+  webhookReplayStepMax,
+} from "../../domain/webhooks/webhook_limits.ts";
 import { rowOf } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
@@ -114,7 +119,8 @@ const dayMs = 24 * 3_600_000;
 /**
  * Sends deliveries again, from the first attempt on, with the ids of their events. Those that wait or are being sent stay as they are.
  *
- * @returns How many; of a range the oldest, as many as may wait for an endpoint.
+ * @returns Their number; of a range the oldest, as many as may wait for an endpoint. Many are written in steps: after an error, those of
+ *   the steps before are sent, and the audit log says how many.
  * @throws {AppError} `forbidden`, `proof_required`, `not_found`, `validation_failed`, `webhook_disabled`.
  */
 export async function replayDeliveries(
@@ -126,28 +132,50 @@ export async function replayDeliveries(
   const { organizationId, by } = changingScope(context, owner);
   const webhook = await getWebhook(context, owner, webhookId);
   const reference = { organizationId, webhookId };
-  const choice = "deliveryIds" in input ? { ids: input.deliveryIds } : replayRange(input);
-  const results = await context.writeAs(by, [
-    ...replay(reference, choice, { by: actorOf(by), name: webhookName(webhook), now: context.clock() }),
-    selectWebhook(organizationId, webhookId),
-    ...("ids" in choice ? [unknownIds(reference, choice.ids)] : []),
-  ]);
-  if (rowOf<WebhookRow>(results, 2).disabledAt !== null) throw webhookDisabledError();
-  const unknown = results[3]?.rows ?? [];
-  if (unknown.length > 0) {
-    const message = "is not a delivery of this endpoint.";
-    throw validationError(unknown.map(({ position }) => ({ path: `deliveryIds[${position}]`, message })));
+  const { numbers, statuses } = await chosenDeliveries(context, reference, input);
+  const audited = { by: actorOf(by), name: webhookName(webhook), now: context.clock() };
+  let replayed = 0;
+  // At least one step, which finds out whether the endpoint is disabled.
+  for (let at = 0; at === 0 || at < numbers.length; at += webhookReplayStepMax) {
+    const step = { numbers: numbers.slice(at, at + webhookReplayStepMax), statuses };
+    const results = await context.writeAs(by, [
+      ...replay(reference, step, audited),
+      selectWebhook(organizationId, webhookId),
+    ]);
+    if (rowOf<WebhookRow>(results, -1).disabledAt !== null) throw webhookDisabledError();
+    replayed += results[0]?.changes ?? 0;
+    context.webhooks.wake();
   }
-  context.webhooks.wake();
-  return results[0]?.changes ?? 0;
+  return replayed;
 }
+
+/** @throws {AppError} `validation_failed`. */
+async function chosenDeliveries(
+  { database }: SessionContext,
+  webhook: WebhookReference,
+  input: ReplayInput,
+): Promise<{ numbers: readonly number[]; statuses: readonly DeliveryStatus[] }> {
+  if (!("deliveryIds" in input)) {
+    const range = replayRange(input);
+    return { numbers: await findReplayable(database, webhook, range), statuses: range.statuses };
+  }
+  const found = await findDeliveryNumbers(database, webhook, input.deliveryIds);
+  const message = "is not a delivery of this endpoint.";
+  const unknown = found.flatMap((number, at) =>
+    number === null ? [{ path: `deliveryIds[${at}]`, message }] : []
+  );
+  if (unknown.length > 0) throw validationError(unknown);
+  return { numbers: found.filter((number) => number !== null), statuses: replayable };
+}
+
+const replayable: readonly DeliveryStatus[] = ["delivered", "failed", "held"];
 
 /** Tests that failed are only sent again by their id. */
 function replayRange({ status, ...range }: ReplayRange): DeliveryRange {
   const statuses: readonly DeliveryStatus[] = status === undefined
     ? ["failed", "held"]
     : status === "all"
-    ? ["delivered", "failed", "held"]
+    ? replayable
     : [status];
   return { ...rangeOf(range), statuses, types: allTypes.filter((type) => type !== "webhook.test") };
 }
