@@ -55,7 +55,7 @@ export type ReplaySpan = keyof typeof replaySpans;
 /** The form that sends many deliveries again. */
 export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
   return (
-    <ConfirmPage
+    <FormPage
       {...form}
       back={backTo(form.frame, webhook)}
       title="Replay deliveries"
@@ -64,9 +64,8 @@ export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webho
       text={`Sends them again, the oldest first, each with the ID of its event. At most ${
         groupDigits(webhookReplayDeliveriesMax)
       } can wait at a time.`}
-      facts={[]}
       submit="Replay deliveries"
-      tone="primary"
+      isNarrow
     >
       <RadioGroup
         label="Deliveries"
@@ -92,7 +91,7 @@ export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webho
           { value: "30d", label: "30 days" },
         ]}
       />
-    </ConfirmPage>
+    </FormPage>
   );
 }
 
