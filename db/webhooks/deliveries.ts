@@ -13,7 +13,6 @@ import { type DatabaseReader, integer, sql, type Statement } from "../engine/dat
 const eventsOfStepMax = 50;
 const heldOfStepMax = 1_000;
 
-/** What the worker has to do. */
 export interface DueWork {
   /** True for events without deliveries. */
   readonly hasEvents: boolean;

@@ -33,6 +33,17 @@ export function insertEvent(event: NewEvent, condition: Statement = sql`true`): 
     FROM (SELECT 1) LEFT JOIN organizations o ON o.number = ${organization} WHERE ${condition}`;
 }
 
+/** Writes an event for each of `rows`: a query with the columns `organization`, its number, and `facts`, JSON. */
+export function insertEvents(type: EventType, { at, rows }: { at: number; rows: Statement }): Statement {
+  // The time of the id, with random digits for each event.
+  const idStart = newId("evt").slice(0, -16);
+  return sql`
+    INSERT INTO events (id, type, organization, at, facts)
+    SELECT ${idStart} || lower(hex(randomblob(8))), ${type}, o.number, ${at},
+      json_set(r.facts, '$.organization', ${organizationJson})
+    FROM (${rows}) r JOIN organizations o ON o.number = r.organization`;
+}
+
 const organizationJson = sql`CASE WHEN o.number IS NULL THEN NULL
   ELSE json_object('id', o.id, 'externalId', o.external_id, 'name', o.name) END`;
 
@@ -73,4 +84,16 @@ export function findEvents(
 
 export function findEvent(database: DatabaseReader, id: string): Promise<EventRow | undefined> {
   return database.readFirst(sql`SELECT ${columns} FROM events e WHERE e.id = ${id}`);
+}
+
+/** True if the oldest event is older than a time. */
+export async function hasEventsBefore(database: DatabaseReader, before: number): Promise<boolean> {
+  const oldest = await database.readFirst<{ at: number }>(sql`SELECT at FROM events ORDER BY seq LIMIT 1`);
+  return oldest !== undefined && oldest.at < before;
+}
+
+/** Deletes some of the events before a time, oldest first. */
+export function deleteEventsBefore(before: number, { limit }: { limit: number }): Statement {
+  return sql`DELETE FROM events
+    WHERE at < ${before} AND seq IN (SELECT seq FROM events ORDER BY seq LIMIT ${limit})`;
 }

@@ -33,12 +33,12 @@ export interface LimitFacts {
   readonly timezone: string;
 }
 
-/** What is stored with an event, as `db/webhooks/events.ts` and the triggers of the database write it. Never contains secrets. */
+/** The facts stored with an event, as `db/webhooks/events.ts` and the triggers of the database write them. Never secrets. */
 export interface EventFacts extends Partial<LimitFacts> {
   readonly organization?:
     | { readonly id: string; readonly externalId: string | null; readonly name: string }
     | null;
-  /** What the change was made to. */
+  /** The object of the change. */
   readonly target?: Named;
   readonly actor?: Named & { readonly type: string };
   /** Those of the audit entry. */

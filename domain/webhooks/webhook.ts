@@ -2,7 +2,8 @@
 import { type EventType, eventTypes, operatorEventTypes, receivesEvent } from "./event_types.ts";
 
 /** `manual`: someone disabled it. `failing`: it failed for days. `gone`: it returned 410. */
-export type WebhookDisabledReason = "manual" | "failing" | "gone";
+export const webhookDisabledReasons = ["manual", "failing", "gone"] as const;
+export type WebhookDisabledReason = (typeof webhookDisabledReasons)[number];
 
 /** An endpoint of an organization or of operators. Times are ISO 8601 UTC. */
 export interface Webhook {

@@ -20,6 +20,11 @@ export const notifyAtDefault: readonly number[] = [80, 100];
 export const eventBytesMax = 20_000;
 /** For which events, deliveries and their attempts are kept. */
 export const eventKeptMs = 30 * dayMs;
+/** Between searches for keys that expire soon, at most so many keys at a time. */
+export const expiringKeysIntervalMs = minuteMs;
+export const expiringKeysOfStepMax = 200;
+/** After which the cursor of that search moves without any key. */
+export const expiryCursorAgeMs = hourMs;
 /** The waits after failed attempts, each ± 10 %. One attempt more than there are waits. */
 export const webhookRetryWaitsMs: readonly number[] = [
   5 * secondMs,
@@ -49,7 +54,7 @@ export const webhookReplayDeliveriesMax = 10_000;
 /** For which an old secret signs too, by default and at most. */
 export const webhookOldSecretMs = dayMs;
 export const webhookOldSecretMaxMs = 7 * dayMs;
-/** How often the worker looks for events and deliveries. */
+/** Between looks of the worker for events and deliveries. */
 export const webhookPollIntervalMs = secondMs;
 /** For requests in progress when the server stops. */
 export const webhookShutdownGraceMs = 3 * secondMs;

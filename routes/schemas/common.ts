@@ -24,19 +24,23 @@ export function parsed<In, Out>(
 /** Trimmed, counted in characters, and visible. @param description The beginning, such as `Your name`. */
 export function nameSchema(
   description: string,
-  { charactersMax = nameCharactersMax, ...more }: { charactersMax?: number; example?: string } = {},
+  { charactersMax = nameCharactersMax, charactersMin = 1, ...more }: {
+    charactersMax?: number;
+    charactersMin?: 0 | 1;
+    example?: string;
+  } = {},
 ) {
-  const message = characters(charactersMax, 1);
-  return z.string().trim().min(1, message)
+  const message = characters(charactersMax, charactersMin);
+  return z.string().trim().min(charactersMin, message)
     .refine((text) => text.length <= charactersMax || [...text].length <= charactersMax, message)
     .superRefine((text, context) => {
       const message = nameFault(text);
       if (message !== null) context.addIssue({ code: "custom", message });
     })
     .openapi({
-      minLength: 1,
+      minLength: charactersMin,
       maxLength: charactersMax,
-      description: `${description}, 1 to ${charactersMax} characters.`,
+      description: `${description}, ${charactersMin} to ${charactersMax} characters.`,
       ...more,
     });
 }

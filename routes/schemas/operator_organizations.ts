@@ -189,6 +189,13 @@ const id = z.string().max(externalIdPrefix.length + limits.externalIdCharactersM
   example: exampleId("org"),
 });
 export const organizationParamsSchema = z.object({ id });
+
+/** The filter `organizationId` of a list. @param rest The end of its description, such as its default. */
+export function organizationFilter(rest: string) {
+  const description = `An organization, by its id or as \`external:\` and its external id. ${rest}`;
+  return id.optional().openapi({ description, example: exampleId("org") });
+}
+
 export const invitationParamsSchema = z.object({ id, invitationId: idParam("inv", "The invitation's id.") });
 
 export const inviteSchema = z.strictObject({

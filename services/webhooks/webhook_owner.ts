@@ -36,25 +36,20 @@ export function changingScope({ clock }: Pick<SessionContext, "clock">, owner: W
   return scope;
 }
 
-/** Returns an operator as the owner of any endpoint. @throws {AppError} `not_found`. */
-export async function ownerOfWebhook(
-  context: Pick<SessionContext, "database">,
-  operator: OperatorActor,
-  id: string,
-): Promise<WebhookOwner> {
-  const found = isId("whk", id) ? await findOwnerOfWebhook(context.database, id) : undefined;
-  if (found === undefined) throw notFoundError();
-  return found.organizationId === null
-    ? { operator }
-    : { access: await operatorAccess(context, operator, found.organizationId) };
+/**
+ * Returns a function that finds whose endpoints an operator works with: those of the owner of the endpoint `id`; without one, those of an
+ * organization or of operators. It throws `not_found`.
+ */
+export function ownerForOperator(context: Pick<SessionContext, "database">) {
+  return async (operator: OperatorActor, id: string, organizationId?: string): Promise<WebhookOwner> => {
+    const idText = id === "" ? organizationId ?? null : await organizationOf(context, id);
+    return idText === null ? { operator } : { access: await operatorAccess(context, operator, idText) };
+  };
 }
 
-/** Returns an operator as the owner of an organization's endpoints; of operators' without one. @throws {AppError} `not_found`. */
-export async function ownerForOperator(
-  context: Pick<SessionContext, "database">,
-  operator: OperatorActor,
-  organizationId: string | undefined,
-): Promise<WebhookOwner> {
-  if (organizationId === undefined) return { operator };
-  return { access: await operatorAccess(context, operator, organizationId) };
+/** Returns the organization of an endpoint, null for operators'. @throws {AppError} `not_found`. */
+async function organizationOf({ database }: Pick<SessionContext, "database">, id: string) {
+  const found = isId("whk", id) ? await findOwnerOfWebhook(database, id) : undefined;
+  if (found === undefined) throw notFoundError();
+  return found.organizationId;
 }

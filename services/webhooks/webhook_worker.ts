@@ -38,6 +38,8 @@ import {
   webhookUnreadableWaitMs,
 } from "../../domain/webhooks/webhook_limits.ts";
 import type { BaseContext } from "../base_context.ts";
+import { AddressGuard } from "../outgoing/address_guard.ts";
+import { post, type PostResult } from "../outgoing/post.ts";
 import { Secrets, SecretsError } from "../secrets.ts";
 import { sleep } from "../sleep.ts";
 
@@ -49,21 +51,7 @@ export interface WebhookAccess {
   sendTest(deliveryId: string): Promise<void>;
 }
 
-interface PostResult {
-  readonly status: number | null;
-  readonly retryAfter: string | null;
-  readonly code: DeliveryFault | null;
-  readonly durationMs: number;
-}
-
 export interface WebhookWorkerOptions {
-  readonly post?: (request: {
-    readonly url: URL;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
-    readonly timeoutMs: number;
-    readonly signal: AbortSignal;
-  }) => Promise<PostResult>;
   readonly log: {
     info(message: string, values: Record<string, unknown>): void;
     warn(message: string, values: Record<string, unknown>): void;
@@ -82,6 +70,7 @@ const system: Actor = { type: "system", client: { address: "", userAgent: "", re
 export class WebhookWorker implements WebhookAccess {
   readonly #base: BaseContext;
   readonly #options: WebhookWorkerOptions;
+  readonly #guard: AddressGuard;
   readonly #secrets: Secrets;
   readonly #counts = Object.fromEntries(["delivered", ...deliveryFaults].map((code) => [code, 0])) as Record<
     "delivered" | DeliveryFault,
@@ -98,6 +87,7 @@ export class WebhookWorker implements WebhookAccess {
   constructor(base: BaseContext, options: WebhookWorkerOptions) {
     this.#base = base;
     this.#options = options;
+    this.#guard = new AddressGuard(base.config);
     this.#secrets = new Secrets(base.config.secretsKeys);
   }
 
@@ -215,14 +205,12 @@ export class WebhookWorker implements WebhookAccess {
       await database.write(giveBack(delivery, { now, turnAt: now + webhookUnreadableWaitMs }));
       return;
     }
-    const { post } = this.#options;
-    if (post === undefined) return;
     const at = clock();
     const { eventId, type, eventAt, facts, testOf, organization } = delivery;
     const event = { id: eventId, type, at: eventAt, facts, webhook: testOf };
     const body = eventBody(event, { isForOperators: organization === 0 });
     const timestamp = Math.floor(at / 1000);
-    const result = await post({
+    const result = await post(this.#guard, {
       url: new URL(delivery.url),
       headers: {
         "content-type": "application/json",

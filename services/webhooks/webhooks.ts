@@ -34,7 +34,7 @@ export interface WebhookInput {
   readonly url: string;
   /** Names, for `isEventName`. */
   readonly events: readonly string[];
-  readonly description: string;
+  readonly description?: string | undefined;
 }
 
 export interface WebhookChange {
@@ -88,7 +88,7 @@ export async function getWebhook(
 export async function createWebhook(
   context: SessionContext,
   owner: WebhookOwner,
-  { url: given, events, description }: WebhookInput,
+  { url: given, events, description = "" }: WebhookInput,
 ): Promise<CreatedWebhook> {
   const { organizationId, by } = changingScope(context, owner);
   requireReceivable(organizationId, events);

@@ -4,6 +4,7 @@ import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
+import { NewSecret } from "../components/code.tsx";
 import { Facts } from "../components/facts.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -20,13 +21,13 @@ export function webhookHref(base: string, id: string, action?: WebhookAction): s
   return action === undefined ? href : `${href}/${action}`;
 }
 
-interface WebhookPageProps {
+export interface WebhookPageProps {
   readonly frame: PortalFrame;
   readonly place: Place;
   readonly webhook: Webhook;
   readonly flash?: string | null;
-  /** A new secret, on top. */
-  readonly secret?: Child;
+  /** A new secret. */
+  readonly secret?: string;
   /** Below the facts. */
   readonly children?: Child;
 }
@@ -49,7 +50,7 @@ export function WebhookPage({ frame, place, webhook, flash, secret, children }: 
         {!frame.isReadOnly && <Actions frame={frame} webhook={webhook} />}
       </PageHead>
       <Notice tone="done" text={flash} />
-      {secret}
+      {secret && <NewSecret what="secret" name={name} value={secret} />}
       <StatusNote webhook={webhook} now={frame.now} />
       <Card title="Endpoint" flush>
         <Facts facts={webhookFacts(webhook, frame.now)} />

@@ -36,7 +36,7 @@ const groups = Object.entries(headings).map(([noun, label]) => ({
 }));
 
 /** The names of the checkboxes. */
-export const eventChoices = ["*", ...groups.flatMap(({ choices }) => choices.map(({ value }) => value))];
+const eventChoices = ["*", ...groups.flatMap(({ choices }) => choices.map(({ value }) => value))];
 
 type ShownForm = Pick<FormPageProps, "frame" | "place" | "back" | "action" | "hidden" | "error"> & {
   readonly input?: Readonly<Record<string, string>> | undefined;
@@ -52,6 +52,11 @@ type ShownForm = Pick<FormPageProps, "frame" | "place" | "back" | "action" | "hi
 /** Returns what the form of an endpoint has typed and chosen. */
 export function webhookInput({ url, description, events }: Webhook): Readonly<Record<string, string>> {
   return { url, description, ...Object.fromEntries(events.map((name) => [name, "on"])) };
+}
+
+/** Returns what the form sends, as the API takes it. */
+export function typedWebhook({ url = "", description = "", ...input }: Readonly<Record<string, string>>) {
+  return { url, description, events: eventChoices.filter((name) => input[name] !== undefined) };
 }
 
 /** The form that adds an endpoint, or edits `webhook`. */

@@ -121,7 +121,7 @@ CREATE TABLE webhook_days (
 CREATE INDEX webhook_days_day ON webhook_days (day);
 
 -- How far the background work has come: deliveries exist for events up to `delivered_seq`; of keys that expire in seven days and in one, those up
--- to these have events.
+-- to these have events; 0 before the first server has started.
 CREATE TABLE event_cursor (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   delivered_seq INTEGER NOT NULL,
@@ -131,7 +131,7 @@ CREATE TABLE event_cursor (
   day_key INTEGER NOT NULL
 ) STRICT;
 
-INSERT INTO event_cursor VALUES (1, 0, 1000 * unixepoch() + 604800000, 0, 1000 * unixepoch() + 86400000, 0);
+INSERT INTO event_cursor VALUES (1, 0, 0, 0, 0, 0);
 
 CREATE INDEX api_keys_expiring ON api_keys (expires_at, number) WHERE expires_at IS NOT NULL AND revoked_at IS NULL;
 

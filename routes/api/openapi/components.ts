@@ -5,13 +5,13 @@ import { sessionCookieName } from "../../cookies.ts";
 export const tagDescriptions = {
   Usage: "Record usage with an API key, and retrieve it.",
   "API keys": "Manage the API keys of an organization.",
-  Webhooks: "Receive events of an organization at URLs of your own.",
   Organizations: "Manage organizations, their members and invitations.",
   "Sign-in":
     "Find out who is signed in, from every product on the same parent domain. Allowed origins may call these endpoints " +
     "with cookies.",
   Account: "Manage your own account. Other origins may not call these endpoints.",
   "Audit log": "See who did what in an organization.",
+  Webhooks: "Send events to your servers when limits are reached, keys expire or members change.",
   Operators: "See and manage every organization, as the company that runs the service.",
   Operations: "Monitor the service.",
 } as const;

@@ -6,19 +6,16 @@ import { operatorAccess } from "../../../services/access.ts";
 import { listAuditEvents, readAuditCsv } from "../../../services/audit.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { auditFilters, operatorAuditEventSchema } from "../../schemas/audit.ts";
-import { exampleId, pageOf, pageQuerySchema } from "../../schemas/common.ts";
+import { pageOf, pageQuerySchema } from "../../schemas/common.ts";
 import { csvResponse, sendCsv } from "../job_bytes.ts";
-import { organizationParamsSchema } from "../../schemas/operator_organizations.ts";
+import { organizationFilter } from "../../schemas/operator_organizations.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 
 const filters = {
   ...auditFilters,
-  organizationId: organizationParamsSchema.shape.id.optional().openapi({
-    description:
-      "An organization, by its id or as `external:` and its external id: returns its whole log. By default, the entries of " +
-      "everything that operators did.",
-    example: exampleId("org"),
-  }),
+  organizationId: organizationFilter(
+    "Returns its whole log. By default, the entries of everything that operators did.",
+  ),
 };
 
 export function operatorAuditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {

@@ -13,8 +13,8 @@ import operators from "../../../docs/operators.md" with { type: "text" };
 import quickStart from "../../../docs/quick-start.md" with { type: "text" };
 import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
-import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
+import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
 import mainGo from "../../../examples/metering/main.go" with { type: "text" };
@@ -43,13 +43,13 @@ const files: Readonly<Record<string, string>> = {
   "single-sign-on.md": singleSignOn,
   "forward-auth.md": forwardAuth,
   "cloudevents.md": cloudEvents,
-  "webhooks.md": webhooks,
   "api.md": api,
   "operators.md": operators,
   "operations.md": operations,
   "reverse-proxy.md": reverseProxy,
   "settings.md": settings,
   "billing.md": billing,
+  "webhooks.md": webhooks,
   "guarantees.md": guarantees,
 };
 
@@ -77,11 +77,11 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/client": ["Check sessions and keys", "client.md"],
     "/docs/meter": ["Meter usage from your server", "client.md#meter-usage"],
     "/docs/cloudevents": ["CloudEvents", "cloudevents.md"],
+    "/docs/webhooks": ["Webhooks", "webhooks.md"],
     "/docs/api-keys": ["Manage API keys", "api-keys.md"],
     "/docs/leaked-keys": ["Respond to a leaked key", "api-keys.md#respond-to-a-leaked-key"],
     "/docs/find-keys": ["Find leaked keys", "api-keys.md#find-leaked-keys"],
     "/docs/verify-keys": ["Verify a key", "operators.md#verify-keys"],
-    "/docs/webhooks": ["Webhooks", "webhooks.md"],
     "/docs/sign-in": ["Sign in to your product", "single-sign-on.md#use-the-browser-client"],
     "/docs/single-sign-on": ["Try single sign-on", "single-sign-on.md"],
     "/docs/forward-auth": ["Protect a proxy", "forward-auth.md"],
