@@ -12,23 +12,25 @@ import {
 } from "../../db/engine/diagnostics.ts";
 import { checkSchema, MigrationError } from "../../db/engine/migrate.ts";
 import { openDatabase } from "../../db/engine/open.ts";
+import { countStoredSecrets } from "../../db/webhooks/stored_secrets.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { shellWord } from "../../domain/shell_word.ts";
 import { checkFreeBytesMin, checkFreeBytesWarningMin } from "../../domain/check_limits.ts";
+import { secretsResults } from "./secrets.ts";
 import { checkClock, inTime, reasonOf } from "./time.ts";
 
 const result = resultsOf("Database");
 
 /** @param options `isRunning`: a server with the same settings is running. */
 export async function checkDatabase(
-  { database: target }: Pick<Config, "database">,
+  { database: target, secretsKeys }: Pick<Config, "database" | "secretsKeys">,
   options: { isRunning: Promise<boolean> },
 ): Promise<CheckResult[]> {
-  if (target.kind === "remote") return await checkContent(target);
+  if (target.kind === "remote") return await checkContent(target, secretsKeys);
   const file = await fileInfo(target.path);
   const space = await checkSpace(target.path);
   if (typeof file === "string") return [await missingResult(target, file, options), ...space];
-  return [...await checkContent(target), ...checkMode(target.path, file), ...space];
+  return [...await checkContent(target, secretsKeys), ...checkMode(target.path, file), ...space];
 }
 
 /** Returns the file, or why it can't be used. */
@@ -65,7 +67,10 @@ async function missingResult(
     );
 }
 
-async function checkContent(target: DatabaseTarget): Promise<CheckResult[]> {
+async function checkContent(
+  target: DatabaseTarget,
+  secretsKeys: Config["secretsKeys"],
+): Promise<CheckResult[]> {
   const name = target.kind === "file" ? resolve(target.path) : new URL(target.url).host;
   let database: Database | undefined;
   try {
@@ -74,7 +79,11 @@ async function checkContent(target: DatabaseTarget): Promise<CheckResult[]> {
     if (schema !== null) return [schema];
     await inTime(checkWritable(database));
     const writable = result.ok(`${name} has this program's schema and is writable.`);
-    const results = [writable, sqliteResult(await inTime(readSqliteVersion(database)), target)];
+    const results = [
+      writable,
+      sqliteResult(await inTime(readSqliteVersion(database)), target),
+      ...secretsResults(secretsKeys, await inTime(countStoredSecrets(database, Date.now()))),
+    ];
     // A file has this machine's clock.
     return target.kind === "file" ? results : [...results, await checkDatabaseClock(database)];
   } catch (error) {

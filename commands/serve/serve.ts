@@ -26,6 +26,7 @@ import {
   deleteOldCounters,
   refreshTimezones,
 } from "../../services/meter/limit_upkeep.ts";
+import { createResealing } from "../../services/secrets_upkeep.ts";
 import { settlesWithin, sleep } from "../../services/sleep.ts";
 import { deleteOldAuditEvents } from "../../services/audit.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
@@ -216,7 +217,7 @@ function countHttpThreads({ config, log }: ServerOptions): number {
   return 1;
 }
 
-/** Deletions in the background, a little at a time. Each returns true if there may be more. */
+/** Deletions and other upkeep in the background, a little at a time. Each returns true if there may be more. */
 const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
   "old usage records": deleteOldUsageRecords,
   "old audit entries": deleteOldAuditEvents,
@@ -226,9 +227,10 @@ const deletions: Readonly<Record<string, (services: Services) => Promise<boolean
   "counters of removed limits": deleteCountersOfRemovedLimits,
   "sign-ins that were not finished": cleanUpSignIns,
   "old webhook deliveries": deleteOldDeliveries,
+  "secrets under an older key": createResealing(),
 };
 
-/** Deletes old and unused data, a few rows at a time, until the signal. */
+/** Deletes old and unused data and encrypts stored secrets, a few rows at a time, until the signal. */
 async function deleteOldData(
   services: Services,
   { log, signal }: { log: ProgramLog; signal: AbortSignal },
@@ -240,7 +242,7 @@ async function deleteOldData(
       try {
         if (await deleteSome(services)) isMore = true;
       } catch (error) {
-        log.warn("retrying failed deletion", { what, error });
+        log.warn("retrying failed upkeep", { what, error });
       }
     }
     await sleep(isMore ? retentionRestMs : retentionIntervalMs, signal);

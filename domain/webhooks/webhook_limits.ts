@@ -66,3 +66,9 @@ export const webhookTestsPerMinuteMax = 10;
 export const webhookDisabledMailsPerDayMax = 10;
 /** Deliveries that the metrics count; more are reported as this many. */
 export const webhookDeliveriesCountedMax = 100_000;
+export const webhookReplayIdsMax = 100;
+/** Deliveries of a replay that are written at a time. */
+export const webhookReplayStepMax = 1_000;
+/** Of a delivery, the newest. */
+export const deliveryAttemptsShownMax = 100;
+export const webhookHealthDays = 14;

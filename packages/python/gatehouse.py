@@ -1,4 +1,4 @@
-"""Records usage with Gatehouse, checks sessions, and verifies API keys.
+"""Records usage with Gatehouse, checks sessions, and verifies API keys and webhooks.
 
     from gatehouse import Gatehouse, Meter
 
@@ -9,6 +9,8 @@
     user = gatehouse.me(request.headers.get("Cookie"))
     verification = gatehouse.verify(key, permissions=["tiles:read"])
 
+    event = verify_webhook(request.get_data(), headers=request.headers, secret="whsec_…")
+
 record() never raises and never waits for the network, and no record is lost or counted twice. With
 a spool, records survive even a killed process. Copy this file into your application. It needs
 Python 3.9 or newer, and nothing else.
@@ -17,10 +19,12 @@ Python 3.9 or newer, and nothing else.
 from __future__ import annotations
 
 import atexit
+import base64
 import contextlib
 import dataclasses
 import email.utils
 import encodings.idna  # noqa: F401 - A fork during a later import would block the child.
+import hmac
 import http.client
 import json
 import logging
@@ -44,7 +48,15 @@ from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["Gatehouse", "GatehouseError", "Meter", "Problem", "Stats"]
+__all__ = [
+    "Gatehouse",
+    "GatehouseError",
+    "Meter",
+    "Problem",
+    "Stats",
+    "WebhookError",
+    "verify_webhook",
+]
 
 QUANTITY_MAX = 2**53 - 1
 RECORD_BYTES_MAX = 64 * 1024
@@ -59,6 +71,7 @@ PAUSE_MAX_SECONDS = 60.0
 FUTURE_MAX_SECONDS = 5 * 60
 ABANDONED_SECONDS = 10 * 60
 HOUSEKEEPING_SECONDS = 60.0
+WEBHOOK_TOLERANCE_SECONDS = 5 * 60
 OPEN_SEGMENTS_MAX = 100
 SYNC_PAUSE_SECONDS = 0.05
 PROBLEM_RECORDS_MAX = 100
@@ -1001,6 +1014,71 @@ class Gatehouse:
             details=response.details,
             retry_after=response.retry_after,
         )
+
+
+class WebhookError(GatehouseError):
+    """A request doesn't come from this webhook of Gatehouse, or is too old. Respond with 400."""
+
+
+def verify_webhook(
+    body: bytes | str,
+    *,
+    headers: Mapping[str, str],
+    secret: str | None | Iterable[str | None],
+    now: float | None = None,
+) -> dict[str, Any]:
+    """Verifies a request of a webhook, and returns the event: `type`, `timestamp` and `data`.
+
+    An event can be delivered more than once: the header webhook-id identifies it.
+
+    Args:
+        body: As it was received, not parsed and serialized again.
+        headers: The headers of the request.
+        secret: The webhook's secret, or several while it is being rotated. None is skipped.
+        now: For tests: the time to compare with, in seconds since 1970.
+
+    Raises:
+        WebhookError: `code` is "missing_header", "invalid_timestamp", "timestamp_too_old",
+            "timestamp_too_new" or "no_matching_signature".
+        ValueError: There is no valid secret.
+        TypeError: The body was parsed.
+    """
+    keys = _webhook_keys(secret)
+    if not isinstance(body, (bytes, str)):
+        raise TypeError("body must be the bytes or the text of the request, before any parser")
+    content = body.encode() if isinstance(body, str) else body
+    given = {name.lower(): value for name, value in headers.items()}
+    values = [given.get(f"webhook-{name}") or "" for name in ("id", "timestamp", "signature")]
+    if not all(values):
+        raise WebhookError("a header of the webhook is missing", "missing_header")
+    event_id, timestamp, signatures = values
+    if not re.fullmatch("[0-9]{1,12}", timestamp):
+        raise WebhookError("webhook-timestamp isn't a time in seconds", "invalid_timestamp")
+    age = math.floor(time.time() if now is None else now) - int(timestamp)
+    if age > WEBHOOK_TOLERANCE_SECONDS:
+        raise WebhookError("sent more than five minutes ago", "timestamp_too_old")
+    if age < -WEBHOOK_TOLERANCE_SECONDS:
+        raise WebhookError("sent in the future: check this server's clock", "timestamp_too_new")
+    start = f"{event_id}.{timestamp}.".encode(errors="backslashreplace")
+    offered = [each.encode(errors="backslashreplace") for each in signatures.split(" ")]
+    for key in keys:
+        expected = b"v1," + base64.b64encode(hmac.digest(key, start + content, "sha256"))
+        if any(hmac.compare_digest(each, expected) for each in offered):
+            return dict(json.loads(content))
+    raise WebhookError("no signature matches the secret", "no_matching_signature")
+
+
+def _webhook_keys(secret: str | None | Iterable[str | None]) -> list[bytes]:
+    given = [secret] if secret is None or isinstance(secret, str) else secret
+    try:
+        keys = [
+            base64.b64decode(re.sub("^whsec_", "", each), validate=True) for each in given if each
+        ]
+    except ValueError:
+        keys = []
+    if not keys or not all(keys):
+        raise ValueError("secret must be the webhook's secret, which begins with whsec_")
+    return keys
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

@@ -10,6 +10,7 @@ import undiciTypes from "npm:undici-types@8.9.0/package.json" with { type: "json
 import settings from "../../deno.json" with { type: "json" };
 import { createTestKey, startTestApp } from "../support/app/app.ts";
 import { usageOf } from "../support/client/meter_line.ts";
+import { webhookVectors } from "../support/client/webhook_vectors.ts";
 import { programsMissing } from "../support/runner/missing.ts";
 import { newOperatorToken } from "../support/operators/operators.ts";
 import { onRealPort } from "../support/app/real_app.ts";
@@ -18,6 +19,8 @@ import { startTcpProxy } from "../support/network/tcp_proxy.ts";
 const root = new URL("../../", import.meta.url).pathname;
 const tarball = `${root}dist/gatehouse-client-${settings.version}.tgz`;
 const bun = "bun@1.4.5";
+
+const vector = webhookVectors[1] ?? assert.fail();
 
 /** A program with valid and invalid uses. The compiler rejects an expected error that doesn't occur. */
 const program = `
@@ -28,6 +31,7 @@ import { requireKey } from "@gatehouse/client/fetch";
 import { requireSession } from "@gatehouse/client/hono";
 import type { me } from "https://auth.example.com/gatehouse.js";
 import type { IncomingMessage } from "node:http";
+import { verifyWebhook, type WebhookEvent } from "@gatehouse/client/webhooks";
 
 const [key = "", cookie = "", spool] = process.argv.slice(2);
 const operatorToken = process.env["GATEHOUSE_OPERATOR_TOKEN"];
@@ -42,7 +46,10 @@ gatehouse.meter.record({ product: "tiles", metric: "no metric!", apiKeyId });
 const isClosed = await gatehouse.close();
 const wrong = await new Gatehouse({ operatorToken: "wrong" }).verify(key).catch((error: unknown) => error);
 const code = wrong instanceof ApiError && wrong instanceof GatehouseError ? wrong.code : null;
-console.log(JSON.stringify([session.user?.name, verification.organization.id, isClosed, code]));
+const { secret, id, timestamp, body, signature } = ${JSON.stringify(vector)};
+const headers = { "webhook-id": id, "webhook-timestamp": String(timestamp), "webhook-signature": signature };
+const event: WebhookEvent = await verifyWebhook(body, { headers, secret, now: timestamp * 1000 });
+console.log(JSON.stringify([session.user?.name, verification.organization.id, isClosed, code, event]));
 
 export async function uses(request: IncomingMessage, inPage: Awaited<ReturnType<typeof me>>) {
   const session: SessionUser = inPage;
@@ -50,6 +57,7 @@ export async function uses(request: IncomingMessage, inPage: Awaited<ReturnType<
   await gatehouse.me(request);
   await gatehouse.me(request.headers);
   await gatehouse.me({ headers: new Headers() });
+  await verifyWebhook(new Uint8Array(), { headers: request.headers, secret: [process.env["NEW"], process.env["OLD"]] });
   new Meter({ apiKey: key, spool: "./usage.spool" }).record({ product: "tiles", metric: "requests" });
   // @ts-expect-error: no request
   await gatehouse.me("access_token=1");
@@ -210,7 +218,8 @@ async function underRuntimes(t: Deno.TestContext, cwd: string): Promise<void> {
           cwd,
           env,
         });
-        const expected = ["Ada Lovelace", person.organizationId, true, "invalid_operator_token"];
+        const event = JSON.parse(vector.body);
+        const expected = ["Ada Lovelace", person.organizationId, true, "invalid_operator_token", event];
         assert.deepEqual(JSON.parse(printed), expected);
         assert.equal(proxy.answersToLose, 0);
         assert.deepEqual(await usageOf(test, fullKey), { requests: [0.3, 1], bytes: [5, 1], left: [1, 1] });

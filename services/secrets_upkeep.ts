@@ -1,0 +1,45 @@
+// Rewrites stored secrets after SECRETS_KEY was set or changed.
+import {
+  findStoredSecrets,
+  replaceStoredSecrets,
+  type StoredSecrets,
+} from "../db/webhooks/stored_secrets.ts";
+import type { Context } from "./context.ts";
+import { type Secrets, SecretsError } from "./secrets.ts";
+
+/** Webhooks that one step reads. */
+const stepRowsMax = 100;
+
+/**
+ * Returns a step that encrypts some stored secrets with the newest key, and then returns true if there may be more. Once it has seen
+ * all webhooks, it does nothing: new secrets are written with that key.
+ */
+export function createResealing(): (context: Pick<Context, "database" | "secrets">) => Promise<boolean> {
+  let after = 0;
+  return async function resealSecrets({ database, secrets }) {
+    if (after === Infinity) return false;
+    const rows = await findStoredSecrets(database, { after, limit: stepRowsMax });
+    const changes = rows.flatMap((row) => {
+      const next = resealed(secrets, row);
+      const isSame = next.secret === row.secret && next.oldSecret === row.oldSecret;
+      return isSame ? [] : [replaceStoredSecrets(row, next)];
+    });
+    if (changes.length > 0) await database.write(changes);
+    after = rows.length < stepRowsMax ? Infinity : rows.at(-1)?.number ?? Infinity;
+    return after !== Infinity;
+  };
+}
+
+function resealed(secrets: Secrets, { id, secret, oldSecret }: StoredSecrets) {
+  const one = (stored: string): string => {
+    if (secrets.isCurrent(stored)) return stored;
+    try {
+      return secrets.seal(id, secrets.open(id, stored));
+    } catch (error) {
+      // `gatehouse check` reports a missing key.
+      if (error instanceof SecretsError) return stored;
+      throw error;
+    }
+  };
+  return { secret: one(secret), oldSecret: oldSecret === null ? null : one(oldSecret) };
+}
