@@ -184,7 +184,7 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
       "New events are held and nothing more is sent. When the endpoint works again, enable the webhook and replay the events.",
       `See the webhook: ${home}/${organization === undefined ? "operator" : "portal"}/webhooks/${webhookId}`,
     ],
-    otherwise: "You get this email because you manage this webhook.",
+    otherwise: "If you don't need the webhook anymore, delete it on the same page.",
   }),
 };
 
