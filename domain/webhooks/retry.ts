@@ -31,10 +31,6 @@ export function retryWaitMs(
  */
 export function retryAfterMs(retryAfter: string | null, now: number): number {
   const text = retryAfter?.trim() ?? "";
-  const ms = /^\d+$/.test(text)
-    ? Number(text) * 1000
-    : /^[A-Z][a-z]+,? .* GMT$|^[A-Z][a-z]{2} [A-Z][a-z]{2} /.test(text)
-    ? Date.parse(text.endsWith("GMT") ? text : `${text} GMT`) - now
-    : 0;
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : / GMT$/.test(text) ? Date.parse(text) - now : 0;
   return Math.min(webhookRetryAfterMaxMs, Math.max(0, Number.isNaN(ms) ? 0 : ms));
 }

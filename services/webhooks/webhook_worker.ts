@@ -28,6 +28,7 @@ import { type DeliveryFault, deliveryFaults } from "../../domain/webhooks/delive
 import { eventBody } from "../../domain/webhooks/event.ts";
 import { retryWaitMs } from "../../domain/webhooks/retry.ts";
 import { webhookSignature } from "../../domain/webhooks/signature.ts";
+import { webhookName } from "../../domain/webhooks/webhook.ts";
 import {
   webhookAttemptTimeoutMs,
   webhookFailingMaxMs,
@@ -65,6 +66,8 @@ export interface WebhookWorkerOptions {
   readonly graceMs?: number;
 }
 
+/** A result waits however many other batches do: there is at most one for each request in progress. */
+const bounded = { bypassesQueueLimit: true };
 const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };
 
 export class WebhookWorker implements WebhookAccess {
@@ -82,6 +85,7 @@ export class WebhookWorker implements WebhookAccess {
   readonly #stopped = new AbortController();
   #woken = new AbortController();
   #isStopping = false;
+  #isFailing = false;
   #hasWarnedOfSecrets = false;
 
   constructor(base: BaseContext, options: WebhookWorkerOptions) {
@@ -118,9 +122,12 @@ export class WebhookWorker implements WebhookAccess {
       let restMs = webhookPollIntervalMs;
       try {
         const { nextDueAt } = await this.#startDue();
+        if (this.#isFailing) this.#options.log.info("webhooks are delivered again", {});
+        this.#isFailing = false;
         if (nextDueAt !== null) restMs = Math.max(0, Math.min(restMs, nextDueAt - this.#base.clock()));
       } catch (error) {
-        this.#options.log.warn("retrying failed delivery of webhooks", { error });
+        if (!this.#isFailing) this.#options.log.warn("retrying failed delivery of webhooks", { error });
+        this.#isFailing = true;
       }
       await sleep(restMs, this.#woken.signal);
     }
@@ -152,14 +159,15 @@ export class WebhookWorker implements WebhookAccess {
       const due = await findDueWork(database);
       const now = clock();
       if (due.hasEvents) await database.write(fanOutEvents(now));
-      if (due.isOverflowing) await this.#failOverflow(now);
-      if (due.isToHold) await database.write([holdDeliveries(now)]);
+      const failed = due.isOverflowing ? await this.#failOverflow(now) : 0;
+      const [held] = due.isToHold ? await database.write([holdDeliveries(now)]) : [];
       const { slots, failingSlots } = this.#room();
       const turns = [slots > 0 ? due.turnAt : null, failingSlots > 0 ? due.failingTurnAt : null]
         .filter((turnAt) => turnAt !== null);
       const nextDueAt = turns.length === 0 ? null : Math.min(...turns);
       const isTurn = nextDueAt !== null && nextDueAt <= now;
-      if (this.#isStopping || !(due.hasEvents || isTurn)) return { started, nextDueAt };
+      const isMore = due.hasEvents || failed + (held?.changes ?? 0) > 0;
+      if (this.#isStopping || !(isTurn || isMore)) return { started, nextDueAt };
       if (!isTurn) continue;
       const claim = { now, leasedUntil: now + webhookLeaseMs, slots, failingSlots };
       const [claimed] = await database.write(claimDeliveries(claim));
@@ -180,10 +188,12 @@ export class WebhookWorker implements WebhookAccess {
     };
   }
 
-  async #failOverflow(now: number): Promise<void> {
+  async #failOverflow(now: number): Promise<number> {
     const found = await findOverflow(this.#base.database, now);
     const [, failed] = await this.#base.database.write(failOverflow(found, now));
-    this.#counts.overflow += failed?.changes ?? 0;
+    const { changes = 0 } = failed ?? {};
+    this.#counts.overflow += changes;
+    return changes;
   }
 
   #start(delivery: LeasedDelivery): Promise<void> {
@@ -202,7 +212,7 @@ export class WebhookWorker implements WebhookAccess {
     const secrets = this.#open(delivery);
     if (secrets === null) {
       const now = clock();
-      await database.write(giveBack(delivery, { now, turnAt: now + webhookUnreadableWaitMs }));
+      await database.write(giveBack(delivery, { now, turnAt: now + webhookUnreadableWaitMs }), bounded);
       return;
     }
     const at = clock();
@@ -224,7 +234,7 @@ export class WebhookWorker implements WebhookAccess {
       signal: this.#stopped.signal,
     });
     if (this.#stopped.signal.aborted && result.status === null) {
-      await database.write(giveBack(delivery, { now: clock(), turnAt: clock() }));
+      await database.write(giveBack(delivery, { now: clock(), turnAt: clock() }), bounded);
     } else await this.#end(delivery, { at, result });
   }
 
@@ -271,7 +281,7 @@ export class WebhookWorker implements WebhookAccess {
       ...disabling,
       ...endAttempt(delivery, attempt, now),
       ...(mayDisable ? [holdDeliveries(now)] : []),
-    ]);
+    ], bounded);
     this.#counts[code ?? "delivered"]++;
     // The audit entry follows the change.
     if (!mayDisable || results[noted.length + 1]?.rows.length !== 1) return;
@@ -291,7 +301,7 @@ function disableWebhook(
 ): Statement[] {
   const { webhookId: id, url, description, organization, organizationId, organizationName } = delivery;
   const reason = isGone ? "gone" : "failing";
-  const name = description || new URL(url).host;
+  const name = webhookName({ url, description });
   const audit = insertAuditEvent(system, {
     action: "webhook.disabled",
     organizationId,

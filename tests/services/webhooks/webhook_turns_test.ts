@@ -60,15 +60,19 @@ onEveryDatabase(
       receiver.respond(() => died);
       const dying = anotherWorker(test).deliverDue();
       await poll(() => receiver.received.length > 0);
-      receiver.respond(status(204));
+      const { promise: answered, resolve: answer } = Promise.withResolvers<Response>();
+      receiver.respond(() => answered);
       const worker = anotherWorker(test);
       test.advance(webhookLeaseMs - 1);
       assert.equal((await worker.deliverDue()).sent, 0);
       test.advance(1);
-      assert.equal((await worker.deliverDue()).sent, 1);
+      const delivering = worker.deliverDue();
+      await poll(() => receiver.received.length === 2);
       // Its result comes too late to count.
       die(new Response(null, { status: 500 }));
       await dying;
+      answer(new Response(null, { status: 204 }));
+      assert.equal((await delivering).sent, 1);
       assert.deepEqual(receiver.received.map(({ id }) => id), [eventId, eventId]);
       const [delivery] = await test.opened.database.read(
         sql`SELECT status, attempts, (SELECT count(*) FROM webhook_attempts) AS log FROM webhook_deliveries`,
@@ -127,6 +131,9 @@ testApp(
         const delivering = worker.deliverDue();
         await poll(() => quick.received.length === 20);
         assert.deepEqual(quick.received.map(({ id }) => id).sort(), ids.sort());
+        await addEvents(test, organizationId, 5);
+        const beside = worker.deliverDue();
+        await poll(() => quick.received.length === 25);
         assert.equal(slow.received.length, 2);
         // The oldest beyond 10,000 have failed, and not those in progress.
         const counts = await test.opened.database.read(
@@ -134,17 +141,20 @@ testApp(
           JOIN webhooks w ON w.number = d.webhook WHERE w.id = ${crowded.id} GROUP BY 1, 2 ORDER BY 1`,
         );
         assert.deepEqual(counts.map(({ status, code, count }) => [status, code, count]), [
-          ["failed", "overflow", 70],
+          ["failed", "overflow", 75],
           ["waiting", null, 10_000],
         ]);
-        assert.equal(worker.counts.overflow, 70);
+        assert.equal(worker.counts.overflow, 75);
+        // No endpoint waits for its turn: the crowded one has all the requests that it may have.
+        const { waiting, turnAt } = await test.parts.deliveriesState();
+        assert.deepEqual([waiting, turnAt], [10_000, test.now() + webhookLeaseMs]);
         const [day] = await test.opened.database.read(sql`SELECT sum(failed) AS failed FROM webhook_days`);
-        assert.equal(day?.["failed"], 70);
+        assert.equal(day?.["failed"], 75);
         await test.opened.database.write([
           sql`UPDATE webhooks SET deleted_at = 1, turn_at = NULL WHERE id = ${crowded.id}`,
         ]);
         end(new Response());
-        await delivering;
+        await Promise.all([delivering, beside]);
       })
     ),
   webhookSettings,
@@ -222,5 +232,34 @@ testApp(
       assert.deepEqual(await clean(), { webhooks: 1, deliveries: 0, attempts: 0, days: 1 });
       assert.equal((await stateOf(test, kept)).waiting, 0);
     }),
+  webhookSettings,
+);
+
+testApp(
+  "gives failing endpoints at most half of the requests of a server",
+  (test) =>
+    withReceiver((dead) =>
+      withReceiver(async (quick) => {
+        const { organizationId } = await test.signUp();
+        for (let count = 0; count < 40; count++) await addEndpoint(test, { organizationId, url: dead.url });
+        await test.opened.database.write([sql`UPDATE webhooks SET failing_since = 1, failures = 1`]);
+        await addEvents(test, organizationId, 2);
+        const { promise: never, resolve: end } = Promise.withResolvers<Response>();
+        dead.respond(() => never);
+        const worker = anotherWorker(test);
+        const delivering = worker.deliverDue();
+        await poll(() => dead.received.length === 32);
+        await addEndpoint(test, { organizationId, url: quick.url });
+        await addEvents(test, organizationId, 40);
+        const beside = worker.deliverDue();
+        await poll(() => quick.received.length === 40);
+        assert.equal(dead.received.length, 32);
+        await test.opened.database.write([
+          sql`UPDATE webhooks SET deleted_at = 1, turn_at = NULL WHERE failing_since = 1`,
+        ]);
+        end(new Response());
+        await Promise.all([delivering, beside]);
+      })
+    ),
   webhookSettings,
 );
