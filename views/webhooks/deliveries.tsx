@@ -210,7 +210,7 @@ function DeliveryTable(
             <Cell isOffCard value={next} />
             <Cell place="start">
               <MomentTime at={createdAt} now={now} />
-              {nextAttemptAt && <span class="on-card">{" · next "}{next}</span>}
+              {nextAttemptAt && <span class="on-card"> · next {next}</span>}
             </Cell>
           </Row>
         );

@@ -29,6 +29,7 @@ testApp(
       "/members": /<h1>Members[^]*Ada &lt;b&gt;/,
       "/limits": /<h1>Limits[^]*Requests per second/,
       "/billing": /<h1>Statements[^]*so far/,
+      "/webhooks": /<h1>Webhooks[^]*No webhooks yet/,
       "/audit": /<h1>Audit log[^]*Created the key/,
     };
     for (const [tab, content] of Object.entries(tabs)) {

@@ -15,6 +15,7 @@ import { newOperator } from "../../../support/operators/console.ts";
 import { commandLineActor, newOperatorToken } from "../../../support/operators/operators.ts";
 import { invite } from "../../../support/people/portal_people.ts";
 import { joinedPerson } from "../../../support/people/people.ts";
+import { createTestWebhook } from "../../../support/webhooks/webhooks.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 import { run } from "../../../support/people/scene.ts";
 
@@ -24,6 +25,7 @@ testApp("an operator reads every page of a customer, and finds nothing that acts
   await joinedPerson(test, ada, "MEMBER");
   const { id, fullKey } = await createTestKey(test, ada, { name: "Production" });
   const { id: recordId } = await recordOne(test, fullKey, { quantity: 7 });
+  const webhookId = await createTestWebhook(test, ada);
   await invite(test, ada, { email: "grace@example.com" });
   const { base, start } = pathsOf(ada);
   const open = (path: string, person: TestPerson = mara) => openPage(test, path, { person });
@@ -37,7 +39,7 @@ testApp("an operator reads every page of a customer, and finds nothing that acts
   const paths = [...new Set(["/operator/organizations/:id/view", ...routes.map(({ path }) => path)])]
     .map((path) =>
       path.replace(":id", ada.organizationId).replace(":keyId", id).replace(":recordId", recordId)
-        .replace(":period", "open")
+        .replace(":period", "open").replace(":webhookId", webhookId)
     );
   assert.ok(paths.length >= 9);
   await run(test, "UPDATE organizations SET suspended_at = ? WHERE id = ?", test.now(), ada.organizationId);
