@@ -138,7 +138,7 @@ CREATE INDEX api_keys_expiring ON api_keys (expires_at, number) WHERE expires_at
 -- Changes that the audit log has an entry of are events too. The id of the event is that of the entry. Entries name some members by email address.
 CREATE TRIGGER audit_events_told AFTER INSERT ON audit_events WHEN NEW.action IN ('api_key.created', 'api_key.rotated', 'api_key.revoked',
   'member.joined', 'member.removed', 'member.left', 'organization.created', 'organization.plan_changed', 'organization.suspended',
-  'organization.resumed', 'organization.deleted', 'statement.closed')
+  'organization.resumed', 'organization.deleted')
 BEGIN
   INSERT INTO events (id, type, organization, at, facts)
   SELECT 'evt_' || substr(NEW.id, 5),
@@ -153,6 +153,16 @@ BEGIN
       'plan', CASE NEW.action WHEN 'organization.plan_changed' THEN
         (SELECT json_object('id', p.id, 'name', p.name) FROM plans p WHERE p.number = o.plan) END)
   FROM (SELECT 1) LEFT JOIN organizations o ON o.id = NEW.organization_id
+  ; END;
+
+-- A closed month is an event once all of its lines are written. Its audit entry is older, and says who closed it.
+CREATE TRIGGER statements_told AFTER UPDATE OF status ON statements WHEN NEW.status = 'closed' AND OLD.status = 'closing'
+BEGIN
+  INSERT INTO events (id, type, at, facts)
+  SELECT 'evt_' || printf('%012x7', NEW.closed_at) || substr(lower(hex(randomblob(10))), 2), 'statement.closed', NEW.closed_at, json_object(
+    'target', json_object('id', NEW.id, 'name', NEW.period),
+    'actor', (SELECT json_object('type', a.actor_type, 'id', a.actor_id, 'name', a.actor_name) FROM audit_events a
+      WHERE a.organization_id IS NULL AND a.target_id = NEW.id AND a.action = 'statement.closed'))
   ; END;
 
 -- Limits are notified about at percentages, a JSON array in ascending order; null: 80 and 100. A limit with `alert_of` is an alert of that organization:
