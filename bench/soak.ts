@@ -132,7 +132,11 @@ async function main(): Promise<void> {
   const asked = Deno.env.get("SOAK_BINARY") ?? (isCompiled ? compiled : "");
   const binary = asked && resolve(asked);
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-soak-" });
-  const env = { HTTP_THREADS: String(soak.threads), API_KEY_REQUESTS_PER_SECOND: "0" };
+  const env = {
+    HTTP_THREADS: String(soak.threads),
+    API_KEY_REQUESTS_PER_SECOND: "0",
+    WEBHOOK_ALLOWED_HOSTS: "127.0.0.0/8",
+  };
   const options = { folder, env, ...(binary === "" ? {} : { binary }) };
   const program = startProgram(options);
   let ending: Promise<void> | undefined;

@@ -16,6 +16,8 @@ export interface Scene {
   readonly cookie: string;
   readonly apiKeys: readonly string[];
   readonly token: string;
+  /** The ids of revoked keys that the customer's webhook endpoint was told about. */
+  readonly toldRevoked: ReadonlySet<string>;
   /** Resolves after the owner's last sign-in. More than a few at the same time would count as guesses. */
   readonly signedIn: { last: Promise<unknown> };
 }
@@ -85,7 +87,31 @@ export async function prepare(
   ]);
   await change(`/api/operator/organizations/${organizationId}`, { overrides: { limits } });
   const ledger = new Ledger({ random, apiKeys, operator: { fullToken: token, target: { organizationId } } });
-  return { baseUrl, random, ledger, cookie, apiKeys, token, signedIn: { last: Promise.resolve() } };
+  const toldRevoked = await receiveWebhooks(baseUrl, cookie);
+  return {
+    baseUrl,
+    random,
+    ledger,
+    cookie,
+    apiKeys,
+    token,
+    toldRevoked,
+    signedIn: { last: Promise.resolve() },
+  };
+}
+
+/** Creates a webhook endpoint. @returns The ids of revoked keys; updated in place. */
+async function receiveWebhooks(baseUrl: string, cookie: string): Promise<ReadonlySet<string>> {
+  const told = new Set<string>();
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    told.add((await request.json()).data.apiKey.id);
+    return new Response(null, { status: 204 });
+  });
+  server.unref();
+  const json = { url: `http://127.0.0.1:${server.addr.port}/`, events: ["api_key.revoked"] };
+  const response = await sendJson(baseUrl, "/api/portal/webhooks", { method: "POST", cookie, json });
+  if (response.status !== 201) throw new Error(await response.text());
+  return told;
 }
 
 function record({ time, baseUrl, ledger }: Turn, request: SentRequest): Promise<void> {
@@ -134,11 +160,16 @@ function signInAndOut({ request, signedIn }: Turn): Promise<unknown> {
 }
 
 /** Revokes a key, which the next request rejects. */
-async function revoke({ request, cookie }: Turn): Promise<void> {
+async function revoke({ request, ledger, toldRevoked, cookie }: Turn): Promise<void> {
   const json = { name: "Short-lived" };
   const created = await request("/api/portal/api-keys", { cookie, json, expect: 201 });
   const { apiKey: { id }, fullKey: apiKey } = await created.json();
   await request("/api/v1/limits", { apiKey });
   await request(`/api/portal/api-keys/${id}`, { method: "DELETE", cookie });
   await request("/api/v1/limits", { apiKey, expect: 401 });
+  // Not timed: the worker looks for events once a second.
+  for (let tries = 0; tries < 100 && !toldRevoked.has(id); tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  if (!toldRevoked.has(id)) ledger.surprises.push("a webhook didn't arrive within 10 seconds");
 }

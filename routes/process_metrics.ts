@@ -28,6 +28,7 @@ export function processMetrics(
   });
   addDatabaseMetrics(set, parts);
   addMailMetrics(set, { parts, clock });
+  addWebhookMetrics(set, { parts, clock });
   if (backups !== undefined) addBackupMetrics(set, backups);
   addProcessMetrics(set, version);
   return () => set.collect();
@@ -72,6 +73,37 @@ function addMailMetrics(
     help:
       "Emails about limits that were not sent by reason: unconfirmed addresses, or no_owner in the organization.",
     counts: () => byLabel("reason", parts.mailWorker.withheld),
+  });
+}
+
+function addWebhookMetrics(
+  set: MetricSet,
+  { parts, clock }: Pick<ProcessMetricsOptions, "parts" | "clock">,
+): void {
+  let deliveries = Promise.resolve<Awaited<ReturnType<OwnedProcessParts["deliveriesState"]>> | null>(null);
+  set.gauge("gatehouse_webhook_deliveries_waiting", {
+    help: "Webhook deliveries waiting to be sent or retried; more than 100,000 are reported as 100,000.",
+    async value() {
+      deliveries = parts.deliveriesState().catch(() => null);
+      return (await deliveries)?.waiting ?? null;
+    },
+  });
+  set.gauge("gatehouse_webhook_due_seconds", {
+    help:
+      "For how long the next endpoint with a due delivery has waited for its turn. Slow endpoints don't raise it.",
+    async value() {
+      const state = await deliveries;
+      return state === null ? null : ageSeconds(state.turnAt, clock());
+    },
+  });
+  set.counter("gatehouse_webhook_attempts_total", {
+    help:
+      "Webhook attempts by code: delivered, or the fault. Deliveries that overflowed were not attempted again.",
+    counts: () => byLabel("code", parts.webhooks.counts),
+  });
+  set.counter("gatehouse_webhooks_disabled_total", {
+    help: "Webhook endpoints that were disabled by reason: failing for five days, or gone.",
+    counts: () => byLabel("reason", parts.webhooks.disabled),
   });
 }
 

@@ -14,6 +14,7 @@ import type { Credentials } from "./sign_in/credentials.ts";
 import type { SecondStepCodes } from "./sign_in/second_step_codes.ts";
 import type { SessionSearch } from "./sign_in/session_search.ts";
 import type { WriteAs } from "./sign_in/session_writes.ts";
+import type { WebhookAccess } from "./webhooks/webhook_worker.ts";
 
 /** The settings, the database, the clock and the long-lived parts, for all verbs. */
 export interface Context extends BaseContext {
@@ -30,6 +31,7 @@ export interface Context extends BaseContext {
   readonly recorder: Recorder;
   readonly lastRequests: LastRequests;
   readonly reports: Reports;
+  readonly webhooks: WebhookAccess;
   readonly credentialSearch: CredentialSearch;
   /** Receives errors that no request waits for. */
   readonly onBackgroundError: (error: unknown) => void;

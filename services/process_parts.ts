@@ -1,6 +1,7 @@
 // Parts that exist once per process, however many threads serve HTTP. The main thread owns them; other threads call it.
 import { dataFileSize } from "../db/engine/data_file.ts";
 import { findOutboxState, type OutboxState } from "../db/mail/outbox.ts";
+import { type DeliveriesState, findDeliveriesState } from "../db/webhooks/deliveries.ts";
 import type { PasswordOwner } from "../domain/sign_in/password.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { DevelopmentMail, MailAccess } from "./mail/mail.ts";
@@ -15,6 +16,7 @@ import {
   type Attempts,
 } from "./sign_in/address_attempts.ts";
 import { PasswordHasher, type PasswordHashing } from "./sign_in/password_hasher.ts";
+import { type WebhookAccess, WebhookWorker, type WebhookWorkerOptions } from "./webhooks/webhook_worker.ts";
 
 /** The parts as a thread uses them. */
 export interface ProcessParts {
@@ -23,14 +25,17 @@ export interface ProcessParts {
   readonly rateLimits: RateLimits;
   readonly reportsThread: ReportsConnector;
   readonly mailWorker: MailAccess;
+  readonly webhooks: WebhookAccess;
 }
 
 /** The parts themselves, on the main thread. */
 export interface OwnedProcessParts extends ProcessParts {
   readonly mailWorker: MailWorker;
+  readonly webhooks: WebhookWorker;
   /** For {@linkcode remoteProcessParts}. */
   readonly rateLimitBuffer: SharedArrayBuffer;
   outboxState(): Promise<OutboxState>;
+  deliveriesState(): Promise<DeliveriesState>;
   /** Returns null for a remote database. */
   databaseSize(): ReturnType<typeof dataFileSize>;
   /** Ends the threads. Call it after all services are closed. */
@@ -42,6 +47,8 @@ interface ProcessPartsOptions {
   readonly onBackgroundError: (error: unknown) => void;
   /** By default, no email is sent. */
   readonly mail?: MailWorkerOptions;
+  /** For tests. */
+  readonly webhooks?: Partial<WebhookWorkerOptions> | undefined;
   /** A shared hasher, which stays open. */
   readonly passwordHasher?: PasswordHasher;
   /** For tests. */
@@ -50,7 +57,7 @@ interface ProcessPartsOptions {
 
 export function createProcessParts(
   base: BaseContext,
-  { onBackgroundError, mail, passwordHasher, newReportsWorker }: ProcessPartsOptions,
+  { onBackgroundError, mail, webhooks, passwordHasher, newReportsWorker }: ProcessPartsOptions,
 ): OwnedProcessParts {
   const hasher = passwordHasher ?? new PasswordHasher(navigator.hardwareConcurrency);
   const reportsThread = new ReportsThread(base.database.source, {
@@ -59,6 +66,8 @@ export function createProcessParts(
   });
   const memory = new RateLimitMemory();
   const rateLimits = createRateLimits({ ...base, memory });
+  const noLog = { info: () => {}, warn: () => {} };
+  const mailWorker = new MailWorker(base, mail ?? { log: noLog });
   return {
     hasher,
     attempts: {
@@ -68,8 +77,14 @@ export function createProcessParts(
     rateLimits,
     rateLimitBuffer: memory.buffer,
     reportsThread,
-    mailWorker: new MailWorker(base, mail ?? { log: { info: () => {}, warn: () => {} } }),
+    mailWorker,
+    webhooks: new WebhookWorker(base, {
+      log: mail?.log ?? noLog,
+      wakeMail: () => mailWorker.wake(),
+      ...webhooks,
+    }),
     outboxState: () => findOutboxState(base.database),
+    deliveriesState: () => findDeliveriesState(base.database),
     databaseSize: () => dataFileSize(base.config.database),
     close: async () => {
       await reportsThread.close();
@@ -88,11 +103,13 @@ export interface ProcessCalls {
   connectReports(port: MessagePort): Promise<void>;
   wakeMail(): Promise<void>;
   developmentMails(): Promise<readonly DevelopmentMail[]>;
+  wakeWebhooks(): Promise<void>;
+  sendTest(deliveryId: string): Promise<void>;
 }
 
 /** Offers the parts of the main thread to other threads. */
 export function servedCalls(
-  { hasher, attempts, reportsThread, mailWorker }: ProcessParts,
+  { hasher, attempts, reportsThread, mailWorker, webhooks }: ProcessParts,
 ): ProcessCalls {
   return {
     hashPassword: (password) => hasher.hash(password),
@@ -103,6 +120,8 @@ export function servedCalls(
     connectReports: (port) => reportsThread.connect(port),
     wakeMail: () => Promise.resolve(mailWorker.wake()),
     developmentMails: () => mailWorker.developmentMails(),
+    wakeWebhooks: () => Promise.resolve(webhooks.wake()),
+    sendTest: (deliveryId) => webhooks.sendTest(deliveryId),
   };
 }
 
@@ -128,6 +147,10 @@ export function remoteProcessParts(
       // If the call fails, the worker finds the email by itself a little later.
       wake: () => void calls.wakeMail().catch(() => {}),
       developmentMails: () => calls.developmentMails(),
+    },
+    webhooks: {
+      wake: () => void calls.wakeWebhooks().catch(() => {}),
+      sendTest: (deliveryId) => calls.sendTest(deliveryId),
     },
   };
 }

@@ -84,7 +84,7 @@ export class RateLimiter {
   }
 }
 
-const limitersMax = 24;
+const limitersMax = 25;
 /** A limiter's windows are in buckets, by the hash of their names. */
 const bucketsPerLimiter = 1_024;
 const windowsPerBucket = 20;

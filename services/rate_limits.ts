@@ -19,6 +19,7 @@ import {
   unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
+import { webhookTestsPerMinuteMax } from "../domain/webhooks/webhook_limits.ts";
 import { AddressLimiter } from "./address_limiter.ts";
 import type { BaseContext } from "./base_context.ts";
 import { RateLimiter, type RateLimitMemory } from "./rate_limiter.ts";
@@ -79,6 +80,8 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     sessionConflicts: limit(1, sessionConflictNotedIntervalMs),
     /** Changes that wait for the database at the same time. By user. If one is never given back, it counts for an hour. */
     sessionWrites: limit(sessionWritesWaitingMax, hourMs),
+    /** Tests of webhooks. By organization. */
+    webhookTests: limit(webhookTestsPerMinuteMax, minuteMs),
     /** Warnings that the log contains once. By what they are about. */
     warnings: limit(1, Infinity),
     /** Warnings about different origins. */

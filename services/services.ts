@@ -64,6 +64,7 @@ export function createServices(
     recorder,
     lastRequests: new LastRequests(base, { onBackgroundError }),
     reports,
+    webhooks: parts.webhooks,
     credentialSearch: new CredentialSearch(base),
     onBackgroundError,
   };

@@ -46,6 +46,7 @@ import { databaseName, type OpenedDatabase, openForCommand } from "../open_datab
 import { dropWritePermission } from "../permissions.ts";
 import { exitStatus, readAllSettings, SettingsError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
+import { deleteOldDeliveries } from "../../services/webhooks/webhook_upkeep.ts";
 import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
 
 /** Time for the requests in progress when the server stops, and then for closing what they used. */
@@ -192,6 +193,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   const working = [
     deleteOldData(services, { log, signal }),
     parts.mailWorker.run(signal),
+    parts.webhooks.run(signal),
     backups?.run(signal),
     ...repeated.map((work) => repeat(work, { log, signal })),
   ];
@@ -233,6 +235,7 @@ const deletions: Readonly<Record<string, (services: Services) => Promise<boolean
   "old counters of limits": deleteOldCounters,
   "counters of removed limits": deleteCountersOfRemovedLimits,
   "sign-ins that were not finished": cleanUpSignIns,
+  "old webhook deliveries": deleteOldDeliveries,
   "secrets under an older key": createResealing(),
 };
 

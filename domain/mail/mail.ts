@@ -71,6 +71,13 @@ export interface MailFields {
   readonly limit_reached: LimitMail;
   /** To operators, about a hard limit. */
   readonly operator_limit_reached: LimitMail & { readonly organizationId: string };
+  /** To owners and admins of an organization; without one, to operators. */
+  readonly webhook_disabled: {
+    readonly organization?: string;
+    readonly webhook: string;
+    readonly webhookId: string;
+    readonly reason: "failing" | "gone";
+  };
 }
 
 export type MailKind = keyof MailFields;

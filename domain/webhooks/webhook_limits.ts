@@ -54,3 +54,21 @@ export const webhookReplayDeliveriesMax = 10_000;
 /** For which an old secret signs too, by default and at most. */
 export const webhookOldSecretMs = dayMs;
 export const webhookOldSecretMaxMs = 7 * dayMs;
+/** Between looks of the worker for events and deliveries. */
+export const webhookPollIntervalMs = secondMs;
+/** For requests in progress when the server stops. */
+export const webhookShutdownGraceMs = 3 * secondMs;
+/** Until an endpoint whose secret can't be decrypted has its next turn. */
+export const webhookUnreadableWaitMs = 5 * minuteMs;
+/** Of one owner. */
+export const webhookTestsPerMinuteMax = 10;
+/** Emails to an organization, or to operators, because endpoints were disabled. */
+export const webhookDisabledMailsPerDayMax = 10;
+/** Deliveries that the metrics count; more are reported as this many. */
+export const webhookDeliveriesCountedMax = 100_000;
+export const webhookReplayIdsMax = 100;
+/** Deliveries of a replay that are written at a time. */
+export const webhookReplayStepMax = 1_000;
+/** Of a delivery, the newest. */
+export const deliveryAttemptsShownMax = 100;
+export const webhookHealthDays = 14;

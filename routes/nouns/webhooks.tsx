@@ -40,6 +40,7 @@ import {
 } from "../schemas/common.ts";
 import { atMost } from "../schemas/messages.ts";
 import { organizationFilter } from "../schemas/operator_organizations.ts";
+import { deliveryPages, deliveryRoutes, readDeliveries, replayFlash } from "./webhook_deliveries.tsx";
 
 const eventWords = "Names of events: types such as `limit.reached`, nouns such as `limit.*`, or `*` for all.";
 const schema = z.object({
@@ -166,12 +167,14 @@ function mountRoutes(
     description: "Nothing is sent to it anymore. Its deliveries are deleted.",
     errors,
   }, ({ params: { id } }, owner) => verbs.deleteWebhook(services, owner, id));
+  deliveryRoutes(services, route, { path, idOf, errors });
 }
 
 export function webhookPages(app: App, parts: PortalParts): void {
   for (const pages of pagesOf(app, parts)) {
     editingPages(pages, parts);
     confirmingPages(pages, parts);
+    deliveryPages(pages, parts);
     showingPages(pages, parts);
   }
 }
@@ -183,9 +186,16 @@ function showingPages(pages: Pages<WebhookViewer>, { services }: PortalParts): v
     const { webhooks } = await verbs.listWebhooks(services, owner, { limit: pageItemsDefault });
     return webhookList({ ...page, webhooks, flash: flashOf(c, { deleted: "Webhook deleted." }) });
   });
-  mountPage(pages, one, async (c, { actor: { owner }, frame, place }) => {
-    const webhook = await verbs.getWebhook(services, owner, webhookIdOf(c));
-    return WebhookPage({ frame, place, webhook, flash: flashOf(c, webhookFlashes) });
+  mountPage(pages, one, async (c, { actor, frame, place }) => {
+    const webhook = await verbs.getWebhook(services, actor.owner, webhookIdOf(c));
+    const children = await readDeliveries(c, services, actor, webhook);
+    return WebhookPage({
+      frame,
+      place,
+      webhook,
+      flash: flashOf(c, webhookFlashes) ?? replayFlash(c),
+      children,
+    });
   });
 }
 

@@ -1,6 +1,6 @@
 // The receivers in examples/webhooks/: each with real requests of the worker, and a real server in place of the chat or the billing system.
 import assert from "node:assert/strict";
-import { AccessList, accessHandler } from "../../examples/webhooks/access.ts";
+import { accessHandler, AccessList } from "../../examples/webhooks/access.ts";
 import { Billing, billingHandler } from "../../examples/webhooks/billing.ts";
 import { chatHandler } from "../../examples/webhooks/chat.ts";
 import { startTestApp, type TestApp } from "../support/app/app.ts";
@@ -31,7 +31,10 @@ function recipe(name: string, run: (test: TestApp, url: string) => Promise<void>
     const port = freePort();
     const url = `http://127.0.0.1:${port}`;
     const test = await startTestApp({ ...webhookSettings, PORT: String(port), BASE_URL: url });
-    const server = Deno.serve({ port, hostname: "127.0.0.1", onListen() {} }, (request) => test.app.fetch(request));
+    const server = Deno.serve(
+      { port, hostname: "127.0.0.1", onListen() {} },
+      (request) => test.app.fetch(request),
+    );
     try {
       await run(test, url);
     } finally {
@@ -76,97 +79,106 @@ recipe("the chat gets a sentence for each event, also after it was unavailable",
   });
 });
 
-recipe("access ends with limit.reached, and returns with limit.cleared and with the window", async (test, gatehouse) => {
-  const { organizationId, apiKey, record } = await adaWithLimit(test, 10);
-  const list = new AccessList();
-  let handler: Handler = () => new Response(null, { status: 503 });
-  await serving((request) => handler(request), async (url) => {
-    const { secret } = await addEndpoint(test, { organizationId: null, url, events: ["limit.*"] });
-    handler = accessHandler(list, { secret, clock: test.now });
-    const worker = anotherWorker(test);
-    await record(9);
-    const last = await record(1);
-    await worker.deliverDue();
-    assert.ok(list.isCutOff(organizationId, test.now()));
-    await voidOne(test, { apiKey, id: last.id });
-    await worker.deliverDue();
-    assert.ok(!list.isCutOff(organizationId, test.now()));
-    await record(1);
-    await worker.deliverDue();
-    assert.ok(list.isCutOff(organizationId, test.now()));
-    assert.ok(!list.isCutOff(organizationId, test.now() + 31 * day));
-
-    const { fullToken } = await newOperatorToken(test, ["events:read"]);
-    const restarted = new AccessList();
-    await restarted.load(gatehouse, fullToken);
-    assert.ok(restarted.isCutOff(organizationId, test.now()));
-    assert.ok(!restarted.isCutOff(organizationId, test.now() + 31 * day));
-  });
-});
-
-recipe("each line of closed statements is charged once, by a system that forgets after a day", async (test, gatehouse) => {
-  const { close } = await asBilling(test);
-  const { fullToken: token } = await newOperatorToken(test, ["statements:read"]);
-  const ada = await customer(test, "Ada");
-  await ada.record("2026-10-05T00:00:00.000Z", { quantity: 5 });
-  const mistake = await ada.record("2026-10-06T00:00:00.000Z", { quantity: 2 });
-  const system = forgetfulBilling(test.now);
-  const journal = await Deno.makeTempFile();
-  await serving((request) => system.handler(request), async (billingUrl) => {
-    const logged: string[] = [];
-    const open = () =>
-      new Billing({
-        ...{ gatehouseUrl: gatehouse, token, billingUrl, journal, clock: test.now },
-        log: (text) => logged.push(text),
-      });
-    let billing = open();
+recipe(
+  "access ends with limit.reached, and returns with limit.cleared and with the window",
+  async (test, gatehouse) => {
+    const { organizationId, apiKey, record } = await adaWithLimit(test, 10);
+    const list = new AccessList();
     let handler: Handler = () => new Response(null, { status: 503 });
     await serving((request) => handler(request), async (url) => {
-      const { secret } = await addEndpoint(test, { organizationId: null, url, events: ["statement.*"] });
+      const { secret } = await addEndpoint(test, { organizationId: null, url, events: ["limit.*"] });
+      handler = accessHandler(list, { secret, clock: test.now });
       const worker = anotherWorker(test);
-      const receive = () => handler = billingHandler(billing, { secret, clock: test.now });
-      receive();
-      await close("2026-10");
-      system.failAfterCharging = true;
+      await record(9);
+      const last = await record(1);
       await worker.deliverDue();
-      await billing.sendAll();
-      // The same event again, and a restart, as after a kill.
-      billing.close();
-      billing = open();
-      receive();
-      system.failAfterCharging = false;
-      await billing.sendAll();
-      assert.deepEqual(system.charged(), { "tiles/requests": 7 });
+      assert.ok(list.isCutOff(organizationId, test.now()));
+      await voidOne(test, { apiKey, id: last.id });
+      await worker.deliverDue();
+      assert.ok(!list.isCutOff(organizationId, test.now()));
+      await record(1);
+      await worker.deliverDue();
+      assert.ok(list.isCutOff(organizationId, test.now()));
+      assert.ok(!list.isCutOff(organizationId, test.now() + 31 * day));
 
-      await voidOne(test, { apiKey: ada.apiKey, id: mistake.id });
-      await ada.record("2026-11-20T00:00:00.000Z", { quantity: 1 });
-      test.advance(31 * day);
-      await test.opened.database.write([{
-        sql: "UPDATE webhook_deliveries SET status = 'waiting', attempts = 0, due_at = 0",
-        args: [],
-      }]);
-      await close("2026-11");
-      await worker.deliverDue();
-      await billing.sendAll();
-      assert.deepEqual(system.charged(), { "tiles/requests": 6 });
-
-      // A response that was lost, and a receiver that is back only after a day.
-      await ada.record("2026-12-02T00:00:00.000Z", { quantity: 3 });
-      test.advance(31 * day);
-      await close("2026-12");
-      system.failAfterCharging = true;
-      await worker.deliverDue();
-      await billing.sendAll();
-      test.advance(2 * day);
-      system.failAfterCharging = false;
-      await billing.sendAll();
-      assert.deepEqual(system.charged(), { "tiles/requests": 9 });
-      assert.deepEqual([billing.uncertain().length, logged.some((text) => text.startsWith("Check line"))], [1, true]);
+      const { fullToken } = await newOperatorToken(test, ["events:read"]);
+      const restarted = new AccessList();
+      await restarted.load(gatehouse, fullToken);
+      assert.ok(restarted.isCutOff(organizationId, test.now()));
+      assert.ok(!restarted.isCutOff(organizationId, test.now() + 31 * day));
     });
-    billing.close();
-  });
-  await Deno.remove(journal);
-});
+  },
+);
+
+recipe(
+  "each line of closed statements is charged once, by a system that forgets after a day",
+  async (test, gatehouse) => {
+    const { close } = await asBilling(test);
+    const { fullToken: token } = await newOperatorToken(test, ["statements:read"]);
+    const ada = await customer(test, "Ada");
+    await ada.record("2026-10-05T00:00:00.000Z", { quantity: 5 });
+    const mistake = await ada.record("2026-10-06T00:00:00.000Z", { quantity: 2 });
+    const system = forgetfulBilling(test.now);
+    const journal = await Deno.makeTempFile();
+    await serving((request) => system.handler(request), async (billingUrl) => {
+      const logged: string[] = [];
+      const open = () =>
+        new Billing({
+          ...{ gatehouseUrl: gatehouse, token, billingUrl, journal, clock: test.now },
+          log: (text) => logged.push(text),
+        });
+      let billing = open();
+      let handler: Handler = () => new Response(null, { status: 503 });
+      await serving((request) => handler(request), async (url) => {
+        const { secret } = await addEndpoint(test, { organizationId: null, url, events: ["statement.*"] });
+        const worker = anotherWorker(test);
+        const receive = () => handler = billingHandler(billing, { secret, clock: test.now });
+        receive();
+        await close("2026-10");
+        system.failAfterCharging = true;
+        await worker.deliverDue();
+        await billing.sendAll();
+        // The same event again, and a restart, as after a kill.
+        billing.close();
+        billing = open();
+        receive();
+        system.failAfterCharging = false;
+        await billing.sendAll();
+        assert.deepEqual(system.charged(), { "tiles/requests": 7 });
+
+        await voidOne(test, { apiKey: ada.apiKey, id: mistake.id });
+        await ada.record("2026-11-20T00:00:00.000Z", { quantity: 1 });
+        test.advance(31 * day);
+        await test.opened.database.write([{
+          sql: "UPDATE webhook_deliveries SET status = 'waiting', attempts = 0, due_at = 0",
+          args: [],
+        }]);
+        await close("2026-11");
+        await worker.deliverDue();
+        await billing.sendAll();
+        assert.deepEqual(system.charged(), { "tiles/requests": 6 });
+
+        // A response that was lost, and a receiver that is back only after a day.
+        await ada.record("2026-12-02T00:00:00.000Z", { quantity: 3 });
+        test.advance(31 * day);
+        await close("2026-12");
+        system.failAfterCharging = true;
+        await worker.deliverDue();
+        await billing.sendAll();
+        test.advance(2 * day);
+        system.failAfterCharging = false;
+        await billing.sendAll();
+        assert.deepEqual(system.charged(), { "tiles/requests": 9 });
+        assert.deepEqual([billing.uncertain().length, logged.some((text) => text.startsWith("Check line"))], [
+          1,
+          true,
+        ]);
+      });
+      billing.close();
+    });
+    await Deno.remove(journal);
+  },
+);
 
 /** @returns A customer with a hard limit of requests a month, who records now. */
 async function adaWithLimit(test: TestApp, quantity: number) {

@@ -177,6 +177,19 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     ],
     otherwise: stopLimitMails(account),
   }),
+  webhook_disabled: ({ organization, webhook, webhookId, reason }, { home }) => ({
+    subject: `The webhook “${cut(webhook)}” was disabled`,
+    text: [
+      `The webhook “${webhook}” of ${organization ?? "the operators"} was disabled because ${
+        reason === "gone"
+          ? "its endpoint responded with 410 Gone."
+          : "all deliveries have failed for five days."
+      }`,
+      "New events are held and nothing more is sent. When the endpoint works again, enable the webhook and replay the events.",
+      `See the webhook: ${home}/${organization === undefined ? "operator" : "portal"}/webhooks/${webhookId}`,
+    ],
+    otherwise: "If you don't need the webhook anymore, delete it on the same page.",
+  }),
 };
 
 type LimitFields = MailFields["limit_near"];

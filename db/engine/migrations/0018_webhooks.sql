@@ -15,7 +15,8 @@ CREATE INDEX events_organization ON events (organization, webhook, type, at);
 
 CREATE INDEX events_type ON events (type, at) WHERE webhook IS NULL;
 
--- An endpoint of an organization; of operators if `organization` is 0. It gets events after `since_seq`. `turn_at` is when its next delivery may be due.
+-- An endpoint of an organization; of operators if `organization` is 0. It gets events after `since_seq`. `turn_at` is when its next delivery may be due,
+-- or later if all of its requests are in progress. `waiting`: its deliveries with this status.
 CREATE TABLE webhooks (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -32,6 +33,7 @@ CREATE TABLE webhooks (
   failures INTEGER NOT NULL DEFAULT 0,
   last_delivered_at INTEGER,
   turn_at INTEGER,
+  waiting INTEGER NOT NULL DEFAULT 0,
   since_seq INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   created_by TEXT,
@@ -41,16 +43,23 @@ CREATE TABLE webhooks (
 
 CREATE INDEX webhooks_organization ON webhooks (organization, number) WHERE deleted_at IS NULL;
 
-CREATE INDEX webhooks_turn ON webhooks (turn_at) WHERE turn_at IS NOT NULL;
+CREATE INDEX webhooks_turn ON webhooks (turn_at) WHERE turn_at IS NOT NULL AND failing_since IS NULL;
+
+CREATE INDEX webhooks_failing_turn ON webhooks (turn_at) WHERE turn_at IS NOT NULL AND failing_since IS NOT NULL;
+
+CREATE INDEX webhooks_overflowing ON webhooks (number) WHERE waiting > 10000;
+
+CREATE INDEX webhooks_to_hold ON webhooks (number) WHERE waiting > 0 AND disabled_at IS NOT NULL;
 
 CREATE INDEX webhooks_deleted ON webhooks (number) WHERE deleted_at IS NOT NULL;
 
--- An event for one endpoint. `attempts` counts those of the current run of the schedule. While it is leased, a server sends it until `due_at`.
+-- An event for one endpoint. `type` is that of the event. `attempts` counts those of the current run of the schedule. While it is leased, a server sends it until `due_at`.
 CREATE TABLE webhook_deliveries (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
   webhook INTEGER NOT NULL,
   event INTEGER NOT NULL,
+  type TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('waiting', 'delivered', 'failed', 'held')),
   attempts INTEGER NOT NULL DEFAULT 0,
   due_at INTEGER NOT NULL,
@@ -62,13 +71,33 @@ CREATE TABLE webhook_deliveries (
   UNIQUE (webhook, event)
 ) STRICT;
 
-CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook, status, number);
+CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook, status, type, created_at);
 
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook, due_at) WHERE status = 'waiting';
 
 CREATE INDEX webhook_deliveries_leased ON webhook_deliveries (webhook) WHERE is_leased = 1;
 
-CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (created_at) WHERE status = 'waiting';
+CREATE INDEX webhook_deliveries_oldest ON webhook_deliveries (webhook, number) WHERE status = 'waiting';
+
+CREATE TRIGGER webhook_deliveries_added AFTER INSERT ON webhook_deliveries WHEN NEW.status = 'waiting'
+BEGIN
+  UPDATE webhooks SET waiting = waiting + 1, turn_at = min(coalesce(turn_at, NEW.due_at), NEW.due_at) WHERE number = NEW.webhook
+  ; END;
+
+CREATE TRIGGER webhook_deliveries_replayed AFTER UPDATE OF status ON webhook_deliveries WHEN OLD.status <> 'waiting' AND NEW.status = 'waiting'
+BEGIN
+  UPDATE webhooks SET waiting = waiting + 1, turn_at = min(coalesce(turn_at, NEW.due_at), NEW.due_at) WHERE number = NEW.webhook
+  ; END;
+
+CREATE TRIGGER webhook_deliveries_ended AFTER UPDATE OF status ON webhook_deliveries WHEN OLD.status = 'waiting' AND NEW.status <> 'waiting'
+BEGIN
+  UPDATE webhooks SET waiting = waiting - 1 WHERE number = NEW.webhook
+  ; END;
+
+CREATE TRIGGER webhook_deliveries_deleted AFTER DELETE ON webhook_deliveries WHEN OLD.status = 'waiting'
+BEGIN
+  UPDATE webhooks SET waiting = waiting - 1 WHERE number = OLD.webhook
+  ; END;
 
 -- Every attempt to send a delivery: the status of the response, or the code of the fault.
 CREATE TABLE webhook_attempts (
@@ -88,6 +117,8 @@ CREATE TABLE webhook_days (
   failed INTEGER NOT NULL,
   PRIMARY KEY (webhook, day)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX webhook_days_day ON webhook_days (day);
 
 -- How far the background work has come: deliveries exist for events up to `delivered_seq`; of keys that expire in seven days and in one, those up
 -- to these have events; 0 before the first server has started.

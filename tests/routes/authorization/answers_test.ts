@@ -27,7 +27,12 @@ interface Reads {
 
 const triesMin = 120;
 /** Continue after their first commit, with what only then can be read. Repeating them is safe: what is done stays done. */
-const continuing: readonly string[] = ["PATCH /api/operator/users/:id", "POST /operator/users/:id/disable"];
+const continuing: readonly string[] = [
+  "PATCH /api/operator/users/:id",
+  "POST /operator/users/:id/disable",
+  "POST /api/portal/webhooks/:id/test",
+  "POST /api/operator/webhooks/:id/test",
+];
 
 Deno.test("every write responds with what it wrote, without the reports thread and without reading afterwards", async () => {
   const wrong: string[] = [];

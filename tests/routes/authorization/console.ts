@@ -14,7 +14,7 @@ import {
   withStatement,
 } from "./operators.ts";
 
-import { newWebhookForm, webhookForms, withWebhook } from "./webhooks.ts";
+import { newWebhookForm, webhookForms, withDelivery, withWebhook } from "./webhooks.ts";
 
 type Trying = (scene: Scene) => Attempt | Promise<Attempt>;
 
@@ -46,6 +46,10 @@ const form = (
   },
 });
 
+const withCustomerDelivery = async (scene: Scene) => {
+  const { params } = await withDelivery()(scene);
+  return { params: { ...params, id: scene.organizationId } };
+};
 const withCustomerWebhook = async (scene: Scene) => {
   const { params } = await withWebhook()(scene);
   return { params: { ...params, id: scene.organizationId } };
@@ -112,6 +116,9 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   "GET /operator/organizations/:id/view/usage/records/:recordId": page(withRecord),
   "GET /operator/organizations/:id/view/webhooks": page(ofOrganization()),
   "GET /operator/organizations/:id/view/webhooks/:webhookId": page(withCustomerWebhook),
+  "GET /operator/organizations/:id/view/webhooks/:webhookId/deliveries/:deliveryId": page(
+    withCustomerDelivery,
+  ),
   ...form("/operator/organizations/:id/suspend", { attempt: ofOrganization() }),
   ...form("/operator/organizations/:id/resume", { attempt: ofOrganization() }),
   ...form("/operator/organizations/:id/delete", { attempt: ofOrganization() }),
@@ -164,6 +171,10 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   "GET /operator/organizations/:id/webhooks": page(ofOrganization()),
   ...form("/operator/organizations/:id/webhooks/new", { attempt: ofOrganization(), fields: newWebhookForm }),
   "GET /operator/organizations/:id/webhooks/:webhookId": page(withCustomerWebhook),
+  "GET /operator/organizations/:id/webhooks/:webhookId/deliveries/:deliveryId": page(withCustomerDelivery),
+  ...form("/operator/organizations/:id/webhooks/:webhookId/deliveries/:deliveryId/replay", {
+    attempt: withCustomerDelivery,
+  }),
   ...Object.assign(
     {},
     ...Object.entries(webhookForms).map(([action, fields]) => ({
@@ -180,6 +191,10 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
   "GET /operator/webhooks": page(),
   ...form("/operator/webhooks/new", { fields: newWebhookForm }),
   "GET /operator/webhooks/:webhookId": page(withWebhook({}, { isOwn: true })),
+  "GET /operator/webhooks/:webhookId/deliveries/:deliveryId": page(withDelivery({}, { isOwn: true })),
+  ...form("/operator/webhooks/:webhookId/deliveries/:deliveryId/replay", {
+    attempt: withDelivery({}, { isOwn: true }),
+  }),
   "GET /operator/plans": page(),
   ...form("/operator/plans/new", { attempt: () => ({ form: { name: newId("plan") } }), fields: planFields }),
   "GET /operator/plans/:id": page(withPlan()),

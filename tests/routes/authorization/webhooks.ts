@@ -1,6 +1,7 @@
 // Who is allowed to use each route and page of webhook endpoints.
 import { newId } from "../../../domain/id.ts";
 import { run, type Scene } from "../../support/people/scene.ts";
+import { addDeliveries } from "../../support/webhooks/deliveries.ts";
 import { type Attempt, byOperator, type Entry, inActiveFromAdmin, objectFromAdmin } from "./entry.ts";
 import { belowAdmin, write } from "./writes.ts";
 
@@ -16,10 +17,20 @@ export const withWebhook =
       `INSERT INTO webhooks (id, organization, url, events, description, secret, since_seq, created_at, disabled_at)
       VALUES (?, ${
         options.isOwn ? "0" : "(SELECT number FROM organizations WHERE id = ?)"
-      }, 'https://1.1.1.1/', '["*"]', '', 'plain:x', 0, 0, ?)`;
+      }, 'https://127.0.0.1/', '["*"]', '', 'plain:x', 0, 0, ?)`;
     const disabledAt = options.isDisabled ? 0 : null;
     await run(test, insert, id, ...(options.isOwn ? [] : [organizationId]), disabledAt);
     return { ...more, params: { id, webhookId: id } };
+  };
+
+/** @returns An attempt on a delivery that failed, of {@linkcode withWebhook}. */
+export const withDelivery =
+  (more: Attempt = {}, options: { isOwn?: boolean } = {}) => async (scene: Scene): Promise<Attempt> => {
+    const { params } = await withWebhook({}, options)(scene);
+    const [deliveryId = ""] = await addDeliveries(scene.test.opened.database, params?.["webhookId"] ?? "", [
+      { type: "api_key.created", status: "failed", createdAt: scene.test.now() },
+    ]);
+    return { ...more, params: { ...params, deliveryId } };
   };
 
 function changing(more: Attempt, options: { isDisabled?: boolean } = {}) {
@@ -43,7 +54,25 @@ export const webhookApiEntries: Readonly<Record<string, Entry>> = {
   },
   "POST /api/portal/webhooks/:id/rotate-secret": { ...changing({ json: {} }), object: ["id", "whk"] },
   "DELETE /api/portal/webhooks/:id": { ...changing({}), object: ["id", "whk"] },
+  "GET /api/portal/webhooks/:id/deliveries": {
+    who: objectFromAdmin,
+    attempt: withWebhook(),
+    object: ["id", "whk"],
+  },
+  "GET /api/portal/webhooks/:id/deliveries/:deliveryId": {
+    who: objectFromAdmin,
+    attempt: withDelivery(),
+    object: ["deliveryId", "dlv"],
+  },
+  "POST /api/portal/webhooks/:id/replay": {
+    ...changing({ json: { from: "2026-11-01" } }),
+    object: ["id", "whk"],
+  },
+  "POST /api/portal/webhooks/:id/test": { ...changing({ json: {} }), object: ["id", "whk"] },
 };
+
+const ofDelivery = { attempt: withDelivery(), object: ["deliveryId", "dlv"] } as const;
+const replaying = withDelivery({ form: {} });
 
 export const webhookOperatorEntries: Readonly<Record<string, Entry>> = {
   "GET /api/operator/webhooks": byOperator("webhooks:read"),
@@ -55,6 +84,10 @@ export const webhookOperatorEntries: Readonly<Record<string, Entry>> = {
   "PATCH /api/operator/webhooks/:id": ofOperator("webhooks:write", { json: { description: "Renamed" } }),
   "POST /api/operator/webhooks/:id/rotate-secret": ofOperator("webhooks:write", { json: {} }),
   "DELETE /api/operator/webhooks/:id": ofOperator("webhooks:write"),
+  "GET /api/operator/webhooks/:id/deliveries": ofOperator("webhooks:read"),
+  "GET /api/operator/webhooks/:id/deliveries/:deliveryId": { ...byOperator("webhooks:read"), ...ofDelivery },
+  "POST /api/operator/webhooks/:id/replay": ofOperator("webhooks:write", { json: { from: "2026-11-01" } }),
+  "POST /api/operator/webhooks/:id/test": ofOperator("webhooks:write", { json: {} }),
 };
 
 /** Pages of one endpoint with a form, and what they send. */
@@ -64,6 +97,8 @@ export const webhookForms: Readonly<Record<string, Readonly<Record<string, strin
   enable: {},
   disable: {},
   delete: {},
+  replay: { span: "1h" },
+  test: { type: "webhook.test" },
 };
 export const newWebhookForm = typed;
 
@@ -75,6 +110,14 @@ export const webhookPortalEntries: Readonly<Record<string, Entry>> = {
     who: objectFromAdmin,
     attempt: withWebhook(),
     object: ["webhookId", "whk"],
+  },
+  "GET /portal/webhooks/:webhookId/deliveries/:deliveryId": { who: objectFromAdmin, ...ofDelivery },
+  "GET /portal/webhooks/:webhookId/deliveries/:deliveryId/replay": { who: objectFromAdmin, ...ofDelivery },
+  "POST /portal/webhooks/:webhookId/deliveries/:deliveryId/replay": {
+    who: objectFromAdmin,
+    ...ofDelivery,
+    attempt: replaying,
+    writes: write(replaying, belowAdmin),
   },
   ...Object.fromEntries(
     Object.entries(webhookForms).flatMap(([action, form]): [string, Entry][] => [

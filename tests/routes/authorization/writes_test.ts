@@ -40,6 +40,8 @@ const changesAnyway: readonly string[] = ["sign_in_failures", "mail_budgets", "a
 const rowsMax = 100_000;
 /** More than any request writes. */
 const batchesMax = 20;
+/** Send a test of a webhook: the second batch is the worker's, with the response. */
+const isTest = /\/webhooks\/:\w+\/test$/;
 /** Need a role, but change nothing in the organization. */
 const whileSuspended: readonly string[] = [
   "POST /api/auth/organization",
@@ -92,7 +94,7 @@ async function interruptAll(
     const { test, interrupter } = await startInterruptedApp();
     try {
       for (const one of ofRoute) {
-        for (let nth = 1; nth <= batchesMax; nth++) {
+        for (let nth = 1; nth <= (isTest.test(route) ? 1 : batchesMax); nth++) {
           const fault = await faultOf(test, { ...one, nth, interrupter });
           if (fault === "not written") {
             if (nth === 1) wrong.push(`${route}: writes nothing; say so in its table`);

@@ -23,6 +23,7 @@ import {
 } from "./scene.ts";
 import { addCustomers, addMoreCustomers } from "./customers.ts";
 import { catalogue, metrics, recordsOfHour, traffic } from "./usage.ts";
+import { fillDeliveries } from "./deliveries.ts";
 import { addWebhooks } from "./webhooks.ts";
 import { newOperatorToken } from "../operators/operators.ts";
 import { type Random, seededRandom } from "../runner/random.ts";
@@ -86,6 +87,7 @@ export async function fillPortal(
   moveTo(test, now - 125_000);
   await reachLimits(scene);
   await addWebhooks(scene);
+  await fillDeliveries(scene);
   moveTo(test, now - 60_000);
   await addCustomers(scene);
   if (customers > 0) await addMoreCustomers(scene, customers);

@@ -1,5 +1,6 @@
 // Records and reads usage over the JSON API: in batches, as sums, and page by page.
 import assert from "node:assert/strict";
+import type { Settings } from "../../../config.ts";
 import { startTestApp, type TestApp } from "../app/app.ts";
 import { databaseKinds } from "../database/database.ts";
 import { grantVoids } from "../operators/operators.ts";
@@ -41,13 +42,17 @@ export interface ReadSum {
 export const unlimited = { API_KEY_REQUESTS_PER_SECOND: "0" } as const;
 
 /** Defines a test with its own app on each kind of database. */
-export function onEveryDatabase(promise: string, run: (test: TestApp) => Promise<void> | void): void {
+export function onEveryDatabase(
+  promise: string,
+  run: (test: TestApp) => Promise<void> | void,
+  settings: Settings = {},
+): void {
   for (const kind of databaseKinds) {
     Deno.test({
       name: `${kind.name} database: ${promise}`,
       ignore: kind.ignore,
       fn: async () => {
-        const test = await startTestApp(unlimited, { open: kind.open });
+        const test = await startTestApp({ ...unlimited, ...settings }, { open: kind.open });
         try {
           await run(test);
         } finally {

@@ -19,6 +19,7 @@ function mailOf(kind: MailKind, text: string) {
     "wrongCodes",
     "productSlug",
     "metric",
+    "webhook",
   ];
   const fields = {
     ...Object.fromEntries(names.map((name) => [name, text])),
@@ -27,6 +28,8 @@ function mailOf(kind: MailKind, text: string) {
     per: "month",
     mode: "hard",
     organizationId: "org_1",
+    webhookId: "whk_1",
+    reason: "failing",
   } as unknown as MailFields[typeof kind];
   return emailTexts.render(kind, fields, { home, link, linkLifetimeMs: 3_600_000 });
 }
@@ -58,7 +61,7 @@ for (const kind of emailTexts.kinds) {
     for (const address of text.replace(link, "").match(/https:\S+/g) ?? []) {
       assert.match(
         address,
-        /^https:\/\/auth\.example\.com\/(portal\/(account(\/security)?|usage)|forgot-password|operator\/organizations\/org_1)$/,
+        /^https:\/\/auth\.example\.com\/(portal\/(account(\/security)?|usage|webhooks\/whk_1)|forgot-password|operator\/organizations\/org_1)$/,
       );
       assert(html.includes(`href="${address}"`), address);
     }

@@ -1,0 +1,224 @@
+// SQL of deliveries before they are sent: those of new events, those that are too many, and leases. No query reads more rows because more
+// deliveries wait or more endpoints exist.
+import { newId } from "../../domain/id.ts";
+import type { EventType } from "../../domain/webhooks/event_types.ts";
+import {
+  webhookDeliveriesCountedMax,
+  webhookRequestsMax,
+  webhookWaitingMax,
+} from "../../domain/webhooks/webhook_limits.ts";
+import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
+
+/** The events of a step. Each may have a delivery to every endpoint of its organization and of operators. */
+const eventsOfStepMax = 50;
+const heldOfStepMax = 1_000;
+
+export interface DueWork {
+  /** True for events without deliveries. */
+  readonly hasEvents: boolean;
+  /** When the next endpoint has a turn that doesn't fail, and that does. */
+  readonly turnAt: number | null;
+  readonly failingTurnAt: number | null;
+  /** True if too many deliveries of an endpoint wait. */
+  readonly isOverflowing: boolean;
+  /** True if deliveries of a disabled endpoint wait. */
+  readonly isToHold: boolean;
+}
+
+const overflowing = sql`FROM webhooks WHERE waiting > ${integer(webhookWaitingMax)}`;
+
+export async function findDueWork(database: DatabaseReader): Promise<DueWork> {
+  const row = await database.readFirst<{ [Name in keyof DueWork]: number | null }>(sql`
+    SELECT EXISTS (SELECT 1 FROM events WHERE seq > c.delivered_seq) AS hasEvents,
+      (SELECT min(turn_at) FROM webhooks WHERE turn_at IS NOT NULL AND failing_since IS NULL) AS turnAt,
+      (SELECT min(turn_at) FROM webhooks WHERE turn_at IS NOT NULL AND failing_since IS NOT NULL) AS failingTurnAt,
+      EXISTS (SELECT 1 ${overflowing}) AS isOverflowing,
+      EXISTS (SELECT 1 FROM webhooks WHERE waiting > 0 AND disabled_at IS NOT NULL) AS isToHold
+    FROM event_cursor c`);
+  return {
+    hasEvents: row?.hasEvents === 1,
+    turnAt: row?.turnAt ?? null,
+    failingTurnAt: row?.failingTurnAt ?? null,
+    isOverflowing: row?.isOverflowing === 1,
+    isToHold: row?.isToHold === 1,
+  };
+}
+
+export interface DeliveriesState {
+  /** At most {@linkcode webhookDeliveriesCountedMax}. */
+  readonly waiting: number;
+  /** Since when the next endpoint could be served; null if there is none. */
+  readonly turnAt: number | null;
+}
+
+export async function findDeliveriesState(database: DatabaseReader): Promise<DeliveriesState> {
+  const { turnAt, failingTurnAt } = await findDueWork(database);
+  const found = await database.readFirst<{ waiting: number }>(sql`SELECT count(*) AS waiting FROM (
+    SELECT 1 FROM webhook_deliveries WHERE status = 'waiting' LIMIT ${webhookDeliveriesCountedMax})`);
+  return { waiting: found?.waiting ?? 0, turnAt: turnAt ?? failingTurnAt };
+}
+
+/** Writes the deliveries of the next events and moves the cursor on, in one batch. Two servers never take the same events. */
+export function fanOutEvents(now: number): Statement[] {
+  const next = sql`SELECT seq, id, type, organization, webhook, facts FROM events
+    WHERE seq > (SELECT delivered_seq FROM event_cursor) ORDER BY seq LIMIT ${eventsOfStepMax}`;
+  return [
+    sql`INSERT INTO webhook_deliveries (id, webhook, event, type, status, due_at, created_at)
+      SELECT ${newId("dlv").slice(0, -16)} || lower(hex(randomblob(8))), w.number, e.seq, e.type,
+        iif(w.disabled_at IS NULL, 'waiting', 'held'), ${now}, ${now}
+      FROM (${next}) e CROSS JOIN webhooks w ON w.organization IN (0, coalesce(e.organization, 0))
+      WHERE w.deleted_at IS NULL AND w.since_seq < e.seq AND e.webhook IS NULL
+        AND (e.type <> 'statement.closed' OR w.organization = 0)
+        AND (e.type <> 'webhook.disabled' OR json_extract(e.facts, '$.webhook.id') <> w.id)
+        AND EXISTS (SELECT 1 FROM json_each(w.events) n
+          WHERE n.value IN ('*', e.type, substr(e.type, 1, instr(e.type, '.')) || '*'))`,
+    sql`UPDATE event_cursor SET delivered_seq = coalesce((SELECT max(seq) FROM (${next})), delivered_seq)`,
+  ];
+}
+
+const isWaiting = sql`d.webhook = w.number AND d.status = 'waiting'`;
+const isInProgress = (now: number): Statement => sql`(d.is_leased = 1 AND d.due_at > ${now})`;
+
+export interface OverflowedDelivery {
+  readonly number: number;
+  readonly webhook: number;
+}
+
+/** Returns some of the oldest deliveries of endpoints that have too many waiting. */
+export function findOverflow(database: DatabaseReader, now: number): Promise<OverflowedDelivery[]> {
+  return database.read(sql`
+    SELECT d.number, d.webhook FROM (SELECT number, waiting ${overflowing} LIMIT 20) w
+    CROSS JOIN webhook_deliveries d ON d.number IN (
+      SELECT number FROM (
+        SELECT d.number, row_number() OVER (ORDER BY d.number) AS place
+        FROM (SELECT d.number FROM webhook_deliveries d WHERE ${isWaiting} AND NOT ${isInProgress(now)}
+          ORDER BY d.number LIMIT ${heldOfStepMax}) d)
+      WHERE place <= w.waiting - ${integer(webhookWaitingMax)})`);
+}
+
+/** Fails deliveries with the code `overflow`. */
+export function failOverflow(found: readonly OverflowedDelivery[], now: number): Statement[] {
+  const numbers = JSON.stringify(found.map(({ number }) => number));
+  const failed = sql`number IN (SELECT value FROM json_each(${numbers})) AND status = 'waiting'`;
+  return [
+    sql`INSERT INTO webhook_days (webhook, day, succeeded, failed)
+      SELECT webhook, ${dayOf(now)}, 0, count(*) FROM webhook_deliveries WHERE ${failed} GROUP BY webhook
+      ON CONFLICT DO UPDATE SET failed = failed + excluded.failed`,
+    sql`UPDATE webhook_deliveries SET status = 'failed', code = 'overflow', ended_at = ${now}, is_leased = 0
+      WHERE ${failed}`,
+  ];
+}
+
+/** The number of a day of UTC. */
+export const dayOf = (time: number): number => Math.floor(time / 86_400_000);
+
+/** Holds some of the deliveries that wait for disabled endpoints. Those in progress end first. */
+export function holdDeliveries(now: number): Statement {
+  return sql`UPDATE webhook_deliveries SET status = 'held', is_leased = 0 WHERE number IN (
+    SELECT d.number FROM webhooks w CROSS JOIN webhook_deliveries d ON ${isWaiting}
+    WHERE w.waiting > 0 AND w.disabled_at IS NOT NULL AND NOT ${isInProgress(now)} LIMIT ${heldOfStepMax})`;
+}
+
+/** The time for an endpoint's `turn_at`: when a delivery is due, or one of the requests in progress ends. */
+export const nextTurn = (now: number): Statement => {
+  const inProgress = sql`FROM webhook_deliveries d WHERE d.webhook = webhooks.number AND ${
+    isInProgress(now)
+  }`;
+  return sql`CASE WHEN disabled_at IS NOT NULL OR deleted_at IS NOT NULL THEN NULL
+    WHEN (SELECT count(*) ${inProgress}) >= ${integer(webhookRequestsMax)}
+      THEN (SELECT min(d.due_at) ${inProgress})
+    ELSE (SELECT max(d.due_at, ${now}) FROM webhook_deliveries d
+      WHERE d.webhook = webhooks.number AND d.status = 'waiting' ORDER BY d.due_at LIMIT 1) END`;
+};
+
+/** `leasedUntil`: for how long no other server sends what is claimed. `slots`: how many to claim; of failing endpoints at most `failingSlots`. */
+interface Claim {
+  readonly now: number;
+  readonly leasedUntil: number;
+  readonly slots: number;
+  readonly failingSlots: number;
+}
+
+/**
+ * Claims one delivery of each endpoint whose turn it is, in the order of turns, as rows with its `number`. Endpoints with more due
+ * come last in the next round.
+ */
+export function claimDeliveries({ now, leasedUntil, slots, failingSlots }: Claim): Statement[] {
+  const turns = (isFailing: Statement, limit: number) =>
+    sql`SELECT * FROM (SELECT number, turn_at FROM webhooks WHERE turn_at <= ${now} AND ${isFailing}
+      ORDER BY turn_at LIMIT ${limit})`;
+  const inTurn = sql`(SELECT number FROM (${turns(sql`failing_since IS NULL`, slots)}
+    UNION ALL ${turns(sql`failing_since IS NOT NULL`, failingSlots)}) ORDER BY turn_at LIMIT ${slots})`;
+  return [
+    sql`UPDATE webhook_deliveries SET is_leased = 1, due_at = ${leasedUntil} WHERE number IN (
+      SELECT (SELECT d.number FROM webhook_deliveries d WHERE ${isWaiting} AND d.due_at <= ${now}
+        ORDER BY d.due_at LIMIT 1)
+      FROM webhooks w WHERE w.number IN ${inTurn} AND w.disabled_at IS NULL AND w.deleted_at IS NULL
+        AND (SELECT count(*) FROM webhook_deliveries d WHERE d.webhook = w.number AND ${isInProgress(now)})
+          < ${integer(webhookRequestsMax)})
+      RETURNING number`,
+    sql`UPDATE webhooks SET turn_at = ${nextTurn(now)} WHERE number IN ${inTurn}`,
+  ];
+}
+
+/** A delivery with a lease, its event and its endpoint. */
+export interface LeasedDelivery {
+  readonly number: number;
+  readonly id: string;
+  /** Made since it was created or replayed. */
+  readonly attempts: number;
+  readonly leasedUntil: number;
+  readonly eventId: string;
+  readonly type: EventType;
+  readonly eventAt: number;
+  /** JSON. */
+  readonly facts: string;
+  /** The number of the endpoint if the event is a test of it. */
+  readonly testOf: number | null;
+  readonly webhook: number;
+  readonly webhookId: string;
+  /** 0 for operators. */
+  readonly organization: number;
+  /** Null for operators. */
+  readonly organizationId: string | null;
+  readonly organizationName: string | null;
+  readonly url: string;
+  readonly description: string;
+  /** Stored secrets. */
+  readonly secret: string;
+  readonly oldSecret: string | null;
+  readonly oldSecretUntil: number | null;
+  readonly failingSince: number | null;
+}
+
+const leased =
+  sql`SELECT d.number, d.id, d.attempts, d.due_at AS leasedUntil, e.id AS eventId, e.type, e.at AS eventAt, e.facts,
+    e.webhook AS testOf, w.number AS webhook, w.id AS webhookId, w.organization, o.id AS organizationId, o.name AS organizationName, w.url, w.description, w.secret, w.old_secret AS oldSecret,
+    w.old_secret_until AS oldSecretUntil, w.failing_since AS failingSince
+  FROM webhook_deliveries d JOIN webhooks w ON w.number = d.webhook JOIN events e ON e.seq = d.event
+    LEFT JOIN organizations o ON o.number = w.organization
+  WHERE w.deleted_at IS NULL`;
+
+/** Returns deliveries that were just claimed. */
+export function findClaimed(
+  database: DatabaseReader,
+  numbers: readonly number[],
+): Promise<LeasedDelivery[]> {
+  return database.read(
+    sql`${leased} AND d.number IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`,
+  );
+}
+
+/** Returns the delivery of a test while it is leased. */
+export function findLeasedTest(database: DatabaseReader, id: string): Promise<LeasedDelivery | undefined> {
+  return database.readFirst(sql`${leased} AND d.id = ${id} AND d.is_leased = 1 AND e.webhook IS NOT NULL`);
+}
+
+/** Writes the delivery of a test, leased for the one attempt that follows. */
+export function insertTestDelivery(
+  { id, eventId }: { id: string; eventId: string },
+  { now, leasedUntil }: { now: number; leasedUntil: number },
+): Statement {
+  return sql`INSERT INTO webhook_deliveries (id, webhook, event, type, status, due_at, is_leased, created_at)
+    SELECT ${id}, webhook, seq, type, 'waiting', ${leasedUntil}, 1, ${now} FROM events WHERE id = ${eventId}`;
+}

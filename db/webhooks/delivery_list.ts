@@ -1,0 +1,194 @@
+// The SQL of deliveries as people and callers see them: lists, single ones with their attempts, the health of endpoints, replays.
+import type { Actor } from "../../domain/actor.ts";
+import type { DeliveryFault, DeliveryStatus } from "../../domain/webhooks/delivery.ts";
+import type { StoredEvent } from "../../domain/webhooks/event.ts";
+import type { EventType } from "../../domain/webhooks/event_types.ts";
+import { webhookReplayDeliveriesMax, webhookWaitingMax } from "../../domain/webhooks/webhook_limits.ts";
+import { insertAuditEvents } from "../audit.ts";
+import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
+import { isWebhookOf } from "./webhooks.ts";
+
+/** An endpoint of an organization, or of operators if that is null. */
+export interface WebhookReference {
+  readonly organizationId: string | null;
+  readonly webhookId: string;
+}
+
+export interface DeliveryRow {
+  readonly id: string;
+  readonly eventId: string;
+  readonly type: EventType;
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  readonly dueAt: number;
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+  readonly code: DeliveryFault | null;
+  readonly responseStatus: number | null;
+}
+
+/** A position in the list, which is ordered by time and then by number, both descending. */
+export interface DeliveryPosition {
+  readonly at: number;
+  readonly number: number;
+}
+
+/** `from` is inclusive, `to` exclusive. */
+export interface DeliveryRange {
+  readonly statuses: readonly DeliveryStatus[];
+  readonly types: readonly EventType[];
+  readonly from: number;
+  readonly to: number;
+}
+
+const numberOf = ({ organizationId, webhookId }: WebhookReference): Statement =>
+  sql`(SELECT w.number FROM webhooks w WHERE w.id = ${webhookId} AND ${isWebhookOf(organizationId)})`;
+
+const columns = sql`d.id, e.id AS eventId, d.type, d.status, d.attempts, d.due_at AS dueAt,
+  d.created_at AS createdAt, d.ended_at AS endedAt, d.code, d.response_status AS responseStatus`;
+
+/**
+ * Selects numbers of deliveries of an endpoint. Of 300,000 deliveries three may match, so those of each status and type are read from
+ * an index in the order of the list, at most `limit` of each.
+ */
+const inRange = (
+  webhook: Statement,
+  { statuses, types, from, to }: DeliveryRange,
+  { before = sql`true`, order, limit }: { before?: Statement; order: Statement; limit: Statement },
+): Statement =>
+  sql`json_each(${JSON.stringify(statuses)}) s CROSS JOIN json_each(${JSON.stringify(types)}) t
+    CROSS JOIN webhook_deliveries d ON d.number IN (
+      SELECT d.number FROM webhook_deliveries d
+      WHERE d.webhook = ${webhook} AND d.status = s.value AND d.type = t.value
+        AND d.created_at >= ${from} AND d.created_at < ${to} AND ${before}
+      ORDER BY d.created_at ${order}, d.number ${order} LIMIT ${limit})`;
+
+/** Returns deliveries of an endpoint, newest first. @param page `after`: the position before the first of them. */
+export function findDeliveries(
+  database: DatabaseReader,
+  webhook: WebhookReference,
+  range: DeliveryRange,
+  { after, limit }: { after: DeliveryPosition | null; limit: number },
+): Promise<DeliveryRow[]> {
+  const before = after === null ? sql`true` : sql`(d.created_at, d.number) < (${after.at}, ${after.number})`;
+  // The index finds the end by the time alone.
+  const to = after === null ? range.to : Math.min(range.to, after.at + 1);
+  const found = inRange(numberOf(webhook), { ...range, to }, {
+    before,
+    order: sql`DESC`,
+    limit: sql`${limit}`,
+  });
+  return database.read(sql`SELECT ${columns} FROM (
+      SELECT d.* FROM ${found} ORDER BY d.created_at DESC, d.number DESC LIMIT ${limit}) d
+    CROSS JOIN events e ON e.seq = d.event ORDER BY d.created_at DESC, d.number DESC`);
+}
+
+export function findDeliveryPosition(
+  database: DatabaseReader,
+  webhook: WebhookReference,
+  id: string,
+): Promise<DeliveryPosition | undefined> {
+  return database.readFirst(sql`SELECT d.created_at AS at, d.number FROM webhook_deliveries d
+    WHERE d.id = ${id} AND d.webhook = ${numberOf(webhook)}`);
+}
+
+export interface DeliveryWithEventRow extends DeliveryRow, Pick<StoredEvent, "facts" | "webhook"> {
+  readonly number: number;
+  readonly eventAt: number;
+}
+
+export function findDelivery(
+  database: DatabaseReader,
+  webhook: WebhookReference,
+  id: string,
+): Promise<DeliveryWithEventRow | undefined> {
+  return database.readFirst(sql`
+    SELECT ${columns}, d.number, e.at AS eventAt, e.facts, e.webhook FROM webhook_deliveries d
+    JOIN events e ON e.seq = d.event WHERE d.id = ${id} AND d.webhook = ${numberOf(webhook)}`);
+}
+
+export interface AttemptRow {
+  readonly at: number;
+  readonly durationMs: number;
+  readonly code: DeliveryFault | null;
+  readonly responseStatus: number | null;
+}
+
+/** Returns the attempts to send a delivery, newest first. */
+export function findAttempts(
+  database: DatabaseReader,
+  delivery: number,
+  limit: number,
+): Promise<AttemptRow[]> {
+  return database.read(sql`SELECT at, duration_ms AS durationMs, code, response_status AS responseStatus
+    FROM webhook_attempts WHERE delivery = ${delivery} ORDER BY at DESC LIMIT ${limit}`);
+}
+
+/** Attempts on a day of UTC, counted in days since 1970. */
+export interface WebhookDayRow {
+  readonly day: number;
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+/** Returns the days with attempts, from a day on. */
+export function findWebhookDays(
+  database: DatabaseReader,
+  webhook: WebhookReference,
+  from: number,
+): Promise<WebhookDayRow[]> {
+  return database.read(sql`SELECT day, succeeded, failed FROM webhook_days
+    WHERE webhook = ${numberOf(webhook)} AND day >= ${from}`);
+}
+
+/** Returns the numbers of deliveries by their ids, in this order; null for those that the endpoint doesn't have. */
+export async function findDeliveryNumbers(
+  database: DatabaseReader,
+  webhook: WebhookReference,
+  ids: readonly string[],
+): Promise<(number | null)[]> {
+  const rows = await database.read<{ number: number | null }>(sql`
+    SELECT d.number FROM json_each(${JSON.stringify(ids)}) i
+    LEFT JOIN webhook_deliveries d ON d.id = i.value AND d.webhook = ${numberOf(webhook)} ORDER BY i.key`);
+  return rows.map(({ number }) => number);
+}
+
+/** Returns the numbers of the oldest deliveries in a range, as many as one replay may have. */
+export async function findReplayable(
+  database: DatabaseReader,
+  webhook: WebhookReference,
+  range: DeliveryRange,
+): Promise<number[]> {
+  const limit = integer(webhookReplayDeliveriesMax);
+  const rows = await database.read<{ number: number }>(sql`
+    SELECT d.number FROM ${inRange(numberOf(webhook), range, { order: sql`ASC`, limit })}
+    ORDER BY d.created_at, d.number LIMIT ${limit}`);
+  return rows.map(({ number }) => number);
+}
+
+/**
+ * Lets deliveries with these numbers wait from the first attempt on, due now: those that still have one of the statuses, as many as
+ * there is room for, and none of a disabled endpoint. The audit entry has their number.
+ */
+export function replayDeliveries(
+  webhook: WebhookReference,
+  { numbers, statuses }: { numbers: readonly number[]; statuses: readonly DeliveryStatus[] },
+  { by, name, now }: { by: Actor; name: string; now: number },
+): Statement[] {
+  const enabled = sql`FROM webhooks w WHERE w.number = ${numberOf(webhook)} AND w.disabled_at IS NULL`;
+  return [
+    sql`UPDATE webhook_deliveries SET status = 'waiting', attempts = 0, due_at = ${now}, is_leased = 0, ended_at = NULL,
+        code = NULL, response_status = NULL
+      WHERE number IN (SELECT d.number FROM json_each(${JSON.stringify(numbers)}) n
+        CROSS JOIN webhook_deliveries d ON d.number = n.value
+        WHERE d.webhook = (SELECT w.number ${enabled})
+          AND d.status IN (SELECT value FROM json_each(${JSON.stringify(statuses)})) ORDER BY n.key
+        LIMIT coalesce((SELECT max(0, ${integer(webhookWaitingMax)} - w.waiting) ${enabled}), 0))`,
+    insertAuditEvents(by, "webhook.replayed", {
+      now,
+      rows:
+        sql`SELECT ${webhook.organizationId} AS organizationId, ${webhook.webhookId} AS targetId, ${name} AS targetName,
+        json_object('deliveries', CAST(changes() AS TEXT)) AS details WHERE changes() > 0`,
+    }),
+  ];
+}

@@ -1,0 +1,139 @@
+// SQL of the results of attempts, which counts only while the lease of the delivery holds, and of endpoints that are disabled by them.
+import { limitMailOperatorsMax, limitMailRecipientsMax } from "../../domain/limits.ts";
+import type { MailFields } from "../../domain/mail/mail.ts";
+import { mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
+import type { DeliveryFault } from "../../domain/webhooks/delivery.ts";
+import {
+  webhookDisabledMailsPerDayMax,
+  webhookFailingMaxMs,
+  webhookFailuresMax,
+} from "../../domain/webhooks/webhook_limits.ts";
+import { type Audited, ifAudited } from "../audit.ts";
+import { takeMail } from "../mail/mail_budgets.ts";
+import { integer, sql, type Statement } from "../engine/database.ts";
+import { dayOf, type LeasedDelivery, nextTurn } from "./deliveries.ts";
+
+/** Times are in milliseconds since 1970. */
+export interface AttemptResult {
+  readonly at: number;
+  readonly durationMs: number;
+  /** Null if it was delivered. */
+  readonly code: DeliveryFault | null;
+  readonly responseStatus: number | null;
+  /** Null if it was the last attempt. */
+  readonly retryAt: number | null;
+}
+
+/** A condition: this server's lease has not ended, and nothing else has changed the delivery since. */
+const isHeld = ({ number, attempts, leasedUntil }: LeasedDelivery): Statement =>
+  sql`EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.number = ${number} AND d.is_leased = 1
+    AND d.due_at = ${leasedUntil} AND d.attempts = ${attempts} AND d.status = 'waiting')`;
+
+/** Notes an attempt in the log and, unless it was a test, in the health of the endpoint. */
+export function insertAttempt(delivery: LeasedDelivery, result: AttemptResult): Statement[] {
+  const { at, durationMs, code, responseStatus } = result;
+  const holds = isHeld(delivery);
+  const attempt = sql`INSERT INTO webhook_attempts (delivery, at, duration_ms, code, response_status)
+    SELECT ${delivery.number}, ${at}, ${durationMs}, ${code}, ${responseStatus} WHERE ${holds}
+    ON CONFLICT DO NOTHING`;
+  if (delivery.testOf !== null) return [attempt];
+  const [succeeded, failed] = code === null ? [1, 0] : [0, 1];
+  const health = code === null
+    ? sql`failing_since = NULL, failures = 0, last_delivered_at = ${at}`
+    : sql`failing_since = coalesce(failing_since, ${at}), failures = failures + 1`;
+  return [
+    attempt,
+    sql`INSERT INTO webhook_days (webhook, day, succeeded, failed)
+      SELECT ${delivery.webhook}, ${dayOf(at)}, ${succeeded}, ${failed} WHERE ${holds}
+      ON CONFLICT DO UPDATE SET succeeded = succeeded + excluded.succeeded, failed = failed + excluded.failed`,
+    sql`UPDATE webhooks SET ${health} WHERE number = ${delivery.webhook} AND ${holds}`,
+  ];
+}
+
+/** Disables an endpoint after {@linkcode insertAttempt}: at once if it `isGone`, otherwise if it has failed for too long. */
+export function disableFailing(
+  delivery: LeasedDelivery,
+  { now, isGone }: { now: number; isGone: boolean },
+): Statement {
+  const failsTooLong = sql`failures >= ${integer(webhookFailuresMax)}
+    AND failing_since <= ${now - webhookFailingMaxMs}`;
+  return sql`UPDATE webhooks SET disabled_at = ${now}, disabled_reason = ${
+    isGone ? "gone" : "failing"
+  }, turn_at = NULL
+    WHERE number = ${delivery.webhook} AND disabled_at IS NULL AND deleted_at IS NULL AND ${isHeld(delivery)}
+      AND ${isGone ? sql`true` : failsTooLong}`;
+}
+
+/**
+ * Writes an email about an audited disabling to the owners and admins of the organization, or to operators, unless they got too many
+ * today.
+ */
+export function insertDisabledMails(
+  { organizationId }: LeasedDelivery,
+  fields: MailFields["webhook_disabled"],
+  { now, audited }: Audited,
+): Statement[] {
+  const budget = {
+    subject: mailBudgetSubject("webhook_disabled", organizationId ?? "operators"),
+    mailsMax: webhookDisabledMailsPerDayMax,
+    windowMs: 24 * 3_600_000,
+  };
+  const recipients = organizationId === null
+    ? sql`users u WHERE u.operator_since IS NOT NULL AND ${canGetMails}
+      ORDER BY u.operator_since LIMIT ${limitMailOperatorsMax}`
+    : sql`memberships m JOIN users u ON u.id = m.user_id
+      WHERE m.organization_id = ${organizationId} AND m.role IN ('OWNER', 'ADMIN') AND ${canGetMails}
+      ORDER BY m.created_at LIMIT ${limitMailRecipientsMax}`;
+  return [
+    takeMail(budget, { now, only: ifAudited(audited) }),
+    sql`INSERT INTO outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)
+      SELECT 'mail_' || lower(hex(randomblob(16))), 'webhook_disabled', r.email, NULL, ${
+      JSON.stringify(fields)
+    }, ${now}, ${now}, 0
+      FROM (SELECT u.email FROM ${recipients}) r WHERE changes() > 0`,
+  ];
+}
+
+const canGetMails = sql`u.disabled_at IS NULL AND u.email_verified_at IS NOT NULL`;
+
+/** Ends the lease with the result: the delivery has ended, or waits for its next attempt. Last, because the lease is the condition of all. */
+export function endAttempt(
+  delivery: LeasedDelivery,
+  { code, responseStatus, retryAt }: AttemptResult,
+  now: number,
+): Statement[] {
+  const isRetried = code !== null && retryAt !== null;
+  const status = isRetried
+    ? sql`iif((SELECT disabled_at FROM webhooks WHERE number = ${delivery.webhook}) IS NULL, 'waiting', 'held')`
+    : code === null
+    ? sql`'delivered'`
+    : sql`'failed'`;
+  return [
+    sql`UPDATE webhook_deliveries SET status = ${status}, attempts = attempts + 1, is_leased = 0,
+      due_at = ${retryAt ?? now}, ended_at = ${
+      isRetried ? null : now
+    }, code = coalesce(${code}, code), response_status = ${responseStatus}
+      WHERE number = ${delivery.number} AND ${isHeld(delivery)}`,
+    updateTurn(delivery, now),
+  ];
+}
+
+/** Gives up a lease without an attempt: the delivery is due, and its endpoint's turn is not before `turnAt`. */
+export function giveBack(
+  delivery: LeasedDelivery,
+  { now, turnAt }: { now: number; turnAt: number },
+): Statement[] {
+  return [
+    sql`UPDATE webhook_deliveries SET is_leased = 0, due_at = ${now}
+      WHERE number = ${delivery.number} AND ${isHeld(delivery)}`,
+    sql`UPDATE webhooks SET turn_at = ${turnAt}
+      WHERE number = ${delivery.webhook} AND disabled_at IS NULL AND deleted_at IS NULL`,
+  ];
+}
+
+/** An endpoint that waits for its turn keeps its place. */
+function updateTurn({ webhook }: LeasedDelivery, now: number): Statement {
+  return sql`UPDATE webhooks SET turn_at = iif(turn_at <= ${now}, turn_at, ${
+    nextTurn(now)
+  }) WHERE number = ${webhook}`;
+}

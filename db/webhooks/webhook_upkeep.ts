@@ -1,0 +1,33 @@
+// SQL that deletes old deliveries and the data of deleted endpoints, some rows at a time.
+import { sql, type Statement } from "../engine/database.ts";
+import { dayOf } from "./deliveries.ts";
+
+const rowsOfStepMax = 500;
+
+const deleteDeliveries = (which: Statement): Statement[] => [
+  sql`DELETE FROM webhook_attempts WHERE delivery IN (SELECT number ${which})`,
+  sql`DELETE FROM webhook_deliveries WHERE number IN (SELECT number ${which})`,
+];
+
+/** The batch has deleted everything unless one of its statements changed this many rows. */
+export const upkeepRowsMax = rowsOfStepMax;
+
+/** Deletes deliveries and days from before a time, and rows of an endpoint that was deleted; at last, the endpoint. */
+export function deleteOldWebhookData(before: number): Statement[] {
+  // Deliveries are numbered in the order in which they are created.
+  const old =
+    sql`FROM (SELECT number, created_at FROM webhook_deliveries ORDER BY number LIMIT ${rowsOfStepMax})
+    WHERE created_at < ${before}`;
+  const deleted = sql`(SELECT number FROM webhooks WHERE deleted_at IS NOT NULL ORDER BY number LIMIT 1)`;
+  const ofDeleted = sql`FROM (SELECT number FROM webhook_deliveries WHERE webhook = ${deleted}
+    LIMIT ${rowsOfStepMax})`;
+  return [
+    ...deleteDeliveries(old),
+    sql`DELETE FROM webhook_days WHERE (webhook, day) IN (
+      SELECT webhook, day FROM webhook_days WHERE day < ${dayOf(before)} LIMIT ${rowsOfStepMax})`,
+    ...deleteDeliveries(ofDeleted),
+    sql`DELETE FROM webhook_days WHERE webhook = ${deleted}`,
+    sql`DELETE FROM webhooks WHERE number = ${deleted}
+      AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.webhook = webhooks.number)`,
+  ];
+}

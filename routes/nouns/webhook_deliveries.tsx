@@ -1,0 +1,303 @@
+// Deliveries of webhook endpoints: their shapes, their API, and their pages, for the same viewers as the pages of endpoints.
+import { z } from "@hono/zod-openapi";
+import type { ErrorCode } from "../../domain/errors.ts";
+import { isId } from "../../domain/id.ts";
+import { groupDigits } from "../../domain/number_text.ts";
+import { presentation } from "../../domain/presentation.ts";
+import type { Webhook } from "../../domain/webhooks/webhook.ts";
+import { deliveryFaults, deliveryStatuses } from "../../domain/webhooks/delivery.ts";
+import { type EventType, eventTypes } from "../../domain/webhooks/event_types.ts";
+import {
+  deliveryAttemptsShownMax,
+  webhookReplayDeliveriesMax,
+  webhookReplayIdsMax,
+  webhookWaitingMax,
+} from "../../domain/webhooks/webhook_limits.ts";
+import type { SessionContext } from "../../services/context.ts";
+import * as verbs from "../../services/webhooks/deliveries.ts";
+import { sendTestEvent } from "../../services/webhooks/test_delivery.ts";
+import type { WebhookOwner } from "../../services/webhooks/webhook_owner.ts";
+import { getWebhook } from "../../services/webhooks/webhooks.ts";
+import { Deliveries, type DeliveriesAddress } from "../../views/webhooks/deliveries.tsx";
+import { deliveryHref, deliveryPage } from "../../views/webhooks/delivery.tsx";
+import {
+  replayForm,
+  replayOneForm,
+  type ReplaySpan,
+  replaySpans,
+  testForm,
+} from "../../views/webhooks/delivery_forms.tsx";
+import { webhookHref } from "../../views/webhooks/webhook.tsx";
+import type { MountRoute } from "../api/endpoint.ts";
+import type { AppContext } from "../env.ts";
+import { dayRange } from "../portal/day_range.ts";
+import { verifySamples } from "../portal/docs/verify_samples.ts";
+import { flashOf, queryOf } from "../portal/form.ts";
+import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
+import { listChoice } from "../portal/operator/page.ts";
+import type { PortalParts } from "../portal/page.ts";
+import { webhookIdOf, type WebhookViewer } from "../portal/webhook_viewer.ts";
+import { check } from "../schemas/check.ts";
+import { idOut, idParam, pageOf, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
+import { atMost } from "../schemas/messages.ts";
+
+const typeSchema = z.enum(Object.keys(eventTypes) as [EventType, ...EventType[]]);
+const code = z.enum(deliveryFaults).nullable();
+const codeWords = [
+  "`timeout`: no response within 15 seconds.",
+  "`tls`: no secure connection.",
+  "`refused`: no connection, an unknown name, or no valid HTTP.",
+  "`blocked`: an address that may not be reached.",
+  "`status`: a response other than 2xx.",
+  `\`overflow\`: more than ${webhookWaitingMax} deliveries of the endpoint were waiting.`,
+].join(" ");
+
+const schema = z.object({
+  id: idOut("dlv", "The delivery's id."),
+  eventId: idOut("evt", "The event's id, which is the header `webhook-id` of each attempt."),
+  type: typeSchema.describe("The event's type."),
+  status: z.enum(deliveryStatuses).describe(
+    "`waiting` for its next attempt; `delivered`; `failed` after the last attempt; `held` because the endpoint is disabled.",
+  ),
+  attemptCount: z.int().describe("Attempts since it was created or replayed."),
+  nextAttemptAt: timeOut("When the next attempt is due. Null unless it is waiting.").nullable(),
+  code: code.describe(`Why the last attempt failed. ${codeWords}`),
+  responseStatus: z.int().nullable().describe("The HTTP status of the last response."),
+  createdAt: timeOut("When it was created."),
+  endedAt: timeOut("When it was delivered or failed.").nullable(),
+}).openapi("WebhookDelivery");
+const detailsSchema = schema.extend({
+  payload: z.object({
+    type: typeSchema,
+    timestamp: timeOut("When the event happened."),
+    data: z.record(z.string(), z.unknown()).describe("Facts of that moment. They depend on the type."),
+  }).describe("The body of each attempt."),
+  attempts: z.array(
+    z.object({
+      at: timeOut("When it was made."),
+      durationMs: z.int().describe("How long it took, in milliseconds."),
+      code: code.describe("Why it failed. Null if it succeeded."),
+      responseStatus: z.int().nullable().describe("The HTTP status of the response."),
+    }).openapi("WebhookAttempt"),
+  ).describe(`Newest first, at most ${deliveryAttemptsShownMax}. They include those before replays.`),
+}).openapi("WebhookDeliveryDetails");
+
+const querySchema = pageQuerySchema.extend({
+  status: z.enum(deliveryStatuses).optional().describe("Deliveries with this status."),
+  type: typeSchema.optional().describe("Deliveries of events of this type."),
+  from: rangeEnd("The start of the range, inclusive, by the time of creation."),
+  to: rangeEnd("The end of the range, exclusive."),
+});
+const replayStatus = z.enum(["failed", "held", "all"]).optional();
+const replaySchema = z.strictObject({
+  deliveryIds: z.array(z.string().max(100)).min(1, "must have at least one id.")
+    .max(webhookReplayIdsMax, atMost(webhookReplayIdsMax, "ids")).optional().openapi({
+      description: `1 to ${webhookReplayIdsMax} deliveries of the endpoint.`,
+    }),
+  from: rangeEnd("The start of a range, inclusive, by the time of creation. Required without `deliveryIds`."),
+  to: rangeEnd("The end of the range, exclusive. Defaults to now."),
+  status: replayStatus.describe(
+    "Of the range: deliveries with this status, or `all` that aren't waiting. By default those that failed or were held.",
+  ),
+}).superRefine(({ deliveryIds, from, to, status }, context) => {
+  const fault = (path: string, message: string) =>
+    context.addIssue({ code: "custom", path: [path], message });
+  if (deliveryIds === undefined) {
+    if (from === undefined) fault("from", "is required, unless “deliveryIds” is given.");
+    return;
+  }
+  for (const [name, value] of Object.entries({ from, to, status })) {
+    if (value !== undefined) fault(name, "can't be combined with “deliveryIds”.");
+  }
+}).openapi("ReplayWebhookDeliveries");
+const testSchema = z.strictObject({
+  type: typeSchema.optional().describe("The type of the example, `webhook.test` by default."),
+}).openapi("TestWebhook");
+
+const params = z.object({ id: idParam("whk", "The endpoint's id.") });
+
+/** Mounts the routes below an endpoint. @param path That of the list of endpoints. @param idOf Returns the id of an operation. */
+export function deliveryRoutes(
+  services: SessionContext,
+  route: MountRoute<WebhookOwner>,
+  { path, idOf, errors }: {
+    path: `/api/${string}`;
+    idOf: (name: string) => string;
+    errors: readonly ErrorCode[];
+  },
+): void {
+  route(
+    {
+      route: `GET ${path}/{id}/deliveries`,
+      operationId: idOf("listWebhookDeliveries"),
+      summary: "List deliveries of a webhook endpoint",
+      description: "Newest first. Deliveries are kept for 30 days.",
+      params,
+      query: querySchema,
+      responses: { 200: { description: "A page of deliveries.", schema: pageOf("deliveries", schema) } },
+    },
+    (_c, { params: { id: webhookId }, query }, owner) =>
+      verbs.listDeliveries(services, owner, { webhookId, ...query }),
+  );
+  route({
+    route: `GET ${path}/{id}/deliveries/{deliveryId}`,
+    operationId: idOf("getWebhookDelivery"),
+    summary: "Get a delivery with its payload and attempts",
+    params: params.extend({ deliveryId: idParam("dlv", "The delivery's id.") }),
+    responses: { 200: { description: "The delivery.", schema: z.object({ delivery: detailsSchema }) } },
+  }, async (_c, { params: { id: webhookId, deliveryId: id } }, owner) => ({
+    delivery: await verbs.getDelivery(services, owner, { webhookId, id }),
+  }));
+  route({
+    route: `POST ${path}/{id}/replay`,
+    operationId: idOf("replayWebhookDeliveries"),
+    summary: "Send deliveries again",
+    description:
+      `Sends deliveries again from the first attempt on, each with the id of its event. Those that are waiting aren't changed. ` +
+      `Of a range, the oldest are sent, at most ${webhookReplayDeliveriesMax}, and no more than may wait for an endpoint: ` +
+      `${webhookWaitingMax}, with those that are waiting already. If there are more, repeat the request later.`,
+    params,
+    body: replaySchema,
+    responses: {
+      202: {
+        description: "The deliveries are waiting, due now.",
+        schema: z.object({ replayed: z.int().describe("The number of deliveries that are sent again.") }),
+      },
+    },
+    errors: [...errors, "webhook_disabled"],
+  }, async (_c, { params: { id }, body: { deliveryIds, ...range } }, owner) => {
+    const input = deliveryIds === undefined ? range : { deliveryIds };
+    return { replayed: await verbs.replayDeliveries(services, owner, id, input) };
+  });
+  route({
+    route: `POST ${path}/{id}/test`,
+    operationId: idOf("testWebhook"),
+    summary: "Send a test event",
+    description:
+      "Sends an example once, now, also to a disabled endpoint, and waits for the response for up to 15 seconds. It isn't retried.",
+    params,
+    body: testSchema,
+    bodyOptional: true,
+    responses: {
+      200: { description: "The delivery with its result.", schema: z.object({ delivery: detailsSchema }) },
+    },
+    errors: ["rate_limited"],
+  }, async (_c, { params: { id: webhookId }, body: { type } }, owner) => {
+    const id = await sendTestEvent(services, owner, { id: webhookId, type });
+    return { delivery: await verbs.getDelivery(services, owner, { webhookId, id }) };
+  });
+}
+
+const one = "/webhooks/:webhookId";
+const oneDelivery = `${one}/deliveries/:deliveryId`;
+const pageDeliveries = 25;
+
+/** Mounts the pages below an endpoint's page. */
+export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalParts): void {
+  const deliveryOf = (c: AppContext, owner: WebhookOwner) =>
+    verbs.getDelivery(services, owner, { webhookId: webhookIdOf(c), id: paramOf(c, "deliveryId") });
+  const webhookOf = (c: AppContext, owner: WebhookOwner) => getWebhook(services, owner, webhookIdOf(c));
+
+  mountPage(pages, oneDelivery, async (c, { actor: { owner }, ...page }) => {
+    const flash = flashOf(c, {
+      tested: "Test sent. The response is below.",
+      replayed: "Replaying this delivery.",
+    });
+    return deliveryPage({
+      ...page,
+      webhook: await webhookOf(c, owner),
+      delivery: await deliveryOf(c, owner),
+      flash,
+    });
+  });
+  mountFormPage(pages, {
+    path: `${oneDelivery}/replay`,
+    show: async (c, form, { owner }) =>
+      replayOneForm(form, { webhook: await webhookOf(c, owner), delivery: await deliveryOf(c, owner) }),
+    async submit(c, { owner, frame }) {
+      const { id } = await deliveryOf(c, owner);
+      await verbs.replayDeliveries(services, owner, webhookIdOf(c), { deliveryIds: [id] });
+      return `${deliveryHref(frame.base, webhookIdOf(c), id)}?done=replayed`;
+    },
+  });
+  mountFormPage(pages, {
+    path: `${one}/replay`,
+    show: async (c, form, { owner }) => replayForm(form, await webhookOf(c, owner)),
+    async submit(c, { owner, frame }, { status, span = "30d" }) {
+      const input = check(replayFormSchema, { status: status || undefined, span }, "body");
+      const from = services.clock() - replaySpans[input.span] * 3_600_000;
+      const id = webhookIdOf(c);
+      const replayed = await verbs.replayDeliveries(services, owner, id, { from, status: input.status });
+      return `${webhookHref(frame.base, id)}?replayed=${replayed}`;
+    },
+  });
+  mountFormPage(pages, {
+    path: `${one}/test`,
+    show: async (c, form, { owner }) => testForm(form, await webhookOf(c, owner)),
+    async submit(c, { owner, frame }, { type }) {
+      const webhookId = webhookIdOf(c);
+      const id = await sendTestEvent(services, owner, {
+        id: webhookId,
+        ...check(testSchema, { type }, "body"),
+      });
+      return `${deliveryHref(frame.base, webhookId, id)}?done=tested`;
+    },
+  });
+}
+
+const replayFormSchema = z.strictObject({
+  status: replayStatus,
+  span: z.enum(Object.keys(replaySpans) as [ReplaySpan, ...ReplaySpan[]]),
+});
+
+/** Returns the notice after a replay: how many deliveries wait, from the page's address. */
+export function replayFlash(c: AppContext): string | null {
+  const given = queryOf(c, "replayed") ?? "";
+  if (!/^\d{1,5}$/.test(given)) return null;
+  return given === "0"
+    ? "Nothing to replay."
+    : `Replaying ${groupDigits(Number(given))} ${given === "1" ? "delivery" : "deliveries"}.`;
+}
+
+/** Returns the part of an endpoint's page below its facts. Any address shows a page. */
+export async function readDeliveries(
+  c: AppContext,
+  services: SessionContext,
+  { owner, frame }: WebhookViewer,
+  webhook: Webhook,
+) {
+  const problems: string[] = [];
+  const shown = "showing all";
+  const text = (name: string) => c.req.query(name)?.trim() || null;
+  const address: DeliveriesAddress = {
+    status: listChoice(c, "status", { choices: deliveryStatuses, shown, problems }),
+    type: listChoice(c, "type", { choices: typeSchema.options, shown, problems }),
+    from: text("from"),
+    to: text("to"),
+  };
+  const { errors, ...days } = dayRange(address, presentation().timezone);
+  const given = queryOf(c, "cursor") ?? "";
+  const cursor = isId("dlv", given) ? given : undefined;
+  const hasErrors = Object.keys(errors).length > 0;
+  const { id: webhookId } = webhook;
+  const list = hasErrors ? null : await verbs.listDeliveries(services, owner, {
+    webhookId,
+    status: address.status ?? undefined,
+    type: typeSchema.options.find((type) => type === address.type),
+    ...days,
+    limit: pageDeliveries,
+    cursor,
+  });
+  return Deliveries({
+    frame,
+    webhook,
+    address,
+    errors,
+    problems,
+    health: await verbs.readWebhookHealth(services, owner, webhookId),
+    deliveries: list?.deliveries ?? null,
+    isFirstPage: cursor === undefined,
+    nextCursor: list?.nextCursor ?? null,
+    samples: verifySamples(),
+  });
+}

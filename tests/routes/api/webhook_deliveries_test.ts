@@ -1,0 +1,216 @@
+// Deliveries of webhook endpoints over the API: lists, single ones, replays and tests.
+import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
+import { newId } from "../../../domain/id.ts";
+import { eventBody } from "../../../domain/webhooks/event.ts";
+import { atMost } from "../../../routes/schemas/messages.ts";
+import type { EventRow } from "../../../db/webhooks/events.ts";
+import { assertError, type TestApp, testApp } from "../../support/app/app.ts";
+import { listAudit } from "../../support/app/audit.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
+import { newOperatorToken } from "../../support/operators/operators.ts";
+import { verifiedPerson } from "../../support/people/people.ts";
+import { run } from "../../support/people/scene.ts";
+import { addDeliveries, attemptsAt, type NewDelivery } from "../../support/webhooks/deliveries.ts";
+
+const hourMs = 3_600_000;
+const ok = { code: null, responseStatus: 204 } as const;
+const failed = { code: "status", responseStatus: 503 } as const;
+
+async function startScene(test: TestApp, deliveries: (now: number) => readonly NewDelivery[]) {
+  const { cookie, organizationId } = await verifiedPerson(test);
+  const json = { url: "https://1.1.1.1/hooks", events: ["*"], description: "Billing" };
+  const { webhook } = await (await test.send("/api/portal/webhooks", { cookie, json })).json();
+  const path = `/api/portal/webhooks/${webhook.id}`;
+  const ids = await addDeliveries(test.opened.database, webhook.id, deliveries(test.now()));
+  const send = (rest: string, json?: unknown) =>
+    test.send(path + rest, { cookie, ...(json === undefined ? {} : { method: "POST", json }) });
+  const list = async (query = "") => (await (await send(`/deliveries${query}`)).json());
+  return { cookie, organizationId, webhookId: webhook.id as string, path, ids, send, list };
+}
+
+/** One delivery an hour, the newest last. */
+const mixed = (now: number): NewDelivery[] => [
+  {
+    type: "api_key.created",
+    status: "delivered",
+    createdAt: now - 6 * hourMs,
+    attempts: attemptsAt([now - 6 * hourMs], ok),
+  },
+  {
+    type: "limit.reached",
+    status: "failed",
+    createdAt: now - 5 * hourMs,
+    attempts: attemptsAt([now - 5 * hourMs, now - 4 * hourMs], failed),
+  },
+  { type: "limit.reached", status: "held", createdAt: now - 4 * hourMs },
+  {
+    type: "api_key.created",
+    status: "waiting",
+    createdAt: now - 3 * hourMs,
+    dueAt: now + hourMs,
+    attempts: attemptsAt([now - 3 * hourMs], failed),
+  },
+  {
+    type: "webhook.test",
+    status: "failed",
+    createdAt: now - 2 * hourMs,
+    attempts: attemptsAt([now - 2 * hourMs], failed),
+  },
+  { type: "limit.reached", status: "waiting", createdAt: now - hourMs, dueAt: now + 60_000, isLeased: true },
+];
+
+onEveryDatabase(
+  "lists deliveries newest first, filtered by status, type and time, in pages",
+  async (test) => {
+    const { ids, list, send, organizationId } = await startScene(test, mixed);
+    const at = (index: number) => new Date(test.now() - (6 - index) * hourMs).toISOString();
+    const [delivered, failedOne, held, waiting, testOne, leased] = ids;
+    for (
+      const [query, expected] of [
+        ["", [leased, testOne, waiting, held, failedOne, delivered]],
+        ["?status=failed", [testOne, failedOne]],
+        ["?type=limit.reached", [leased, held, failedOne]],
+        ["?type=limit.reached&status=held", [held]],
+        ["?type=member.added", []],
+        [`?from=${at(2)}&to=${at(4)}`, [waiting, held]],
+      ] as const
+    ) {
+      const { deliveries, nextCursor } = await list(query);
+      assert.deepEqual(deliveries.map(({ id }: { id: string }) => id), expected, query);
+      assert.equal(nextCursor, null, query);
+    }
+    const paged: string[] = [];
+    let cursor = "";
+    do {
+      const { deliveries, nextCursor } = await list(`?limit=2${cursor}`);
+      paged.push(...deliveries.map(({ id }: { id: string }) => id));
+      cursor = nextCursor === null ? "" : `&cursor=${nextCursor}`;
+    } while (cursor !== "");
+    assert.deepEqual(paged, [...ids].reverse());
+    assert.deepEqual((await list(`?cursor=${newId("dlv")}`)).deliveries, []);
+
+    const [row] = await test.opened.database.read<EventRow>(
+      sql`SELECT e.* FROM events e JOIN webhook_deliveries d ON d.event = e.seq WHERE d.id = ${
+        failedOne ?? ""
+      }`,
+    );
+    assert.ok(row);
+    const { delivery } = await (await send(`/deliveries/${failedOne}`)).json();
+    assert.deepEqual(delivery, {
+      id: failedOne,
+      eventId: row.id,
+      type: "limit.reached",
+      status: "failed",
+      attemptCount: 2,
+      nextAttemptAt: null,
+      code: "status",
+      responseStatus: 503,
+      createdAt: at(1),
+      endedAt: null,
+      payload: JSON.parse(eventBody(row, { isForOperators: false })),
+      attempts: [2, 1].map((index) => ({
+        at: at(index),
+        durationMs: delivery.attempts[0].durationMs,
+        code: "status",
+        responseStatus: index === 2 ? 503 : 500,
+      })),
+    });
+    assert.equal(delivery.payload.data.organization.id, organizationId);
+  },
+);
+
+onEveryDatabase(
+  "replays what failed or was held, from the first attempt, with the id of its event",
+  async (test) => {
+    const { cookie, ids, list, send } = await startScene(test, mixed);
+    const before = await list();
+    const from = new Date(test.now() - 24 * hourMs).toISOString();
+    const response = await send("/replay", { from });
+    assert.equal(response.status, 202);
+    assert.deepEqual(await response.json(), { replayed: 2 });
+    const after = await list();
+    const now = new Date(test.now()).toISOString();
+    for (const [index, delivery] of after.deliveries.entries()) {
+      const old = before.deliveries[index];
+      const isReplayed = [ids[1], ids[2]].includes(delivery.id);
+      const reset = {
+        status: "waiting",
+        attemptCount: 0,
+        nextAttemptAt: now,
+        code: null,
+        responseStatus: null,
+        endedAt: null,
+      };
+      assert.deepEqual(delivery, isReplayed ? { ...old, ...reset } : old);
+    }
+    const [audited] = (await listAudit(test, cookie, "?action=webhook.replayed")).events;
+    assert.deepEqual([audited?.target?.name, audited?.details], ["Billing", { deliveries: "2" }]);
+    // Those that wait or are being sent are not sent twice.
+    assert.deepEqual(await (await send("/replay", { from, status: "all" })).json(), { replayed: 1 });
+    assert.deepEqual(await (await send("/replay", { deliveryIds: ids })).json(), { replayed: 1 });
+    assert.deepEqual(await (await send("/replay", { deliveryIds: [ids[0], ids[0]] })).json(), {
+      replayed: 0,
+    });
+    assert.equal((await listAudit(test, cookie, "?action=webhook.replayed")).events.length, 3);
+  },
+);
+
+testApp("replays no more than may wait for an endpoint, the oldest first", async (test) => {
+  const { send, list, webhookId } = await startScene(test, mixed);
+  await run(test, "UPDATE webhooks SET waiting = 9999 WHERE id = ?", webhookId);
+  assert.deepEqual(await (await send("/replay", { from: "2026-01-01" })).json(), { replayed: 1 });
+  assert.deepEqual(await (await send("/replay", { from: "2026-01-01" })).json(), { replayed: 0 });
+  assert.equal((await list("?status=held")).deliveries.length, 1);
+});
+
+testApp("rejects replays of a disabled endpoint, and invalid input, with the field", async (test) => {
+  const { send, list, ids, path, cookie } = await startScene(test, mixed);
+  const other = newId("dlv");
+  for (
+    const [rest, json, field, message] of [
+      ["/replay", {}, "from", "is required, unless “deliveryIds” is given."],
+      ["/replay", { deliveryIds: [] }, "deliveryIds", "must have at least one id."],
+      ["/replay", { deliveryIds: Array(101).fill(other) }, "deliveryIds", atMost(100, "ids")],
+      ["/replay", { deliveryIds: [ids[1], other] }, "deliveryIds[1]", "is not a delivery of this endpoint."],
+      [
+        "/replay",
+        { deliveryIds: [ids[1]], status: "all" },
+        "status",
+        "can't be combined with “deliveryIds”.",
+      ],
+      ["/replay", { from: "2026-11-20", to: "2026-11-19" }, "to", "must be after “from”."],
+      ["/replay", { from: "2026-11-20", status: "delivered" }, "status", null],
+      ["/replay", { from: "yesterday" }, "from", null],
+      ["/test", { type: "limit.*" }, "type", null],
+      ["/deliveries?status=lost", undefined, "status", null],
+      ["/deliveries?type=limit", undefined, "type", null],
+      ["/deliveries?cursor=1", undefined, "cursor", "must be the “nextCursor” of a previous page."],
+      ["/deliveries?from=2026-11-20&to=2026-11-20", undefined, "to", "must be after “from”."],
+    ] as const
+  ) {
+    const { error } = await assertError(await send(rest, json), 422, "validation_failed");
+    assert.equal(error.details?.[0]?.path, field, JSON.stringify([rest, json]));
+    if (message !== null) assert.equal(error.details?.[0]?.message, message);
+  }
+  await test.send(path, { method: "PATCH", cookie, json: { enabled: false } });
+  await assertError(await send("/replay", { deliveryIds: [ids[1]] }), 409, "webhook_disabled");
+  assert.equal((await list("?status=failed")).deliveries.length, 2);
+});
+
+testApp("another organization's deliveries don't exist, and operators reach those of any", async (test) => {
+  const { ids, webhookId } = await startScene(test, mixed);
+  const bob = await verifiedPerson(test, "Bob");
+  const json = { url: "https://1.1.1.1/", events: ["*"] };
+  const { webhook } = await (await test.send("/api/portal/webhooks", { cookie: bob.cookie, json })).json();
+  for (const id of [webhookId, webhook.id]) {
+    const path = `/api/portal/webhooks/${id}/deliveries/${ids[0]}`;
+    await assertError(await test.send(path, { cookie: bob.cookie }), 404, "not_found");
+  }
+  const { fullToken: apiKey } = await newOperatorToken(test);
+  const path = `/api/operator/webhooks/${webhookId}`;
+  const { deliveries } = await (await test.send(`${path}/deliveries?limit=1`, { apiKey })).json();
+  assert.equal(deliveries[0].id, ids.at(-1));
+  const replay = await test.send(`${path}/replay`, { apiKey, json: { deliveryIds: [ids[1]] } });
+  assert.deepEqual(await replay.json(), { replayed: 1 });
+});

@@ -1,0 +1,265 @@
+// Deliveries of several endpoints by several servers: no two send one at the same time, and none waits for another endpoint.
+import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
+import { newId } from "../../../domain/id.ts";
+import { webhookLeaseMs } from "../../../domain/webhooks/webhook_limits.ts";
+import { accessTo } from "../../../services/access.ts";
+import { sendTestEvent } from "../../../services/webhooks/test_delivery.ts";
+import { deleteOldDeliveries } from "../../../services/webhooks/webhook_upkeep.ts";
+import { poll } from "../../support/runner/poll.ts";
+import { testApp } from "../../support/app/app.ts";
+import { onEveryDatabase } from "../../support/meter/usage.ts";
+import {
+  addEndpoint,
+  addEvents,
+  anotherWorker,
+  assertSigned,
+  deliveriesOf,
+  stateOf,
+  webhookSettings,
+  withReceiver,
+} from "../../support/webhooks/endpoints.ts";
+
+const dayMs = 86_400_000;
+const status = (code: number) => () => new Response(null, { status: code });
+
+onEveryDatabase(
+  "sends each event once with two servers, at most two at a time, and not those from before the endpoint",
+  (test) =>
+    withReceiver((receiver) =>
+      withReceiver(async (operators) => {
+        const { organizationId } = await test.signUp();
+        const stranger = await test.signUp("Grace Hopper");
+        await addEvents(test, organizationId, 5);
+        const endpoint = await addEndpoint(test, { organizationId, url: receiver.url });
+        await addEndpoint(test, { organizationId: null, url: operators.url, events: ["organization.*"] });
+        const ids = await addEvents(test, organizationId, 120);
+        const others = await addEvents(test, stranger.organizationId, 3);
+        const workers = [anotherWorker(test), anotherWorker(test)];
+        await Promise.all(workers.map((worker) => worker.deliverDue()));
+        assert.deepEqual(receiver.received.map(({ id }) => id).sort(), [...ids].sort());
+        assert.deepEqual(operators.received.map(({ id }) => id).sort(), [...ids, ...others].sort());
+        assert.ok(receiver.mostAtOnce() <= 2);
+        const deliveries = await deliveriesOf(test, endpoint);
+        assert.ok(
+          deliveries.length === 120 && deliveries.every((d) => d.status === "delivered" && d.attempts === 1),
+        );
+      })
+    ),
+  webhookSettings,
+);
+
+onEveryDatabase(
+  "sends with the same id again when the lease of a server that died has ended",
+  (test) =>
+    withReceiver(async (receiver) => {
+      const { organizationId } = await test.signUp();
+      await addEndpoint(test, { organizationId, url: receiver.url });
+      const [eventId] = await addEvents(test, organizationId);
+      const { promise: died, resolve: die } = Promise.withResolvers<Response>();
+      receiver.respond(() => died);
+      const dying = anotherWorker(test).deliverDue();
+      await poll(() => receiver.received.length > 0);
+      const { promise: answered, resolve: answer } = Promise.withResolvers<Response>();
+      receiver.respond(() => answered);
+      const worker = anotherWorker(test);
+      test.advance(webhookLeaseMs - 1);
+      assert.equal((await worker.deliverDue()).sent, 0);
+      test.advance(1);
+      const delivering = worker.deliverDue();
+      await poll(() => receiver.received.length === 2);
+      // Its result comes too late to count.
+      die(new Response(null, { status: 500 }));
+      await dying;
+      answer(new Response(null, { status: 204 }));
+      assert.equal((await delivering).sent, 1);
+      assert.deepEqual(receiver.received.map(({ id }) => id), [eventId, eventId]);
+      const [delivery] = await test.opened.database.read(
+        sql`SELECT status, attempts, (SELECT count(*) FROM webhook_attempts) AS log FROM webhook_deliveries`,
+      );
+      assert.deepEqual(delivery, { status: "delivered", attempts: 1, log: 1 });
+    }),
+  webhookSettings,
+);
+
+testApp(
+  "gives requests back that are in progress when the server stops",
+  (test) =>
+    withReceiver(async (receiver) => {
+      const { organizationId } = await test.signUp();
+      await addEndpoint(test, { organizationId, url: receiver.url });
+      await addEvents(test, organizationId);
+      const { promise: hangs, resolve: end } = Promise.withResolvers<Response>();
+      receiver.respond(() => hangs);
+      const stopping = new AbortController();
+      const running = anotherWorker(test, { graceMs: 1 }).run(stopping.signal);
+      await poll(() => receiver.received.length > 0);
+      stopping.abort();
+      await running;
+      end(new Response());
+      receiver.respond(status(204));
+      assert.equal((await anotherWorker(test).deliverDue()).sent, 1);
+      const [delivery] = await test.opened.database.read(
+        sql`SELECT status, attempts FROM webhook_deliveries`,
+      );
+      assert.deepEqual(delivery, { status: "delivered", attempts: 1 });
+    }),
+  webhookSettings,
+);
+
+testApp(
+  "serves endpoints in turn, however many deliveries of one wait",
+  (test) =>
+    withReceiver((slow) =>
+      withReceiver(async (quick) => {
+        const { organizationId } = await test.signUp();
+        const crowded = await addEndpoint(test, { organizationId, url: slow.url });
+        await test.opened.database.write([
+          sql`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 10050)
+          INSERT INTO events (id, type, organization, at, facts) SELECT 'evt_' || printf('%032x', n), 'organization.resumed',
+            (SELECT number FROM organizations WHERE id = ${organizationId}), ${test.now()}, '{}' FROM n`,
+          sql`INSERT INTO webhook_deliveries (id, webhook, event, type, status, due_at, created_at)
+          SELECT 'dlv_' || substr(id, 5), (SELECT number FROM webhooks), seq, type, 'waiting', at, at FROM events
+          WHERE id LIKE 'evt_0000%'`,
+          sql`UPDATE event_cursor SET delivered_seq = (SELECT max(seq) FROM events)`,
+        ]);
+        const { promise: never, resolve: end } = Promise.withResolvers<Response>();
+        slow.respond(() => never);
+        await addEndpoint(test, { organizationId, url: quick.url });
+        const ids = await addEvents(test, organizationId, 20);
+        const worker = anotherWorker(test);
+        const delivering = worker.deliverDue();
+        await poll(() => quick.received.length === 20);
+        assert.deepEqual(quick.received.map(({ id }) => id).sort(), ids.sort());
+        await addEvents(test, organizationId, 5);
+        const beside = worker.deliverDue();
+        await poll(() => quick.received.length === 25);
+        assert.equal(slow.received.length, 2);
+        // The oldest beyond 10,000 have failed, and not those in progress.
+        const counts = await test.opened.database.read(
+          sql`SELECT d.status, d.code, count(*) AS count, min(d.number) AS first FROM webhook_deliveries d
+          JOIN webhooks w ON w.number = d.webhook WHERE w.id = ${crowded.id} GROUP BY 1, 2 ORDER BY 1`,
+        );
+        assert.deepEqual(counts.map(({ status, code, count }) => [status, code, count]), [
+          ["failed", "overflow", 75],
+          ["waiting", null, 10_000],
+        ]);
+        assert.equal(worker.counts.overflow, 75);
+        // No endpoint waits for its turn: the crowded one has all the requests that it may have.
+        const { waiting, turnAt } = await test.parts.deliveriesState();
+        assert.deepEqual([waiting, turnAt], [10_000, test.now() + webhookLeaseMs]);
+        const [day] = await test.opened.database.read(sql`SELECT sum(failed) AS failed FROM webhook_days`);
+        assert.equal(day?.["failed"], 75);
+        await test.opened.database.write([
+          sql`UPDATE webhooks SET deleted_at = 1, turn_at = NULL WHERE id = ${crowded.id}`,
+        ]);
+        end(new Response());
+        await Promise.all([delivering, beside]);
+      })
+    ),
+  webhookSettings,
+);
+
+testApp(
+  "tests a disabled endpoint once, without counting the result",
+  (test) =>
+    withReceiver(async (receiver) => {
+      const { organizationId, cookie } = await test.signUp();
+      const endpoint = await addEndpoint(test, { organizationId, url: receiver.url });
+      await test.opened.database.write([
+        sql`UPDATE webhooks SET disabled_at = 1, disabled_reason = 'gone', failures = 3`,
+      ]);
+      receiver.respond(status(410));
+      const { session } = await test.services.sessionSearch.find([cookie.slice(cookie.indexOf("=") + 1)]);
+      assert.ok(session);
+      const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
+      const access = accessTo({ ...session, type: "session", client }, organizationId);
+      const send = (id = endpoint.id) =>
+        sendTestEvent(test.services, { access }, { id, type: "limit.reached" });
+      await send();
+      assert.equal((await anotherWorker(test).deliverDue()).sent, 0);
+      const [got, ...more] = receiver.received;
+      assert.ok(got && more.length === 0);
+      assertSigned(got, endpoint.secret);
+      assert.equal(JSON.parse(got.body).type, "limit.reached");
+      const [delivery] = await deliveriesOf(test, endpoint);
+      assert.deepEqual([delivery?.status, delivery?.responseStatus], ["failed", 410]);
+      assert.deepEqual(await stateOf(test, endpoint), {
+        reason: "gone",
+        failures: 3,
+        failingSince: null,
+        waiting: 0,
+      });
+      await assert.rejects(send(newId("whk")), { code: "not_found" });
+      for (let sent = 2; sent < 10; sent++) await send();
+      await assert.rejects(send(), { code: "rate_limited" });
+    }),
+  webhookSettings,
+);
+
+testApp(
+  "deletes deliveries after 30 days, and everything of deleted endpoints",
+  (test) =>
+    withReceiver(async (receiver) => {
+      const { organizationId } = await test.signUp();
+      const [kept, deleted] = [
+        await addEndpoint(test, { organizationId, url: receiver.url }),
+        await addEndpoint(test, { organizationId, url: receiver.url }),
+      ];
+      await addEvents(test, organizationId, 3);
+      const worker = anotherWorker(test);
+      await worker.deliverDue();
+      test.advance(10 * dayMs);
+      await addEvents(test, organizationId, 2);
+      await worker.deliverDue();
+      await test.opened.database.write([
+        sql`UPDATE webhooks SET deleted_at = 1, turn_at = NULL WHERE id = ${deleted.id}`,
+      ]);
+      test.advance(20 * dayMs);
+      const clean = async () => {
+        while (await deleteOldDeliveries(test.services)) { /* More may be left. */ }
+        const [counts] = await test.opened.database.read(
+          sql`SELECT (SELECT count(*) FROM webhooks) AS webhooks,
+        (SELECT count(*) FROM webhook_deliveries) AS deliveries, (SELECT count(*) FROM webhook_attempts) AS attempts,
+        (SELECT count(*) FROM webhook_days) AS days`,
+        );
+        return counts;
+      };
+      assert.deepEqual(await clean(), { webhooks: 1, deliveries: 5, attempts: 5, days: 2 });
+      test.advance(1);
+      assert.deepEqual(await clean(), { webhooks: 1, deliveries: 2, attempts: 2, days: 2 });
+      test.advance(10 * dayMs);
+      assert.deepEqual(await clean(), { webhooks: 1, deliveries: 0, attempts: 0, days: 1 });
+      assert.equal((await stateOf(test, kept)).waiting, 0);
+    }),
+  webhookSettings,
+);
+
+testApp(
+  "gives failing endpoints at most half of the requests of a server",
+  (test) =>
+    withReceiver((dead) =>
+      withReceiver(async (quick) => {
+        const { organizationId } = await test.signUp();
+        for (let count = 0; count < 40; count++) await addEndpoint(test, { organizationId, url: dead.url });
+        await test.opened.database.write([sql`UPDATE webhooks SET failing_since = 1, failures = 1`]);
+        await addEvents(test, organizationId, 2);
+        const { promise: never, resolve: end } = Promise.withResolvers<Response>();
+        dead.respond(() => never);
+        const worker = anotherWorker(test);
+        const delivering = worker.deliverDue();
+        await poll(() => dead.received.length === 32);
+        await addEndpoint(test, { organizationId, url: quick.url });
+        await addEvents(test, organizationId, 40);
+        const beside = worker.deliverDue();
+        await poll(() => quick.received.length === 40);
+        assert.equal(dead.received.length, 32);
+        await test.opened.database.write([
+          sql`UPDATE webhooks SET deleted_at = 1, turn_at = NULL WHERE failing_since = 1`,
+        ]);
+        end(new Response());
+        await Promise.all([delivering, beside]);
+      })
+    ),
+  webhookSettings,
+);

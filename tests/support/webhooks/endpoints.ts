@@ -1,0 +1,141 @@
+// Endpoints of tests: HTTP servers on loopback that keep what they got, and what makes events for them.
+import assert from "node:assert/strict";
+// deno-lint-ignore no-import-prefix
+import { Webhook } from "npm:standardwebhooks@1.1.1";
+import { sql } from "../../../db/engine/database.ts";
+import { insertEvent } from "../../../db/webhooks/events.ts";
+import { newId } from "../../../domain/id.ts";
+import { newWebhookSecret } from "../../../domain/webhooks/signature.ts";
+import { WebhookWorker, type WebhookWorkerOptions } from "../../../services/webhooks/webhook_worker.ts";
+import type { TestApp } from "../app/app.ts";
+
+/** Settings with which webhooks reach loopback. */
+export const webhookSettings = { WEBHOOK_ALLOWED_HOSTS: "127.0.0.0/8" };
+
+/** A request that an endpoint got. */
+export interface ReceivedWebhook {
+  readonly id: string;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+export interface Receiver {
+  readonly url: string;
+  readonly received: ReceivedWebhook[];
+  /** The most requests that were in progress at the same time. */
+  readonly mostAtOnce: () => number;
+  /** For all later requests; 204 at first. */
+  respond(response: (request: ReceivedWebhook) => Response | Promise<Response>): void;
+}
+
+/** Runs a test with an HTTP server. */
+export async function withReceiver(use: (receiver: Receiver) => Promise<void>): Promise<void> {
+  const received: ReceivedWebhook[] = [];
+  let respond: Parameters<Receiver["respond"]>[0] = () => new Response(null, { status: 204 });
+  let [now, most] = [0, 0];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    most = Math.max(most, ++now);
+    const headers = new Headers(request.headers);
+    const got = { id: headers.get("webhook-id") ?? "", headers, body: await request.text() };
+    received.push(got);
+    try {
+      return await respond(got);
+    } finally {
+      now--;
+    }
+  });
+  try {
+    await use({
+      url: `http://127.0.0.1:${server.addr.port}/hook`,
+      received,
+      mostAtOnce: () => most,
+      respond: (next) => respond = next,
+    });
+  } finally {
+    await server.shutdown();
+  }
+}
+
+/** A stored endpoint. */
+export interface TestEndpoint {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** Stores an endpoint for events from now on. @param options `organizationId`: null for operators. */
+export async function addEndpoint(
+  { opened, services, now }: Pick<TestApp, "opened" | "services" | "now">,
+  { organizationId, url, events = ["*"] }: { organizationId: string | null; url: string; events?: string[] },
+): Promise<TestEndpoint> {
+  const [id, secret] = [newId("whk"), newWebhookSecret()];
+  const organization = organizationId === null
+    ? sql`0`
+    : sql`(SELECT number FROM organizations WHERE id = ${organizationId})`;
+  await opened.database.write([sql`
+    INSERT INTO webhooks (id, organization, url, events, description, secret, since_seq, created_at)
+    VALUES (${id}, ${organization}, ${url}, ${JSON.stringify(events)}, '', ${
+    services.secrets.seal(id, secret)
+  },
+      (SELECT coalesce(max(seq), 0) FROM events), ${now()})`]);
+  return { id, secret };
+}
+
+/** Writes events of an organization. @returns Their ids. */
+export async function addEvents(
+  { opened, now }: Pick<TestApp, "opened" | "now">,
+  organizationId: string,
+  count = 1,
+): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => newId("evt"));
+  await opened.database.write(ids.map((id) =>
+    insertEvent({
+      id,
+      type: "organization.resumed",
+      organization: sql`(SELECT number FROM organizations WHERE id = ${organizationId})`,
+      at: now(),
+      facts: {},
+    })
+  ));
+  return ids;
+}
+
+/** Starts another worker on the app's database, as another server would. */
+export function anotherWorker(test: TestApp, options: Partial<WebhookWorkerOptions> = {}): WebhookWorker {
+  const { config, opened, now } = test;
+  const log = { info: () => {}, warn: () => {} };
+  return new WebhookWorker({ config, database: opened.database, clock: now }, { log, ...options });
+}
+
+/** Asserts that a request is signed with a secret, as receivers check it. The time of tests is not that of the package. */
+export function assertSigned({ headers, body }: ReceivedWebhook, secret: string): void {
+  const realNow = Date.now;
+  Date.now = () => Number(headers.get("webhook-timestamp")) * 1000;
+  try {
+    assert.ok(new Webhook(secret).verify(body, Object.fromEntries(headers)));
+  } finally {
+    Date.now = realNow;
+  }
+}
+
+/** Returns the deliveries of an endpoint, in the order of their events. */
+export function deliveriesOf({ opened }: Pick<TestApp, "opened">, { id }: TestEndpoint) {
+  return opened.database.read<
+    { eventId: string; status: string; attempts: number; code: string | null; responseStatus: number | null }
+  >(sql`SELECT e.id AS eventId, d.status, d.attempts, d.code, d.response_status AS responseStatus
+    FROM webhook_deliveries d JOIN webhooks w ON w.number = d.webhook JOIN events e ON e.seq = d.event
+    WHERE w.id = ${id} ORDER BY d.event`);
+}
+
+/** Returns how an endpoint fares. */
+export async function stateOf({ opened }: Pick<TestApp, "opened">, { id }: TestEndpoint) {
+  const row = await opened.database.readFirst<{
+    reason: string | null;
+    failures: number;
+    failingSince: number | null;
+    waiting: number;
+  }>(
+    sql`SELECT disabled_reason AS reason, failures, failing_since AS failingSince, waiting FROM webhooks WHERE id = ${id}`,
+  );
+  assert.ok(row);
+  return row;
+}

@@ -1,0 +1,300 @@
+// What is delivered to an endpoint, below its facts: the health of the last days, the list of deliveries, and how to verify them.
+import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { presentation } from "../../domain/presentation.ts";
+import {
+  type DeliveryStatus,
+  deliveryStatuses,
+  type WebhookDelivery,
+} from "../../domain/webhooks/delivery.ts";
+import { eventTypes } from "../../domain/webhooks/event_types.ts";
+import type { Webhook } from "../../domain/webhooks/webhook.ts";
+import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { Chart } from "../components/chart.tsx";
+import { chartOf } from "../components/chart_props.ts";
+import { CodeExample, type CodeSample } from "../components/code_example.tsx";
+import { EmptyState } from "../components/empty_state.tsx";
+import { DateField, SelectField } from "../components/field.tsx";
+import { HiddenFields } from "../components/form.tsx";
+import { HintLine, ListCard, Tabs } from "../components/list_card.tsx";
+import { Menu } from "../components/menu.tsx";
+import { Notice } from "../components/notice.tsx";
+import { PageLinks } from "../components/page_links.tsx";
+import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
+import { Cell, Row, Table } from "../components/table.tsx";
+import type { PortalFrame } from "../layout.tsx";
+import { zoneWords } from "../text/time.ts";
+import { DeliveryBadge, deliveryHref, responseWords, statusNames } from "./delivery.tsx";
+import { webhookHref } from "./webhook.tsx";
+
+/** The choices in the page's address. Null: everything. */
+export interface DeliveriesAddress {
+  readonly status: DeliveryStatus | null;
+  readonly type: string | null;
+  /** The first and the last day, such as `2026-11-01`, both included; or what was typed. */
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+export interface DeliveriesProps {
+  readonly frame: PortalFrame;
+  readonly webhook: Webhook;
+  readonly address: DeliveriesAddress;
+  /** One sentence for each invalid field. */
+  readonly errors: { readonly from?: string; readonly to?: string };
+  /** Choices in the address that are ignored. */
+  readonly problems: readonly string[];
+  /** The last days of UTC, the oldest first. */
+  readonly health: readonly { readonly day: string; readonly succeeded: number; readonly failed: number }[];
+  /** Newest first. Null if a field has an error. */
+  readonly deliveries: readonly WebhookDelivery[] | null;
+  readonly isFirstPage: boolean;
+  readonly nextCursor: string | null;
+  readonly samples: readonly CodeSample[];
+}
+
+/** The part of an endpoint's page below its facts. */
+export function Deliveries(props: DeliveriesProps) {
+  return (
+    <>
+      <Health {...props} />
+      <Notice tone="error" text={props.problems.join(" ")} />
+      <List {...props} />
+      <Verify {...props} />
+    </>
+  );
+}
+
+const dayMs = 24 * 3_600_000;
+
+function Health({ health, frame: { now } }: DeliveriesProps) {
+  const windows = health.map(({ day }) => ({ start: Date.parse(day), end: Date.parse(day) + dayMs }));
+  const [succeeded, failed] = [sumOf(health, "succeeded"), sumOf(health, "failed")];
+  const all = succeeded + failed;
+  return (
+    <Card
+      title={`Last ${health.length} days`}
+      aside={all > 0 && (
+        <span class="muted small">
+          {`${countOf(all, "attempt")}, ${groupDigits(failed)} failed`}
+        </span>
+      )}
+    >
+      {all === 0
+        ? <EmptyState title="Nothing sent yet" text="Attempts to send events are counted here by day." />
+        : (
+          <div class="health">
+            <Chart
+              {...chartOf({
+                series: ["Succeeded", "Failed"],
+                others: null,
+                windows: health.map(({ succeeded, failed }) => ({
+                  values: [succeeded, failed],
+                  sums: [String(succeeded), String(failed)],
+                  total: String(succeeded + failed),
+                })),
+              }, {
+                measure: { name: "Attempts", unit: null },
+                by: "day",
+                period: `the last ${health.length} days, UTC`,
+                windows,
+                timezone: "UTC",
+                now,
+                isSmall: true,
+                series: (name) => ({ name, color: name === "Failed" ? 5 : 1 }),
+              })}
+            />
+          </div>
+        )}
+    </Card>
+  );
+}
+
+function sumOf(health: DeliveriesProps["health"], name: "succeeded" | "failed"): number {
+  return health.reduce((sum, day) => sum + day[name], 0);
+}
+
+/** Returns the address of the list on the endpoint's page. */
+function listHref(
+  { frame, webhook, address }: DeliveriesProps,
+  changed: Partial<DeliveriesAddress> & { readonly cursor?: string } = {},
+): string {
+  const query = new URLSearchParams(given({ ...address, ...changed }));
+  const path = webhookHref(frame.base, webhook.id);
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+function given(choices: Readonly<Record<string, string | null>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(choices).filter((choice): choice is [string, string] => choice[1] !== null),
+  );
+}
+
+const all: DeliveriesAddress = { status: null, type: null, from: null, to: null };
+
+function List(props: DeliveriesProps) {
+  const { frame, webhook, address, deliveries, isFirstPage, nextCursor } = props;
+  const href = webhookHref(frame.base, webhook.id);
+  const tabs = [null, ...deliveryStatuses].map((status) => ({
+    href: listHref(props, { status }),
+    label: status === null ? "All" : statusNames[status],
+    count: null,
+    isCurrent: address.status === status,
+  }));
+  return (
+    <>
+      <ListCard
+        label="Deliveries"
+        tabs={<Tabs label="Status of deliveries" tabs={tabs} />}
+        tools={
+          <>
+            <Filters {...props} />
+            {!frame.isReadOnly && (
+              <>
+                {webhook.status === "enabled" && (
+                  <ButtonLink href={`${href}/replay`}>Replay failed</ButtonLink>
+                )}
+                <ButtonLink href={`${href}/test`}>Send test</ButtonLink>
+              </>
+            )}
+          </>
+        }
+      >
+        <Chosen {...props} />
+        {deliveries === null || deliveries.length === 0
+          ? <Nothing {...props} />
+          : <DeliveryTable {...props} deliveries={deliveries} />}
+      </ListCard>
+      <PageLinks
+        label="Pages of deliveries"
+        links={[
+          { href: isFirstPage ? null : listHref(props), label: "Newest deliveries" },
+          { href: nextCursor && listHref(props, { cursor: nextCursor }), label: "Older deliveries" },
+        ]}
+      />
+    </>
+  );
+}
+
+function DeliveryTable(
+  { frame: { base, now }, webhook, deliveries }: DeliveriesProps & {
+    readonly deliveries: readonly WebhookDelivery[];
+  },
+) {
+  const columns = [
+    "Event",
+    "Status",
+    "Response",
+    { title: "Attempts", isNumber: true },
+    "Next attempt",
+    `Created, ${zoneWords(presentation().timezone)}`,
+  ];
+  return (
+    <Table label="Deliveries" columns={columns} kind="cards">
+      {deliveries.map((delivery) => {
+        const { id, type, attemptCount, nextAttemptAt, createdAt } = delivery;
+        const response = responseWords(delivery);
+        const next = nextAttemptAt === null ? "–" : <NextAttempt at={nextAttemptAt} now={now} />;
+        return (
+          <Row>
+            <Cell place="title">
+              <a class="name" href={deliveryHref(base, webhook.id, id)}>{type}</a>
+            </Cell>
+            <Cell place="start" value={<DeliveryBadge {...delivery} />} />
+            <Cell place="end">
+              {response ?? <span class="off-only">–</span>}
+              {attemptCount > 1 && <span class="on-card">{` · ${attemptCount} attempts`}</span>}
+            </Cell>
+            <Cell isOffCard isNumber value={attemptCount} />
+            <Cell isOffCard value={next} />
+            <Cell place="start">
+              <MomentTime at={createdAt} now={now} />
+              {nextAttemptAt && <span class="on-card">· next {next}</span>}
+            </Cell>
+          </Row>
+        );
+      })}
+    </Table>
+  );
+}
+
+function NextAttempt({ at, now }: { at: string; now: number }) {
+  return Date.parse(at) <= now ? <>Now</> : <RelativeTime at={at} now={now} />;
+}
+
+const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
+
+/** Types of events to choose from, with a first choice for none. */
+export const typeChoices = (label: string) => [
+  { value: "", label },
+  ...Object.keys(eventTypes).map((type) => ({ value: type, label: type })),
+];
+
+function Filters({ frame, webhook, address: { status, type, from, to }, errors }: DeliveriesProps) {
+  return (
+    <Menu label="Filters" icon="filter" isAtEnd isOpen={Object.keys(errors).length > 0}>
+      <form method="get" action={webhookHref(frame.base, webhook.id)}>
+        <HiddenFields values={given({ status })} />
+        <SelectField label="Event" name="type" value={type ?? ""} choices={typeChoices("All events")} />
+        <DateField
+          label={`From, ${zoneWords(presentation().timezone)}`}
+          name="from"
+          value={from ?? ""}
+          error={errors.from}
+          isOptional
+          {...years}
+        />
+        <DateField label="To" name="to" value={to ?? ""} error={errors.to} isOptional {...years} />
+        <SubmitButton tone="plain">Apply</SubmitButton>
+      </form>
+    </Menu>
+  );
+}
+
+function Chosen(props: DeliveriesProps) {
+  const { status, type, from, to } = props.address;
+  const words = [type, from && `from ${from}`, to && `to ${to}`].filter((one) => one);
+  if (words.length === 0) return null;
+  return (
+    <HintLine
+      text={<bdi>{words.join(" · ")}</bdi>}
+      href={listHref(props, { ...all, status })}
+      action="Clear filters"
+    />
+  );
+}
+
+function Nothing(props: DeliveriesProps) {
+  const { deliveries, address } = props;
+  if (deliveries === null) {
+    return <EmptyState title="Nothing to show" text="Fix the fields marked above." />;
+  }
+  if (Object.values(address).every((choice) => choice === null)) {
+    return (
+      <EmptyState
+        title="No deliveries"
+        text="Events appear here as soon as they are sent. They are kept for 30 days."
+      />
+    );
+  }
+  return (
+    <EmptyState title="No matching deliveries" text="Try other filters.">
+      <ButtonLink href={listHref(props, all)}>Clear filters</ButtonLink>
+    </EmptyState>
+  );
+}
+
+function Verify({ samples }: DeliveriesProps) {
+  return (
+    <Card title="Verify">
+      <p class="muted small">
+        {"Each request is signed as in Standard Webhooks. Verify the raw body before you use it, and ignore an event whose "}
+        <code>webhook-id</code>
+        {" you have handled already. "}
+        <a href="/docs/webhooks">Read the guide</a>
+      </p>
+      <CodeExample id="verify" title="Verify a delivery" samples={samples} />
+    </Card>
+  );
+}

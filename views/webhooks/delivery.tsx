@@ -1,0 +1,235 @@
+// The page of one delivery: its status, what was sent, and every attempt. Also the words that lists use.
+import { countOf, groupDigits } from "../../domain/number_text.ts";
+import type {
+  DeliveryAttempt,
+  DeliveryStatus,
+  WebhookDelivery,
+  WebhookDeliveryDetails,
+} from "../../domain/webhooks/delivery.ts";
+import { eventTypes, isEventType } from "../../domain/webhooks/event_types.ts";
+import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
+import { Badge, type BadgeTone } from "../components/badge.tsx";
+import { ButtonLink } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
+import { CodeExample } from "../components/code_example.tsx";
+import { Facts } from "../components/facts.tsx";
+import { ItemTable } from "../components/item_table.tsx";
+import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
+import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
+import { type Page, type Place, type PortalFrame, PortalPage } from "../layout.tsx";
+import { webhookHref } from "./webhook.tsx";
+
+/** Returns the address of a delivery's page, or of the page that sends it again. @param base As in `PortalFrame`. */
+export function deliveryHref(base: string, webhookId: string, id: string, action?: "replay"): string {
+  const href = `${webhookHref(base, webhookId)}/deliveries/${encodeURIComponent(id)}`;
+  return action === undefined ? href : `${href}/${action}`;
+}
+
+export const statusNames: Readonly<Record<DeliveryStatus, string>> = {
+  waiting: "Waiting",
+  delivered: "Delivered",
+  failed: "Failed",
+  held: "Held",
+};
+
+const statusTones: Readonly<Record<DeliveryStatus, BadgeTone>> = {
+  waiting: "soon",
+  delivered: "on",
+  failed: "bad",
+  held: "off",
+};
+
+export function DeliveryBadge({ status }: Pick<WebhookDelivery, "status">) {
+  return <Badge tone={statusTones[status]}>{statusNames[status]}</Badge>;
+}
+
+type Outcome = Pick<DeliveryAttempt, "code" | "responseStatus">;
+
+/** Returns how an endpoint responded last, in one or two words; null before the first attempt. */
+export function responseWords({ code, responseStatus }: Outcome): string | null {
+  if (responseStatus !== null) return `HTTP ${responseStatus}`;
+  const words = {
+    timeout: "Timed out",
+    tls: "TLS error",
+    refused: "No connection",
+    blocked: "Address blocked",
+    status: "No status",
+    overflow: "Too many waiting",
+  };
+  return code === null ? null : words[code];
+}
+
+function attemptSentence({ code, responseStatus }: Outcome): string {
+  const isRedirect = responseStatus !== null && responseStatus >= 300 && responseStatus < 400;
+  switch (code) {
+    case "timeout":
+      return "No response within 15 seconds.";
+    case "tls":
+      return "The secure connection failed. Check the certificate.";
+    case "refused":
+      return "No connection, or no valid HTTP response.";
+    case "blocked":
+      return "The URL leads to an address that may not be reached.";
+    case "overflow":
+      return "Too many deliveries were waiting.";
+    default:
+      return `Responded with ${responseStatus ?? "no status"}.${
+        isRedirect
+          ? " Redirects aren't followed."
+          : responseStatus === 410
+          ? " The endpoint was disabled."
+          : ""
+      }`;
+  }
+}
+
+interface DeliveryPageProps {
+  readonly frame: PortalFrame;
+  readonly place: Place;
+  readonly webhook: Webhook;
+  readonly delivery: WebhookDeliveryDetails;
+  readonly flash: string | null;
+}
+
+export function deliveryPage({ frame, place, webhook, delivery, flash }: DeliveryPageProps): Page {
+  const { id, status, type, attempts } = delivery;
+  const { base, isReadOnly } = frame;
+  const mayReplay = !isReadOnly && status !== "waiting" && webhook.status === "enabled";
+  return (
+    <PortalPage title={type} frame={frame} place={place}>
+      <PageHead
+        back={{ href: webhookHref(base, webhook.id), label: webhookName(webhook) }}
+        title={type}
+        text={
+          <span class="origin small">
+            <DeliveryBadge status={status} />
+            <code class="pick">{id}</code>
+          </span>
+        }
+        keepsActions
+      >
+        {mayReplay && (
+          <ButtonLink tone="primary" href={deliveryHref(base, webhook.id, id, "replay")}>Replay</ButtonLink>
+        )}
+      </PageHead>
+      <Notice tone="done" text={flash} />
+      <StatusNote delivery={delivery} webhook={webhook} now={frame.now} />
+      <Card title="Details" flush>
+        <Facts facts={factsOf(delivery, frame.now)} />
+      </Card>
+      <Card title={attempts.length === 0 ? "Attempts" : countOf(attempts.length, "attempt")} flush>
+        {attempts.length === 0
+          ? <p class="body muted small">Not sent yet.</p>
+          : <Attempts attempts={attempts} now={frame.now} />}
+      </Card>
+      <CodeExample
+        id="headers"
+        title="Headers"
+        label="Headers"
+        samples={[{ language: "text", code: headersOf(delivery) }]}
+      />
+      <CodeExample
+        id="payload"
+        title="Payload"
+        label="Payload, formatted"
+        samples={[{ language: "json", code: JSON.stringify(delivery.payload, null, 2) }]}
+      />
+    </PortalPage>
+  );
+}
+
+function StatusNote(
+  { delivery: { status, nextAttemptAt, code, attemptCount }, webhook, now }: {
+    delivery: WebhookDelivery;
+    webhook: Webhook;
+    now: number;
+  },
+) {
+  if (status === "delivered") return null;
+  if (status === "waiting") {
+    const isDue = nextAttemptAt === null || Date.parse(nextAttemptAt) <= now;
+    return (
+      <div class="note plain">
+        <p>
+          {isDue ? "The next attempt is due now." : (
+            <>
+              Next attempt: <Moment at={nextAttemptAt} now={now} />
+            </>
+          )}
+        </p>
+      </div>
+    );
+  }
+  const after = webhook.status === "enabled"
+    ? "Replay it to send it."
+    : "Enable the endpoint, then replay it.";
+  const why = status === "held"
+    ? "The endpoint was disabled, so this wasn't sent."
+    : code === "overflow"
+    ? "Not sent, because too many deliveries were waiting."
+    : `Given up after ${countOf(attemptCount, "attempt")}.`;
+  return (
+    <div class="note plain">
+      <p>{`${why} ${after}`}</p>
+    </div>
+  );
+}
+
+function Moment({ at, now }: { at: string; now: number }) {
+  return (
+    <>
+      <MomentTime at={at} now={now} /> (<RelativeTime at={at} now={now} />)
+    </>
+  );
+}
+
+function factsOf({ eventId, type, createdAt, endedAt }: WebhookDelivery, now: number) {
+  return [
+    {
+      label: "Event ID",
+      value: <code class="pick">{eventId}</code>,
+    },
+    { label: "Event", value: isEventType(type) ? eventTypes[type] : type },
+    { label: "Created", value: <MomentTime at={createdAt} now={now} /> },
+    { label: "Ended", value: endedAt === null ? "Not yet" : <MomentTime at={endedAt} now={now} /> },
+  ];
+}
+
+function Attempts({ attempts, now }: { attempts: readonly DeliveryAttempt[]; now: number }) {
+  return (
+    <ItemTable
+      label="Attempts"
+      items={attempts}
+      columns={[
+        { title: "Time", in: "title", cell: ({ at }) => <MomentTime at={at} now={now} /> },
+        {
+          title: "Status",
+          in: "state",
+          cell: ({ code }) =>
+            code === null ? <Badge tone="on">Succeeded</Badge> : <Badge tone="bad">Failed</Badge>,
+        },
+        { title: "Result", cell: (attempt) => <span>{attemptSentence(attempt)}</span> },
+        {
+          title: "Duration",
+          isNumber: true,
+          cell: ({ durationMs }) => <span>{`${groupDigits(durationMs)} ms`}</span>,
+        },
+      ]}
+    />
+  );
+}
+
+/** The signature isn't stored: each attempt has its own. */
+function headersOf({ eventId, attempts: [last] }: WebhookDeliveryDetails): string {
+  const timestamp = last === undefined
+    ? "<seconds since 1970>"
+    : String(Math.floor(Date.parse(last.at) / 1000));
+  return [
+    `webhook-id: ${eventId}`,
+    `webhook-timestamp: ${timestamp}`,
+    "webhook-signature: v1,<base64>",
+    "content-type: application/json",
+    "user-agent: Gatehouse-Webhooks",
+  ].join("\n");
+}

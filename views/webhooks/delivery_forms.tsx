@@ -1,0 +1,121 @@
+// The forms that send tests of an endpoint, and deliveries again.
+import { groupDigits } from "../../domain/number_text.ts";
+import type { WebhookDelivery } from "../../domain/webhooks/delivery.ts";
+import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
+import { webhookReplayDeliveriesMax } from "../../domain/webhooks/webhook_limits.ts";
+import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
+import { RadioGroup, SelectField } from "../components/field.tsx";
+import { FormPage, type FormPageProps } from "../components/form_page.tsx";
+import { MomentTime } from "../components/relative_time.tsx";
+import type { Page, PortalFrame } from "../layout.tsx";
+import { typeChoices } from "./deliveries.tsx";
+import { deliveryHref } from "./delivery.tsx";
+import { webhookHref } from "./webhook.tsx";
+
+type ShownForm =
+  & Pick<FormPageProps & ConfirmPageProps, "frame" | "place" | "action" | "hidden">
+  & {
+    readonly error: string | null;
+    readonly input: Readonly<Record<string, string>> | undefined;
+    readonly fields: Readonly<Record<string, string>>;
+  };
+
+function backTo(frame: PortalFrame, webhook: Webhook) {
+  return { href: webhookHref(frame.base, webhook.id), label: webhookName(webhook) };
+}
+
+/** The form that sends an example. */
+export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
+  return (
+    <FormPage
+      {...form}
+      back={backTo(form.frame, webhook)}
+      title="Send test"
+      heading="Send a test to “{name}”"
+      name={webhookName(webhook)}
+      text="Sends an example once, now, and shows the response. A failed test isn't retried."
+      submit="Send test"
+      isNarrow
+    >
+      <SelectField
+        label="Event"
+        name="type"
+        value={input?.["type"] ?? "webhook.test"}
+        error={fields["type"]}
+        choices={typeChoices("").slice(1)}
+      />
+    </FormPage>
+  );
+}
+
+/** The hours that a replay goes back. */
+export const replaySpans = { "1h": 1, "24h": 24, "7d": 7 * 24, "30d": 30 * 24 } as const;
+export type ReplaySpan = keyof typeof replaySpans;
+
+/** The form that sends many deliveries again. */
+export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
+  return (
+    <FormPage
+      {...form}
+      back={backTo(form.frame, webhook)}
+      title="Replay deliveries"
+      heading="Replay deliveries of “{name}”"
+      name={webhookName(webhook)}
+      text={`Sends them again, the oldest first, each with the ID of its event. At most ${
+        groupDigits(webhookReplayDeliveriesMax)
+      } can wait at a time.`}
+      submit="Replay deliveries"
+      isNarrow
+    >
+      <RadioGroup
+        label="Deliveries"
+        name="status"
+        value={input?.["status"] ?? ""}
+        error={fields["status"]}
+        choices={[
+          { value: "", label: "Failed and held" },
+          { value: "failed", label: "Failed only" },
+          { value: "held", label: "Held only", hint: "Not sent because the endpoint was disabled." },
+          { value: "all", label: "All", hint: "Also those that were delivered." },
+        ]}
+      />
+      <RadioGroup
+        label="Created in the last"
+        name="span"
+        value={input?.["span"] ?? "30d"}
+        error={fields["span"]}
+        choices={[
+          { value: "1h", label: "Hour" },
+          { value: "24h", label: "24 hours" },
+          { value: "7d", label: "7 days" },
+          { value: "30d", label: "30 days" },
+        ]}
+      />
+    </FormPage>
+  );
+}
+
+/** The confirmation that sends one delivery again. */
+export function replayOneForm(
+  { input: _input, fields: _fields, ...form }: ShownForm,
+  { webhook, delivery }: { webhook: Webhook; delivery: WebhookDelivery },
+): Page {
+  const { id, type, eventId, createdAt } = delivery;
+  return (
+    <ConfirmPage
+      {...form}
+      back={{ href: deliveryHref(form.frame.base, webhook.id, id), label: type }}
+      title="Replay delivery"
+      heading="Replay this delivery?"
+      text="Sends the event again, now, with the same ID. It is retried if it fails."
+      facts={[
+        { label: "Endpoint", value: <bdi>{webhookName(webhook)}</bdi> },
+        { label: "Event", value: type },
+        { label: "Event ID", value: <code class="pick">{eventId}</code> },
+        { label: "Created", value: <MomentTime at={createdAt} now={form.frame.now} /> },
+      ]}
+      submit="Replay delivery"
+      tone="primary"
+    />
+  );
+}
