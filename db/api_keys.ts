@@ -267,7 +267,7 @@ export function revokeApiKeysAfter(isRevoked: Statement, { now, audited }: Audit
   const rows = sql`SELECT o.number AS organization, json_object(
       'target', json_object('id', k.id, 'name', k.name), 'expiresAt', k.expires_at,
       'actor', json_object('type', a.actor_type, 'id', a.actor_id, 'name', a.actor_name)) AS facts
-    FROM audit_events a CROSS JOIN api_keys k JOIN organizations o ON o.id = k.organization_id
+    FROM audit_events a CROSS JOIN api_keys k CROSS JOIN organizations o ON o.id = k.organization_id
     WHERE a.id = ${audited} AND ${isRevoked} AND ${activeApiKey(now)}`;
   return [
     insertEvents("api_key.revoked", { at: now, rows }),

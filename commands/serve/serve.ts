@@ -5,6 +5,7 @@ import { missingFolder } from "../../db/engine/data_file.ts";
 import { messageOf } from "../../domain/errors.ts";
 import {
   limitNoticesIntervalMs,
+  limitRecheckIntervalMs,
   retentionIntervalMs,
   retentionRestMs,
   shutdownFlushMs,
@@ -21,6 +22,8 @@ import { checkSettingNames } from "../check/setting_names.ts";
 import { mailMode } from "../../services/mail/mail.ts";
 import { mailLimitNotices } from "../../services/mail/limit_mails.ts";
 import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
+import { LimitCounters } from "../../services/meter/limit_counters.ts";
+import { recheckSomeLimits } from "../../services/meter/limit_rechecks.ts";
 import {
   deleteCountersOfRemovedLimits,
   deleteOldCounters,
@@ -163,6 +166,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   await threads.callAll((calls) => calls.markReady());
   const stopping = new AbortController();
   const { signal } = stopping;
+  const counters = new LimitCounters(services, { onError: onBackgroundError });
   const repeated = [
     { what: "statement", pauseMs: statementIntervalMs, step: () => closeStatement(services, log) },
     {
@@ -179,6 +183,11 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
       what: "events of expiring keys",
       pauseMs: expiringKeysIntervalMs,
       step: () => noteExpiringKeys(services),
+    },
+    {
+      what: "check of changed limits",
+      pauseMs: limitRecheckIntervalMs,
+      step: () => recheckSomeLimits(services, counters),
     },
   ];
   const working = [

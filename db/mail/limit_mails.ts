@@ -16,7 +16,11 @@ export interface WaitingNotice {
   readonly usageLimit: number;
   readonly organization: number;
   readonly windowNumber: number;
-  readonly level: "near" | "reached" | "refused";
+  readonly percent: number;
+  readonly isRefusal: 0 | 1;
+  readonly isAlert: 0 | 1;
+  /** Of the key whose usage an alert counts. */
+  readonly keyName: string | null;
   /** A time in the window, and when the notice was written. */
   readonly at: number;
   readonly notedAt: number;
@@ -38,10 +42,12 @@ export interface WaitingNotice {
 /** Returns the oldest notices without emails. */
 export function findWaitingNotices(database: DatabaseReader, limit: number): Promise<WaitingNotice[]> {
   return database.read(sql`
-    SELECT n.usage_limit AS usageLimit, n.organization, n.window_number AS windowNumber, n.level,
+    SELECT n.usage_limit AS usageLimit, n.organization, n.window_number AS windowNumber, n.percent,
+      n.is_refusal AS isRefusal, l.alert_of IS NOT NULL AS isAlert,
+      (SELECT k.name FROM api_keys k WHERE k.lineage = l.alert_lineage ORDER BY k.number DESC LIMIT 1) AS keyName,
       n.at, n.noted_at AS notedAt, o.id AS organizationId, o.name AS organizationName, o.timezone, l.quantity_whole AS whole, l.quantity_micro AS micro,
       l.product_slug AS productSlug, l.metric, l.per, l.mode
-    FROM usage_limit_notices n LEFT JOIN usage_limits l ON l.number = n.usage_limit
+    FROM limit_notices n LEFT JOIN usage_limits l ON l.number = n.usage_limit
     LEFT JOIN organizations o ON o.number = n.organization AND o.deleted_at IS NULL
     WHERE n.mailed_at IS NULL ORDER BY n.noted_at LIMIT ${limit}`);
 }
@@ -75,21 +81,15 @@ export async function findLimitMailOperators(database: DatabaseReader): Promise<
   return rows.map(({ email }) => email);
 }
 
-const isNotice = ({ usageLimit, organization, windowNumber }: WaitingNotice): Statement =>
-  sql`n.usage_limit = ${usageLimit} AND n.organization = ${organization} AND n.window_number = ${windowNumber}`;
+const isNotice = ({ usageLimit, organization, windowNumber, percent }: WaitingNotice): Statement =>
+  sql`n.usage_limit = ${usageLimit} AND n.organization = ${organization} AND n.window_number = ${windowNumber}
+    AND n.percent = ${percent} AND n.mailed_at IS NULL`;
 
-/** A condition: no server has written the emails of a notice, and no other notice of the window makes them needless. */
-function isDue(notice: WaitingNotice): Statement {
-  const { level } = notice;
-  const others = level === "near"
-    ? sql`n.level <> 'near'`
-    : sql`n.level NOT IN ('near', ${level}) AND n.mailed_at IS NOT NULL`;
-  return sql`EXISTS (
-      SELECT 1 FROM usage_limit_notices n WHERE ${
-    isNotice(notice)
-  } AND n.level = ${level} AND n.mailed_at IS NULL)
-    AND NOT EXISTS (SELECT 1 FROM usage_limit_notices n WHERE ${isNotice(notice)} AND ${others})`;
-}
+/** A condition: no server has written the emails of a notice, and no higher percentage of the window makes them needless. */
+const isDue = (notice: WaitingNotice): Statement =>
+  sql`EXISTS (SELECT 1 FROM limit_notices n WHERE ${isNotice(notice)} AND NOT EXISTS (
+      SELECT 1 FROM limit_notices x WHERE x.usage_limit = n.usage_limit AND x.organization = n.organization
+        AND x.window_number = n.window_number AND x.percent > n.percent))`;
 
 /** Returns a row of {@linkcode LimitMailReach} if the notice is due. */
 export function selectNoticeReach(notice: WaitingNotice): Statement {
@@ -138,6 +138,5 @@ export function insertOperatorLimitMail(
 
 /** Notes that the emails of a notice are written. After them, in the same batch. */
 export function markNoticeMailed(notice: WaitingNotice, now: number): Statement {
-  return sql`UPDATE usage_limit_notices AS n SET mailed_at = ${now}
-    WHERE ${isNotice(notice)} AND n.level = ${notice.level} AND n.mailed_at IS NULL`;
+  return sql`UPDATE limit_notices AS n SET mailed_at = ${now} WHERE ${isNotice(notice)}`;
 }

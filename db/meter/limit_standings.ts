@@ -55,7 +55,7 @@ export const selectStandings = (
   const sum = (column: Statement) => sql`CAST(coalesce(c.${column}, 0) AS TEXT)`;
   return sql`
     SELECT ${columns} l.id AS limitId, o.number AS organization, l.product_slug AS productSlug, l.metric, l.per,
-      l.lineage, l.mode, CAST(l.quantity_whole AS TEXT) AS quantityLow,
+      coalesce(l.lineage, l.alert_lineage) AS lineage, l.mode, CAST(l.quantity_whole AS TEXT) AS quantityLow,
       CAST(l.quantity_micro AS TEXT) AS quantityMicro, o.timezone,
       coalesce(c.is_known, ${isComplete(window)}) AS isKnown,
       ${sum(sql`sum_high`)} AS high, ${sum(sql`sum_low`)} AS low, ${sum(sql`sum_micro`)} AS micro

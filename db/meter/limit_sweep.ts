@@ -41,13 +41,13 @@ const inWindows = ({ from, before }: { from: number; before: number }) =>
 const deleteCounters = (which: Statement, rows: number) =>
   sql`DELETE FROM usage_limit_counters WHERE (usage_limit, organization, window_number) IN (${which} LIMIT ${rows})`;
 const deleteNotices = (condition: Statement, rows: number) =>
-  sql`DELETE FROM usage_limit_notices WHERE (usage_limit, organization, window_number, level) IN
-    (SELECT usage_limit, organization, window_number, level FROM usage_limit_notices WHERE ${condition} LIMIT ${rows})`;
+  sql`DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN
+    (SELECT usage_limit, organization, window_number, percent FROM limit_notices WHERE ${condition} LIMIT ${rows})`;
 
 export async function hasOldCounters(database: DatabaseReader, old: OldCounters): Promise<boolean> {
   return await database.readFirst(sql`SELECT 1 AS found FROM (
     ${joinSql(oldWindows(old), " UNION ALL ")}
-    UNION ALL SELECT usage_limit, organization, window_number FROM usage_limit_notices
+    UNION ALL SELECT usage_limit, organization, window_number FROM limit_notices
       WHERE noted_at < ${old.longBefore}) LIMIT 1`) !== undefined;
 }
 
@@ -66,9 +66,11 @@ export async function deleteOldest(
   ]);
 }
 
-/** Returns true if there are removed limits whose counters and notices are not all deleted. */
+/** Returns true if there are removed limits whose counters and notices can be deleted: the check of changed limits needs the notices. */
 export async function hasRemovedLimits(database: DatabaseReader): Promise<boolean> {
-  return await database.readFirst(sql`SELECT number FROM usage_limits_removed LIMIT 1`) !== undefined;
+  return await database.readFirst(sql`
+    SELECT number FROM usage_limits_removed WHERE NOT EXISTS (SELECT 1 FROM limit_rechecks) LIMIT 1`) !==
+    undefined;
 }
 
 /** Deletes some counters and notices of a removed limit. @param rows The maximum number of each. */
@@ -83,7 +85,7 @@ export async function deleteRemoved(database: Pick<Database, "write">, rows: num
     deleteNotices(ofLimit, rows),
     sql`DELETE FROM usage_limits_removed WHERE number = ${removed}
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE ${ofLimit})
-      AND NOT EXISTS (SELECT 1 FROM usage_limit_notices WHERE ${ofLimit})`,
+      AND NOT EXISTS (SELECT 1 FROM limit_notices WHERE ${ofLimit})`,
   ]);
 }
 

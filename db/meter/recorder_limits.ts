@@ -2,8 +2,8 @@
 // that records, before the cursor moves. In all texts ?1 is the records, ?2 the series and ?3 the time.
 import { errorDetailsMax, limitUnknownCellsMax, rollupQuarterMs } from "../../domain/limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
-import type { LimitMode } from "../../domain/meter/usage_limit.ts";
-import { bind, integer, sql, type Statement } from "../engine/database.ts";
+import { defaultNotifyAt, type LimitMode } from "../../domain/meter/usage_limit.ts";
+import { bind, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { field } from "./record_group.ts";
 import { addGroup } from "./rollups.ts";
 import {
@@ -65,6 +65,7 @@ const applied = (select: SelectSeries, condition: Statement) =>
       join: sql`CROSS JOIN usage_limits l ON ${
         isApplied({
           lineage: sql`k.lineage`,
+          withAlerts: true,
           series: { productSlug: sql`us.product_slug`, metric: sql`us.metric` },
         })
       }`,
@@ -95,7 +96,7 @@ const addUp = (select: SelectSeries, condition: Statement) =>
     sum_micro = sum_micro + excluded.sum_micro`;
 
 /** Opens the counters that are missing or invalid. */
-const openCounters = sql`
+export const openCounters = sql`
   INSERT OR REPLACE INTO usage_limit_counters
     (usage_limit, organization, window_number, sum_high, sum_low, sum_micro, is_known, opened_seq)
   SELECT a.usage_limit, a.organization, a.window_number, 0, 0, 0,
@@ -182,54 +183,67 @@ const addToCounters = sql`
   ON CONFLICT DO UPDATE SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
     sum_micro = sum_micro + excluded.sum_micro`;
 
-/** True if the window of the counter `n` is full by so many fifths or more. */
-export const isUsed = (fifths: number) => {
-  const [used, limit] = [integer(5), integer(fifths)];
-  return sql`${
-    comparable(sql`(n.sum_high * ${used})`, sql`(n.sum_low * ${used})`, sql`(n.sum_micro * ${used})`)
-  }
+/** Where a product overflows, SQLite continues with a floating-point number, which is above those of all limits. */
+const multiplied = (factor: Statement, [high, low, micro]: readonly [Statement, Statement, Statement]) =>
+  comparable(sql`(${high} * ${factor})`, sql`(${low} * ${factor})`, sql`(${micro} * ${factor})`);
+
+/** True if so many percent of the limit `l` or more are used in the window of the counter `n`. */
+export const isUsed = (percent: Statement) =>
+  sql`${multiplied(integer(100), [sql`n.sum_high`, sql`n.sum_low`, sql`n.sum_micro`])}
     >= ${
-    comparable(
-      sql`((l.quantity_whole >> ${integer(lowBits)}) * ${limit})`,
-      sql`((l.quantity_whole & ${integer(2 ** lowBits - 1)}) * ${limit})`,
-      sql`(l.quantity_micro * ${limit})`,
-    )
+    multiplied(percent, [
+      sql`(l.quantity_whole >> ${integer(lowBits)})`,
+      sql`(l.quantity_whole & ${integer(2 ** lowBits - 1)})`,
+      sql`l.quantity_micro`,
+    ])
   }`;
-};
+/** The first percentage is used. Those of most limits are the default, which needs no parsing. */
+const isAnyUsed = sql`iif(l.notify_at IS NULL, ${isUsed(integer(defaultNotifyAt[0] ?? 0))},
+    ${isUsed(sql`(l.notify_at ->> 0)`)})`;
+/** The highest percentage `p.value` of the limit `l` that meets a condition. */
+const highest = (condition: Statement) =>
+  sql`(SELECT max(p.value) FROM json_each(coalesce(l.notify_at, json_array(${
+    joinSql(defaultNotifyAt.map(integer), ", ")
+  }))) p WHERE ${condition})`;
 /** For minutes and hours, the day. */
 const noticeWindow = sql`iif(l.per IN ('minute', 'hour'),
     ${windowNumber(sql`'day'`, sql`a.at`, ahead(sql`o.timezone`, sql`a.at`))}, a.window_number)`;
 /**
- * Notes the limits of organizations that a group has nearly or completely used, or that a request of it doesn't fit into. Those with
- * an unknown counter are noted when it is completed.
+ * Notes the highest percentage of each limit that a group has used, or 100 if a request of it doesn't fit. Limits with an unknown counter
+ * are noted when it is completed.
  */
 export const insertNotices = sql`
-  INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
-  SELECT usage_limit, organization, window_number, level, at, CAST(?3 AS INTEGER) FROM (
-    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, CASE
-        WHEN a.reason IS NOT NULL THEN 'refused' WHEN ${isUsed(5)} THEN 'reached' ELSE 'near' END AS level
+  INSERT INTO limit_notices
+    (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at)
+  SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at,
+    CAST(?3 AS INTEGER), iif(lineage IS NULL, NULL, CAST(?3 AS INTEGER))
+  FROM (
+    SELECT a.usage_limit, a.organization, ${noticeWindow} AS window_number, a.at, a.reason, l.lineage,
+      json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE
+        WHEN a.reason IS NULL THEN ${highest(isUsed(sql`p.value`))}
+        WHEN ${highest(sql`true`)} >= 100 THEN 100 END AS percent
     FROM (SELECT usage_limit, organization, window_number, at, NULL AS reason FROM usage_limit_added
         WHERE sum_high + sum_low + sum_micro > 0
       UNION ALL SELECT usage_limit, organization, window_number, at, reason FROM usage_limit_refused
         WHERE reason = 'exceeded') a
-    CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.lineage IS NULL
+    CROSS JOIN usage_limits l ON l.number = a.usage_limit
     CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit AND n.organization = a.organization
-      AND n.window_number = a.window_number AND (a.reason IS NOT NULL OR (n.is_known AND ${isUsed(4)}))
+      AND n.window_number = a.window_number AND (a.reason IS NOT NULL OR (n.is_known AND ${isAnyUsed}))
     CROSS JOIN organizations o ON o.number = a.organization
-  ) a WHERE level <> 'near' OR NOT EXISTS (SELECT 1 FROM usage_limit_notices x WHERE x.usage_limit = a.usage_limit
-      AND x.organization = a.organization AND x.window_number = a.window_number AND x.level = 'reached')
-  ON CONFLICT DO NOTHING`;
+  ) a WHERE percent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limit_notices x WHERE x.usage_limit = a.usage_limit
+      AND x.organization = a.organization AND x.window_number = a.window_number AND x.percent >= a.percent)
+  GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0`;
 
 /** Windows of soft limits that aren't known, those of now first. */
 const unknownSoft = sql`
   SELECT a.* FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON ${isCounter} AND NOT n.is_known
   CROSS JOIN usage_limits l ON l.number = a.usage_limit AND l.mode = 'soft'
   ORDER BY a.at <> ${now} LIMIT ${integer(limitUnknownCellsMax)}`;
-/** The windows of now that are known, those of soft limits that aren't, and those that requests of the group don't fit into. */
+/** The windows of now that are known, without those of alerts; those of soft limits that aren't, and those that requests of the group don't fit into. */
 const selectStates = sql`
   SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit,
     'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id,
-    'lineage', l.lineage, 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode,
+    'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode,
     'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone, 'openedSeq', n.opened_seq,
     'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
   FROM (SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
@@ -240,7 +254,8 @@ const selectStates = sql`
       FROM (SELECT *, row_number() OVER (PARTITION BY request) AS rank FROM usage_limit_refused)
       WHERE rank <= iif(reason = 'unknown', ${integer(limitUnknownCellsMax)}, ${integer(errorDetailsMax)})) a
   CROSS JOIN usage_limit_counters n ON ${isCounter}
-  CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization`;
+  CROSS JOIN usage_limits l ON l.number = a.usage_limit AND (l.alert_of IS NULL OR a.reason IS NOT NULL)
+  CROSS JOIN organizations o ON o.number = a.organization`;
 
 /** Builds the statements that count a group, whose series are found in one way, and check it. */
 export function limitStatements(select: SelectSeries) {

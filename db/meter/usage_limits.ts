@@ -30,20 +30,24 @@ const dayMs = 24 * 3_600_000;
 interface AppliedLimits {
   /** The lineage of a key, whose budget applies too. */
   readonly lineage?: Statement;
+  /** With the alerts of a key's lineage and of all usage, which are counted like limits but are none for their readers. */
+  readonly withAlerts?: boolean;
   /** Only those that count this product and metric. */
   readonly series?: { readonly productSlug: Statement; readonly metric: Statement };
 }
 
 /** The condition that a limit `l` applies to the organization `o`. */
-export function isApplied({ lineage, series }: AppliedLimits = {}): Statement {
+export function isApplied({ lineage, series, withAlerts = false }: AppliedLimits = {}): Statement {
   const covers = series === undefined
     ? sql``
     : sql`AND l.product_slug IN ('', ${series.productSlug}) AND l.metric IN ('', ${series.metric})`;
   const ofLineage = lineage === undefined ? sql`` : sql`OR (l.lineage = ${lineage} ${covers})`;
+  const alerts = lineage === undefined || !withAlerts ? sql`` : sql`OR (l.alert_of = o.number ${covers}
+      AND (l.alert_lineage IS NULL OR l.alert_lineage = ${lineage}))`;
   return sql`((l.plan = o.plan ${covers} AND NOT EXISTS (
       SELECT 1 FROM usage_limits own WHERE own.organization = o.number AND own.product_slug = l.product_slug
         AND own.metric = l.metric AND own.per = l.per))
-    OR (l.organization = o.number ${covers} AND l.quantity_whole IS NOT NULL) ${ofLineage})`;
+    OR (l.organization = o.number ${covers} AND l.quantity_whole IS NOT NULL) ${ofLineage} ${alerts})`;
 }
 
 /** Finds the limits that apply to an organization, whichever key is used. */
@@ -51,11 +55,17 @@ export async function findOrganizationLimits(
   database: DatabaseReader,
   organizationId: string,
 ): Promise<UsageLimit[]> {
-  const rows = await database.read<Omit<UsageLimit, "quantity"> & { whole: number; micro: number }>(sql`
+  const rows = await database.read<
+    Omit<UsageLimit, "quantity" | "notifyAt"> & { whole: number; micro: number; notifyAt: string | null }
+  >(sql`
     SELECT l.id, nullif(l.product_slug, '') AS productSlug, nullif(l.metric, '') AS metric, l.per, l.mode,
-      l.quantity_whole AS whole, l.quantity_micro AS micro
+      l.quantity_whole AS whole, l.quantity_micro AS micro, l.notify_at AS notifyAt
     FROM organizations o JOIN usage_limits l ON ${isApplied()} WHERE o.id = ${organizationId}`);
-  return rows.map(({ whole, micro, ...limit }) => ({ ...limit, quantity: joinQuantity({ whole, micro }) }));
+  return rows.map(({ whole, micro, notifyAt, ...limit }) => ({
+    ...limit,
+    quantity: joinQuantity({ whole, micro }),
+    notifyAt: notifyAt && JSON.parse(notifyAt),
+  }));
 }
 
 /** From which position on usage of the organization `o` counts against the limit `l`: a counter that was opened before is invalid. */
@@ -108,6 +118,16 @@ export const windowNumber = (per: Statement, time: Statement, offset: Statement)
     WHEN 'hour' THEN (${time} + ${offset}) / 3600000 * 3600000 - ${offset}
     WHEN 'day' THEN (${time} + ${offset}) / 86400000
     WHEN 'month' THEN ${monthOf(sql`(${time} + ${offset})`)} ELSE 0 END`;
+
+/** Numbers of windows of a day, a month and in total that are current in some time zone. */
+export const windowsAround = (time: Statement): Statement => {
+  const around = (number: Statement) => sql`${number} - 1, ${number}, ${number} + 1`;
+  return sql`0, ${around(monthOf(time))}, ${around(sql`${time} / 86400000`)}`;
+};
+
+/** Notices `x` of the organization `o` in one of the windows around now. */
+export const isNoticeAround = (now: Statement) =>
+  sql`x.organization = o.number AND x.window_number IN (${windowsAround(now)})`;
 
 /**
  * Writes by how much the clocks of a time zone are ahead, for all times that records may have while the rows are kept up to date.

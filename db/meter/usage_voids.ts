@@ -15,6 +15,7 @@ import {
 } from "../engine/database.ts";
 import { isSuspended } from "../organization/organizations.ts";
 import { noteVoidedRecord } from "../operator/statement_changes.ts";
+import { clearNotices } from "./limit_clearing.ts";
 import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
 import { millionths, monthOf, monthStart } from "./rollups.ts";
 import { positionsIn, recordColumns, recordJoins, type UsageRecordScan } from "./usage_records.ts";
@@ -158,24 +159,28 @@ function subtractFromMonth(which: UsageVoid, of: "series" | "total"): Statement 
       AND u.organization = ${of === "series" ? sql`v.organization` : integer(0)} AND changes() > 0`;
 }
 
+/** The windows of limits that count a record. */
+const windowsOf = (seq: number) =>
+  sql`SELECT r.*, l.number AS usage_limit, ${
+    windowNumber(sql`l.per`, sql`r.timestamp`, ahead(sql`o.timezone`, sql`r.timestamp`))
+  } AS window_number
+    FROM usage_records r JOIN organizations o ON o.number = r.organization
+    JOIN usage_series s ON s.id = r.series LEFT JOIN api_keys k ON k.number = s.api_key
+    CROSS JOIN usage_limits l ON ${
+    isApplied({
+      lineage: sql`k.lineage`,
+      withAlerts: true,
+      series: { productSlug: sql`s.product_slug`, metric: sql`s.metric` },
+    })
+  } WHERE r.seq = ${seq}`;
+
 /** Runs after the entry in the audit log: the limits' windows get back what they counted. */
 const subtractFromCounters = (seq: number) =>
   sql`
     UPDATE usage_limit_counters AS n SET sum_high = n.sum_high - (v.quantity_whole >> ${integer(lowBits)}),
       sum_low = n.sum_low - (v.quantity_whole & ${integer(2 ** lowBits - 1)}),
       sum_micro = n.sum_micro - v.quantity_micro
-    FROM (SELECT r.*, l.number AS usage_limit,
-        ${
-    windowNumber(sql`l.per`, sql`r.timestamp`, ahead(sql`o.timezone`, sql`r.timestamp`))
-  } AS window_number
-      FROM usage_records r JOIN organizations o ON o.number = r.organization
-      JOIN usage_series s ON s.id = r.series LEFT JOIN api_keys k ON k.number = s.api_key
-      CROSS JOIN usage_limits l ON ${
-    isApplied({
-      lineage: sql`k.lineage`,
-      series: { productSlug: sql`s.product_slug`, metric: sql`s.metric` },
-    })
-  } WHERE r.seq = ${seq} AND changes() > 0) AS v
+    FROM (${windowsOf(seq)} AND changes() > 0) AS v
     WHERE n.usage_limit = v.usage_limit AND n.organization = v.organization
       AND n.window_number = v.window_number`;
 
@@ -200,6 +205,7 @@ export async function voidRecord(database: Pick<Database, "write">, which: Usage
     audit,
     subtractFromCounters(which.seq),
     noteVoidedRecord(which.seq),
+    ...clearNotices(windowsOf(which.seq), { now: which.now, from: 100 }),
     sql`SELECT ${recordColumns} FROM (SELECT r.* FROM ${recordOf(which)}) AS r ${recordJoins}`,
   ]);
   return results.at(-1)?.rows[0] as unknown as StoredUsageRecord | undefined;

@@ -5,8 +5,7 @@ import { rollupNumber, rollupPieces } from "../../domain/meter/rollup_unit.ts";
 import type { RunningOutLimit } from "../../domain/operator/organization_list.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { isUsed } from "../meter/recorder_limits.ts";
-import { ahead, countedSeq, isApplied, windowNumber } from "../meter/usage_limits.ts";
-import { monthOf } from "../meter/rollups.ts";
+import { ahead, countedSeq, isApplied, windowNumber, windowsAround } from "../meter/usage_limits.ts";
 import type { SignedWindow } from "./overview.ts";
 
 /** Organizations by their numbers, the last one excluded. */
@@ -121,9 +120,6 @@ async function readPairs(database: DatabaseReader, query: Statement): Promise<[n
   return JSON.parse(row?.pairs ?? "[]");
 }
 
-/** At the end of a month, windows of zones that are ahead or behind belong to the next one, or to the one before. */
-const around = (number: Statement): Statement => sql`${number} - 1, ${number}, ${number} + 1`;
-
 /**
  * Finds organizations that have used 80% or more of a limit in its current window: `isReached` is 1 for those that have used all of it.
  * Notices name the candidates, counters decide. Usage that no counter has yet is missing.
@@ -134,15 +130,15 @@ export async function findPressed(
 ): Promise<{ organization: number; isReached: 0 | 1 }[]> {
   const time = sql`CAST(${now} AS INTEGER)`;
   return await database.read(sql`
-    SELECT o.number AS organization, max(${isUsed(5)}) AS isReached
-    FROM (SELECT DISTINCT usage_limit, organization FROM usage_limit_notices
-      WHERE window_number IN (0, ${around(monthOf(time))}, ${around(sql`${time} / 86400000`)})
+    SELECT o.number AS organization, max(${isUsed(integer(100))}) AS isReached
+    FROM (SELECT DISTINCT usage_limit, organization FROM limit_notices
+      WHERE window_number IN (${windowsAround(time)})
         AND organization >= ${from} AND organization < ${to}) x
     CROSS JOIN usage_limits l ON l.number = x.usage_limit
     CROSS JOIN organizations o ON o.number = x.organization AND o.deleted_at IS NULL AND ${isApplied()}
     CROSS JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
       AND n.window_number = ${windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time))}
-    WHERE n.is_known = 1 AND n.opened_seq >= ${countedSeq} AND ${isUsed(4)} GROUP BY 1`);
+    WHERE n.is_known = 1 AND n.opened_seq >= ${countedSeq} AND ${isUsed(integer(80))} GROUP BY 1`);
 }
 
 /** A counter of a month. */

@@ -102,7 +102,7 @@ function deleteRest(id: string): Statement[] {
       AND NOT EXISTS (SELECT 1 FROM usage_rollups_hourly r WHERE r.series = usage_series.id)
       AND NOT EXISTS (SELECT 1 FROM ${allMonths} m CROSS JOIN usage_rollups_monthly r
         ON r.month = m.month AND r.organization = usage_series.organization AND r.series = usage_series.id)`,
-    sql`DELETE FROM usage_limits WHERE organization = ${number}`,
+    sql`DELETE FROM usage_limits WHERE organization = ${number} OR alert_of = ${number}`,
     sql`DELETE FROM usage_limits WHERE number IN (SELECT number FROM ${budgets} LIMIT ${organizationEndApiKeysMax})`,
     sql`DELETE FROM api_keys WHERE number IN (SELECT number FROM api_keys
       WHERE organization_id = ${id} AND ${number} IS NOT NULL AND ${noSeries}
@@ -116,8 +116,8 @@ function deleteRest(id: string): Statement[] {
     sql`DELETE FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL AND ${noSeries}
       AND NOT EXISTS (SELECT 1 FROM usage_records WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE organization = ${number})
-      AND NOT EXISTS (SELECT 1 FROM usage_limit_notices WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM events WHERE organization = ${number})
+      AND NOT EXISTS (SELECT 1 FROM limit_notices WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM api_keys WHERE organization_id = ${id})`,
   ];
 }

@@ -13,7 +13,7 @@ interface NewEvent {
   /** A new one by default. */
   readonly id?: string;
   readonly type: EventType;
-  /** The number of the organization, which the facts get; null for none. */
+  /** The number of the organization, which the facts then get; null for none. */
   readonly organization: Statement | null;
   readonly at: number;
   /** A statement is an expression that returns JSON. */
@@ -27,10 +27,10 @@ export function insertEvent(event: NewEvent, condition: Statement = sql`true`): 
   const { id = newId("evt"), type, organization, at, facts, webhook } = event;
   return sql`
     INSERT INTO events (id, type, organization, at, facts, webhook)
-    SELECT ${id}, ${type}, o.number, ${at}, json_set(${
-    "sql" in facts ? facts : JSON.stringify(facts)
-  }, '$.organization', ${organizationJson}), ${webhook ?? null}
-    FROM (SELECT 1) LEFT JOIN organizations o ON o.number = ${organization} WHERE ${condition}`;
+    SELECT ${id}, ${type}, o.number, ${at}, iif(o.number IS NULL, f.facts, ${withOrganization(sql`f.facts`)}),
+      ${webhook ?? null}
+    FROM (SELECT ${"sql" in facts ? facts : JSON.stringify(facts)} AS facts) f
+    LEFT JOIN organizations o ON o.number = ${organization} WHERE ${condition}`;
 }
 
 /** Writes an event for each of `rows`: a query with the columns `organization`, its number, and `facts`, JSON. */
@@ -40,12 +40,12 @@ export function insertEvents(type: EventType, { at, rows }: { at: number; rows: 
   return sql`
     INSERT INTO events (id, type, organization, at, facts)
     SELECT ${idStart} || lower(hex(randomblob(8))), ${type}, o.number, ${at},
-      json_set(r.facts, '$.organization', ${organizationJson})
+      ${withOrganization(sql`r.facts`)}
     FROM (${rows}) r JOIN organizations o ON o.number = r.organization`;
 }
 
-const organizationJson = sql`CASE WHEN o.number IS NULL THEN NULL
-  ELSE json_object('id', o.id, 'externalId', o.external_id, 'name', o.name) END`;
+const withOrganization = (facts: Statement): Statement =>
+  sql`json_set(${facts}, '$.organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name))`;
 
 /** A position in the list, which is ordered by time and then by number, both descending. */
 interface EventPosition {

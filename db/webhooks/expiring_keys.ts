@@ -56,8 +56,9 @@ export async function writeExpiryEvents(
   const rows =
     sql`SELECT o.number AS organization, json_object('target', json_object('id', k.id, 'name', k.name),
       'expiresAt', k.expires_at, 'days', ${integer(days)}) AS facts
-    FROM event_cursor CROSS JOIN api_keys k JOIN organizations o ON o.id = k.organization_id
-    WHERE ${isUnmoved} AND ${isAfter(from)} AND (k.expires_at, k.number) <= (${to.expiresAt}, ${to.number})
+    FROM event_cursor CROSS JOIN api_keys k CROSS JOIN organizations o ON o.id = k.organization_id
+    WHERE ${isUnmoved} AND ${isAfter(from)} AND k.expires_at <= ${to.expiresAt}
+      AND (k.expires_at, k.number) <= (${to.expiresAt}, ${to.number})
       AND ${activeApiKey(now)} AND o.deleted_at IS NULL AND NOT ${wasJustReplaced}`;
   await database.write([
     ...(from.expiresAt === 0 ? [] : [insertEvents("api_key.expiring", { at: now, rows })]),

@@ -20,6 +20,12 @@ interface LimitMail {
   readonly mode: LimitMode;
   /** `refused`: usage was rejected. */
   readonly level: "near" | "reached" | "refused";
+  /** Emails of older servers have none. */
+  readonly percent?: string;
+  /** Set for an alert, which only notifies. */
+  readonly alert?: string;
+  /** The name of the API key whose usage an alert counts. */
+  readonly key?: string;
   /** The time zone of a limit per day or month, and when it resets, in milliseconds since 1970. Emails of older servers have neither. */
   readonly timezone?: string;
   readonly resetsAt?: string;

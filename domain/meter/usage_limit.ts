@@ -18,6 +18,16 @@ export interface UsageLimit extends LimitScope {
   readonly id: string;
   readonly quantity: number;
   readonly mode: LimitMode;
+  /** The percentages at which people and endpoints are notified, ascending. Null for {@linkcode defaultNotifyAt}. */
+  readonly notifyAt: readonly number[] | null;
+}
+
+export const defaultNotifyAt: readonly number[] = [80, 100];
+
+/** Returns percentages in ascending order; null if they are the default. */
+export function storedNotifyAt(notifyAt: readonly number[] | null | undefined): readonly number[] | null {
+  const sorted = [...new Set(notifyAt ?? defaultNotifyAt)].sort((a, b) => a - b);
+  return sorted.join() === defaultNotifyAt.join() ? null : sorted;
 }
 
 /** A limit and its use in one window. */
@@ -32,16 +42,30 @@ export interface LimitStanding extends LimitScope {
   readonly resetsAt: string | null;
 }
 
+/** A limit that an organization sets for itself: it notifies, and never rejects. */
+export interface Alert extends LimitScope, Pick<LimitStanding, "quantity" | "resetsAt"> {
+  readonly id: string;
+  /** The current key of those whose usage it counts; null for all usage. */
+  readonly apiKey: { readonly id: string; readonly name: string } | null;
+  readonly notifyAt: readonly number[];
+  /** In the current window; null if it isn't available. */
+  readonly used: number | null;
+  readonly createdAt: string;
+}
+
 /** True if two limits count the same usage in windows of the same length. */
 export function hasScopeOf(limit: LimitScope, other: LimitScope): boolean {
   return limit.productSlug === other.productSlug && limit.metric === other.metric && limit.per === other.per;
 }
 
 /** A limit to be set. Without a quantity, an organization has no such limit although its plan has. */
-export type NewLimit = Omit<UsageLimit, "id" | "quantity"> & { readonly quantity: number | null };
+export type NewLimit = Omit<UsageLimit, "id" | "quantity" | "notifyAt"> & {
+  readonly quantity: number | null;
+  readonly notifyAt?: UsageLimit["notifyAt"] | undefined;
+};
 
 /** An organization's limit, which replaces the plan's with the same scope. */
-export type OverrideLimit = NewLimit & { readonly id: string };
+export type OverrideLimit = NewLimit & Pick<UsageLimit, "id" | "notifyAt">;
 
 /** True for a limit that allows a quantity, as all limits of plans and keys do. */
 export function hasQuantity(limit: OverrideLimit): limit is UsageLimit {
@@ -50,26 +74,31 @@ export function hasQuantity(limit: OverrideLimit): limit is UsageLimit {
 
 /** Describes limits for the audit log, equally for equal limits in any order. */
 export function limitsText(limits: readonly NewLimit[]): string {
-  const texts = limits.map(({ productSlug, metric, per, quantity, mode }) => {
-    const allowed = quantity === null ? "no limit" : `${mode} ${quantity}`;
+  const texts = limits.map(({ productSlug, metric, per, quantity, mode, notifyAt }) => {
+    const percentages = storedNotifyAt(notifyAt);
+    const notified = percentages === null ? "" : ` (notify at ${percentages.join(", ")}%)`;
+    const allowed = quantity === null ? "no limit" : `${mode} ${quantity}${notified}`;
     return `${productSlug ?? "all products"}/${metric ?? "all metrics"} per ${per}: ${allowed}`;
   });
   return texts.sort().join("; ");
 }
 
-const limitForm = /^(.+)\/(.+) per (\w+): (?:no limit|(hard|soft) (\S+))$/;
+const limitForm = /^(.+)\/(.+) per (\w+): (?:no limit|(hard|soft) (\S+)(?: \(notify at ([\d, ]+)%\))?)$/;
 
 /** A limit in the text of {@linkcode limitsText}. */
 interface WrittenLimit extends LimitScope {
   /** A decimal text; null for no limit. */
   readonly quantity: string | null;
   readonly mode: LimitMode;
+  /** Null for {@linkcode defaultNotifyAt}. */
+  readonly notifyAt: readonly number[] | null;
 }
 
 /** Reads the text of {@linkcode limitsText}. A limit in another form stays as it is. */
 export function parseLimitsText(text: string): (WrittenLimit | string)[] {
   return text.split("; ").map((limit) => {
-    const [, product, metric, per, mode = "hard", quantity = null] = limitForm.exec(limit) ?? [];
+    const [, product, metric, per, mode = "hard", quantity = null, notifyAt] = limitForm.exec(limit) ??
+      [];
     if (product === undefined || metric === undefined) return limit;
     return {
       productSlug: product === "all products" ? null : product,
@@ -77,6 +106,7 @@ export function parseLimitsText(text: string): (WrittenLimit | string)[] {
       per: per as LimitPeriod,
       quantity,
       mode: mode as LimitMode,
+      notifyAt: notifyAt?.split(", ").map(Number) ?? null,
     };
   });
 }
@@ -89,7 +119,7 @@ export function parseLimitsText(text: string): (WrittenLimit | string)[] {
  * ```ts
  * import assert from "node:assert/strict";
  * const scope = { productSlug: null, metric: "requests" } as const;
- * const limits = [{ id: "lim_1", ...scope, per: "month", quantity: 1_000, mode: "hard" }] as const;
+ * const limits = [{ id: "lim_1", ...scope, per: "month", quantity: 1_000, mode: "hard", notifyAt: null }] as const;
  * const tiles = { ...scope, productSlug: "tiles", per: "day" } as const;
  * assert.equal(limitBelow({ ...tiles, quantity: 2_000 }, limits)?.id, "lim_1");
  * assert.equal(limitBelow({ ...tiles, quantity: 1_000 }, limits), undefined);

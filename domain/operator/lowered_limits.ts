@@ -4,7 +4,7 @@ import { eachNumber, type NumberOverrides, type PlanNumbers } from "./plan.ts";
 
 /** The limits of an organization: its plan's values, with its own instead of some. */
 export interface EffectiveLimits extends PlanNumbers {
-  readonly limits: readonly Omit<UsageLimit, "id">[];
+  readonly limits: readonly Omit<UsageLimit, "id" | "notifyAt">[];
 }
 
 export function effectiveLimits(

@@ -1,5 +1,6 @@
 // The months of statements. A month is a calendar month in BILLING_TIMEZONE and begins where the month before it ended, so that a
 // change of the time zone leaves no gap and counts nothing twice.
+import { hash } from "node:crypto";
 import { AppError } from "../errors.ts";
 import { zonedTime } from "../time.ts";
 
@@ -121,6 +122,8 @@ interface StatementUsage {
 
 /** The public form of a line. */
 export interface StatementLine extends StatementUsage {
+  /** `stl_…`, see {@linkcode statementLineId}. */
+  readonly id: string;
   readonly organizationId: string;
   readonly organizationName: string;
   readonly externalId: string | null;
@@ -130,6 +133,15 @@ export interface StatementLine extends StatementUsage {
   readonly unitPrice: string | null;
   /** Quantity × price, an exact decimal; null without a price. */
   readonly amount: string | null;
+}
+
+/** Returns the id of a line: the same for the same statement, organization, product, metric and corrected month. */
+export function statementLineId(
+  period: string,
+  line: Pick<StatementLine, "organizationId" | "productSlug" | "metric" | "adjustmentOf">,
+): string {
+  const parts = [period, line.organizationId, line.productSlug, line.metric, line.adjustmentOf];
+  return `stl_${hash("sha256", JSON.stringify(parts), "hex").slice(0, 32)}`;
 }
 
 /** The sum of a product and metric in a whole statement, or in one organization's part of it. */

@@ -25,7 +25,7 @@ const actor = { type: "session", id: idOf("usr"), name: "Ada Lovelace" };
 const operator = { type: "operator", id: null, name: null };
 const apiKey = { target: { id: idOf("key"), name: "Production" }, expiresAt: exampleAt + 7 * dayMs };
 const member = { target: { id: idOf("usr"), name: "Grace Hopper" }, details: { role: "MEMBER" } };
-const webhook = { id: idOf("whk"), reason: "failing" } as const;
+const webhook = { id: idOf("whk") };
 const sum = (quantity: number) => [0, quantity, 0] as const;
 
 const examples: Readonly<Record<EventType, EventFacts>> = {
@@ -45,25 +45,24 @@ const examples: Readonly<Record<EventType, EventFacts>> = {
   "organization.resumed": { actor: operator },
   "organization.deleted": { actor },
   "statement.closed": {
-    organization: null,
     target: { id: idOf("stm"), name: "2026-10" },
     actor: { type: "system", id: null, name: null },
   },
-  "webhook.disabled": { webhook },
-  "webhook.test": {},
+  "webhook.disabled": { webhook: { ...webhook, reason: "failing" } },
+  "webhook.test": { webhook },
 };
 
-/** Returns the facts of an example, without an organization. @param webhookId The endpoint that gets it. */
-export function exampleFacts(type: EventType, webhookId = webhook.id): EventFacts {
-  const facts = examples[type];
-  if (type === "webhook.test") return { webhook: { id: webhookId } };
-  return type === "webhook.disabled" ? { webhook: { ...webhook, id: webhookId } } : facts;
+/** Returns the facts of an example. @param webhookId The endpoint that gets it. */
+export function exampleFacts(type: EventType, webhookId = idOf("whk")): EventFacts {
+  if (type === "statement.closed") return examples[type];
+  const webhook = examples[type].webhook && { webhook: { ...examples[type].webhook, id: webhookId } };
+  const organization = { id: idOf("org"), externalId: "customer-4711", name: "Northwind Maps" };
+  return { organization, ...examples[type], ...webhook };
 }
 
 /** Returns an example of what endpoints get. */
 export function exampleEvent(type: EventType): EventPayload {
-  const organization = { id: idOf("org"), externalId: "customer-4711", name: "Northwind Maps" };
-  const facts = JSON.stringify({ organization, ...exampleFacts(type) });
+  const facts = JSON.stringify(exampleFacts(type));
   const event = { id: idOf("evt"), type, at: exampleAt, facts, webhook: null };
   return eventPayload(event, { isForOperators: false });
 }

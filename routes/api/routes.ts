@@ -4,6 +4,7 @@ import type { AppEnv, AppParts } from "../env.ts";
 import { accountRoutes } from "./account/account.ts";
 import { preferencesRoutes } from "./account/preferences.ts";
 import { apiKeyRoutes, operatorApiKeyRoutes } from "./api_keys.ts";
+import { alertRoutes } from "../nouns/alerts.tsx";
 import { auditRoutes } from "./audit.ts";
 import { authRoutes, ownSessionRoutes } from "./sign_in/auth.ts";
 import { eventRoutes } from "./meter/events.ts";
@@ -50,6 +51,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   usageRoutes(app, parts);
   eventRoutes(app, parts);
   limitRoutes(app, parts);
+  alertRoutes(app, parts);
   statementRoutes(app, parts);
   usageRecordRoutes(app, parts);
   keyVerificationRoutes(app, parts);

@@ -24,7 +24,7 @@ import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx
 import { organizationsHref, planHref, plansHref } from "../../views/operator/links.ts";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { numberText, numberWords } from "../../views/operator/plan_text.ts";
-import { limitName, limitQuantity, modeWords } from "../../views/text/limit.ts";
+import { limitName, limitQuantity, modeWords, notifyText } from "../../views/text/limit.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
@@ -259,6 +259,7 @@ function planPage({ frame, place, plan, catalogue, flash }: {
                 { title: "Limit", in: "title", cell: (limit) => <Name text={limitName(limit, catalogue)} /> },
                 { title: "Quantity", isNumber: true, cell: (limit) => limitQuantity(limit, catalogue) },
                 { title: "When exceeded", cell: ({ mode }) => <span>{modeWords[mode]}</span> },
+                { title: "Notify at", cell: ({ notifyAt }) => <span>{notifyText(notifyAt)}</span> },
               ]}
             />
           )}

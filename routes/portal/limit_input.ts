@@ -1,5 +1,5 @@
 // Limits as typed in forms.
-import type { NewLimit } from "../../domain/meter/usage_limit.ts";
+import { defaultNotifyAt, type NewLimit } from "../../domain/meter/usage_limit.ts";
 import { typedDigits } from "../../domain/number_text.ts";
 import type { LimitInput } from "../../views/components/limit_fields.tsx";
 
@@ -13,6 +13,7 @@ export function limitInput(form: Readonly<Record<string, string>>, limitsMax: nu
       per: field("per"),
       quantity: field("quantity"),
       mode: field("mode"),
+      notifyAt: field("notifyAt"),
     };
   }).filter(({ quantity, mode }) => quantity !== "" || mode === noLimit);
 }
@@ -21,22 +22,30 @@ export function limitInput(form: Readonly<Record<string, string>>, limitsMax: nu
 const noLimit = "none";
 
 export function limitsOf(rows: readonly LimitInput[]) {
-  return rows.map(({ productSlug, metric, per, quantity, mode }) => ({
+  return rows.map(({ productSlug, metric, per, quantity, mode, notifyAt }) => ({
     productSlug: productSlug || null,
     metric: metric || null,
     per,
     ...(mode === noLimit ? { quantity: null } : { quantity: numberOf(quantity), mode }),
+    notifyAt: percentagesOf(notifyAt),
   }));
 }
 
 export function typedLimits(limits: readonly NewLimit[]): LimitInput[] {
-  return limits.map(({ productSlug, metric, per, quantity, mode }) => ({
+  return limits.map(({ productSlug, metric, per, quantity, mode, notifyAt }) => ({
     productSlug: productSlug ?? "",
     metric: metric ?? "",
     per,
     quantity: quantity === null ? "" : typedDigits(quantity),
     mode: quantity === null ? noLimit : mode,
+    notifyAt: (notifyAt ?? defaultNotifyAt).join(", "),
   }));
+}
+
+/** Parses typed percentages such as `80, 100%`: null without any, and 0, which is invalid, for what is no whole number. */
+export function percentagesOf(text: string): number[] | null {
+  const typed = text.split(/[\s,;%]+/).filter((part) => part !== "");
+  return typed.length === 0 ? null : typed.map((part) => /^\d{1,9}$/.test(part) ? Number(part) : 0);
 }
 
 /** Parses a typed number, which may have commas between thousands; NaN if it is none. */

@@ -4,6 +4,7 @@ import type { Assets } from "../../views/layout.tsx";
 import { openApiDocument } from "../api/openapi/openapi.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { webhookPages } from "../nouns/webhooks.tsx";
+import { alertPages } from "../nouns/alerts.tsx";
 import { billingPages } from "./billing.ts";
 import { portalAccessRoutes } from "./meter/access.ts";
 import { portalAccountRoutes } from "./account/account.ts";
@@ -48,6 +49,7 @@ export function portalRoutes(
   apiKeyPages(app, parts);
   usagePages(app, parts);
   recordPages(app, parts);
+  alertPages(app, parts);
   billingPages(app, parts);
   webhookPages(app, parts);
   portalPasswordRoutes(app, parts);

@@ -1,12 +1,20 @@
 // The shapes of limits as they are set: in plans, for organizations and for keys.
 import { z } from "@hono/zod-openapi";
 import { splitQuantity } from "../../domain/meter/quantity.ts";
-import { limitModes, limitPeriods, type LimitScope } from "../../domain/meter/usage_limit.ts";
+import {
+  defaultNotifyAt,
+  limitModes,
+  limitPeriods,
+  type LimitScope,
+} from "../../domain/meter/usage_limit.ts";
+import { notifyPercentagesMax, notifyPercentMax } from "../../domain/webhooks/webhook_limits.ts";
 import { idOut, stringSchema } from "./common.ts";
 import { atMost, mustBe, required } from "./messages.ts";
 import { quantityFault, slugSchema } from "./usage.ts";
 
-const quantityIn = z.number({ error: ({ input }) => input === undefined ? required : mustBe("number") })
+export const quantityIn = z.number({
+  error: ({ input }) => input === undefined ? required : mustBe("number"),
+})
   .refine((value) => splitQuantity(value) !== null, quantityFault).openapi({
     description: "How much may be used in one window, with at most 6 decimal places.",
     minimum: 0,
@@ -23,15 +31,37 @@ const mode = z.enum(limitModes, { error: `must be one of ${limitModes.join(", ")
 });
 const productSlug = { description: "The product, or null for all products together.", example: "tiles" };
 const metric = { description: "The metric, or null for all metrics together.", example: "requests" };
-const slugOrNull = (text: object) =>
-  slugSchema.nullable().default(null).openapi({ type: ["string", "null"], ...text });
-
-const limitIn = {
-  productSlug: slugOrNull(productSlug),
-  metric: slugOrNull(metric),
-  per,
-  mode: mode.default("hard"),
+const slugOrNull = (text: object) => slugSchema.nullable().openapi({ type: ["string", "null"], ...text });
+const percentages = {
+  description: "The percentages of the quantity at which people and webhooks are notified.",
 };
+/** Null or absent for the default. */
+export const notifyAtIn = z.array(z.number()).refine(
+  (list) =>
+    list.length >= 1 && list.length <= notifyPercentagesMax && new Set(list).size === list.length &&
+    list.every((percent) => Number.isInteger(percent) && percent >= 1 && percent <= notifyPercentMax),
+  `must have 1 to ${notifyPercentagesMax} different whole percentages from 1 to ${notifyPercentMax}.`,
+).nullish().openapi({
+  description:
+    `${percentages.description} 1 to ${notifyPercentagesMax} different whole numbers from 1 to ${notifyPercentMax}, ` +
+    `${defaultNotifyAt.join(" and ")} by default.`,
+  example: [50, 80, 100],
+});
+export const notifyAtOut = z.array(z.number().int()).openapi({
+  ...percentages,
+  example: [...defaultNotifyAt],
+});
+
+const anyScope = { productSlug: slugOrNull(productSlug), metric: slugOrNull(metric), per };
+/** The usage that a limit counts. */
+export const scopeIn = {
+  productSlug: anyScope.productSlug.default(null),
+  metric: anyScope.metric.default(null),
+  per,
+};
+export const changedScopeIn = z.object(anyScope).partial().shape;
+
+const limitIn = { ...scopeIn, mode: mode.default("hard"), notifyAt: notifyAtIn };
 const limitInSchema = z.strictObject({ ...limitIn, quantity: quantityIn }).openapi("UsageLimitInput");
 const overrideLimitInSchema = z.strictObject({
   ...limitIn,
@@ -64,6 +94,7 @@ const limitOut = {
   metric: stringSchema(metric.description, metric.example).nullable(),
   per,
   mode,
+  notifyAt: notifyAtOut,
 };
 const quantityOut = z.number().openapi({
   description: "How much may be used in one window.",

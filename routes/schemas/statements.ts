@@ -50,6 +50,10 @@ const sums = {
 };
 
 const lineSchema = z.object({
+  id: stringSchema(
+    "Always the same for this line: send it as the idempotency key to a billing system.",
+    "stl_3f2a9c0de4b18a7765f0c1d2e3a4b5c6",
+  ),
   organizationId: idOut("org", "The organization's id."),
   organizationName: stringSchema("Its name on the day of closing.", "Northwind Maps"),
   externalId: stringSchema("Its external id on the day of closing.", "crm-1042").nullable(),

@@ -52,7 +52,7 @@ function mailsOf(
   notice: WaitingNotice,
   { operators, names, now }: { operators: readonly string[]; names: Catalogue; now: number },
 ) {
-  const { organizationId, organizationName, whole, micro, productSlug, metric, per, mode, level } = notice;
+  const { organizationId, organizationName, whole, micro, productSlug, metric, per, mode, percent } = notice;
   const window = per === "day" || per === "month" ? limitWindow(per, notice.timezone, notice.at) : null;
   if (organizationId === null || whole === null || isOld(notice)) return [];
   const fields = {
@@ -63,10 +63,13 @@ function mailsOf(
     ...namesOf(notice, names),
     per,
     mode,
-    level,
+    level: percent < 100 ? "near" as const : notice.isRefusal === 1 ? "refused" as const : "reached" as const,
+    percent: String(percent),
+    ...notice.isAlert === 1 && { alert: "alert" },
+    ...notice.keyName !== null && { key: notice.keyName },
     ...window && window.end > now && { timezone: notice.timezone, resetsAt: String(window.end) },
   };
-  if (level === "near") return [insertLimitMails(notice, "limit_near", { fields, now })];
+  if (percent < 100) return [insertLimitMails(notice, "limit_near", { fields, now })];
   return [
     insertLimitMails(notice, "limit_reached", { fields, now }),
     ...(mode === "soft"

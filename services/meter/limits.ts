@@ -43,9 +43,9 @@ export async function sumMissing(
   return rows.map((row) => usageOf(row, row.used ?? summed.get(row.limitId) ?? noUsage, now));
 }
 
-const noUsage: SumParts = { high: "0", low: "0", micro: "0" };
+export const noUsage: SumParts = { high: "0", low: "0", micro: "0" };
 
-function usageOf(
+export function usageOf(
   { productSlug, metric, quantity, ...row }: LimitStandingRow,
   used: SumParts,
   at: number,

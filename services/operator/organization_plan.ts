@@ -1,6 +1,7 @@
 // What changes when operators give an organization another plan, other limits, or another time zone.
+import { type Audited, ifAudited } from "../../db/audit.ts";
 import type { DatabaseReader } from "../../db/engine/database.ts";
-import { replaceLimits } from "../../db/meter/limit_rows.ts";
+import { recheckLimits, replaceLimits } from "../../db/meter/limit_rows.ts";
 import { timezoneRows } from "../../db/meter/usage_limits.ts";
 import {
   organizationNumber,
@@ -40,18 +41,19 @@ export async function planChangesOf(
   const { id } = before;
   const now = clock();
   const about = { organizationId: id, target: { id, name } };
+  const owner = { column: "organization", number: organizationNumber(id) } as const;
   const changes: Change[] = [];
   if (planId !== undefined && planId !== before.planId) {
     const to = await requirePlan(database, planId);
     const from = await findPlanReference(database, { id: before.planId });
     const details = { ...(from === undefined ? {} : { from: from.name }), to: to.name };
     const entry = { ...about, action: "organization.plan_changed", details } as const;
-    changes.push({ statement: updateOrganizationPlan(id, planId, now), entry });
+    const after = ({ audited }: Audited) => [recheckLimits(owner, ifAudited(audited), now)];
+    changes.push({ statement: updateOrganizationPlan(id, planId, now), entry, after });
   }
   const details = planDifferences(before.overrides, overrides);
   if (Object.keys(details).length > 0) {
     const limits = details["limits"] === undefined ? undefined : overrides.limits;
-    const owner = { column: "organization", number: organizationNumber(id) } as const;
     changes.push({
       statement: updateOverrides(id, { ...overrides, limits }, now),
       entry: { ...about, action: "organization.limits_changed", details },
@@ -61,7 +63,10 @@ export async function planChangesOf(
   if (timezone !== undefined && timezone !== before.timezone) {
     const details = { from: before.timezone, to: timezone };
     const entry = { ...about, action: "organization.timezone_changed", details } as const;
-    const after = () => timezoneRows(timezone, now);
+    const after = ({ audited }: Audited) => [
+      ...timezoneRows(timezone, now),
+      recheckLimits(owner, ifAudited(audited), now),
+    ];
     changes.push({ statement: updateTimezone(id, timezone, now), entry, after });
   }
   return changes;

@@ -75,7 +75,10 @@ async function exchange(
   const isSecure = url.protocol === "https:";
   const port = Number(url.port || (isSecure ? 443 : 80));
   const addresses = await untilAborted(guard.addressesOf(url, signal), signal);
-  let connection: Deno.Conn = await connect(addresses, { port, timeoutMs, signal });
+  const tcp = await connect(addresses, { port, timeoutMs, signal });
+  // Otherwise the request waits until the server has confirmed the end of the handshake, often for 40 ms.
+  tcp.setNoDelay();
+  let connection: Deno.Conn = tcp;
   const close = () => {
     try {
       connection.close();
@@ -86,7 +89,7 @@ async function exchange(
   signal.addEventListener("abort", close);
   try {
     if (isSecure) {
-      const tls = await Deno.startTls(connection as Deno.TcpConn, {
+      const tls = await Deno.startTls(tcp, {
         hostname: hostOf(url),
         caCerts: [...caCerts],
       });
@@ -94,6 +97,7 @@ async function exchange(
       signal.throwIfAborted();
       await tls.handshake();
     }
+    signal.throwIfAborted();
     // A server may respond and close the connection before it has read everything.
     writeAll(connection, requestBytes(request)).catch(() => {});
     return await readHead(connection);

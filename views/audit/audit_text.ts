@@ -93,9 +93,9 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "webhook.secret_rotated": "Rotated the secret of the webhook {target}",
   "webhook.replayed": "Replayed {deliveries} deliveries of the webhook {target}",
   "webhook.deleted": "Deleted the webhook {target}",
-  "alert.created": "Added the alert {target}",
-  "alert.changed": "Changed the alert {target}[ from {from}]",
-  "alert.deleted": "Deleted the alert {target}",
+  "alert.created": "Added the alert {target}[ for the key {apiKey}]",
+  "alert.changed": "Changed the alert {from} to {target}[ for the key {apiKey}]",
+  "alert.deleted": "Deleted the alert {target}[ for the key {apiKey}]",
   "access.denied": "Permission denied[: {request}]",
 };
 const endedOther = "Ended one of their other sessions";
@@ -143,6 +143,16 @@ export function auditSentence(
     values.set("quantity", { name: amount, ...object });
     values.set("metric", { name: measureNoun(measure) });
     if (product !== undefined) values.set("product", { name: productOf(catalogue, product).name });
+  }
+  if (action.startsWith("alert.")) {
+    for (const [part, text] of Object.entries({ target: name, from: details["from"] })) {
+      if (text) {
+        values.set(part, {
+          name: limitsSentence(text, catalogue).replace(/ \(soft\)|soft, /, ""),
+          ...part === "target" && object,
+        });
+      }
+    }
   }
   const isBudget = action === "api_key.budget_changed";
   if (isBudget && to) values.set("to", { name: limitsSentence(to, catalogue) });

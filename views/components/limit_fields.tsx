@@ -1,6 +1,6 @@
 // The rows of forms that set usage limits, with as many empty ones as can be added at a time.
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
-import { limitModes, limitPeriods } from "../../domain/meter/usage_limit.ts";
+import { defaultNotifyAt, limitModes, limitPeriods } from "../../domain/meter/usage_limit.ts";
 import { modeWords, perWords } from "../text/limit.ts";
 import { type Choice, SelectField, TextField } from "./field.tsx";
 import type { FormErrors } from "./form.tsx";
@@ -12,6 +12,8 @@ export interface LimitInput {
   readonly quantity: string;
   /** A mode, or `none`: the plan's limit is lifted. */
   readonly mode: string;
+  /** Percentages, such as `80, 100`. */
+  readonly notifyAt: string;
 }
 
 export interface LimitFieldsProps {
@@ -29,12 +31,20 @@ export interface LimitFieldsProps {
 
 const slugCharactersMax = 64;
 const quantityCharactersMax = 28;
+const percentagesCharactersMax = 40;
 const emptyRows = 3;
-const empty: LimitInput = { productSlug: "", metric: "", per: "month", quantity: "", mode: "hard" };
+const empty: LimitInput = {
+  productSlug: "",
+  metric: "",
+  per: "month",
+  quantity: "",
+  mode: "hard",
+  notifyAt: "",
+};
 
 /** The fields are `limits[0].productSlug` and so on. */
 export function LimitFields(props: LimitFieldsProps) {
-  const { limits, fields, path = "", limitsMax, canLift = false, catalogue } = props;
+  const { limits, fields, path = "", limitsMax, canLift = false } = props;
   const rows = Math.min(limits.length + emptyRows, limitsMax);
   const modes: readonly Choice[] = [
     ...limitModes.map((mode) => ({ value: mode, label: modeWords[mode] })),
@@ -42,14 +52,32 @@ export function LimitFields(props: LimitFieldsProps) {
   ];
   return (
     <>
-      <Suggestions id="products" items={props.productSlugs.map((slug) => productOf(catalogue, slug))} />
-      <Suggestions id="metrics" items={props.metrics.map((slug) => metricOf(catalogue, slug))} />
+      <ScopeSuggestions {...props} />
       {Array.from(
         { length: rows },
         (_, index) => (
-          <LimitRow index={index} limit={limits[index] ?? empty} fields={fields} path={path} modes={modes} />
+          <LimitRow
+            label={`Limit ${index + 1}`}
+            prefix={`limits[${index}]`}
+            limit={limits[index] ?? empty}
+            fields={fields}
+            path={path}
+            modes={modes}
+          />
         ),
       )}
+    </>
+  );
+}
+
+/** Products and metrics to choose from in rows. */
+export function ScopeSuggestions(
+  { productSlugs, metrics, catalogue }: Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue">,
+) {
+  return (
+    <>
+      <Suggestions id="products" items={productSlugs.map((slug) => productOf(catalogue, slug))} />
+      <Suggestions id="metrics" items={metrics.map((slug) => metricOf(catalogue, slug))} />
     </>
   );
 }
@@ -64,23 +92,25 @@ function Suggestions(
   );
 }
 
-function LimitRow(
-  { index, limit, fields, path, modes }: {
-    index: number;
+/** `prefix`: begins the names of the fields, empty for none. `modes`: empty for limits without a choice. */
+export function LimitRow(
+  { label, prefix, limit, fields, path = "", modes }: {
+    label: string;
+    prefix: string;
     limit: LimitInput;
     fields: FormErrors["fields"];
-    path: string;
+    path?: string;
     modes: readonly Choice[];
   },
 ) {
   const field = (part: keyof LimitInput, label: string) => {
-    const name = `limits[${index}].${part}`;
-    const ofRow = part === "productSlug" ? fields[`${path}limits[${index}]`] : undefined;
+    const name = prefix === "" ? part : `${prefix}.${part}`;
+    const ofRow = part === "productSlug" ? fields[path + prefix] : undefined;
     return { label, name, value: limit[part], error: fields[path + name] ?? ofRow };
   };
   const text = { autocomplete: "off", maxlength: slugCharactersMax };
   return (
-    <fieldset class="row limit" aria-label={`Limit ${index + 1}`}>
+    <fieldset class={modes.length > 0 ? "row limit" : "row limit short"} aria-label={label}>
       <TextField {...field("productSlug", "Product")} {...text} placeholder="All products" list="products" />
       <TextField {...field("metric", "Metric")} {...text} placeholder="All metrics" list="metrics" />
       <TextField
@@ -93,7 +123,13 @@ function LimitRow(
         {...field("per", "Window")}
         choices={limitPeriods.map((per) => ({ value: per, label: perWords[per] }))}
       />
-      <SelectField {...field("mode", "When exceeded")} choices={modes} />
+      {modes.length > 0 && <SelectField {...field("mode", "When exceeded")} choices={modes} />}
+      <TextField
+        {...field("notifyAt", "Notify at (%)")}
+        autocomplete="off"
+        placeholder={defaultNotifyAt.join(", ")}
+        maxlength={percentagesCharactersMax}
+      />
     </fieldset>
   );
 }

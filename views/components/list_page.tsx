@@ -5,13 +5,14 @@ import { ButtonLink } from "./button.tsx";
 import { Card } from "./card.tsx";
 import { EmptyState } from "./empty_state.tsx";
 import { Notice } from "./notice.tsx";
-import { PageHead } from "./page_head.tsx";
+import { PageHead, type PageLink } from "./page_head.tsx";
 import { PageLinks } from "./page_links.tsx";
 import type { Place } from "./side.tsx";
 
 export interface ListPageProps {
   readonly frame: PortalFrame;
   readonly place: Place;
+  readonly back?: PageLink;
   readonly title: string;
   readonly text: string;
   readonly flash?: string | null;
@@ -29,11 +30,13 @@ export interface ListPageProps {
 }
 
 export function ListPage(props: ListPageProps): Page {
-  const { frame, place, title, text, add, empty } = props;
+  const { frame, place, back, title, text, add, empty } = props;
   const button = add ? <ButtonLink tone="primary" href={add.href}>{add.label}</ButtonLink> : null;
   return (
     <PortalPage title={title} frame={frame} place={place}>
-      <PageHead title={title} text={text}>{props.actions ?? (empty === null && button)}</PageHead>
+      <PageHead {...back && { back }} title={title} text={text}>
+        {props.actions ?? (empty === null && button)}
+      </PageHead>
       <Notice tone="done" text={props.flash} />
       {props.filters}
       <Card title={props.card} flush>

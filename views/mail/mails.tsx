@@ -135,12 +135,12 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     otherwise: `If this wasn't you, contact the people who run ${site}.`,
   }),
   limit_near: (limit, { home, account }) => ({
-    subject: `${cut(limit.organization)} has used 80% of a limit`,
+    subject: usedSubject(limit),
     text: [
-      `${limit.organization} has used at least 80% of this limit: ${limitText(limit)}.`,
+      usedText(limit),
       limit.mode === "hard"
         ? `Usage beyond the limit will be rejected${untilReset(limit)}.`
-        : "Usage beyond the limit will still be recorded.",
+        : recordedText(limit, "will still be recorded"),
       `See your limits: ${home}/portal/usage`,
     ],
     otherwise: stopLimitMails(account),
@@ -148,14 +148,18 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
   limit_reached: (limit, { home, account }) => ({
     subject: limit.level === "refused"
       ? `Usage of ${cut(limit.organization)} exceeded a limit`
-      : `${cut(limit.organization)} has reached a limit`,
+      : isReached(limit)
+      ? `${cut(limit.organization)} has reached ${aLimit(limit)}`
+      : usedSubject(limit),
     text: [
       limit.level === "refused"
         ? `Usage of ${limit.organization} was rejected because it exceeds this limit: ${limitText(limit)}.`
-        : `${limit.organization} has reached this limit: ${limitText(limit)}.`,
+        : isReached(limit)
+        ? `${limit.organization} has reached this ${limit.alert ?? "limit"}: ${limitText(limit)}.`
+        : usedText(limit),
       limit.mode === "hard"
         ? `Usage beyond the limit is rejected${untilReset(limit)}.`
-        : "Usage beyond the limit is still recorded.",
+        : recordedText(limit, "is still recorded"),
       `See your limits: ${home}/portal/usage`,
     ],
     otherwise: stopLimitMails(account),
@@ -190,12 +194,24 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
 
 type LimitFields = MailFields["limit_near"];
 
-function limitText({ quantity, per, unit, ...names }: LimitFields): string {
+const aLimit = ({ alert }: LimitFields): string =>
+  alert === undefined ? "a limit" : "the quantity of an alert";
+const isReached = ({ percent = "100" }: LimitFields): boolean => percent === "100";
+const usedSubject = (limit: LimitFields): string =>
+  `${cut(limit.organization)} has used ${limit.percent ?? 80}% of ${aLimit(limit)}`;
+const usedText = (limit: LimitFields): string =>
+  `${limit.organization} has used at least ${limit.percent ?? 80}% of this ${limit.alert ?? "limit"}: ${
+    limitText(limit)
+  }.`;
+const recordedText = ({ alert }: LimitFields, recorded: string): string =>
+  alert === undefined ? `Usage beyond the limit ${recorded}.` : "Alerts only notify: all usage is recorded.";
+
+function limitText({ quantity, per, unit, key, ...names }: LimitFields): string {
   const { productSlug, metric, productName = productSlug, metricName = metric } = names;
   const limit = limitName({ productSlug: productName || null, metric: metricName || null, per });
-  return `${
-    quantityWords(quantity.replaceAll(",", ""), { name: metricName, unit: unit ?? null })
-  } (${limit})`;
+  return `${quantityWords(quantity.replaceAll(",", ""), { name: metricName, unit: unit ?? null })} (${limit}${
+    key === undefined ? "" : `, API key “${key}”`
+  })`;
 }
 
 function untilReset({ per, resetsAt, timezone }: LimitFields): string {

@@ -44,6 +44,8 @@ export interface UsagePageProps extends UsageFilterProps {
   readonly problem: string | null;
   /** The numbers of the chart as a file; null without a report. */
   readonly csvHref: string | null;
+  /** The form that adds an alert for the filtered usage; null for those who can't. */
+  readonly newAlertHref: string | null;
   /** The organization's, those with the largest part used first; null when they are not available. */
   readonly limits: readonly LimitStanding[] | null;
   /** The recipients of emails about them; null where none are sent. */
@@ -67,7 +69,14 @@ export function usagePage(props: UsagePageProps): Page {
           text={`${empty === null && label !== null ? `${label}. ` : ""}Records appear here immediately.`}
           keepsActions
         >
-          {empty === null && csvHref && <CsvLink href={csvHref} />}
+          {empty === null && (
+            <>
+              {props.newAlertHref === null
+                ? <ButtonLink href={`${frame.base}/alerts`}>Alerts</ButtonLink>
+                : <ButtonLink href={props.newAlertHref}>Notify me when…</ButtonLink>}
+              {csvHref && <CsvLink href={csvHref} />}
+            </>
+          )}
         </PageHead>
       </div>
       {empty === null ? <UsageView {...props} /> : <NothingYet frame={frame} curl={empty.curl} />}
@@ -127,7 +136,7 @@ function UsageView(props: UsagePageProps) {
         <div class={report?.chart && hasLimits ? "columns even" : "stacked"}>
           {report?.chart && <Breakdown {...report.products} />}
           {hasLimits && (
-            <Card title="Limits" aside={<PlanLink name={props.plan} base={frame.base} />}>
+            <Card title="Limits" aside={<LimitLinks {...props} />}>
               <LimitMeters limits={limits} now={frame.now} catalogue={props.catalogue} />
               {props.mailReach?.isOwn === 1
                 ? <Unconfirmed frame={frame} text={unconfirmedText} />
@@ -153,6 +162,16 @@ function UsageView(props: UsagePageProps) {
         )}
       </div>
     </>
+  );
+}
+
+function LimitLinks({ frame: { base }, plan }: UsagePageProps) {
+  return (
+    <span class="small">
+      <a href={`${base}/alerts`}>Alerts</a>
+      {" · "}
+      <PlanLink name={plan} base={base} />
+    </span>
   );
 }
 

@@ -115,6 +115,7 @@ export function organizationLimitsPage(
   return (
     <PortalPage title="Limits" frame={frame} place={place}>
       <PageHead title="Limits" text="The plan's values, and what this organization has instead." keepsActions>
+        <ButtonLink href={`${frame.base}/alerts`}>Alerts</ButtonLink>
         <ButtonLink href={organizationLimitsHref(head.organization.id)}>Edit overrides</ButtonLink>
       </PageHead>
       <Notice tone="done" text={flash} />

@@ -14,7 +14,7 @@ import { ListCard } from "../components/list_card.tsx";
 import { ResetTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
 import { Cell, Name, Row, Table } from "../components/table.tsx";
-import { limitName, limitQuantity, modeWords, usedWords } from "../text/limit.ts";
+import { limitName, limitQuantity, modeWords, notifyText, usedWords } from "../text/limit.ts";
 import type { Measure } from "../text/quantity.ts";
 import { missedText } from "../text/limit_mails.ts";
 import { organizationHref } from "./links.ts";
@@ -117,7 +117,7 @@ function LimitRow(
     now: number;
   },
 ) {
-  const { mode } = override ?? fromPlan ?? {};
+  const { mode, notifyAt, quantity } = override ?? fromPlan ?? {};
   const name = limitName(scope, catalogue);
   const href = organizationLimitsHref(organizationId, override === undefined ? fromPlan?.id : undefined);
   const text = (limit: NewLimit | undefined) => quantityText(limit, catalogue);
@@ -127,6 +127,7 @@ function LimitRow(
         <Name text={name} />
         <div class="muted tiny">
           {mode && modeWords[mode]}
+          {typeof quantity === "number" && ` · notifies at ${notifyText(notifyAt)}`}
           {standing?.resetsAt && (
             <>
               {" · resets "}
@@ -187,7 +188,9 @@ function usedOf(organization: OperatedOrganization, name: keyof PlanNumbers): nu
   return name === "membersMax" ? organization.memberCount : null;
 }
 
-function Used({ used, allowed, measure }: { used: number; allowed: number; measure?: Measure | undefined }) {
+export function Used(
+  { used, allowed, measure }: { used: number; allowed: number; measure?: Measure | undefined },
+) {
   const percent = allowed === 0 ? 100 : 100 * used / allowed;
   return (
     <span>

@@ -1,6 +1,6 @@
 // What a change of plans and limits does: what differs, and who already uses more.
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
-import type { UsageLimit } from "../../domain/meter/usage_limit.ts";
+import { storedNotifyAt, type UsageLimit } from "../../domain/meter/usage_limit.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type { EffectiveLimits, LimitsBelowUse } from "../../domain/operator/lowered_limits.ts";
 import { planNumberNames } from "../../domain/operator/plan.ts";
@@ -8,7 +8,7 @@ import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.t
 import { Notice } from "../components/notice.tsx";
 import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
 import type { Page } from "../layout.tsx";
-import { limitName, limitQuantity } from "../text/limit.ts";
+import { limitName, limitQuantity, notifyText } from "../text/limit.ts";
 import { organizationHref } from "./links.ts";
 import { numberText, numberWords } from "./plan_text.ts";
 
@@ -42,8 +42,10 @@ export function valueChanges(
   return [...numbers, ...limits].filter((change) => change.before !== change.after);
 }
 
-function limitText({ quantity, metric, mode }: UsageLimit, catalogue: Catalogue): string {
-  return `${limitQuantity({ quantity, metric }, catalogue)} (${mode})`;
+function limitText({ quantity, metric, mode, notifyAt }: UsageLimit, catalogue: Catalogue): string {
+  const percentages = storedNotifyAt(notifyAt);
+  const notified = percentages === null ? "" : `, notify at ${notifyText(percentages)}`;
+  return `${limitQuantity({ quantity, metric }, catalogue)} (${mode}${notified})`;
 }
 
 function ChangeTable({ changes }: { changes: readonly ValueChange[] }) {

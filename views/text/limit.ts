@@ -1,6 +1,7 @@
 // Limits of usage in words.
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import {
+  defaultNotifyAt,
   type LimitMode,
   type LimitPeriod,
   type LimitScope,
@@ -21,6 +22,11 @@ export const modeWords: Readonly<Record<LimitMode, string>> = {
   hard: "Reject (hard)",
   soft: "Record (soft)",
 };
+
+/** Returns text such as `80, 100%`. */
+export function notifyText(notifyAt: readonly number[] | null | undefined): string {
+  return `${(notifyAt ?? defaultNotifyAt).join(", ")}%`;
+}
 
 /** Names a limit: `tiles · requests per month`, or with a catalogue `Map tiles · Requests per month`. */
 export function limitName({ productSlug, metric, per }: LimitScope, catalogue?: Catalogue): string {
@@ -43,13 +49,15 @@ export function limitQuantity(
 export function limitsSentence(text: string, catalogue: Catalogue): string {
   return parseLimitsText(text).map((limit) => {
     if (typeof limit === "string") return limit;
-    const { productSlug, metric, per, quantity, mode } = limit;
+    const { productSlug, metric, per, quantity, mode, notifyAt } = limit;
     const measure = metric === null ? { name: "all metrics", unit: null } : metricOf(catalogue, metric);
     const product = productSlug === null ? "" : ` of ${productOf(catalogue, productSlug).name}`;
     const what = `${measureNoun(measure)}${product} ${perWords[per]}`;
     return quantity === null
       ? `no limit for ${what}`
-      : `${quantityWords(quantity, measure)} ${what} (${mode})`;
+      : `${quantityWords(quantity, measure)} ${what} (${mode}${
+        notifyAt === null ? "" : `, notify at ${notifyText(notifyAt)}`
+      })`;
   }).join("; ");
 }
 

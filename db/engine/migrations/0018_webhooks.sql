@@ -138,7 +138,7 @@ CREATE INDEX api_keys_expiring ON api_keys (expires_at, number) WHERE expires_at
 -- Changes that the audit log has an entry of are events too. The id of the event is that of the entry. Entries name some members by email address.
 CREATE TRIGGER audit_events_told AFTER INSERT ON audit_events WHEN NEW.action IN ('api_key.created', 'api_key.rotated', 'api_key.revoked',
   'member.joined', 'member.removed', 'member.left', 'organization.created', 'organization.plan_changed', 'organization.suspended',
-  'organization.resumed', 'organization.deleted', 'statement.closed')
+  'organization.resumed', 'organization.deleted')
 BEGIN
   INSERT INTO events (id, type, organization, at, facts)
   SELECT 'evt_' || substr(NEW.id, 5),
@@ -153,6 +153,16 @@ BEGIN
       'plan', CASE NEW.action WHEN 'organization.plan_changed' THEN
         (SELECT json_object('id', p.id, 'name', p.name) FROM plans p WHERE p.number = o.plan) END)
   FROM (SELECT 1) LEFT JOIN organizations o ON o.id = NEW.organization_id
+  ; END;
+
+-- A closed month is an event once all of its lines are written. Its audit entry is older, and says who closed it.
+CREATE TRIGGER statements_told AFTER UPDATE OF status ON statements WHEN NEW.status = 'closed' AND OLD.status = 'closing'
+BEGIN
+  INSERT INTO events (id, type, at, facts)
+  SELECT 'evt_' || printf('%012x7', NEW.closed_at) || substr(lower(hex(randomblob(10))), 2), 'statement.closed', NEW.closed_at, json_object(
+    'target', json_object('id', NEW.id, 'name', NEW.period),
+    'actor', (SELECT json_object('type', a.actor_type, 'id', a.actor_id, 'name', a.actor_name) FROM audit_events a
+      WHERE a.organization_id IS NULL AND a.target_id = NEW.id AND a.action = 'statement.closed'))
   ; END;
 
 -- Limits are notified about at percentages, a JSON array in ascending order; null: 80 and 100. A limit with `alert_of` is an alert of that organization:
@@ -194,7 +204,16 @@ CREATE UNIQUE INDEX usage_limits_lineage ON usage_limits (lineage, product_slug,
 
 CREATE INDEX usage_limits_alert ON usage_limits (alert_of, number) WHERE alert_of IS NOT NULL;
 
-CREATE TRIGGER usage_limits_deleted AFTER DELETE ON usage_limits BEGIN INSERT INTO usage_limits_removed (number) VALUES (OLD.number); END;
+-- What is told of a removed limit when it is cleared.
+ALTER TABLE usage_limits_removed ADD COLUMN facts TEXT;
+
+CREATE TRIGGER usage_limits_deleted AFTER DELETE ON usage_limits
+BEGIN
+  INSERT INTO usage_limits_removed (number, facts) VALUES (OLD.number, json_object('id', OLD.id,
+    'productSlug', nullif(OLD.product_slug, ''), 'metric', nullif(OLD.metric, ''), 'per', OLD.per, 'mode', OLD.mode,
+    'isAlert', OLD.alert_of IS NOT NULL, 'whole', OLD.quantity_whole, 'micro', OLD.quantity_micro,
+    'lineage', coalesce(OLD.lineage, OLD.alert_lineage)))
+  ; END;
 
 -- What people and endpoints are told about a limit, once for each window and percentage. Of minutes and hours, once a day: the window is the day then.
 -- Takes the place of `usage_limit_notices`, which only servers of the version before write. `used`: the parts of the sum, as JSON.
@@ -238,10 +257,12 @@ BEGIN
   FROM usage_limits l CROSS JOIN organizations o ON o.number = NEW.organization WHERE l.number = NEW.usage_limit
   ; END;
 
--- Organizations in which limits were changed, so that those that were reached and are not anymore are found: one, or those of a plan from a number on.
+-- Organizations in which limits were changed, so that those that were reached and are not anymore are found: one, or those of a plan. All before
+-- `next_organization` were checked, and of this one the limits up to `next_limit`.
 CREATE TABLE limit_rechecks (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   organization INTEGER,
   plan INTEGER,
-  next_organization INTEGER NOT NULL DEFAULT 0
+  next_organization INTEGER NOT NULL DEFAULT 0,
+  next_limit INTEGER NOT NULL DEFAULT 0
 ) STRICT;

@@ -4,6 +4,7 @@ import { sessionCookieName } from "../../cookies.ts";
 /** In the order of the API reference. */
 export const tagDescriptions = {
   Usage: "Record usage with an API key, and retrieve it.",
+  Alerts: "Get notified when usage reaches a quantity that you choose.",
   "API keys": "Manage the API keys of an organization.",
   Organizations: "Manage organizations, their members and invitations.",
   "Sign-in":

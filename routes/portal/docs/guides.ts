@@ -14,7 +14,6 @@ import quickStart from "../../../docs/quick-start.md" with { type: "text" };
 import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
-import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
 import mainGo from "../../../examples/metering/main.go" with { type: "text" };
@@ -49,7 +48,6 @@ const files: Readonly<Record<string, string>> = {
   "reverse-proxy.md": reverseProxy,
   "settings.md": settings,
   "billing.md": billing,
-  "webhooks.md": webhooks,
   "guarantees.md": guarantees,
 };
 

@@ -6,7 +6,7 @@ import type { LimitStanding } from "../../../domain/meter/usage_limit.ts";
 import { presentation } from "../../../domain/presentation.ts";
 import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
-import type { Access } from "../../../services/access.ts";
+import { type Access, may } from "../../../services/access.ts";
 import { readLimitMailReach } from "../../../services/mail/limit_mails.ts";
 import { readLimits } from "../../../services/meter/limits.ts";
 import { readExampleUsage, readUsagePage } from "../../../services/meter/usage.ts";
@@ -17,6 +17,7 @@ import { readPlan } from "../../../services/organization/plan.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
 import { apiKeyHref, mayOpenKey } from "../../../views/components/key_name.tsx";
 import type { PortalFrame } from "../../../views/layout.tsx";
+import { newAlertHref } from "../../../views/meter/alerts.tsx";
 import { usagePage } from "../../../views/meter/usage.tsx";
 import {
   filteredHref,
@@ -70,6 +71,9 @@ export function usagePages(app: App, parts: PortalParts): void {
       problem: numbers.problem,
       catalogue: numbers.catalogue,
       ...limits,
+      newAlertHref: may(access, "alerts.manage")
+        ? newAlertHref(frame.base, { ...shown.address.filters, metric: shown.metric })
+        : null,
       records: numbers.records,
       empty: numbers.hasUsage
         ? null

@@ -3,7 +3,12 @@ import { findProductsByAge } from "../../../db/meter/catalogue.ts";
 import type { StatementLinePosition, StatementLineRow } from "../../../db/operator/statements.ts";
 import { csvLine } from "../../../domain/csv.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
-import type { StatementLine, StatementTotal, StatementVoid } from "../../../domain/operator/statement.ts";
+import {
+  type StatementLine,
+  statementLineId,
+  type StatementTotal,
+  type StatementVoid,
+} from "../../../domain/operator/statement.ts";
 import { addAmount, amountToDecimal } from "../../../domain/price.ts";
 import { catalogueOrder, type Product } from "../../../domain/product.ts";
 import { invalidCursorError, readPage } from "../../pages.ts";
@@ -33,7 +38,7 @@ export async function readStatementLines(
     limit: page.limit,
     cursorOf: (line) => lineCursor(line, page.month),
   });
-  return { ...sums, lines: rows.map(toLine), nextCursor };
+  return { ...sums, lines: rows.map((row) => toLine(row, page.month)), nextCursor };
 }
 
 const noSums = { totals: null, amount: null, voided: null };
@@ -74,11 +79,16 @@ function lineOrder(products: readonly Pick<Product, "slug" | "metrics">[]) {
   return (a: Place, b: Place) => a.monthsBack - b.monthsBack || compare(a, b);
 }
 
-function toLine({ monthsBack, period, unitPrice, count, ...line }: StatementLineRow): StatementLine {
+function toLine(
+  { monthsBack, period, unitPrice, count, ...line }: StatementLineRow,
+  month: StatementMonth,
+): StatementLine {
   const { organizationId, organizationName, externalId } = line;
   const { productSlug, productName, metric, metricName, unit } = line;
   const micros = sumMicros(line);
+  const adjustmentOf = monthsBack === 0 ? null : period;
   return {
+    id: statementLineId(month.period, { organizationId, productSlug, metric, adjustmentOf }),
     organizationId,
     organizationName,
     externalId,
@@ -89,7 +99,7 @@ function toLine({ monthsBack, period, unitPrice, count, ...line }: StatementLine
     unit,
     quantity: microsToDecimal(micros),
     records: count,
-    adjustmentOf: monthsBack === 0 ? null : period,
+    adjustmentOf,
     unitPrice,
     amount: amountToDecimal(addAmount(null, { micros, unitPrice })),
   };
@@ -142,7 +152,7 @@ export async function statementCsv(
   const text = new JobText(context);
   text.add(csvLine(columns));
   for await (const lines of readLines(context, part)) {
-    for (const line of lines.map(toLine)) {
+    for (const line of lines.map((row) => toLine(row, part.month))) {
       text.add(csvLine([
         period,
         line.organizationId,

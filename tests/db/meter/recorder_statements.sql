@@ -801,7 +801,7 @@ WITH applied AS MATERIALIZED (
       AND own.product_slug = l.product_slug
       AND own.metric = l.metric
       AND own.per = l.per
-  )) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)))
+  )) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)) OR (l.alert_of = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage)))
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
@@ -956,7 +956,7 @@ WITH full AS MATERIALIZED (
       AND own.product_slug = l.product_slug
       AND own.metric = l.metric
       AND own.per = l.per
-  )) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)))
+  )) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)) OR (l.alert_of = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage)))
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
@@ -1158,7 +1158,7 @@ WITH applied AS MATERIALIZED (
       AND own.product_slug = l.product_slug
       AND own.metric = l.metric
       AND own.per = l.per
-  )) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)))
+  )) OR (l.organization = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND l.quantity_whole IS NOT NULL) OR (l.lineage = k.lineage AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric)) OR (l.alert_of = o.number AND l.product_slug IN ('', us.product_slug) AND l.metric IN ('', us.metric) AND (l.alert_lineage IS NULL OR l.alert_lineage = k.lineage)))
   WHERE CASE WHEN o.suspended_at IS NOT NULL THEN 'suspended' WHEN NOT instr(k.permissions, '"usage:write"') > 0 THEN 'permission' END IS NULL
     AND true
     AND true
@@ -1282,8 +1282,8 @@ ON CONFLICT DO UPDATE
 SET sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro;
 
 -- 37
-INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
-SELECT usage_limit, organization, window_number, level, at, CAST(?3 AS INTEGER)
+INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at, mailed_at)
+SELECT usage_limit, organization, window_number, percent, reason IS NOT NULL, used, at, CAST(?3 AS INTEGER), iif(lineage IS NULL, NULL, CAST(?3 AS INTEGER))
 FROM (
   SELECT a.usage_limit, a.organization, iif(l.per IN ('minute', 'hour'), CASE 'day' WHEN 'minute' THEN a.at / 60000 WHEN 'hour' THEN (a.at + coalesce((
     SELECT z.ahead
@@ -1320,7 +1320,15 @@ FROM (
       AND z.since <= a.at
     ORDER BY z.since DESC
     LIMIT 1
-  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, CASE WHEN a.reason IS NOT NULL THEN 'refused' WHEN ((n.sum_high * 5) + (((n.sum_low * 5) + (n.sum_micro * 5) / 1000000) >> 26), ((n.sum_low * 5) + (n.sum_micro * 5) / 1000000) & 67108863, (n.sum_micro * 5) % 1000000) >= (((l.quantity_whole >> 26) * 5) + ((((l.quantity_whole & 67108863) * 5) + (l.quantity_micro * 5) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 5) + (l.quantity_micro * 5) / 1000000) & 67108863, (l.quantity_micro * 5) % 1000000) THEN 'reached' ELSE 'near' END AS level
+  ), 0)) / 1000, 'unixepoch') - 1) ELSE 0 END, a.window_number) AS window_number, a.at, a.reason, l.lineage, json_array(n.sum_high, n.sum_low, n.sum_micro) AS used, CASE WHEN a.reason IS NULL THEN (
+    SELECT max(p.value)
+    FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p
+    WHERE ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * p.value) + ((((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) >> 26), (((l.quantity_whole & 67108863) * p.value) + (l.quantity_micro * p.value) / 1000000) & 67108863, (l.quantity_micro * p.value) % 1000000)
+  ) WHEN (
+    SELECT max(p.value)
+    FROM json_each(coalesce(l.notify_at, json_array(80, 100))) p
+    WHERE true
+  ) >= 100 THEN 100 END AS percent
   FROM (
     SELECT usage_limit, organization, window_number, at, NULL AS reason
     FROM usage_limit_added
@@ -1331,25 +1339,25 @@ FROM (
     WHERE reason = 'exceeded'
   ) a
   CROSS JOIN usage_limits l ON l.number = a.usage_limit
-    AND l.lineage IS NULL
   CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
     AND n.organization = a.organization
     AND n.window_number = a.window_number
-    AND (a.reason IS NOT NULL OR (n.is_known AND ((n.sum_high * 5) + (((n.sum_low * 5) + (n.sum_micro * 5) / 1000000) >> 26), ((n.sum_low * 5) + (n.sum_micro * 5) / 1000000) & 67108863, (n.sum_micro * 5) % 1000000) >= (((l.quantity_whole >> 26) * 4) + ((((l.quantity_whole & 67108863) * 4) + (l.quantity_micro * 4) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 4) + (l.quantity_micro * 4) / 1000000) & 67108863, (l.quantity_micro * 4) % 1000000)))
+    AND (a.reason IS NOT NULL OR (n.is_known AND iif(l.notify_at IS NULL, ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * 80) + ((((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) >> 26), (((l.quantity_whole & 67108863) * 80) + (l.quantity_micro * 80) / 1000000) & 67108863, (l.quantity_micro * 80) % 1000000), ((n.sum_high * 100) + (((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) >> 26), ((n.sum_low * 100) + (n.sum_micro * 100) / 1000000) & 67108863, (n.sum_micro * 100) % 1000000) >= (((l.quantity_whole >> 26) * (l.notify_at ->> 0)) + ((((l.quantity_whole & 67108863) * (l.notify_at ->> 0)) + (l.quantity_micro * (l.notify_at ->> 0)) / 1000000) >> 26), (((l.quantity_whole & 67108863) * (l.notify_at ->> 0)) + (l.quantity_micro * (l.notify_at ->> 0)) / 1000000) & 67108863, (l.quantity_micro * (l.notify_at ->> 0)) % 1000000))))
   CROSS JOIN organizations o ON o.number = a.organization
 ) a
-WHERE level <> 'near' OR NOT EXISTS (
+WHERE percent IS NOT NULL
+  AND NOT EXISTS (
   SELECT 1
-  FROM usage_limit_notices x
+  FROM limit_notices x
   WHERE x.usage_limit = a.usage_limit
     AND x.organization = a.organization
     AND x.window_number = a.window_number
-    AND x.level = 'reached'
+    AND x.percent >= a.percent
 )
-ON CONFLICT DO NOTHING;
+GROUP BY usage_limit, organization, window_number HAVING max(2 * percent + (reason IS NULL)) > 0;
 
 -- 38
-SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', l.lineage, 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
+SELECT json_group_array(json_object('request', a.request, 'reason', a.reason, 'usageLimit', a.usage_limit, 'organization', a.organization, 'windowNumber', a.window_number, 'at', a.at, 'limitId', l.id, 'lineage', coalesce(l.lineage, l.alert_lineage), 'productSlug', l.product_slug, 'metric', l.metric, 'per', l.per, 'mode', l.mode, 'whole', l.quantity_whole, 'micro', l.quantity_micro, 'timezone', o.timezone, 'openedSeq', n.opened_seq, 'used', json_array(CAST(n.sum_high AS TEXT), CAST(n.sum_low AS TEXT), CAST(n.sum_micro AS TEXT)))) AS list
 FROM (
   SELECT NULL AS request, NULL AS reason, usage_limit, organization, window_number, at
   FROM usage_limit_added a
@@ -1388,6 +1396,7 @@ CROSS JOIN usage_limit_counters n ON n.usage_limit = a.usage_limit
   AND n.organization = a.organization
   AND n.window_number = a.window_number
 CROSS JOIN usage_limits l ON l.number = a.usage_limit
+  AND (l.alert_of IS NULL OR a.reason IS NOT NULL)
 CROSS JOIN organizations o ON o.number = a.organization;
 
 -- 39

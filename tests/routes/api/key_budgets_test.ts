@@ -11,7 +11,8 @@ import { run } from "../../support/people/scene.ts";
 
 const path = "/api/portal/api-keys";
 const perDay = { productSlug: "tiles", metric: "requests", per: "day", quantity: 160_000.5, mode: "hard" };
-const perMonth = { ...perDay, per: "month", quantity: 5_000_000, mode: "soft" };
+const perMonth = { ...perDay, per: "month", quantity: 5_000_000, mode: "soft", notifyAt: [10, 100] };
+const notifyAt = [80, 100];
 
 const change = (
   test: TestApp,
@@ -50,7 +51,7 @@ onEveryDatabase("a budget is replaced as a whole, and limits that stay keep thei
   const other = await createTestKey(test, ada);
   const [first, second, ...more] = await setBudget(test, ada, id, [perDay, perMonth]);
   assert.deepEqual([first, second, more], [
-    { id: first?.id, ...perDay },
+    { id: first?.id, ...perDay, notifyAt },
     { id: second?.id, ...perMonth },
     [],
   ]);
@@ -60,7 +61,7 @@ onEveryDatabase("a budget is replaced as a whole, and limits that stay keep thei
   const all = { per: "total", quantity: 0 };
   const [kept, added] = await setBudget(test, ada, id, [{ ...perDay, quantity: 7, mode: "soft" }, all]);
   assert.deepEqual(kept, { ...first, quantity: 7, mode: "soft" });
-  assert.deepEqual(added, { id: added?.id, productSlug: null, metric: null, ...all, mode: "hard" });
+  assert.deepEqual(added, { id: added?.id, productSlug: null, metric: null, ...all, mode: "hard", notifyAt });
   assert.deepEqual((await change(test, ada, { id, name: "New" })).status, 200);
   assert.deepEqual(await budgets(test, ada), { [id]: [kept, added], [other.id]: [] });
   assert.deepEqual(await setBudget(test, ada, id, []), []);
@@ -178,7 +179,8 @@ testApp("the audit log has each change of a budget, from and to", async (test) =
   const entries = async () => (await listAudit(test, ada.cookie, "?action=api_key.budget_changed")).events;
   await setBudget(test, ada, id, [perDay, perMonth]);
   await setBudget(test, ada, id, [perMonth, perDay]);
-  const text = "tiles/requests per day: hard 160000.5; tiles/requests per month: soft 5000000";
+  const text =
+    "tiles/requests per day: hard 160000.5; tiles/requests per month: soft 5000000 (notify at 10, 100%)";
   assert.deepEqual((await entries()).map(({ target, details }) => [target?.id, details]), [
     [id, { from: "none", to: text }],
   ]);

@@ -10,12 +10,14 @@ import {
   inNamedForOwner,
   inNamedFromAdmin,
   nobodyElses,
+  objectFromAdmin,
   objectInActive,
   open,
   passkeyOf,
   recordOf,
   sessionOf,
   signedIn,
+  withAlert,
   withKey,
 } from "./entry.ts";
 import { grantVoids } from "../../support/operators/operators.ts";
@@ -329,6 +331,26 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/portal/usage.csv": { who: inActive },
   "GET /api/portal/limits": { who: inActive },
   "GET /api/portal/plan": { who: inActive },
+  "GET /api/portal/alerts": { who: inActive },
+  "POST /api/portal/alerts": {
+    who: inActiveFromAdmin,
+    attempt: () => ({ json: { per: "day", quantity: 1 } }),
+  },
+  "GET /api/portal/alerts/:alertId": {
+    who: objectInActive,
+    attempt: withAlert(),
+    object: ["alertId", "lim"],
+  },
+  "PATCH /api/portal/alerts/:alertId": {
+    who: objectFromAdmin,
+    attempt: withAlert({ json: { quantity: 2 } }),
+    object: ["alertId", "lim"],
+  },
+  "DELETE /api/portal/alerts/:alertId": {
+    who: objectFromAdmin,
+    attempt: withAlert(),
+    object: ["alertId", "lim"],
+  },
   "GET /api/portal/statements": { who: inActive },
   "GET /api/portal/statements/:period": { who: inActive, attempt: () => ({ params: { period: "open" } }) },
 

@@ -2,8 +2,8 @@
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { newId } from "../../../domain/id.ts";
 import type { Scene } from "../../support/people/scene.ts";
-import { type Attempt, type Entry, onlyOperators, recordOf } from "./entry.ts";
-import { budgetForm, withSelectedKey, withUnusedKey } from "./portal_meter.ts";
+import { type Attempt, type Entry, onlyOperators, recordOf, withAlert } from "./entry.ts";
+import { alertForm, budgetForm, withSelectedKey, withUnusedKey } from "./portal_meter.ts";
 import {
   ofOrganization,
   onUser,
@@ -95,6 +95,11 @@ export const consoleTable: Readonly<Record<string, Entry>> = {
     attempt: ofOrganization(),
     fields: { timezone: "UTC", apiKeysMax: "90" },
   }),
+  "GET /operator/organizations/:id/alerts": page(ofOrganization()),
+  "GET /operator/organizations/:id/view/alerts": page(ofOrganization()),
+  ...form("/operator/organizations/:id/alerts/new", { attempt: ofOrganization(), fields: alertForm }),
+  ...form("/operator/organizations/:id/alerts/:alertId/edit", { attempt: withAlert(), fields: alertForm }),
+  ...form("/operator/organizations/:id/alerts/:alertId/delete", { attempt: withAlert() }),
   "GET /operator/organizations/:id/audit": page(ofOrganization()),
   ...form("/operator/organizations/:id/view-as-customer", { attempt: ofOrganization(), writes: true }),
   // Without a start, they ask whether to start.

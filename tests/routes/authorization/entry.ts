@@ -1,8 +1,8 @@
 // Who is allowed to use a route, in terms that all tables share.
-import type { IdPrefix } from "../../../domain/id.ts";
+import { type IdPrefix, newId } from "../../../domain/id.ts";
 import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
 import { newPasskey } from "../../support/operators/operators.ts";
-import { type Caller, type Customer, customers, type Scene } from "../../support/people/scene.ts";
+import { type Caller, type Customer, customers, run, type Scene } from "../../support/people/scene.ts";
 
 /**
  * What a route does: it allows the request, asks to sign in, denies the role, finds nothing, or rejects the API key. Of operators: it
@@ -118,6 +118,16 @@ export const withKey = (more: Attempt = {}) => async (scene: Scene) => ({
 
 /** @returns The parameters of paths with a key, which call its id `id` in the API and `keyId` on pages. */
 export const keyParams = ({ id }: { id: string }) => ({ id, keyId: id });
+
+/** @returns An attempt on an alert of the organization. */
+export const withAlert = (more: Attempt = {}) => async ({ test, organizationId }: Scene) => {
+  const alertId = newId("lim");
+  const insert =
+    `INSERT INTO usage_limits (id, alert_of, product_slug, metric, per, quantity_whole, quantity_micro, mode,
+    created_seq, created_at) SELECT ?, number, '', '', 'day', 1, 0, 'soft', 0, 0 FROM organizations WHERE id = ?`;
+  await run(test, insert, alertId, organizationId);
+  return { ...more, params: { id: organizationId, alertId } };
+};
 
 /** @returns The id of a person's session. */
 export async function sessionOf({ test }: Scene, { userId }: { userId: string }): Promise<string> {

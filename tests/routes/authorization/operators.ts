@@ -3,8 +3,16 @@ import { newId } from "../../../domain/id.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import { exampleId } from "../../../routes/schemas/common.ts";
 import { newPerson, run, type Scene } from "../../support/people/scene.ts";
-import { type Attempt, byOperator, byOperatorToken, type Entry, recordOf, withKey } from "./entry.ts";
 import { webhookOperatorEntries } from "./webhooks.ts";
+import {
+  type Attempt,
+  byOperator,
+  byOperatorToken,
+  type Entry,
+  recordOf,
+  withAlert,
+  withKey,
+} from "./entry.ts";
 
 /** @returns An attempt on a product that exists. */
 export const withProduct = (more: Attempt = {}) => async ({ test, organizationId: slug }: Scene) => {
@@ -92,6 +100,31 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     ...byOperator("organizations:read"),
     attempt: ofOrganization(),
     object: ["id", "org"],
+  },
+  "GET /api/operator/organizations/:id/alerts": {
+    ...byOperator("organizations:read"),
+    attempt: ofOrganization(),
+    object: ["id", "org"],
+  },
+  "POST /api/operator/organizations/:id/alerts": {
+    ...byOperator("organizations:write"),
+    attempt: ofOrganization({ json: { per: "day", quantity: 1 } }),
+    object: ["id", "org"],
+  },
+  "GET /api/operator/organizations/:id/alerts/:alertId": {
+    ...byOperator("organizations:read"),
+    attempt: withAlert(),
+    object: ["alertId", "lim"],
+  },
+  "PATCH /api/operator/organizations/:id/alerts/:alertId": {
+    ...byOperator("organizations:write"),
+    attempt: withAlert({ json: { quantity: 2 } }),
+    object: ["alertId", "lim"],
+  },
+  "DELETE /api/operator/organizations/:id/alerts/:alertId": {
+    ...byOperator("organizations:write"),
+    attempt: withAlert(),
+    object: ["alertId", "lim"],
   },
   "PATCH /api/operator/organizations/:id": {
     ...byOperator("organizations:write"),

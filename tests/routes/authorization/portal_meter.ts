@@ -4,14 +4,17 @@ import {
   type Attempt,
   type Entry,
   inActive,
+  inActiveFromAdmin,
   objectFromAdmin,
   objectInActive,
   recordOf,
+  withAlert,
   withKey,
 } from "./entry.ts";
 import { onKeys } from "./writes.ts";
 
 export const budgetForm = { "limits[0].per": "day", "limits[0].quantity": "1", "limits[0].mode": "hard" };
+export const alertForm = { per: "day", quantity: "2" };
 
 /** Selects a key in the list. */
 export async function withSelectedKey({ newApiKey }: Scene): Promise<Attempt> {
@@ -76,6 +79,17 @@ export const portalMeterEntries: Readonly<Record<string, Entry>> = {
     object: ["keyId", "key"],
     writes: onKeys({ form: { expireOld: "now" } }),
   },
+  "GET /portal/alerts": { who: inActive },
+  "GET /portal/alerts/new": { who: inActiveFromAdmin },
+  "POST /portal/alerts/new": { who: inActiveFromAdmin, attempt: () => ({ form: alertForm }) },
+  ...Object.fromEntries(
+    ["edit", "delete"].flatMap((act) => [
+      [`GET /portal/alerts/:alertId/${act}`, withAlert()] as const,
+      [`POST /portal/alerts/:alertId/${act}`, withAlert({ form: alertForm })] as const,
+    ]).map((
+      [route, attempt],
+    ) => [route, { who: objectFromAdmin, attempt, object: ["alertId", "lim"] as const }]),
+  ),
   "GET /portal/usage": { who: inActive },
   "GET /portal/usage/records": { who: inActive },
   "GET /portal/usage/records/:recordId": {

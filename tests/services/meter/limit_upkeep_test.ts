@@ -26,14 +26,17 @@ async function insertCounter(
   await database.write([
     sql`INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro,
       is_known, opened_seq) SELECT ${number}, 1, ${window}, 0, 1, 0, 1, 0 FROM ${values}`,
-    sql`INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
-      SELECT ${number}, 1, ${window}, 'near', ${at}, ${at} FROM ${values}`,
+    sql`INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at)
+      SELECT ${number}, 1, ${window}, 80, 0, '[0,1,0]', ${at}, ${at} FROM ${values}`,
   ]);
 }
 
-async function countOf({ opened: { database } }: TestApp, table: "counters" | "notices"): Promise<number> {
+async function countOf(
+  { opened: { database } }: TestApp,
+  table: "usage_limit_counters" | "limit_notices",
+): Promise<number> {
   const rows = await database.read<{ count: number }>({
-    sql: `SELECT count(*) AS count FROM usage_limit_${table}`,
+    sql: `SELECT count(*) AS count FROM ${table}`,
     args: [],
   });
   return rows[0]?.count ?? 0;
@@ -71,7 +74,7 @@ onEveryDatabase(
         for (const at of times) await insertCounter(test, { number, per, at, timezone });
       }
     }
-    assert.equal(await countOf(test, "counters"), zones.length * 17);
+    assert.equal(await countOf(test, "usage_limit_counters"), zones.length * 17);
     while (await deleteOldCounters(test.services));
     const left = await database.read<{ per: string; count: number }>(sql`
     SELECT l.per, count(*) AS count FROM usage_limit_counters c JOIN usage_limits l ON l.number = c.usage_limit
@@ -104,16 +107,16 @@ onEveryDatabase("the counters and notices of a removed limit are deleted in step
     sql`INSERT INTO usage_limit_counters (usage_limit, organization, window_number, sum_high, sum_low, sum_micro,
         is_known, opened_seq)
       SELECT ${removed.number}, e.value, 0, 0, 0, 0, 1, 0 FROM json_each(${more}) e`,
-    sql`INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
-      SELECT ${noticed.number}, e.value, 0, 'near', 0, 0 FROM json_each(${more}) e`,
+    sql`INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at)
+      SELECT ${noticed.number}, e.value, 0, 80, 0, '[0,1,0]', 0, 0 FROM json_each(${more}) e`,
   ]);
   assert.equal(await deleteCountersOfRemovedLimits(test.services), false);
   await database.write([sql`DELETE FROM usage_limits WHERE number <> ${other.number}`]);
   assert.equal(await deleteCountersOfRemovedLimits(test.services), true);
-  assert.equal(await countOf(test, "counters"), 3);
+  assert.equal(await countOf(test, "usage_limit_counters"), 3);
   for (let steps = 0; await deleteCountersOfRemovedLimits(test.services); steps++) assert.ok(steps < 10);
-  assert.equal(await countOf(test, "counters"), 1);
-  assert.equal(await countOf(test, "notices"), 1);
+  assert.equal(await countOf(test, "usage_limit_counters"), 1);
+  assert.equal(await countOf(test, "limit_notices"), 1);
 });
 
 onEveryDatabase("the offsets of time zones reach years ahead of each refresh", async (test) => {

@@ -162,6 +162,7 @@ const events: readonly (readonly [time: string, act: (scene: Scene) => Promise<u
   ],
   ["2026-11-07T14:18:00", (scene) => join(scene, "Katherine Johnson", "MEMBER")],
   ["2026-11-09T11:20:00", setBudgets],
+  ["2026-11-09T11:31:00", addAlerts],
   ["2026-11-11T10:31:00", (scene) => invite(scene, "li@northwind.example", "MEMBER")],
   [
     "2026-11-12T17:02:00",
@@ -244,6 +245,20 @@ async function setBudgets(scene: Scene): Promise<void> {
     { metric: "requests", per: "day", quantity: 25_000 },
     { productSlug: "geocoding", metric: "requests", per: "month", quantity: 100_000 },
   ]);
+}
+
+async function addAlerts(scene: Scene): Promise<void> {
+  const add = (json: unknown) => as(scene, "Ada Lovelace", "/api/portal/alerts", { json });
+  await add({ metric: "requests", per: "day", quantity: 400_000 });
+  const apiKeyId = keyOf(scene, "Production EU").id;
+  await add({
+    productSlug: "tiles",
+    metric: "requests",
+    per: "month",
+    quantity: 4_000_000,
+    notifyAt: [50, 75, 100],
+    apiKeyId,
+  });
 }
 
 /** Voids the newest records, as the key of the staging system may. */

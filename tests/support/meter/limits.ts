@@ -14,27 +14,37 @@ export interface AddedLimit {
   /** A whole number; null for an organization that has no such limit although its plan has. */
   readonly quantity?: number | null;
   readonly mode?: LimitMode;
+  readonly notifyAt?: readonly number[];
 }
 
 /**
- * Adds a limit to the default plan, to an organization, or to a key with those that replace it.
+ * Adds a limit to the default plan, to an organization, or to a key with those that replace it; or an alert of an organization, for all
+ * of its usage or that of a key with those that replace it.
  *
  * @returns Its id and number.
  */
 export async function addLimit(
   { opened: { database }, now }: Pick<TestApp, "opened" | "now">,
-  { organizationId = null, apiKeyId = null }: { organizationId?: string | null; apiKeyId?: string | null },
-  { per, productSlug = "", metric = "", quantity = 1, mode = "soft" }: AddedLimit,
+  { organizationId = null, apiKeyId = null, alertOf = null }: {
+    organizationId?: string | null;
+    apiKeyId?: string | null;
+    alertOf?: string | null;
+  },
+  { per, productSlug = "", metric = "", quantity = 1, mode = "soft", notifyAt }: AddedLimit,
 ): Promise<{ id: string; number: number; per: LimitPeriod }> {
   const id = newId("lim");
-  const isOfPlan = organizationId === null && apiKeyId === null;
+  const isOfPlan = organizationId === null && apiKeyId === null && alertOf === null;
+  const lineage = sql`(SELECT lineage FROM api_keys WHERE id = ${apiKeyId})`;
   const [inserted] = await database.write([
-    sql`INSERT INTO usage_limits (id, plan, organization, lineage, product_slug, metric, per, quantity_whole,
-        quantity_micro, mode, created_seq, created_at)
+    sql`INSERT INTO usage_limits (id, plan, organization, lineage, alert_of, alert_lineage, product_slug, metric, per, quantity_whole,
+        quantity_micro, mode, notify_at, created_seq, created_at)
       SELECT ${id}, iif(${isOfPlan ? 1 : 0}, (SELECT number FROM plans WHERE is_default = 1), NULL),
         (SELECT number FROM organizations WHERE id = ${organizationId}),
-        (SELECT lineage FROM api_keys WHERE id = ${apiKeyId}), ${productSlug}, ${metric}, ${per}, ${quantity},
-        0, ${mode}, (SELECT seq FROM usage_cursor), ${now()}
+        ${alertOf === null ? lineage : null}, (SELECT number FROM organizations WHERE id = ${alertOf}),
+        ${alertOf === null ? null : lineage}, ${productSlug}, ${metric}, ${per}, ${quantity},
+        0, ${mode}, ${
+      notifyAt === undefined ? null : JSON.stringify(notifyAt)
+    }, (SELECT seq FROM usage_cursor), ${now()}
       RETURNING number`,
     sql`UPDATE organizations SET ${restartLimits(now())} WHERE id = ${organizationId}`,
   ]);
@@ -47,4 +57,12 @@ export async function softCountersAreKnown({ opened: { database } }: Pick<TestAp
     await database.readFirst(sql`SELECT 1 FROM usage_limit_counters c
       JOIN usage_limits l ON l.number = c.usage_limit AND l.mode = 'soft' WHERE c.is_known = 0`) === undefined
   );
+}
+
+/** Returns the events about limits, in the order in which they were written, such as `limit.reached 100`. */
+export async function limitEvents({ opened: { database } }: Pick<TestApp, "opened">): Promise<string[]> {
+  const rows = await database.read<{ event: string }>(sql`
+    SELECT type || ' ' || (facts ->> 'percent') || iif(facts ->> 'isRefusal', ' rejected', '') AS event
+    FROM events WHERE type LIKE 'limit.%' ORDER BY seq`);
+  return rows.map(({ event }) => event);
 }

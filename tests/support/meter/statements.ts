@@ -8,6 +8,7 @@ import { millionths, recordOne, type SentRecord } from "./usage.ts";
 
 /** A line as returned. */
 export interface ReadLine {
+  readonly id: string;
   readonly organizationId: string;
   readonly organizationName: string;
   readonly externalId: string | null;

@@ -70,13 +70,14 @@ Deno.test("auditSentence() describes an action, and marks user text", () => {
   );
   const limits = [
     { productSlug: null, metric: "requests", per: "month", mode: "soft", quantity: 6_000_000 },
-    { productSlug: "tiles", metric: null, per: "total", mode: "hard", quantity: 0.5 },
+    { productSlug: "tiles", metric: null, per: "total", mode: "hard", quantity: 0.5, notifyAt: [100, 50] },
+    { productSlug: "tiles", metric: "requests", per: "day", mode: "hard", quantity: 7, notifyAt: [80, 100] },
   ] as const;
   const budget = (to: string) =>
     say({ action: "api_key.budget_changed", target: ada, details: { from: "none", to } });
   assert.equal(
     budget(limitsText(limits)),
-    "Changed the budget of the key “Ada” to “6,000,000 requests per month (soft); 0.5 all metrics of Map tiles in total (hard)”",
+    "Changed the budget of the key “Ada” to “6,000,000 requests per month (soft); 0.5 all metrics of Map tiles in total (hard, notify at 50, 100%); 7 requests of Map tiles per day (hard)”",
   );
   assert.equal(budget("none"), "Removed the budget of the key “Ada”");
   const voided = { quantity: "919720892", metric: "bytes", product: "tiles", reason: "Twice" };

@@ -1,7 +1,7 @@
 // Hard limits: what is recorded is exactly what fits.
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp } from "../../../support/app/app.ts";
-import { addLimit } from "../../../support/meter/limits.ts";
+import { addLimit, limitEvents } from "../../../support/meter/limits.ts";
 import { grantVoids, newOperatorToken } from "../../../support/operators/operators.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { errorDetailsMax } from "../../../../domain/limits.ts";
@@ -155,28 +155,54 @@ onEveryDatabase("voiding gives the quantity back to the window where it counted"
   assert.equal((await record(test, apiKey)).status, 429);
 });
 
-onEveryDatabase("notes once a window that a limit is nearly used, used up, and was hit", async (test) => {
+onEveryDatabase("notes once a window that a limit is nearly used, used up, or was hit", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   await addLimit(test, {}, { per: "hour", quantity: 10, mode: "hard" });
-  const levels = async () => {
-    const rows = await test.opened.database.read<{ level: string; count: number }>(
-      sql`SELECT level, count(*) AS count FROM usage_limit_notices GROUP BY level ORDER BY level`,
-    );
-    return rows.map(({ level, count }) => `${level} ${count}`);
-  };
   await record(test, apiKey, { quantity: 7.999999 });
-  assert.deepEqual(await levels(), []);
+  assert.deepEqual(await limitEvents(test), []);
   await record(test, apiKey, { quantity: 0.000001 });
-  assert.deepEqual(await levels(), ["near 1"]);
+  assert.deepEqual(await limitEvents(test), ["limit.approaching 80"]);
   for (const quantity of [1, 1, 1, 1]) await record(test, apiKey, { quantity });
-  assert.deepEqual(await levels(), ["near 1", "reached 1", "refused 1"]);
+  const first = ["limit.approaching 80", "limit.reached 100"];
+  assert.deepEqual(await limitEvents(test), first);
   // Of hours, one a day.
   test.advance(3_600_000);
   for (const quantity of [9, 9, 1]) await record(test, apiKey, { quantity });
-  assert.deepEqual(await levels(), ["near 1", "reached 1", "refused 1"]);
+  assert.deepEqual(await limitEvents(test), first);
   test.advance(24 * 3_600_000);
-  await record(test, apiKey, { quantity: 8 });
-  assert.deepEqual(await levels(), ["near 2", "reached 1", "refused 1"]);
+  await record(test, apiKey, { quantity: 5 });
+  await Promise.all([record(test, apiKey, { quantity: 3 }), record(test, apiKey, { quantity: 6 })]);
+  assert.deepEqual((await limitEvents(test)).slice(2).at(-1), "limit.reached 100 rejected");
+});
+
+onEveryDatabase("notes the highest percentage that is used, of budgets of keys too", async (test) => {
+  const { id: apiKeyId, fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const limits = [
+    addLimit(test, {}, { per: "day", quantity: 1000, mode: "soft", notifyAt: [1, 50, 150, 1000] }),
+    addLimit(test, { apiKeyId }, { per: "total", quantity: 1000, mode: "hard", notifyAt: [30, 60] }),
+  ];
+  await Promise.all(limits);
+  await record(test, apiKey, { quantity: 9.999999 });
+  const expected: string[] = [];
+  for (
+    const [quantity, ...events] of [
+      [0.000001, "limit.approaching 1"],
+      [600, "limit.approaching 50", "limit.approaching 60"],
+      // No percentage of the budget is 100 or more.
+      [400],
+    ] as const
+  ) {
+    await record(test, apiKey, { quantity });
+    expected.push(...events);
+    assert.deepEqual((await limitEvents(test)).sort(), expected.sort());
+  }
+  const rows = await test.opened.database.read(sql`
+    SELECT percent, used, mailed_at IS NOT NULL AS isMailed FROM limit_notices ORDER BY percent`);
+  assert.deepEqual(rows.map((row) => Object.values(row)), [
+    [1, "[0,9,1000000]", 0],
+    [50, "[0,609,1000000]", 0],
+    [60, "[0,609,1000000]", 1],
+  ]);
 });
 
 onEveryDatabase("limits apply to what operators record", async (test) => {

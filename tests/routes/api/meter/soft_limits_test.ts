@@ -54,7 +54,7 @@ async function usedOf(response: Response): Promise<number[]> {
 
 async function noticesOf({ opened: { database } }: TestApp): Promise<string[]> {
   const rows = await database.read<{ level: string }>(
-    sql`SELECT level FROM usage_limit_notices ORDER BY noted_at, level`,
+    sql`SELECT percent || iif(is_refusal, ' rejected', '') AS level FROM limit_notices ORDER BY noted_at, percent`,
   );
   return rows.map(({ level }) => level);
 }
@@ -121,16 +121,16 @@ onEveryDatabase("a limit that is reached while its usage is added up is noted on
     await record(test, apiKey, 1);
     assert.deepEqual(await noticesOf(test), []);
   });
-  assert.deepEqual(await noticesOf(test), ["near", "reached"]);
+  assert.deepEqual(await noticesOf(test), ["80", "100"]);
   for (let n = 0; n < 3; n++) await record(test, apiKey, 1);
-  assert.deepEqual(await noticesOf(test), ["near", "reached", "reached"]);
+  assert.deepEqual(await noticesOf(test), ["80", "100", "100"]);
 });
 
 onEveryDatabase("nothing is noted of a limit against which nothing was recorded", async (test) => {
   const apiKey = await keyWithUsage(test, 9);
   await addLimit(test, {}, { per: "day", quantity: 10, mode: "hard" });
   assert.equal((await record(test, apiKey, 2)).status, 429);
-  assert.deepEqual(await noticesOf(test), ["refused"]);
+  assert.deepEqual(await noticesOf(test), ["100 rejected"]);
 });
 
 onEveryDatabase("usage that could not be added up is tried again without another record", async (test) => {
@@ -141,7 +141,7 @@ onEveryDatabase("usage that could not be added up is tried again without another
   assert.equal((await record(test, apiKey, 1)).status, 201);
   await softCountersAreKnown(test);
   assert.equal(failures, 3);
-  assert.deepEqual(await noticesOf(test), ["reached"]);
+  assert.deepEqual(await noticesOf(test), ["100"]);
   assert.match(test.logged(), /background .*Full\./);
 });
 

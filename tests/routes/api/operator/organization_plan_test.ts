@@ -77,13 +77,14 @@ onEveryDatabase("overrides replace values of the plan until they are removed", a
     return body.organization.overrides;
   };
   assert.deepEqual(organization.overrides, { ...numbers, limits: [] });
+  const notifyAt = [80, 100];
   const limits = [{ ...scope, quantity: 2.5, mode: "soft" }, { ...scope, per: "day", quantity: null }];
   const given = await change({ apiKeysMax: 0, limits });
   const ids = given.limits.map(({ id }: { id: string }) => id);
   assert.deepEqual(given, {
     ...numbers,
     apiKeysMax: 0,
-    limits: [{ id: ids[0], ...limits[0] }, { id: ids[1], ...limits[1], mode: "hard" }],
+    limits: [{ id: ids[0], ...limits[0], notifyAt }, { id: ids[1], ...limits[1], mode: "hard", notifyAt }],
   });
   const started = await startOf(test, organization.id);
   assert.deepEqual(await change({ membersMax: 7, limits }), { ...given, membersMax: 7 });

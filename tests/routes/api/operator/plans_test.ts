@@ -22,7 +22,14 @@ onEveryDatabase("adds, lists, changes and deletes plans, and audits each change"
   assert.equal(initial.name, "Default");
   assert.equal(initial.isDefault, true);
   assert.equal(initial.requestsPerSecond, test.config.apiKeyRequestsPerSecond);
-  const all = { productSlug: null, metric: null, per: "day", quantity: 0, mode: "soft" };
+  const all = {
+    productSlug: null,
+    metric: null,
+    per: "day",
+    quantity: 0,
+    mode: "soft",
+    notifyAt: [50, 1000],
+  };
   const created = await send("POST /plans", { name: " Pro ", ...numbers, limits: [limit, all] });
   assert.equal(created.status, 201, JSON.stringify(created.body));
   const { plan } = created.body;
@@ -31,15 +38,15 @@ onEveryDatabase("adds, lists, changes and deletes plans, and audits each change"
     name: "Pro",
     isDefault: false,
     ...numbers,
-    limits: [{ id: plan.limits[0].id, ...limit }, { id: plan.limits[1].id, ...all }],
+    limits: [{ id: plan.limits[0].id, ...limit, notifyAt: [80, 100] }, { id: plan.limits[1].id, ...all }],
     organizationCount: 0,
     createdAt: new Date(test.now()).toISOString(),
   });
   assert.equal((await send("POST /plans", { name: "PRO" })).body.error.code, "plan_taken");
 
   // The same scope keeps its id; the other limit is replaced.
-  const perHour = { ...scope, per: "hour", quantity: 1, mode: "soft" };
-  const limits = [{ ...scope, quantity: 7 }, perHour];
+  const perHour = { ...scope, per: "hour", quantity: 1, mode: "soft", notifyAt: [1, 2, 3, 4, 5] };
+  const limits = [{ ...scope, quantity: 7 }, { ...perHour, notifyAt: [5, 3, 1, 2, 4] }];
   const changed = (await send(`PATCH /plans/${plan.id}`, { apiKeysMax: 6, limits })).body.plan;
   assert.deepEqual(changed, {
     ...plan,
@@ -76,7 +83,7 @@ onEveryDatabase("adds, lists, changes and deletes plans, and audits each change"
     entry("plan.created"),
     entry("plan.changed", {
       apiKeysMax: "5 → 6",
-      limits: "tiles/requests per hour: soft 1; tiles/requests per month: hard 7",
+      limits: "tiles/requests per hour: soft 1 (notify at 1, 2, 3, 4, 5%); tiles/requests per month: hard 7",
     }),
     entry("plan.deleted"),
   ]);
@@ -118,7 +125,7 @@ onEveryDatabase("the default plan has the setting's rate until it is changed", a
 
 onEveryDatabase("rejects plans that are invalid or too many", async (test) => {
   const { fullToken } = await newOperatorToken(test);
-  const invalid: readonly [object, string][] = [
+  const invalid: readonly (readonly [object, string])[] = [
     [{ name: " " }, "name"],
     [{ name: "\u202e" }, "name"],
     [{ apiKeysMax: -1 }, "apiKeysMax"],
@@ -132,6 +139,10 @@ onEveryDatabase("rejects plans that are invalid or too many", async (test) => {
     [{ limits: [{ ...limit, mode: "strict" }] }, "limits[0].mode"],
     [{ limits: [{ ...limit, productSlug: "-" }] }, "limits[0].productSlug"],
     [{ limits: [{ ...limit, id: "lim" }] }, "limits[0].id"],
+    ...[[], [0], [1001], [1.5], [80, 80], [1, 2, 3, 4, 5, 6], 80, "80"].map((notifyAt) =>
+      [{ limits: [{ ...limit, notifyAt }] }, "limits[0].notifyAt"] as const
+    ),
+    [{ limits: [{ ...limit, notifyAt: ["80"] }] }, "limits[0].notifyAt[0]"],
     [{ limits: [limit, { ...limit, mode: "soft" }] }, "limits[1]"],
     [{
       limits: Array.from({ length: planLimitsMax + 1 }, (_, i) => ({ ...limit, metric: `m${i}` })),

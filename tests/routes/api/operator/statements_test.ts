@@ -89,7 +89,10 @@ onEveryDatabase(
       assert.match(body.error.message, /2026-11/);
     }
     const november = await close("2026-11");
-    assert.deepEqual((await lines(november, 2)).map((line) => [line.organizationId, short(line)]), [
+    const corrected = await lines(november, 2);
+    const ids = [...first, ...corrected].map(({ id }) => id);
+    assert.deepEqual([new Set(ids).size, ids.filter((id) => /^stl_[0-9a-f]{32}$/.test(id)).length], [7, 7]);
+    assert.deepEqual(corrected.map((line) => [line.organizationId, short(line)]), [
       [ada.organizationId, "tiles/requests 7 1"],
       [ada.organizationId, "tiles/errors 2026-10 -5 -1"],
       [ada.organizationId, "tiles/requests 2026-10 2 1"],

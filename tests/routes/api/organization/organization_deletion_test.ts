@@ -31,10 +31,10 @@ const usageTables = {
   usage_rollups_hourly: "series IN (SELECT id FROM usage_series WHERE organization = ?)",
   usage_rollups_monthly: "organization = ?",
   usage_series: "organization = ?",
-  usage_limits: `coalesce(organization, (SELECT o.number FROM api_keys k
+  usage_limits: `coalesce(organization, alert_of, (SELECT o.number FROM api_keys k
     JOIN organizations o ON o.id = k.organization_id WHERE k.number = usage_limits.lineage)) = ?`,
   usage_limit_counters: "organization = ?",
-  usage_limit_notices: "organization = ?",
+  limit_notices: "organization = ?",
 } as const;
 
 /** An organization with records of every kind. */
@@ -76,12 +76,12 @@ async function addLimits(
   test: TestApp,
   { person: { organizationId }, keyId, number }: Recorded,
 ): Promise<void> {
-  for (const owner of [{ organizationId }, { apiKeyId: keyId }]) {
+  for (const owner of [{ organizationId }, { apiKeyId: keyId }, { alertOf: organizationId }]) {
     const limit = await addLimit(test, owner, { per: "month", metric: "unused" });
     await test.opened.database.write([
       sql`INSERT INTO usage_limit_counters VALUES (${limit.number}, ${number}, 682, 0, 0, 0, 1, 0)`,
-      sql`INSERT INTO usage_limit_notices (usage_limit, organization, window_number, level, at, noted_at)
-        VALUES (${limit.number}, ${number}, 682, 'near', ${test.now()}, ${test.now()})`,
+      sql`INSERT INTO limit_notices (usage_limit, organization, window_number, percent, is_refusal, used, at, noted_at)
+        VALUES (${limit.number}, ${number}, 682, 80, 0, '[0,0,0]', ${test.now()}, ${test.now()})`,
     ]);
   }
 }

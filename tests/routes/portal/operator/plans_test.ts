@@ -15,6 +15,7 @@ const growth = {
   "limits[0].quantity": "5,000,000",
   "limits[0].per": "month",
   "limits[0].mode": "hard",
+  "limits[0].notifyAt": "90 %, 50",
   // Left out: rows without a quantity.
   "limits[1].productSlug": "tiles",
   "limits[1].per": "month",
@@ -26,8 +27,15 @@ const growth = {
   "limits[4].mode": "soft",
 };
 const limits = [
-  { productSlug: null, metric: "requests", per: "month", quantity: 5_000_000, mode: "hard" },
-  { productSlug: "tiles", metric: "bytes", per: "total", quantity: 0.5, mode: "soft" },
+  {
+    productSlug: null,
+    metric: "requests",
+    per: "month",
+    quantity: 5_000_000,
+    mode: "hard",
+    notifyAt: [50, 90],
+  },
+  { productSlug: "tiles", metric: "bytes", per: "total", quantity: 0.5, mode: "soft", notifyAt: [80, 100] },
 ];
 
 async function plans(test: TestApp, { cookie }: TestPerson) {
@@ -58,7 +66,7 @@ testApp("operators create, edit and delete plans", async (test) => {
   );
   const shown = (await openPage(test, page, { person: mara })).html;
   assert.match(shown, /Requests per month/);
-  assert.match(shown, /5,000,000/);
+  assert.match(shown, /5,000,000.*50, 90%/s);
   assert.match(shown, /No limit/);
 
   // The form has what was saved; a row without a quantity goes.
@@ -102,7 +110,7 @@ testApp("a plan in use is changed after a confirmation that says what changes", 
   assert.match(question.html, /Change “<bdi>Default<\/bdi>”\?/);
   assert.match(question.html, /1 organization</);
   assert.match(question.html, /API keys.*100.*1,000/s);
-  assert.match(question.html, /No limit.*5,000,000 \(hard\)/s);
+  assert.match(question.html, /No limit.*5,000,000 \(hard, notify at 50, 90%\)/s);
   assert.deepEqual((await plans(test, mara))[0].limits, []);
   const confirmed = await openPage(test, edit, { person: mara, form: { ...form, confirmed: "on" } });
   assert.equal(confirmed.location, `${path}/${id}?done=saved`);

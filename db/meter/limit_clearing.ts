@@ -1,0 +1,166 @@
+// The SQL that clears limits: those that were reached in their current window, and have room again because usage was voided or limits
+// were changed. Their notices are deleted, so that they are noted again when they are reached again.
+import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { isUsed, type LimitCell, openCounters } from "./recorder_limits.ts";
+import { ahead, countedSeq, isApplied, isNoticeAround, windowNumber } from "./usage_limits.ts";
+
+const of = (row: Statement) => sql`usage_limit = ${row}.usage_limit`;
+const isApplying = isApplied({ lineage: sql`coalesce(l.lineage, l.alert_lineage)`, withAlerts: true });
+const per = sql`iif(l.number IS NULL, g.facts ->> 'per', l.per)`;
+/** The facts of a limit, as the trigger `limit_notices_told` writes them. */
+const limitFacts = sql`json_remove(json_set(iif(l.number IS NULL, g.facts, json_object('id', l.id,
+      'productSlug', nullif(l.product_slug, ''), 'metric', nullif(l.metric, ''), 'per', l.per, 'mode', l.mode,
+      'isAlert', l.alert_of IS NOT NULL, 'whole', l.quantity_whole, 'micro', l.quantity_micro)),
+    '$.apiKey', (SELECT json_object('id', k.id, 'name', k.name) FROM api_keys k WHERE k.number =
+      (SELECT max(q.number) FROM api_keys q
+        WHERE q.lineage = coalesce(l.lineage, l.alert_lineage, g.facts ->> 'lineage')))), '$.lineage')`;
+
+/**
+ * Notices of current windows that are not true anymore: their percentage isn't used, by a counter that has all usage, or the limit was
+ * removed or doesn't apply. Notices of 100 and more are all true, or none of a window is. `highest` is the highest one of the window.
+ *
+ * @param cells Selects `usage_limit`, `organization` and `window_number`.
+ */
+const untrueNotices = (cells: Statement, now: number) => {
+  const window = windowNumber(per, sql`t.now`, ahead(sql`o.timezone`, sql`t.now`));
+  return sql`SELECT x.usage_limit, x.organization, x.window_number, x.percent,
+      max(x.percent) OVER (PARTITION BY x.usage_limit, x.organization, x.window_number) AS highest,
+      json_object('organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name),
+        'limit', ${limitFacts},
+        'used', json(iif(n.usage_limit IS NULL, x.used, json_array(n.sum_high, n.sum_low, n.sum_micro))),
+        'percent', x.percent, 'isRefusal', 0, 'usedAt', iif(x.window_number = ${window}, t.now, x.at),
+        'timezone', o.timezone) AS facts
+    FROM (${cells}) c CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) t
+    CROSS JOIN limit_notices x ON x.${of(sql`c`)} AND x.organization = c.organization
+      AND x.window_number = c.window_number
+    CROSS JOIN organizations o ON o.number = x.organization AND o.deleted_at IS NULL
+    LEFT JOIN usage_limits l ON l.number = x.usage_limit
+    LEFT JOIN usage_limits_removed g ON g.number = x.usage_limit
+    LEFT JOIN usage_limit_counters n ON n.${of(sql`x`)} AND n.organization = x.organization
+      AND n.window_number = x.window_number AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}
+    WHERE ${per} NOT IN ('minute', 'hour') AND x.window_number >= ${window}
+      AND (l.number IS NULL OR ${isApplying} IS NOT TRUE
+        OR (n.usage_limit IS NOT NULL AND NOT ${isUsed(sql`min(x.percent, 100)`)}))`;
+};
+
+/**
+ * Writes an event for each of these limits that was reached and has room again, and deletes its notices of percentages that aren't used
+ * anymore.
+ *
+ * @param cells Selects `usage_limit`, `organization` and `window_number`.
+ * @param options `from`: nothing is done to limits whose highest such percentage is below.
+ */
+export function clearNotices(cells: Statement, { now, from }: { now: number; from: 1 | 100 }): Statement[] {
+  const untrue = untrueNotices(cells, now);
+  return [
+    sql`INSERT INTO events (id, type, organization, at, facts)
+    SELECT 'evt_' || lower(hex(randomblob(16))), 'limit.cleared', organization, ${now}, facts
+    FROM (${untrue}) WHERE percent = highest AND highest >= 100 AND facts ->> '$.limit.id' IS NOT NULL`,
+    sql`DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN
+      (SELECT usage_limit, organization, window_number, percent FROM (${untrue})
+        WHERE highest >= ${from})`,
+  ];
+}
+
+/** Changed limits of one organization or of those of a plan, and how far they were checked. */
+export interface LimitRecheck {
+  readonly number: number;
+  readonly organization: number | null;
+  readonly plan: number | null;
+  readonly nextOrganization: number;
+  readonly nextLimit: number;
+}
+
+export function findLimitRecheck(database: DatabaseReader): Promise<LimitRecheck | undefined> {
+  return database.readFirst(sql`
+    SELECT number, organization, plan, next_organization AS nextOrganization, next_limit AS nextLimit
+    FROM limit_rechecks ORDER BY number LIMIT 1`);
+}
+
+/** A limit that was noted in its current window. */
+export type NotedCell = readonly [usageLimit: number, organization: number, windowNumber: number];
+
+/**
+ * Finds the next limits to check.
+ *
+ * @param options `organizations`: how many are read at most. `limit`: how many cells.
+ * @returns `next`: where to continue; null if these are the last ones.
+ */
+export async function findNotedCells(
+  database: DatabaseReader,
+  { organization, plan, nextOrganization, nextLimit }: LimitRecheck,
+  { organizations, limit, now }: { organizations: number; limit: number; now: number },
+): Promise<{ cells: NotedCell[]; next: Pick<LimitRecheck, "nextOrganization" | "nextLimit"> | null }> {
+  const isOne = plan === null ? sql`o.number = ${organization}` : sql`o.plan = ${plan}`;
+  const time = sql`CAST(${now} AS INTEGER)`;
+  const row = await database.readFirst<{ cells: string; last: number | null }>(sql`
+    WITH part AS MATERIALIZED (SELECT o.number, o.timezone FROM organizations o
+      WHERE ${isOne} AND o.number >= ${nextOrganization} ORDER BY o.number LIMIT ${organizations})
+    SELECT (SELECT number FROM part LIMIT 1 OFFSET ${organizations - 1}) AS last,
+      (SELECT json_group_array(json_array(usage_limit, organization, window_number)) FROM (
+        SELECT DISTINCT x.usage_limit, x.organization, x.window_number
+        FROM part o CROSS JOIN limit_notices x ON ${isNoticeAround(time)}
+          AND (x.organization, x.usage_limit) > (${nextOrganization}, ${nextLimit})
+        LEFT JOIN usage_limits l ON l.number = x.usage_limit
+        LEFT JOIN usage_limits_removed g ON g.number = x.usage_limit
+        WHERE x.window_number = ${windowNumber(per, time, ahead(sql`o.timezone`, time))}
+        ORDER BY 2, 1 LIMIT ${limit})) AS cells`);
+  const cells: NotedCell[] = JSON.parse(row?.cells ?? "[]");
+  const [nextOfCells, organizationOfCells] = cells[limit - 1] ?? [];
+  if (nextOfCells !== undefined && organizationOfCells !== undefined) {
+    return { cells, next: { nextOrganization: organizationOfCells, nextLimit: nextOfCells } };
+  }
+  const last = row?.last ?? null;
+  return { cells, next: last === null ? null : { nextOrganization: last + 1, nextLimit: 0 } };
+}
+
+const listed = (cells: readonly NotedCell[]) =>
+  sql`SELECT e.value ->> 0 AS usage_limit, e.value ->> 1 AS organization, e.value ->> 2 AS window_number
+    FROM json_each(${JSON.stringify(cells)}) e`;
+
+/** Opens counters of limits that apply, unless they are valid. Returns those that lack earlier usage. */
+export async function openCells(
+  database: Pick<Database, "write">,
+  cells: readonly NotedCell[],
+  now: number,
+): Promise<LimitCell[]> {
+  const results = await database.write([
+    sql`INSERT OR IGNORE INTO usage_limit_added
+      (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
+    SELECT c.usage_limit, c.organization, c.window_number, CAST(${now} AS INTEGER), 0, 0, 0 FROM (${
+      listed(cells)
+    }) c
+    CROSS JOIN usage_limits l ON l.number = c.usage_limit
+    CROSS JOIN organizations o ON o.number = c.organization AND ${isApplying}`,
+    openCounters,
+    sql`SELECT a.usage_limit AS usageLimit, a.organization, a.window_number AS windowNumber, a.at,
+      coalesce(l.lineage, l.alert_lineage) AS lineage, l.product_slug AS productSlug, l.metric, l.per, o.timezone,
+      n.opened_seq AS openedSeq
+    FROM usage_limit_added a CROSS JOIN usage_limit_counters n ON n.${of(sql`a`)}
+      AND n.organization = a.organization AND n.window_number = a.window_number AND NOT n.is_known
+    CROSS JOIN usage_limits l ON l.number = a.usage_limit CROSS JOIN organizations o ON o.number = a.organization`,
+    sql`DELETE FROM usage_limit_added`,
+  ]);
+  return results[2]?.rows as unknown as LimitCell[];
+}
+
+/** Clears those of these limits that have room again, and notes that they were checked, unless another server did. */
+export async function clearCells(
+  database: Pick<Database, "write">,
+  { recheck, cells, next, now }: {
+    recheck: LimitRecheck;
+    cells: readonly NotedCell[];
+    next: Pick<LimitRecheck, "nextOrganization" | "nextLimit"> | null;
+    now: number;
+  },
+): Promise<void> {
+  const isHere = sql`number = ${recheck.number} AND next_organization = ${recheck.nextOrganization}
+    AND next_limit = ${recheck.nextLimit}`;
+  await database.write([
+    ...(cells.length === 0 ? [] : clearNotices(listed(cells), { now, from: 1 })),
+    next === null
+      ? sql`DELETE FROM limit_rechecks WHERE ${isHere}`
+      : sql`UPDATE limit_rechecks SET next_organization = ${next.nextOrganization}, next_limit = ${next.nextLimit}
+        WHERE ${isHere}`,
+  ]);
+}

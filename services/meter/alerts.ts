@@ -1,0 +1,177 @@
+// Alerts: limits that members and operators set for an organization, which notify and never reject.
+import { findApiKey } from "../../db/api_keys.ts";
+import { ifAudited } from "../../db/audit.ts";
+import {
+  type AlertColumns,
+  deleteAlertRow,
+  hasRoomForAlert,
+  insertAlert,
+  type NewAlert,
+  selectAlerts,
+  updateAlert,
+} from "../../db/meter/alerts.ts";
+import { recheckLimits } from "../../db/meter/limit_rows.ts";
+import { toStandingRow } from "../../db/meter/limit_standings.ts";
+import { organizationNumber } from "../../db/operator/organizations.ts";
+import type { AuditAction } from "../../domain/audit.ts";
+import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
+import { isId, newId } from "../../domain/id.ts";
+import { limitStanding, type LimitUsage } from "../../domain/meter/limit_window.ts";
+import { type Alert, defaultNotifyAt, hasScopeOf, limitsText } from "../../domain/meter/usage_limit.ts";
+import { isoTime } from "../../domain/time.ts";
+import { alertsOfOrganizationMax } from "../../domain/webhooks/webhook_limits.ts";
+import { type Access, requirePermission, resolveOrganization } from "../access.ts";
+import { type Change, writeAndRead, writeChange } from "../change.ts";
+import type { SessionContext } from "../context.ts";
+import { noUsage, sumMissing, usageOf } from "./limits.ts";
+import { usageScope } from "./usage_access.ts";
+
+interface AlertQuery {
+  /** Only this one. */
+  readonly id?: string;
+  /** Adds up usage that has no counter. */
+  readonly signal?: AbortSignal;
+}
+
+/** @throws {AppError} `forbidden`; `unavailable` with a `signal`. */
+export async function listAlerts(
+  context: SessionContext,
+  access: Access,
+  { id, signal }: AlertQuery = {},
+): Promise<Alert[]> {
+  const { organizationId, now } = usageScope(context, access);
+  const found = await context.database.read<AlertColumns>(selectAlerts({ organizationId, id, now }));
+  if (signal === undefined) return found.map((row) => toAlert(row, now));
+  const rows = found.map(toStandingRow);
+  const usages = await sumMissing(context, { organizationId, rows, now }, { reader: access.reader, signal });
+  return found.map((row, at) => toAlert(row, now, usages[at]));
+}
+
+/** @throws {AppError} As {@linkcode listAlerts}; `not_found`. */
+export async function getAlert(
+  context: SessionContext,
+  access: Access,
+  query: AlertQuery & { id: string },
+): Promise<Alert> {
+  const [alert] = isId("lim", query.id) ? await listAlerts(context, access, query) : [];
+  if (alert === undefined) throw notFoundError();
+  return alert;
+}
+
+/** @throws {AppError} `forbidden`, `limit_reached`; `validation_failed` for a key of another organization. */
+export async function createAlert(
+  context: SessionContext,
+  access: Access,
+  alert: NewAlert,
+): Promise<Alert> {
+  const by = requirePermission(access, "alerts.manage");
+  const { organizationId } = access;
+  const now = context.clock();
+  const id = newId("lim");
+  const apiKey = await keyOf(context, access, alert.apiKeyId);
+  const { isMade, row } = await writeAndRead<AlertColumns>(context, by, {
+    statement: insertAlert(organizationId, { id, ...alert }, {
+      now,
+      condition: hasRoomForAlert(alertsOfOrganizationMax),
+    }),
+    entry: entryOf("alert.created", access, { id, ...alert, apiKey }),
+  }, selectAlerts({ organizationId, id, now }));
+  if (isMade) return toAlert(row(), now);
+  await resolveOrganization(context, organizationId);
+  throw new AppError(
+    "limit_reached",
+    `An organization can have at most ${alertsOfOrganizationMax} alerts. Delete one first.`,
+  );
+}
+
+/**
+ * Changes an alert. One that counts other usage then is a new one with the same id.
+ *
+ * @throws {AppError} `forbidden`, `not_found`; `validation_failed` for a key of another organization.
+ */
+export async function changeAlert(
+  context: SessionContext,
+  access: Access,
+  { id, ...change }: { [Name in keyof NewAlert]?: NewAlert[Name] | undefined } & { id: string },
+): Promise<Alert> {
+  const by = requirePermission(access, "alerts.manage");
+  const before = await getAlert(context, access, { id });
+  const { organizationId } = access;
+  const { productSlug = before.productSlug, metric = before.metric, per = before.per } = change;
+  const { quantity = before.quantity, notifyAt = before.notifyAt } = change;
+  const { apiKeyId = before.apiKey?.id ?? null } = change;
+  const after = { id, productSlug, metric, per, quantity, notifyAt, apiKeyId };
+  const isSameUsage = hasScopeOf(before, after) && apiKeyId === (before.apiKey?.id ?? null);
+  if (isSameUsage && textOf(before) === textOf(after)) return before;
+  const now = context.clock();
+  const apiKey = isSameUsage ? before.apiKey : await keyOf(context, access, apiKeyId);
+  const { row } = await writeAndRead<AlertColumns>(context, by, {
+    statement: isSameUsage ? updateAlert(organizationId, after) : deleteAlertRow(organizationId, id),
+    entry: entryOf("alert.changed", access, { ...after, apiKey }, { from: textOf(before) }),
+    after: (audited) => [
+      ...(isSameUsage
+        ? []
+        : [insertAlert(organizationId, after, { now, condition: ifAudited(audited.audited) })]),
+      ...recheck(access)(audited),
+    ],
+  }, selectAlerts({ organizationId, id, now }));
+  return toAlert(row(), now);
+}
+
+/** @throws {AppError} `forbidden`, `not_found`. */
+export async function deleteAlert(context: SessionContext, access: Access, id: string): Promise<void> {
+  const by = requirePermission(access, "alerts.manage");
+  const isDeleted = await writeChange(context, by, {
+    entry: entryOf("alert.deleted", access, await getAlert(context, access, { id })),
+    statement: deleteAlertRow(access.organizationId, id),
+    after: recheck(access),
+  });
+  if (!isDeleted) throw notFoundError();
+}
+
+function recheck({ organizationId }: Access): NonNullable<Change["after"]> {
+  const owner = { column: "organization", number: organizationNumber(organizationId) } as const;
+  return ({ audited, now }) => [recheckLimits(owner, ifAudited(audited), now)];
+}
+
+function textOf(alert: Omit<NewAlert, "apiKeyId">): string {
+  return limitsText([{ ...alert, mode: "soft" }]);
+}
+
+function entryOf(
+  action: AuditAction,
+  { organizationId }: Access,
+  { id, apiKey, ...alert }: Omit<NewAlert, "apiKeyId"> & Pick<Alert, "id" | "apiKey">,
+  details: { from?: string } = {},
+) {
+  const target = { id, name: textOf(alert) };
+  return { action, organizationId, target, details: { ...apiKey && { apiKey: apiKey.name }, ...details } };
+}
+
+/** Finds the key whose usage an alert counts. @throws {AppError} `validation_failed`. */
+async function keyOf({ database }: SessionContext, { organizationId }: Access, id: string | null) {
+  if (id === null) return null;
+  const key = await findApiKey(database, { organizationId }, id);
+  if (key !== undefined) return key;
+  throw validationError([{ path: "apiKeyId", message: "must be the id of a key of the organization." }]);
+}
+
+/** @param usage Undefined if it was not added up. */
+function toAlert(row: AlertColumns, now: number, usage?: LimitUsage): Alert {
+  const { apiKey, notifyAt, createdAt } = row;
+  const standing = toStandingRow(row);
+  const counted = usage ?? usageOf(standing, standing.used ?? noUsage, now);
+  const { limitId: id, productSlug, metric, per, quantity, used, resetsAt } = limitStanding(counted);
+  return {
+    id,
+    productSlug,
+    metric,
+    per,
+    apiKey: apiKey && JSON.parse(apiKey),
+    quantity,
+    notifyAt: notifyAt === null ? defaultNotifyAt : JSON.parse(notifyAt),
+    used: usage === undefined && standing.used === null ? null : used,
+    resetsAt,
+    createdAt: isoTime(createdAt),
+  };
+}

@@ -1,0 +1,23 @@
+// Finds limits that were reached, and have room again after limits were changed. Each step checks some of them.
+import { clearCells, findLimitRecheck, findNotedCells, openCells } from "../../db/meter/limit_clearing.ts";
+import { limitRecheckCellsMax, limitRecheckOrganizationsMax } from "../../domain/limits.ts";
+import type { CounterContext, LimitCounters } from "./limit_counters.ts";
+
+/**
+ * Checks the next limits: completes their counters, then clears those that have room. Returns true if there may be more. A step that
+ * fails, or is done by several servers, does no harm.
+ */
+export async function recheckSomeLimits(
+  { database, clock }: Pick<CounterContext, "database" | "clock">,
+  counters: Pick<LimitCounters, "complete">,
+): Promise<boolean> {
+  const recheck = await findLimitRecheck(database);
+  if (recheck === undefined) return false;
+  const now = clock();
+  const options = { organizations: limitRecheckOrganizationsMax, limit: limitRecheckCellsMax, now };
+  const { cells, next } = await findNotedCells(database, recheck, options);
+  const unknown = cells.length === 0 ? [] : await openCells(database, cells, now);
+  if (unknown.length > 0) await counters.complete(unknown);
+  await clearCells(database, { recheck, cells, next, now: clock() });
+  return true;
+}

@@ -1,0 +1,195 @@
+// Limits that were reached and have room again: after voids, and after limits were changed in any way.
+import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
+import { LimitCounters } from "../../../services/meter/limit_counters.ts";
+import { recheckSomeLimits } from "../../../services/meter/limit_rechecks.ts";
+import { deleteCountersOfRemovedLimits } from "../../../services/meter/limit_upkeep.ts";
+import { createTestKey, type TestApp, type TestPerson } from "../../support/app/app.ts";
+import { addLimit, limitEvents } from "../../support/meter/limits.ts";
+import { onEveryDatabase, voidOne } from "../../support/meter/usage.ts";
+import { asOperator } from "../../support/operators/operator_api.ts";
+import { newOperatorToken } from "../../support/operators/operators.ts";
+import { run } from "../../support/people/scene.ts";
+
+const scope = { productSlug: "tiles", metric: "requests" };
+
+async function record(test: TestApp, apiKey: string, quantity: number, status = 201): Promise<string> {
+  const response = await test.send("/api/v1/usage", { apiKey, json: { ...scope, quantity } });
+  assert.equal(response.status, status, await response.clone().text());
+  return (await response.json()).usageRecord?.id;
+}
+
+/** Checks changed limits on two servers at the same time, and deletes what removed limits leave. */
+async function recheck(test: TestApp): Promise<void> {
+  const server = async () => {
+    const counters = new LimitCounters(test.services, { onError: (error) => assert.fail(String(error)) });
+    while (await recheckSomeLimits(test.services, counters));
+  };
+  await Promise.all([server(), server()]);
+  while (await deleteCountersOfRemovedLimits(test.services));
+}
+
+const [approaching, reached, cleared] = ["limit.approaching 80", "limit.reached 100", "limit.cleared 100"];
+
+onEveryDatabase("a void that makes room clears a limit, which can then be reached again", async (test) => {
+  const { id: apiKeyId, fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  await addLimit(test, {}, { per: "month", quantity: 10, mode: "hard", notifyAt: [100] });
+  const { id: limitId } = await addLimit(test, { apiKeyId }, {
+    per: "total",
+    quantity: 10,
+    notifyAt: [50, 90, 100, 110],
+  });
+  await record(test, apiKey, 6);
+  const second = await record(test, apiKey, 4);
+  await record(test, apiKey, 1, 429);
+  const before = ["limit.approaching 50", "limit.exceeded 100", reached];
+  assert.deepEqual((await limitEvents(test)).sort(), before.toSorted());
+  await voidOne(test, { apiKey, id: second });
+  await voidOne(test, { apiKey, id: second });
+  assert.deepEqual((await limitEvents(test)).slice(3), [cleared, cleared]);
+  const events = await test.opened.database.read<{ facts: string }>(
+    sql`SELECT facts FROM events WHERE type = 'limit.cleared'`,
+  );
+  const facts = events.map(({ facts }) => JSON.parse(facts)).find(({ limit }) => limit.id === limitId);
+  assert.deepEqual([facts.used, facts.percent, facts.limit.apiKey.id], [[0, 6, 0], 100, apiKeyId]);
+  assert.equal(facts.usedAt, test.now());
+  await record(test, apiKey, 4);
+  assert.deepEqual((await limitEvents(test)).slice(5).sort(), ["limit.exceeded 100", reached]);
+});
+
+/** A person with an organization and a key of it. */
+interface Customer extends TestPerson {
+  readonly apiKey: string;
+  readonly apiKeyId: string;
+}
+
+async function newCustomer(test: TestApp): Promise<Customer> {
+  const person = await test.signUp();
+  const { id: apiKeyId, fullKey: apiKey } = await createTestKey(test, person);
+  return { ...person, apiKey, apiKeyId };
+}
+
+type Send = ReturnType<typeof asOperator>;
+type Change = (customer: Customer, send: Send, test: TestApp) => Promise<unknown>;
+
+const monthly = (quantity: number | null) => ({ ...scope, per: "month", mode: "hard", quantity });
+const overrides = (limits: readonly object[]) => ({ overrides: { limits } });
+const planOf = async (send: Send) =>
+  (await send("GET /plans")).body.plans.find(({ isDefault }: { isDefault: boolean }) => isDefault).id;
+const setPlan: (limits: readonly object[]) => Change = (limits) => async (_customer, send) =>
+  send(`PATCH /plans/${await planOf(send)}`, { limits });
+const setOverride: (limits: readonly object[]) => Change = (limits) => ({ organizationId }, send) =>
+  send(`PATCH /organizations/${organizationId}`, overrides(limits));
+const setBudget: (budget: readonly object[]) => Change = (budget) => ({ cookie, apiKeyId }, _send, test) =>
+  test.send(`/api/portal/api-keys/${apiKeyId}`, { method: "PATCH", cookie, json: { budget } });
+const changePlan: Change = async ({ organizationId }, send) => {
+  const plan = { name: "Other", apiKeysMax: 10, membersMax: 10, usageSeriesMax: 10, limits: [monthly(11)] };
+  const { plan: { id: planId } } = (await send("POST /plans", plan)).body;
+  return await send(`PATCH /organizations/${organizationId}`, { planId });
+};
+
+/** How a limit is set, how it is changed after it was reached, and whether it then has room. */
+const changes: Readonly<Record<string, readonly [set: Change, change: Change, isCleared: boolean]>> = {
+  "an override is raised": [setOverride([monthly(10)]), setOverride([monthly(11)]), true],
+  "an override is lowered": [setOverride([monthly(10)]), setOverride([monthly(9)]), false],
+  "an override is removed": [setOverride([monthly(10)]), setOverride([]), true],
+  "an override is lifted": [setOverride([monthly(10)]), setOverride([monthly(null)]), true],
+  "another override is added": [
+    setOverride([monthly(10)]),
+    setOverride([monthly(10), { ...monthly(10), per: "day", metric: "bytes" }]),
+    false,
+  ],
+  "a plan's limit is raised": [setPlan([monthly(10)]), setPlan([monthly(20)]), true],
+  "a plan's limit is removed": [setPlan([monthly(10)]), setPlan([]), true],
+  "a plan's limit is replaced by an override": [setPlan([monthly(10)]), setOverride([monthly(11)]), true],
+  "the plan is changed": [setPlan([monthly(10)]), changePlan, true],
+  "an override stays when the plan is changed": [setOverride([monthly(10)]), changePlan, false],
+  "a budget is raised": [setBudget([monthly(10)]), setBudget([monthly(11)]), true],
+  "a budget is removed": [setBudget([monthly(10)]), setBudget([]), true],
+  "the time zone is changed": [
+    setOverride([monthly(10)]),
+    ({ organizationId }, send) => send(`PATCH /organizations/${organizationId}`, { timezone: "Asia/Tokyo" }),
+    false,
+  ],
+};
+
+onEveryDatabase("changed limits are cleared if they have room, exactly once", async (test) => {
+  const { fullToken } = await newOperatorToken(test);
+  const send = asOperator(test, fullToken);
+  for (const [name, [set, change, isCleared]] of Object.entries(changes)) {
+    const customer = await newCustomer(test);
+    await run(test, "DELETE FROM events");
+    assert.ok((await set(customer, send, test) as { status: number }).status < 300, name);
+    await recheck(test);
+    for (const quantity of [8, 2]) await record(test, customer.apiKey, quantity);
+    assert.deepEqual(await limitEvents(test), [approaching, reached], name);
+    assert.ok((await change(customer, send, test) as { status: number }).status < 300, name);
+    await recheck(test);
+    assert.deepEqual((await limitEvents(test)).slice(2), isCleared ? [cleared] : [], name);
+    await setOverride([])(customer, send, test);
+    await setPlan([])(customer, send, test);
+    await recheck(test);
+    const rest = await test.opened.database.read(sql`
+      SELECT number FROM limit_rechecks UNION ALL SELECT number FROM usage_limits_removed`);
+    assert.deepEqual(rest, [], name);
+    assert.deepEqual((await limitEvents(test)).slice(2), [cleared], name);
+    await run(
+      test,
+      "DELETE FROM plans WHERE name = 'Other' AND number NOT IN (SELECT plan FROM organizations)",
+    );
+    await run(test, "UPDATE plans SET name = id WHERE name = 'Other'");
+  }
+});
+
+onEveryDatabase("all organizations of a changed plan are checked, and all limits of one", async (test) => {
+  const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+  await run(
+    test,
+    `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1100)
+     INSERT INTO organizations (id, name, created_at) SELECT format('org_%032d', n), format('Customer %d', n), 0 FROM n`,
+  );
+  const customers = [await newCustomer(test), await newCustomer(test), await newCustomer(test)];
+  await send(`PATCH /plans/${await planOf(send)}`, { limits: [monthly(10), { ...monthly(30), per: "day" }] });
+  for (const [at, { apiKey }] of customers.entries()) await record(test, apiKey, 10 - at % 2);
+  const { organizationId = "" } = customers[0] ?? {};
+  await run(
+    test,
+    `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 150)
+     INSERT INTO usage_limits (id, alert_of, product_slug, metric, per, quantity_whole, quantity_micro, mode, created_seq, created_at)
+     SELECT format('lim_%032d', n), o.number, '', '', 'total', 11, 0, 'soft', 0, 0
+     FROM n CROSS JOIN organizations o ON o.id = ?`,
+    organizationId,
+  );
+  await run(
+    test,
+    `INSERT INTO limit_notices SELECT l.number, l.alert_of, 0, 100, 0, '[0,11,0]', ?, ?, ? FROM usage_limits l
+     WHERE l.alert_of IS NOT NULL`,
+    ...[test.now(), test.now(), test.now()],
+  );
+  await run(test, "DELETE FROM events");
+  await send(`PATCH /plans/${await planOf(send)}`, { limits: [monthly(20)] });
+  await recheck(test);
+  const counts = await test.opened.database.read<{ count: number }>(sql`
+    SELECT count(*) AS count, count(DISTINCT facts ->> '$.limit.id') AS limits FROM events
+    WHERE type = 'limit.cleared' GROUP BY organization ORDER BY organization`);
+  assert.deepEqual(counts.map((row) => ({ ...row })), [{ count: 151, limits: 151 }, { count: 1, limits: 1 }]);
+});
+
+onEveryDatabase("a check that fails is done again, and one of a deleted organization ends", async (test) => {
+  const customer = await newCustomer(test);
+  const send = asOperator(test, (await newOperatorToken(test)).fullToken);
+  await setOverride([monthly(10)])(customer, send, test);
+  await recheck(test);
+  await record(test, customer.apiKey, 10);
+  await setOverride([monthly(11)])(customer, send, test);
+  const failing = { complete: () => Promise.reject(new Error("Full.")) };
+  await assert.rejects(recheckSomeLimits(test.services, failing), /Full/);
+  assert.deepEqual((await limitEvents(test)).slice(1), []);
+  await recheck(test);
+  assert.deepEqual((await limitEvents(test)).slice(1), [cleared]);
+  await record(test, customer.apiKey, 1);
+  await setOverride([])(customer, send, test);
+  await run(test, "UPDATE organizations SET deleted_at = 1 WHERE id = ?", customer.organizationId);
+  await recheck(test);
+  assert.deepEqual((await limitEvents(test)).slice(2), [reached]);
+});
