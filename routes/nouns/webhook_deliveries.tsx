@@ -68,7 +68,7 @@ const schema = z.object({
 }).openapi("WebhookDelivery");
 const detailsSchema = schema.extend({
   payload: z.object({
-    type: typeSchema,
+    type: typeSchema.describe("The event's type."),
     timestamp: timeOut("When the event happened."),
     data: z.record(z.string(), z.unknown()).describe("Facts of that moment. They depend on the type."),
   }).describe("The body of each attempt."),
@@ -80,7 +80,7 @@ const detailsSchema = schema.extend({
       responseStatus: z.int().nullable().describe("The HTTP status of the response."),
     }).openapi("WebhookAttempt"),
   ).describe(`Newest first, at most ${deliveryAttemptsShownMax}. They include those before replays.`),
-}).openapi("WebhookDeliveryDetails");
+}).openapi("WebhookDeliveryDetails", { description: "With its payload and attempts." });
 
 const querySchema = pageQuerySchema.extend({
   status: z.enum(deliveryStatuses).optional().describe("Deliveries with this status."),

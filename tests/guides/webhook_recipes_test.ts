@@ -116,8 +116,8 @@ recipe(
     const { close } = await asBilling(test);
     const { fullToken: token } = await newOperatorToken(test, ["statements:read"]);
     const ada = await customer(test, "Ada");
-    await ada.record("2026-10-05T00:00:00.000Z", { quantity: 5 });
-    const mistake = await ada.record("2026-10-06T00:00:00.000Z", { quantity: 2 });
+    await ada.record("2026-10-25T00:00:00.000Z", { quantity: 5 });
+    const mistake = await ada.record("2026-10-26T00:00:00.000Z", { quantity: 2 });
     const system = forgetfulBilling(test.now);
     const journal = await Deno.makeTempFile();
     await serving((request) => system.handler(request), async (billingUrl) => {
