@@ -117,7 +117,11 @@ testApp("a void finds every row by an index", async (test) => {
     const details = plan.map(({ detail }) => detail);
     assert.ok(details.some((detail) => detail.startsWith("SEARCH")), text);
     for (const detail of details) {
-      assert.doesNotMatch(detail, /^SCAN (?!CONSTANT ROW|\(subquery|t$)|usage_records_timestamp|AUTOMATIC/, `${text}: ${detail}`);
+      assert.doesNotMatch(
+        detail,
+        /^SCAN (?!CONSTANT ROW|\(subquery|t$)|usage_records_timestamp|AUTOMATIC/,
+        `${text}: ${detail}`,
+      );
     }
   }
 }, unlimited);
