@@ -5,6 +5,7 @@ import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 import { type LimitOwner, limitsJson } from "./meter/limit_rows.ts";
 import { isSuspended } from "./organization/organizations.ts";
 import { effectiveNumber } from "./organization/plan_numbers.ts";
+import { insertEvents } from "./webhooks/events.ts";
 
 interface NewApiKey {
   readonly id: string;
@@ -257,7 +258,20 @@ export function endRotatedApiKey(
 }
 
 /** Revokes all keys that a user created, in any organization, after the audited end of their access. */
-export function revokeApiKeysCreatedBy(userId: string, { now, audited }: Audited) {
-  return sql`UPDATE api_keys SET revoked_at = ${now}
-    WHERE created_by = ${userId} AND revoked_at IS NULL AND ${ifAudited(audited)}`;
+export function revokeApiKeysCreatedBy(userId: string, audited: Audited): Statement[] {
+  return revokeApiKeysAfter(sql`k.created_by = ${userId}`, audited);
+}
+
+/** Revokes keys `k` as a consequence of an audited change. That is an event for each that worked, as the audit log has no entry of it. */
+export function revokeApiKeysAfter(isRevoked: Statement, { now, audited }: Audited): Statement[] {
+  const rows = sql`SELECT o.number AS organization, json_object(
+      'target', json_object('id', k.id, 'name', k.name), 'expiresAt', k.expires_at,
+      'actor', json_object('type', a.actor_type, 'id', a.actor_id, 'name', a.actor_name)) AS facts
+    FROM audit_events a CROSS JOIN api_keys k CROSS JOIN organizations o ON o.id = k.organization_id
+    WHERE a.id = ${audited} AND ${isRevoked} AND ${activeApiKey(now)}`;
+  return [
+    insertEvents("api_key.revoked", { at: now, rows }),
+    sql`UPDATE api_keys AS k SET revoked_at = ${now}
+      WHERE ${isRevoked} AND k.revoked_at IS NULL AND ${ifAudited(audited)}`,
+  ];
 }

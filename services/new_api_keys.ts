@@ -11,6 +11,7 @@ import {
 import { apiKeyLimitError, type AppError, notFoundError, validationError } from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
 import { defaultKeyPermissions, sortedPermissions } from "../domain/key_permissions.ts";
+import { isoTime } from "../domain/time.ts";
 import { type Access, requirePermission } from "./access.ts";
 import {
   changedMeanwhileError,
@@ -128,7 +129,7 @@ export async function rotateApiKey(
       action: "api_key.rotated",
       organizationId,
       target: { id, name },
-      details: { replacedBy: next.id },
+      details: { replacedBy: next.id, oldExpiresAt: isoTime(expireOldAt === "now" ? now : expireOldAt) },
     },
     after: () => [endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds })],
   });

@@ -14,6 +14,7 @@ import {
   statementIntervalMs,
   timezoneIntervalMs,
 } from "../../domain/limits.ts";
+import { expiringKeysIntervalMs } from "../../domain/webhooks/webhook_limits.ts";
 import { collectAll } from "../../routes/metric_set.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
 import { BackupSchedule } from "../../services/backups.ts";
@@ -34,6 +35,8 @@ import { deleteSomeOfDeletedOrganizations } from "../../services/organization/or
 import { closeDueStatement } from "../../services/operator/statement_closing.ts";
 import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
+import { deleteOldEvents } from "../../services/webhooks/events.ts";
+import { noteExpiringKeys } from "../../services/webhooks/expiring_keys.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
 import { HttpServer, requireFreePort } from "./http_server.ts";
 import { canSharePort, startHttpThreads, wantedHttpThreads } from "./http_threads.ts";
@@ -179,6 +182,11 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
       pauseMs: limitRecheckIntervalMs,
       step: () => recheckSomeLimits(services, counters),
     },
+    {
+      what: "events of expiring keys",
+      pauseMs: expiringKeysIntervalMs,
+      step: () => noteExpiringKeys(services),
+    },
   ];
   const working = [
     deleteOldData(services, { log, signal }),
@@ -219,6 +227,7 @@ function countHttpThreads({ config, log }: ServerOptions): number {
 const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
   "old usage records": deleteOldUsageRecords,
   "old audit entries": deleteOldAuditEvents,
+  "old events": deleteOldEvents,
   "data of deleted organizations": deleteSomeOfDeletedOrganizations,
   "old counters of limits": deleteOldCounters,
   "counters of removed limits": deleteCountersOfRemovedLimits,

@@ -56,7 +56,7 @@ export function deleteMembershipWithAccount(
 export function deleteAccountTraces(userId: string, options: Audited): Statement[] {
   const ifDeleted = ifAudited(options.audited);
   return [
-    revokeApiKeysCreatedBy(userId, options),
+    ...revokeApiKeysCreatedBy(userId, options),
     sql`UPDATE api_keys SET created_by = NULL WHERE created_by = ${userId} AND ${ifDeleted}`,
     revokeInvitationsSentBy(userId, options),
     sql`DELETE FROM link_tokens WHERE subject = ${userId} AND ${ifDeleted}`,

@@ -1,6 +1,6 @@
 // All SQL of taking an account back from someone who never owned its address.
 import type { Actor } from "../../domain/actor.ts";
-import { revokeApiKeysCreatedBy } from "../api_keys.ts";
+import { revokeApiKeysAfter, revokeApiKeysCreatedBy } from "../api_keys.ts";
 import { type Audited, ifAudited, insertAuditEvents } from "../audit.ts";
 import { sql } from "../engine/database.ts";
 import { openInvitation, revokeInvitationsSentBy } from "../organization/invitations.ts";
@@ -18,7 +18,7 @@ export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: 
     sql`DELETE FROM totp WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
     deleteRecoveryCodes(userId, options),
     deletePasskeys(userId, options),
-    revokeApiKeysCreatedBy(userId, options),
+    ...revokeApiKeysCreatedBy(userId, options),
     revokeInvitationsSentBy(userId, options),
     ...endOthersAccess(actor, options),
   ];
@@ -28,9 +28,10 @@ export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: 
  * Removes all other members: an account with an unconfirmed address can't join an organization, only create one. So they were
  * invited by it, or by people it invited.
  */
-function endOthersAccess(actor: Actor, { userId, now, audited }: Audited & { userId: string }) {
-  const own = sql`organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ${userId})
-    AND ${ifAudited(audited)}`;
+function endOthersAccess(actor: Actor, options: Audited & { userId: string }) {
+  const { userId, now, audited } = options;
+  const ownIds = sql`(SELECT m.organization_id FROM memberships m WHERE m.user_id = ${userId})`;
+  const own = sql`organization_id IN ${ownIds} AND ${ifAudited(audited)}`;
   const others = sql`
     SELECT organization_id AS organizationId, user_id AS targetId,
       (SELECT name FROM users WHERE id = user_id) AS targetName,
@@ -38,7 +39,7 @@ function endOthersAccess(actor: Actor, { userId, now, audited }: Audited & { use
     FROM memberships WHERE user_id <> ${userId} AND ${own}`;
   return [
     insertAuditEvents(actor, "member.removed", { now, rows: others }),
-    sql`UPDATE api_keys SET revoked_at = ${now} WHERE revoked_at IS NULL AND ${own}`,
+    ...revokeApiKeysAfter(sql`k.organization_id IN ${ownIds}`, options),
     sql`UPDATE invitations AS i SET revoked_at = ${now} WHERE ${openInvitation} AND ${own}`,
     sql`DELETE FROM memberships WHERE user_id <> ${userId} AND ${own}`,
     sql`UPDATE memberships SET role = 'OWNER' WHERE user_id = ${userId} AND ${ifAudited(audited)}`,

@@ -1,6 +1,6 @@
 // All SQL of memberships.
 import type { Role } from "../../domain/sign_in/session.ts";
-import { activeApiKey } from "../api_keys.ts";
+import { activeApiKey, revokeApiKeysAfter } from "../api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
@@ -108,13 +108,15 @@ export function deleteMembership(member: MembershipKey, role: Role) {
 
 /** Ends a former member's access after the audited removal, and revokes their keys unless `handTo` gets them. */
 export function endMemberAccess(member: MembershipKey, options: Audited & { handTo?: string | undefined }) {
-  const { now, audited, handTo } = options;
+  const { audited, handTo } = options;
   const { organizationId, userId } = member;
-  // Revoked keys keep their creator.
-  const change = handTo === undefined ? sql`revoked_at = ${now}` : sql`created_by = ${handTo}`;
+  const isTheirs = sql`k.organization_id = ${organizationId} AND k.created_by = ${userId}`;
   return [
-    sql`UPDATE api_keys SET ${change} WHERE organization_id = ${organizationId} AND created_by = ${userId}
-      AND revoked_at IS NULL AND ${ifAudited(audited)}`,
+    // Revoked keys keep their creator.
+    ...(handTo === undefined ? revokeApiKeysAfter(isTheirs, options) : [
+      sql`UPDATE api_keys AS k SET created_by = ${handTo}
+        WHERE ${isTheirs} AND k.revoked_at IS NULL AND ${ifAudited(audited)}`,
+    ]),
     sql`UPDATE sessions SET organization_id = NULL WHERE ${isMembership(member)} AND ${ifAudited(audited)}`,
   ];
 }

@@ -109,10 +109,15 @@ function deleteRest(id: string): Statement[] {
         AND NOT EXISTS (SELECT 1 FROM ${budgets}) LIMIT ${organizationEndApiKeysMax})`,
     ...deleteCounts({ organization: number, rows: organizationEndRollupsMax }),
     sql`DELETE FROM statement_changes WHERE organization = ${number} AND ${noSeries}`,
+    // Operators still see that it was deleted. The number may become another organization's.
+    sql`UPDATE events SET organization = NULL WHERE organization = ${number} AND type = 'organization.deleted' AND webhook IS NULL`,
+    sql`DELETE FROM events WHERE seq IN
+      (SELECT seq FROM events WHERE organization = ${number} LIMIT ${organizationEndRollupsMax})`,
     sql`DELETE FROM organizations WHERE id = ${id} AND sums_deleted_at IS NOT NULL AND ${noSeries}
       AND NOT EXISTS (SELECT 1 FROM usage_records WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM usage_limit_counters WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM limit_notices WHERE organization = ${number})
+      AND NOT EXISTS (SELECT 1 FROM events WHERE organization = ${number})
       AND NOT EXISTS (SELECT 1 FROM api_keys WHERE organization_id = ${id})`,
   ];
 }

@@ -20,6 +20,11 @@ export const notifyAtDefault: readonly number[] = [80, 100];
 export const eventBytesMax = 20_000;
 /** For which events, deliveries and their attempts are kept. */
 export const eventKeptMs = 30 * dayMs;
+/** Between searches for keys that expire soon, at most so many keys at a time. */
+export const expiringKeysIntervalMs = minuteMs;
+export const expiringKeysOfStepMax = 200;
+/** After which the cursor of that search moves without any key. */
+export const expiryCursorAgeMs = hourMs;
 /** The waits after failed attempts, each ± 10 %. One attempt more than there are waits. */
 export const webhookRetryWaitsMs: readonly number[] = [
   5 * secondMs,

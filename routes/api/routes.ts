@@ -13,6 +13,7 @@ import { keyVerificationRoutes } from "./meter/key_verification.ts";
 import { invitationRoutes, operatorInvitationRoutes } from "./organization/invitations.ts";
 import { memberRoutes, operatorMemberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
+import { eventsRoutes } from "../nouns/events.ts";
 import { organizationNoteRoutes } from "../nouns/organization_notes.tsx";
 import { operatorOrganizationRoutes } from "../nouns/organizations.tsx";
 import { operatorAuditRoutes } from "./operator/audit.ts";
@@ -43,6 +44,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   memberRoutes(app, parts);
   invitationRoutes(app, parts);
   auditRoutes(app, parts);
+  eventsRoutes(app, parts);
   apiKeyRoutes(app, parts);
   usageRoutes(app, parts);
   eventRoutes(app, parts);

@@ -66,6 +66,22 @@ export interface DocsErrors {
   readonly codes: readonly { readonly code: string; readonly status: number; readonly meaning: string }[];
 }
 
+export interface DocsEvent {
+  readonly type: string;
+  readonly meaning: readonly string[];
+  readonly body: DocsBody;
+}
+
+/** Returns the page of what endpoints get. */
+export function eventsArticle(events: readonly DocsEvent[]): DocsArticle {
+  const lead = "What webhook endpoints receive, as the body of a POST request.";
+  return {
+    path: "/docs/reference/events",
+    title: "Events",
+    render: () => ({ lead, html: String(<EventsContent events={events} />) }),
+  };
+}
+
 /** Returns the page of a group, and after it one for each of its operations. */
 export function groupArticles(group: DocsGroup): DocsArticle[] {
   const { path, name, description, operations } = group;
@@ -193,6 +209,33 @@ function ErrorsContent({ errors: { fields, codes } }: { errors: DocsErrors }) {
       </dl>
       <Heading level={2} id="fields">Fields</Heading>
       <Fields fields={fields} />
+    </>
+  );
+}
+
+function EventsContent({ events }: { events: readonly DocsEvent[] }) {
+  return (
+    <>
+      {events.map(({ type, meaning, body }) => (
+        <>
+          <Heading level={2} id={type}>
+            <code>{type}</code>
+          </Heading>
+          {meaning.map((text) => <p>{`${text.replace(/\.$/, "")}.`}</p>)}
+          {body.example !== null && (
+            <CodeExample
+              id={`example-${type}`}
+              title={type}
+              label="Body"
+              samples={[{ language: "json", code: body.example }]}
+            />
+          )}
+          <details class="doc-more">
+            <summary>Fields of the body</summary>
+            <Fields fields={body.fields} />
+          </details>
+        </>
+      ))}
     </>
   );
 }

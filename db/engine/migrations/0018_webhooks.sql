@@ -11,9 +11,9 @@ CREATE TABLE events (
   webhook INTEGER
 ) STRICT;
 
-CREATE INDEX events_organization ON events (organization, seq);
+CREATE INDEX events_organization ON events (organization, webhook, type, at);
 
-CREATE INDEX events_type ON events (type, seq);
+CREATE INDEX events_type ON events (type, at) WHERE webhook IS NULL;
 
 -- An endpoint of an organization; of operators if `organization` is 0. It gets events after `since_seq`. `turn_at` is when its next delivery may be due.
 CREATE TABLE webhooks (
@@ -90,7 +90,7 @@ CREATE TABLE webhook_days (
 ) STRICT, WITHOUT ROWID;
 
 -- How far the background work has come: deliveries exist for events up to `delivered_seq`; of keys that expire in seven days and in one, those up
--- to these have events.
+-- to these have events; 0 before the first server has started.
 CREATE TABLE event_cursor (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   delivered_seq INTEGER NOT NULL,
@@ -100,27 +100,38 @@ CREATE TABLE event_cursor (
   day_key INTEGER NOT NULL
 ) STRICT;
 
-INSERT INTO event_cursor VALUES (1, 0, 1000 * unixepoch() + 604800000, 0, 1000 * unixepoch() + 86400000, 0);
+INSERT INTO event_cursor VALUES (1, 0, 0, 0, 0, 0);
 
 CREATE INDEX api_keys_expiring ON api_keys (expires_at, number) WHERE expires_at IS NOT NULL AND revoked_at IS NULL;
 
--- Changes that the audit log has an entry of are events too. The id of the event is that of the entry.
+-- Changes that the audit log has an entry of are events too. The id of the event is that of the entry. Entries name some members by email address.
 CREATE TRIGGER audit_events_told AFTER INSERT ON audit_events WHEN NEW.action IN ('api_key.created', 'api_key.rotated', 'api_key.revoked',
   'member.joined', 'member.removed', 'member.left', 'organization.created', 'organization.plan_changed', 'organization.suspended',
-  'organization.resumed', 'organization.deleted', 'statement.closed')
+  'organization.resumed', 'organization.deleted')
 BEGIN
   INSERT INTO events (id, type, organization, at, facts)
   SELECT 'evt_' || substr(NEW.id, 5),
     CASE NEW.action WHEN 'member.joined' THEN 'member.added' WHEN 'member.left' THEN 'member.removed' ELSE NEW.action END,
     o.number, NEW.at, json_object(
       'organization', CASE WHEN o.number IS NULL THEN NULL ELSE json_object('id', o.id, 'externalId', o.external_id, 'name', o.name) END,
-      'target', json_object('id', NEW.target_id, 'name', NEW.target_name),
+      'target', json_object('id', NEW.target_id, 'name',
+        CASE WHEN NEW.action GLOB 'member.*' THEN (SELECT u.name FROM users u WHERE u.id = NEW.target_id) ELSE NEW.target_name END),
       'actor', json_object('type', NEW.actor_type, 'id', NEW.actor_id, 'name', NEW.actor_name),
       'details', json(NEW.details),
       'expiresAt', (SELECT k.expires_at FROM api_keys k WHERE k.id = NEW.target_id),
       'plan', CASE NEW.action WHEN 'organization.plan_changed' THEN
         (SELECT json_object('id', p.id, 'name', p.name) FROM plans p WHERE p.number = o.plan) END)
   FROM (SELECT 1) LEFT JOIN organizations o ON o.id = NEW.organization_id
+  ; END;
+
+-- A closed month is an event once all of its lines are written. Its audit entry is older, and says who closed it.
+CREATE TRIGGER statements_told AFTER UPDATE OF status ON statements WHEN NEW.status = 'closed' AND OLD.status = 'closing'
+BEGIN
+  INSERT INTO events (id, type, at, facts)
+  SELECT 'evt_' || printf('%012x7', NEW.closed_at) || substr(lower(hex(randomblob(10))), 2), 'statement.closed', NEW.closed_at, json_object(
+    'target', json_object('id', NEW.id, 'name', NEW.period),
+    'actor', (SELECT json_object('type', a.actor_type, 'id', a.actor_id, 'name', a.actor_name) FROM audit_events a
+      WHERE a.organization_id IS NULL AND a.target_id = NEW.id AND a.action = 'statement.closed'))
   ; END;
 
 -- Limits are notified about at percentages, a JSON array in ascending order; null: 80 and 100. A limit with `alert_of` is an alert of that organization:
@@ -203,7 +214,7 @@ FROM usage_limit_notices GROUP BY usage_limit, organization, window_number, leve
 CREATE TRIGGER limit_notices_told AFTER INSERT ON limit_notices
 BEGIN
   INSERT INTO events (id, type, organization, at, facts)
-  SELECT 'evt_' || lower(hex(randomblob(16))),
+  SELECT 'evt_' || printf('%012x7', NEW.noted_at) || substr(lower(hex(randomblob(10))), 2),
     CASE WHEN NEW.percent < 100 THEN 'limit.approaching' WHEN l.mode = 'hard' THEN 'limit.reached' ELSE 'limit.exceeded' END,
     o.number, NEW.noted_at, json_object(
       'organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name),

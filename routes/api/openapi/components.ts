@@ -11,6 +11,7 @@ export const tagDescriptions = {
     "with cookies.",
   Account: "Manage your own account. Other origins may not call these endpoints.",
   "Audit log": "See who did what in an organization.",
+  Webhooks: "Send events to your servers when limits are reached, keys expire or members change.",
   Operators: "See and manage every organization, as the company that runs the service.",
   Operations: "Monitor the service.",
 } as const;

@@ -1,10 +1,10 @@
 // All pages of the documentation: the guides, the API reference, and the search in both.
 import { setImmediate } from "node:timers/promises";
 import type { DocsArticle, DocsNavigation, DocsResult, DocsText } from "../../../views/docs/docs_page.tsx";
-import { errorsHtml, groupArticles } from "../../../views/docs/reference.tsx";
+import { errorsHtml, eventsArticle, groupArticles } from "../../../views/docs/reference.tsx";
 import type { OpenApiDocument } from "../../api/openapi/openapi.ts";
 import { errorsPath, readGuides } from "./guides.ts";
-import { referenceErrors, referenceGroups } from "./reference.ts";
+import { referenceErrors, referenceEvents, referenceGroups } from "./reference.ts";
 import { type DocsSection, searchDocs, sectionsOf } from "./search.ts";
 
 /** The documentation of a server. Its texts are rendered when they are first read, and kept. */
@@ -19,6 +19,7 @@ export class Documentation {
     const guides = readGuides(origin);
     const groups = referenceGroups(document);
     const errors = referenceErrors(document);
+    const events = eventsArticle(referenceEvents(document));
     const reference: DocsNavigation = {
       name: "Reference",
       links: [
@@ -27,6 +28,7 @@ export class Documentation {
           title: name,
           below: operations.map(({ id, summary }) => ({ path: `${path}/${id}`, title: summary })),
         })),
+        events,
         { path: "/api/openapi.json", title: "OpenAPI document" },
       ],
     };
@@ -37,6 +39,7 @@ export class Documentation {
         one.path === errorsPath ? withErrors(one, errorsHtml(errors)) : one
       ),
       ...groups.flatMap(groupArticles),
+      events,
     ];
     this.#articles = new Map(articles.map((article) => [article.path, article]));
   }

@@ -14,6 +14,7 @@ import quickStart from "../../../docs/quick-start.md" with { type: "text" };
 import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
+import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
 import mainGo from "../../../examples/metering/main.go" with { type: "text" };
@@ -48,6 +49,7 @@ const files: Readonly<Record<string, string>> = {
   "reverse-proxy.md": reverseProxy,
   "settings.md": settings,
   "billing.md": billing,
+  "webhooks.md": webhooks,
   "guarantees.md": guarantees,
 };
 
@@ -75,6 +77,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/client": ["Check sessions and keys", "client.md"],
     "/docs/meter": ["Meter usage from your server", "client.md#meter-usage"],
     "/docs/cloudevents": ["CloudEvents", "cloudevents.md"],
+    "/docs/webhooks": ["Webhooks", "webhooks.md"],
     "/docs/api-keys": ["Manage API keys", "api-keys.md"],
     "/docs/leaked-keys": ["Respond to a leaked key", "api-keys.md#respond-to-a-leaked-key"],
     "/docs/find-keys": ["Find leaked keys", "api-keys.md#find-leaked-keys"],

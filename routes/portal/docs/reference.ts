@@ -3,6 +3,7 @@ import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
 import type {
   DocsBody,
   DocsErrors,
+  DocsEvent,
   DocsField,
   DocsGroup,
   DocsOperation,
@@ -45,6 +46,17 @@ export function referenceErrors({ components: { schemas } }: OpenApiDocument): D
       meaning,
     })),
   };
+}
+
+/** Returns what endpoints get, by type of event. */
+export function referenceEvents({ webhooks, components: { schemas } }: OpenApiDocument): DocsEvent[] {
+  return Object.entries(webhooks).flatMap(([type, { post: { summary, description, requestBody } }]) =>
+    Object.entries(requestBody?.content ?? {}).map((body) => ({
+      type,
+      meaning: [summary, ...description === undefined ? [] : [description]],
+      body: bodyDocs(body, schemas),
+    }))
+  );
 }
 
 /** Headers of CloudEvents in binary mode, which callers that send JSON don't need. */
@@ -114,8 +126,9 @@ function fieldsOf(given: JsonSchema, { schemas, path }: { schemas: JsonSchemas; 
   const schema = resolved(given, schemas);
   if (schema.items !== undefined) return fieldsOf(schema.items, { schemas, path: `${path}[]` });
   if (schema.properties === undefined) {
-    return [...schema.allOf ?? [], ...schema.anyOf ?? [], ...schema.oneOf ?? []]
+    const fields = [...schema.allOf ?? [], ...schema.anyOf ?? [], ...schema.oneOf ?? []]
       .flatMap((part) => fieldsOf(part, { schemas, path }));
+    return [...Map.groupBy(fields, ({ name }) => name).values()].map(([field]) => field!);
   }
   return Object.entries(schema.properties).flatMap(([key, property]) => {
     const name = path === "" ? key : `${path}.${key}`;

@@ -323,6 +323,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
 
   "GET /api/portal/audit": { who: inActiveFromAdmin },
+  "GET /api/portal/events": { who: inActiveFromAdmin },
   "GET /api/portal/audit.csv": { who: inActiveFromAdmin },
   "GET /api/portal/usage": { who: inActive },
   "GET /api/portal/usage.csv": { who: inActive },

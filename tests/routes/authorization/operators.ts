@@ -230,6 +230,7 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
 
   "GET /api/operator/audit": byOperator("audit:read"),
   "GET /api/operator/audit.csv": byOperator("audit:read"),
+  "GET /api/operator/events": byOperator("events:read"),
 
   "GET /api/operator/users": byOperator("users:read"),
   "GET /api/operator/users/:id": { ...byOperator("users:read"), attempt: onUser() },

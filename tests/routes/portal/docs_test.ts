@@ -261,6 +261,7 @@ Deno.test("referenceGroups() describes limits in words and quotes arguments for 
     servers: [{ url: "https://auth.example.com" }],
     tags: [{ name: "Things", description: "" }, { name: "Empty", description: "" }],
     paths: { "/api/things/{id}": { patch: operation } },
+    webhooks: {},
     components: { schemas: { ...schemas, Error: { type: "object" } }, responses: {}, securitySchemes: {} },
   } satisfies OpenApiDocument;
   const groups = referenceGroups(document);

@@ -110,6 +110,9 @@ onEveryDatabase(
       await closeDueStatement(flaky).catch((error) => assert.match(String(error), /killed/));
       const response = (await send("GET /statements")).body.statements[0];
       isClosed = response?.status === "closed";
+      // Nothing tells of a statement before all of its lines are there.
+      const events = await database.read(sql`SELECT 1 FROM events WHERE type = 'statement.closed'`);
+      assert.equal(events.length, Number(isClosed));
       if (response === undefined || isClosed) continue;
       const { body } = await send(`GET /statements/${response.id}`);
       assert.deepEqual([body.lines, body.totals], [[], null]);

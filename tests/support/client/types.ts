@@ -25,11 +25,14 @@ export async function clientTypes(names: readonly string[] = used): Promise<stri
         name,
       ) => [name, document.components.schemas[name]]),
     );
-    const nodes = await openapiTS(JSON.stringify({ ...document, paths: {}, components: { schemas } }), {
-      immutable: true,
-      // Fields with a default may be left out of requests.
-      defaultNonNullable: false,
-    });
+    const nodes = await openapiTS(
+      JSON.stringify({ ...document, paths: {}, webhooks: {}, components: { schemas } }),
+      {
+        immutable: true,
+        // Fields with a default may be left out of requests.
+        defaultNonNullable: false,
+      },
+    );
     return await formatted(interfaces(nodes));
   } finally {
     await test.dispose();

@@ -123,7 +123,7 @@ onEveryDatabase("a reset removes everyone else from what a squatter set up", asy
 });
 
 testApp("audits everyone whom the owner's reset removed, and sends one email about it", async (test) => {
-  const { squatter, accomplice, helper } = await squat(test);
+  const { squatter, accomplice, helper, keys } = await squat(test);
   const { cookie } = await resetByMail(test, squatter.email);
   const { events } = await listAudit(test, cookie);
   const removed = events.filter(({ action }) => action === "member.removed");
@@ -132,6 +132,9 @@ testApp("audits everyone whom the owner's reset removed, and sends one email abo
     [[accomplice.userId, squatter.userId, "OWNER"], [helper.userId, squatter.userId, "ADMIN"]].sort(),
   );
   assert.equal(events.filter(({ action }) => action === "account.taken_back").length, 1);
+  const revoked = await (await test.send("/api/portal/events?type=api_key.revoked", { cookie })).json();
+  const revokedIds = revoked.events.map(({ data }: { data: { apiKey: { id: string } } }) => data.apiKey.id);
+  assert.deepEqual(revokedIds.sort(), keys.map(({ id }) => id).sort());
   const subjects = (await test.mails()).filter(({ to }) => to === squatter.email).map(({ subject }) =>
     subject
   );

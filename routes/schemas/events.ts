@@ -1,0 +1,183 @@
+// The shapes of events: their bodies, each with its own data, and how lists have them.
+import { z } from "@hono/zod-openapi";
+import { limitModes, limitPeriods } from "../../domain/meter/usage_limit.ts";
+import { exampleEvent } from "../../domain/webhooks/example_event.ts";
+import {
+  type EventType,
+  eventTypes,
+  isEventType,
+  operatorEventTypes,
+} from "../../domain/webhooks/event_types.ts";
+import { eventKeptMs } from "../../domain/webhooks/webhook_limits.ts";
+import {
+  exampleId,
+  idOut,
+  pageQuerySchema,
+  parsed,
+  personNameSchema,
+  rangeEnd,
+  roleSchema,
+  stringSchema,
+  timeOut,
+} from "./common.ts";
+import { organizationParamsSchema } from "./operator_organizations.ts";
+
+const names = Object.keys(eventTypes) as [EventType, ...EventType[]];
+
+const organization = z.object({
+  id: idOut("org", "The organization's id."),
+  externalId: stringSchema("Its id in the operator's own systems.", "customer-4711").nullable(),
+  name: stringSchema("Its name.", "Northwind Maps"),
+}).openapi("EventOrganization");
+
+const actor = z.object({
+  type: z.enum(["session", "apiKey", "operator", "system", "anonymous"]).describe(
+    "A user, an API key, the operator, the service itself, or an unknown person.",
+  ),
+  id: idOut("usr", "The id of the user or key. Customers don't see which operator it was.").nullable(),
+  name: personNameSchema.nullable(),
+}).describe("Who did it.").openapi("EventActor");
+
+const apiKey = z.object({
+  id: idOut("key", "The key's id."),
+  name: stringSchema("Its name.", "Production"),
+});
+const keyWithEnd = apiKey.extend({
+  expiresAt: timeOut("When it expires; null for never. Of a replaced key, when it ends.").nullable(),
+}).openapi("EventApiKey");
+
+/** Data of events: an endpoint of operators that was disabled belongs to no organization. */
+const about = {
+  organization: organization.optional(),
+  test: z.literal(true).optional().describe("Only in examples that test an endpoint: nothing happened."),
+};
+const byActor = { ...about, actor };
+
+const limit = z.object({
+  ...about,
+  limit: z.object({
+    id: idOut("lim", "The id of the limit or alert."),
+    productSlug: stringSchema("The product whose usage counts. Null for all.", "maps").nullable(),
+    metric: stringSchema("The metric that counts. Null for all.", "tiles").nullable(),
+    per: z.enum(limitPeriods).describe("The length of its windows."),
+    quantity: z.number().openapi({ description: "What it allows in a window.", example: 100_000 }),
+    mode: z.enum(limitModes).describe("`hard` rejects usage that doesn't fit."),
+  }),
+  alert: z.literal(true).optional().describe("It is an alert, which never rejects."),
+  apiKey: apiKey.describe("The key whose usage counts, if it is the limit of a key.").optional(),
+  percent: z.number().openapi({ description: "The percentage of the limit that was reached.", example: 80 }),
+  used: z.number().openapi({ description: "What is used in the window.", example: 80_000 }),
+  window: z.object({
+    start: timeOut("The start, inclusive."),
+    end: timeOut("The end, exclusive."),
+  }).nullable().describe("The calendar window. Null for `total`."),
+}).openapi("LimitEventData");
+
+const key = z.object({ ...byActor, apiKey: keyWithEnd }).openapi("ApiKeyEventData");
+const member = z.object({
+  ...byActor,
+  member: z.object({
+    id: idOut("usr", "The user's id."),
+    name: personNameSchema.nullable(),
+    role: roleSchema.optional(),
+  }),
+}).openapi("MemberEventData");
+const ofOrganization = z.object(byActor).openapi("OrganizationEventData");
+
+const data: Readonly<Record<EventType, z.ZodType>> = {
+  "limit.approaching": limit,
+  "limit.reached": limit,
+  "limit.exceeded": limit,
+  "limit.cleared": limit,
+  "api_key.created": key,
+  "api_key.rotated": z.object({
+    ...byActor,
+    apiKey: keyWithEnd,
+    replacedBy: idOut("key", "The id of the new key."),
+  }).openapi("ApiKeyRotatedEventData"),
+  "api_key.revoked": key,
+  "api_key.expiring": z.object({
+    ...about,
+    apiKey: keyWithEnd,
+    days: z.union([z.literal(7), z.literal(1)]).openapi({ description: "Until it expires.", example: 7 }),
+  }).openapi("ApiKeyExpiringEventData"),
+  "member.added": member,
+  "member.removed": member,
+  "organization.created": ofOrganization,
+  "organization.plan_changed": z.object({
+    ...byActor,
+    plan: z.object({
+      id: idOut("plan", "The new plan's id."),
+      name: stringSchema("Its name.", "Business"),
+    }),
+  }).openapi("PlanChangedEventData"),
+  "organization.suspended": ofOrganization,
+  "organization.resumed": ofOrganization,
+  "organization.deleted": ofOrganization,
+  "statement.closed": z.object({
+    statement: z.object({
+      id: idOut("stm", "The statement's id."),
+      period: stringSchema("The month.", "2026-10"),
+    }),
+    actor,
+    test: about.test,
+  }).openapi("StatementClosedEventData"),
+  "webhook.disabled": z.object({
+    ...about,
+    webhook: z.object({
+      id: idOut("whk", "The endpoint's id."),
+      reason: z.enum(["failing", "gone"]).describe("It failed for days, or responded with 410."),
+    }),
+  }).openapi("WebhookDisabledEventData"),
+  "webhook.test": z.object({
+    ...about,
+    webhook: z.object({ id: idOut("whk", "The endpoint's id.") }),
+  }).openapi("WebhookTestEventData"),
+};
+
+const timestamp = timeOut("When it happened.");
+
+/** Returns the schema of an event's body. */
+export function eventBodySchema(type: EventType) {
+  return z.object({ type: z.literal(type).describe("The type."), timestamp, data: data[type] });
+}
+
+export const eventSchema = z.object({
+  id: idOut("evt", "The event's id, which endpoints get as `webhook-id`."),
+  type: z.enum(names).openapi({ description: "The type.", example: "limit.approaching" }),
+  timestamp,
+  data: z.union([...new Set(Object.values(data))]).openapi({
+    description: "As in the body for this type.",
+    example: exampleEvent("limit.approaching").data,
+  }),
+}).openapi("Event");
+
+const keptDays = eventKeptMs / 86_400_000;
+export const eventsKept = `Events are kept for ${keptDays} days.`;
+
+const typeSchema = (types: readonly string[]) =>
+  parsed(
+    z.string(),
+    (text) => isEventType(text) && types.includes(text) ? text : null,
+    () => `must be one of ${types.join(", ")}.`,
+  ).optional().openapi({ type: "string", enum: [...types], description: "Only events of this type." });
+
+const rangeOfEvents = {
+  from: rangeEnd("The start of the range, inclusive. Defaults to the oldest event."),
+  to: rangeEnd("The end of the range, exclusive. Defaults to now."),
+};
+
+export const eventQuerySchema = pageQuerySchema.extend({
+  ...rangeOfEvents,
+  type: typeSchema(names.filter((name) => !operatorEventTypes.has(name))),
+});
+
+export const operatorEventQuerySchema = pageQuerySchema.extend({
+  ...rangeOfEvents,
+  type: typeSchema(names),
+  organizationId: organizationParamsSchema.shape.id.optional().openapi({
+    description:
+      "An organization, by its id or as `external:` and its external id. By default, events of all.",
+    example: exampleId("org"),
+  }),
+});

@@ -1,0 +1,70 @@
+// Events: reading them, and deleting old ones.
+import {
+  deleteEventsBefore,
+  type EventRow,
+  findEvent,
+  findEvents,
+  hasEventsBefore,
+} from "../../db/webhooks/events.ts";
+import type { OperatorActor } from "../../domain/actor.ts";
+import { validationError } from "../../domain/errors.ts";
+import { retentionStepRecordsMax } from "../../domain/limits.ts";
+import { type EventPayload, eventPayload } from "../../domain/webhooks/event.ts";
+import { type EventType, eventTypes } from "../../domain/webhooks/event_types.ts";
+import { eventKeptMs } from "../../domain/webhooks/webhook_limits.ts";
+import { type Access, requirePermission, seesOperators } from "../access.ts";
+import type { Context, SessionContext } from "../context.ts";
+import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+
+interface EventFilter extends PageInput {
+  readonly type?: EventType | undefined;
+  /** Inclusive. */
+  readonly from?: number | undefined;
+  /** Exclusive. */
+  readonly to?: number | undefined;
+}
+
+export interface Event extends EventPayload {
+  readonly id: string;
+}
+
+const allTypes = Object.keys(eventTypes) as EventType[];
+
+/**
+ * Lists events as endpoints get them, newest first: an organization's, or all for an operator.
+ *
+ * @throws {AppError} `forbidden`; `validation_failed` for an invalid cursor or range.
+ */
+export async function listEvents(
+  { database }: SessionContext,
+  scope: Access | OperatorActor,
+  { type, from = 0, to = Number.MAX_SAFE_INTEGER, limit, cursor }: EventFilter,
+): Promise<{ events: Event[]; nextCursor: string | null }> {
+  const isForAll = "type" in scope;
+  if (!isForAll) requirePermission(scope, "webhooks.read");
+  const isForOperators = isForAll || seesOperators(scope);
+  requireIdCursor(cursor, "evt");
+  if (to <= from) throw validationError([{ path: "to", message: "must be after “from”." }]);
+  const last = cursor === undefined ? undefined : await findEvent(database, cursor);
+  // Events are deleted oldest first, so that nothing follows one that is gone.
+  if (cursor !== undefined && last === undefined) return { events: [], nextCursor: null };
+  const { rows, nextCursor } = await readPage<EventRow>((limit) =>
+    findEvents(database, {
+      organizationId: isForAll ? null : scope.organizationId,
+      // Those that only operators get belong to no organization.
+      types: type === undefined ? allTypes : [type],
+      from,
+      before: last !== undefined && last.at < to ? last : { at: to, seq: 0 },
+      limit,
+    }), { limit, cursorOf: ({ id }) => id });
+  const events = rows.map((row) => ({ id: row.id, ...eventPayload(row, { isForOperators }) }));
+  return { events, nextCursor };
+}
+
+/** Deletes some of the events that are past the retention time. @returns True if there may be more. */
+export async function deleteOldEvents({ database, clock }: Pick<Context, "database" | "clock">) {
+  const before = clock() - eventKeptMs;
+  if (!await hasEventsBefore(database, before)) return false;
+  const [deleted] = await database.write([deleteEventsBefore(before, { limit: retentionStepRecordsMax })]);
+  return deleted?.changes === retentionStepRecordsMax;
+}
