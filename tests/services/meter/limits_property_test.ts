@@ -258,7 +258,7 @@ const insertTwin = (id: string) =>
     FROM usage_limits l LEFT JOIN api_keys k ON k.number = l.lineage LEFT JOIN organizations o ON o.id = k.organization_id
     WHERE l.id = ${id} AND l.plan IS NULL AND l.mode = 'soft' AND l.quantity_whole IS NOT NULL`;
 
-/** Asserts that alerts were noted as the soft limits were that count the same. */
+/** Asserts that alerts were noted as the soft limits were that count the same, and that limits were cleared only after they were reached. */
 async function checkTwins({ test: { opened: { database } } }: Scene): Promise<number> {
   const notices = (id: Statement) =>
     sql`(SELECT json_group_array(json_array(window_number, percent, used, at))
@@ -270,6 +270,11 @@ async function checkTwins({ test: { opened: { database } } }: Scene): Promise<nu
       ${notices(sql`a.number`)} || ${counters(sql`a.number`)} AS alert
     FROM usage_limits a JOIN usage_limits l ON a.id = 'twin_' || l.id`);
   for (const { id, limit, alert } of pairs) assert.equal(alert, limit, id);
+  const clearedTwice = await database.read(sql`
+    SELECT * FROM (SELECT facts, sum(iif(type = 'limit.cleared', -1, 1))
+      OVER (PARTITION BY facts ->> '$.limit.id' ORDER BY seq) AS reached
+      FROM events WHERE type LIKE 'limit.%' AND facts ->> 'percent' >= 100) WHERE reached < 0`);
+  assert.deepEqual(clearedTwice, []);
   return pairs.filter(({ alert }) => !alert.startsWith("[]")).length;
 }
 
