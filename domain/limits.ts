@@ -282,10 +282,6 @@ export const limitCounterShortKeptMs = 2 * 24 * 3_600_000;
 export const limitCounterKeptMs = 404 * 24 * 3_600_000;
 /** Counters or notices that one step deletes. */
 export const limitSweepRowsMax = 500;
-/** Organizations and reached limits that one step checks after limits were changed, and the interval between searches for changes. */
-export const limitRecheckOrganizationsMax = 1_000;
-export const limitRecheckCellsMax = 100;
-export const limitRecheckIntervalMs = 500;
 /** Interval between writes of the offsets of time zones. */
 export const timezoneIntervalMs = 24 * 3_600_000;
 /** Organizations whose counters a thread completes at the same time. */

@@ -5,7 +5,6 @@ import { missingFolder } from "../../db/engine/data_file.ts";
 import { messageOf } from "../../domain/errors.ts";
 import {
   limitNoticesIntervalMs,
-  limitRecheckIntervalMs,
   retentionIntervalMs,
   retentionRestMs,
   shutdownFlushMs,
@@ -23,13 +22,14 @@ import { mailMode } from "../../services/mail/mail.ts";
 import { mailLimitNotices } from "../../services/mail/limit_mails.ts";
 import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
 import { LimitCounters } from "../../services/meter/limit_counters.ts";
-import { recheckSomeLimits } from "../../services/meter/limit_rechecks.ts";
+import { limitRecheckIntervalMs, recheckSomeLimits } from "../../services/meter/limit_rechecks.ts";
 import {
   deleteCountersOfRemovedLimits,
   deleteOldCounters,
   refreshTimezones,
 } from "../../services/meter/limit_upkeep.ts";
 import { createResealing } from "../../services/secrets_upkeep.ts";
+import type { WithheldMails } from "../../domain/mail/limit_mail_reach.ts";
 import { settlesWithin, sleep } from "../../services/sleep.ts";
 import { deleteOldAuditEvents } from "../../services/audit.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
@@ -166,36 +166,14 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   await threads.callAll((calls) => calls.markReady());
   const stopping = new AbortController();
   const { signal } = stopping;
-  const counters = new LimitCounters(services, { onError: onBackgroundError });
-  const repeated = [
-    { what: "statement", pauseMs: statementIntervalMs, step: () => closeStatement(services, log) },
-    {
-      what: "update of time zones",
-      pauseMs: timezoneIntervalMs,
-      step: () => refreshTimezones(services).then(() => false),
-    },
-    {
-      what: "emails about limits",
-      pauseMs: limitNoticesIntervalMs,
-      step: () => mailLimitNotices(services, parts.mailWorker.withheld),
-    },
-    {
-      what: "events of expiring keys",
-      pauseMs: expiringKeysIntervalMs,
-      step: () => noteExpiringKeys(services),
-    },
-    {
-      what: "check of changed limits",
-      pauseMs: limitRecheckIntervalMs,
-      step: () => recheckSomeLimits(services, counters),
-    },
-  ];
   const working = [
     deleteOldData(services, { log, signal }),
     parts.mailWorker.run(signal),
     parts.webhooks.run(signal),
     backups?.run(signal),
-    ...repeated.map((work) => repeat(work, { log, signal })),
+    ...repeatedWork(services, { log, withheld: parts.mailWorker.withheld }).map((work) =>
+      repeat(work, { log, signal })
+    ),
   ];
   return async function stop() {
     server.drain();
@@ -217,6 +195,42 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     };
     if (!await settlesWithin(shutdownHalfMs, close())) opened.warnOfLog();
   };
+}
+
+interface RepeatedWork {
+  readonly what: string;
+  readonly pauseMs: number;
+  readonly step: () => Promise<boolean>;
+}
+
+function repeatedWork(
+  services: Services,
+  { log, withheld }: { log: ProgramLog; withheld: WithheldMails },
+): RepeatedWork[] {
+  const counters = new LimitCounters(services, { onError: services.onBackgroundError });
+  return [
+    { what: "statement", pauseMs: statementIntervalMs, step: () => closeStatement(services, log) },
+    {
+      what: "update of time zones",
+      pauseMs: timezoneIntervalMs,
+      step: () => refreshTimezones(services).then(() => false),
+    },
+    {
+      what: "emails about limits",
+      pauseMs: limitNoticesIntervalMs,
+      step: () => mailLimitNotices(services, withheld),
+    },
+    {
+      what: "check of changed limits",
+      pauseMs: limitRecheckIntervalMs,
+      step: () => recheckSomeLimits(services, counters),
+    },
+    {
+      what: "events of expiring keys",
+      pauseMs: expiringKeysIntervalMs,
+      step: () => noteExpiringKeys(services),
+    },
+  ];
 }
 
 function countHttpThreads({ config, log }: ServerOptions): number {
@@ -260,7 +274,7 @@ async function deleteOldData(
 
 /** Repeats a step until the signal: immediately while it returns true, otherwise after a pause, and after an error within a minute. */
 async function repeat(
-  { what, pauseMs, step }: { what: string; pauseMs: number; step: () => Promise<boolean> },
+  { what, pauseMs, step }: RepeatedWork,
   { log, signal }: { log: ProgramLog; signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {

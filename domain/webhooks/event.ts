@@ -19,9 +19,9 @@ export interface LimitFacts {
     readonly per: LimitPeriod;
     readonly mode: LimitMode;
     readonly isAlert: 0 | 1;
-    /** The quantity in parts. */
-    readonly whole: number;
-    readonly micro: number;
+    /** The quantity in parts; null for one that was lifted, which clears the limit. */
+    readonly whole: number | null;
+    readonly micro: number | null;
     /** Of the key whose usage is counted. */
     readonly apiKey: Named | null;
   };
@@ -129,12 +129,14 @@ function subjectOf(type: EventType, facts: EventFacts): Record<string, unknown> 
   }
 }
 
-function limitData({ limit, used: [high, low, micro], percent, usedAt, timezone }: LimitFacts) {
-  const { id, productSlug, metric, per, mode, isAlert, apiKey } = limit;
-  const used = sumMicros({ high: String(high), low: String(low), micro: String(micro) });
+function limitData({ limit, used: [high, low, millionths], percent, usedAt, timezone }: LimitFacts) {
+  const { id, productSlug, metric, per, mode, isAlert, apiKey, whole, micro } = limit;
+  const isLifted = whole === null || micro === null;
+  const quantity = isLifted ? null : microsToNumber(quantityMicros({ whole, micro }));
+  const used = sumMicros({ high: String(high), low: String(low), micro: String(millionths) });
   const window = limitWindow(per, timezone, usedAt);
   return {
-    limit: { id, productSlug, metric, per, quantity: microsToNumber(quantityMicros(limit)), mode },
+    limit: { id, productSlug, metric, per, quantity, mode },
     ...(isAlert === 1 && { alert: true }),
     ...(apiKey && { apiKey }),
     percent,

@@ -1,7 +1,12 @@
 // Finds limits that were reached, and have room again after limits were changed. Each step checks some of them.
 import { clearCells, findLimitRecheck, findNotedCells, openCells } from "../../db/meter/limit_clearing.ts";
-import { limitRecheckCellsMax, limitRecheckOrganizationsMax } from "../../domain/limits.ts";
+import { limitCellsPerReportMax } from "../../domain/limits.ts";
 import type { CounterContext, LimitCounters } from "./limit_counters.ts";
+
+/** Interval between searches for changes. */
+export const limitRecheckIntervalMs = 500;
+/** Organizations whose notices one step reads. */
+const organizationsMax = 1_000;
 
 /**
  * Checks the next limits: completes their counters, then clears those that have room. Returns true if there may be more. A step that
@@ -14,7 +19,7 @@ export async function recheckSomeLimits(
   const recheck = await findLimitRecheck(database);
   if (recheck === undefined) return false;
   const now = clock();
-  const options = { organizations: limitRecheckOrganizationsMax, limit: limitRecheckCellsMax, now };
+  const options = { organizations: organizationsMax, limit: limitCellsPerReportMax, now };
   const { cells, next } = await findNotedCells(database, recheck, options);
   const unknown = cells.length === 0 ? [] : await openCells(database, cells, now);
   if (unknown.length > 0) await counters.complete(unknown);

@@ -70,8 +70,8 @@ recipe("the chat gets a sentence for each event, also after it was unavailable",
       await record(2);
       await worker.deliverDue();
       assert.deepEqual(messages, [
-        "Ada Maps: limit.approaching, requests of tiles, 80 % of 10 per month",
-        "Ada Maps: limit.reached, requests of tiles, 100 % of 10 per month",
+        "Ada’s organization: limit.approaching, requests of tiles, 80 % of 10 per month",
+        "Ada’s organization: limit.reached, requests of tiles, 100 % of 10 per month",
       ]);
       const forged = new Request(url, { method: "POST", body: "{}", headers: { "webhook-id": "evt_1" } });
       assert.equal((await handler(forged)).status, 400);

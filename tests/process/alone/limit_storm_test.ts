@@ -1,4 +1,4 @@
-// A storm of requests against one limit: 200 connections end with exactly the units that fit.
+// A storm of requests against one limit: 200 connections end with exactly the units that fit, and one event.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../db/engine/database.ts";
 import { openRemote } from "../../../db/engine/remote.ts";
@@ -27,11 +27,14 @@ async function spend(baseUrl: string, apiKey: string, most: number): Promise<num
   return units;
 }
 
-/** @param targets Base URLs of the instances. @param write Changes the database. */
-async function storm(targets: readonly string[], write: (statement: Statement) => Promise<void> | void) {
+/** @param targets Base URLs of the instances. @param run Runs a statement in the database, and returns its rows. */
+async function storm(
+  targets: readonly string[],
+  run: (statement: Statement) => Promise<readonly unknown[]> | readonly unknown[],
+) {
   const target = (n: number) => targets[n % targets.length] ?? "";
   const { apiKeys } = await signUpForLoad(target(0));
-  await write(
+  await run(
     sql`INSERT INTO usage_limits (id, plan, product_slug, metric, per, quantity_whole, quantity_micro,
       mode, created_seq, created_at)
     SELECT 'lim_storm', plan, 'tiles', '', 'month', CAST(${unitsMax} AS INTEGER), 0, 'hard', c.seq,
@@ -47,6 +50,9 @@ async function storm(targets: readonly string[], write: (statement: Statement) =
   assert.equal((await read("/api/v1/usage?window=total")).data[0].sum, unitsMax);
   const [{ used, remaining }] = (await read("/api/v1/limits")).limits;
   assert.deepEqual([used, remaining], [unitsMax, 0]);
+  const events = await run(sql`
+    SELECT facts ->> 'percent' AS percent FROM events WHERE type = 'limit.reached'`);
+  assert.deepEqual(events.map((row) => Object.values(row as object)), [[100]]);
 }
 
 async function withPrograms(
@@ -85,8 +91,9 @@ Deno.test({
         (programs) =>
           storm(programs.map(({ baseUrl }) => baseUrl), async (statement) => {
             const database = openRemote({ url: server.url, authToken: undefined });
-            await database.write([statement]);
+            const [result] = await database.write([statement]);
             await database.close();
+            return result?.rows ?? [];
           }),
       );
     } finally {

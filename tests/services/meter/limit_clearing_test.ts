@@ -1,6 +1,7 @@
 // Limits that were reached and have room again: after voids, and after limits were changed in any way.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
+import { eventBody, type StoredEvent } from "../../../domain/webhooks/event.ts";
 import { LimitCounters } from "../../../services/meter/limit_counters.ts";
 import { recheckSomeLimits } from "../../../services/meter/limit_rechecks.ts";
 import { deleteCountersOfRemovedLimits } from "../../../services/meter/limit_upkeep.ts";
@@ -69,6 +70,10 @@ async function newCustomer(test: TestApp): Promise<Customer> {
   return { ...person, apiKey, apiKeyId };
 }
 
+interface LimitData {
+  readonly id: string;
+  readonly quantity: number | null;
+}
 type Send = ReturnType<typeof asOperator>;
 type Change = (customer: Customer, send: Send, test: TestApp) => Promise<unknown>;
 
@@ -126,6 +131,15 @@ onEveryDatabase("changed limits are cleared if they have room, exactly once", as
     assert.ok((await change(customer, send, test) as { status: number }).status < 300, name);
     await recheck(test);
     assert.deepEqual((await limitEvents(test)).slice(2), isCleared ? [cleared] : [], name);
+    const events = await test.opened.database.read<StoredEvent>(sql`
+      SELECT id, type, at, facts, webhook FROM events WHERE type LIKE 'limit.%' ORDER BY seq`);
+    const limits = events.map((event) =>
+      JSON.parse(eventBody(event, { isForOperators: false })).data.limit as LimitData
+    );
+    assert.deepEqual(new Set(limits.map(({ id }) => id)).size, 1, name);
+    if (name === "an override is lifted") {
+      assert.deepEqual(limits.map(({ quantity }) => quantity), [10, 10, null]);
+    }
     await setOverride([])(customer, send, test);
     await setPlan([])(customer, send, test);
     await recheck(test);

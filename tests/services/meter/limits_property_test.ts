@@ -1,4 +1,4 @@
-// Limits against a model that records one request after the other: random limits, windows, quantities, batches, keys that replace
+// Limits, and alerts that count the same, against a model that records one request after the other: random limits, windows, quantities, batches, keys that replace
 // others, voids, deleted counters and clocks, across changes of plans and time zones.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../db/engine/database.ts";
@@ -36,7 +36,7 @@ import {
   type Step,
 } from "../../support/meter/limit_model.ts";
 import { unlimited } from "../../support/meter/usage.ts";
-import { newKeys, newOrganization } from "../../support/people/scene.ts";
+import { newKeys, newOrganization, run } from "../../support/people/scene.ts";
 import { commandLineActor } from "../../support/operators/operators.ts";
 
 const standingsOf = (limits: readonly LimitStanding[]) =>
@@ -141,6 +141,11 @@ const steps: { [T in Step["type"]]: (scene: Scene, step: Step & { type: T }) => 
       Object.entries(scope).every(([name, value]) => limit[name as keyof typeof scope] === value)
     );
     if (same !== undefined && (value === null) === (same.quantity === null)) {
+      await run(
+        scene.test,
+        "DELETE FROM usage_limits WHERE alert_of IS NOT NULL AND id = ?",
+        twinId(same.id),
+      );
       [same.quantity, same.mode] = [value, mode];
       return await write(scene, [
         sql`UPDATE usage_limits SET quantity_whole = ${whole}, quantity_micro = ${micro}, mode = ${mode} WHERE id = ${same.id}`,
@@ -159,6 +164,7 @@ const steps: { [T in Step["type"]]: (scene: Scene, step: Step & { type: T }) => 
           ${productSlug}, ${metric}, ${per}, ${whole}, ${micro}, ${mode}, c.seq, ${scene.test.now()}
         FROM usage_cursor c, organizations o, api_keys k
         WHERE o.id = ${scene.organizationId} AND k.id = ${key?.id ?? ""}`,
+      insertTwin(id),
     ], owner === "organization");
   },
   async unlimit(scene, { which }) {
@@ -167,7 +173,7 @@ const steps: { [T in Step["type"]]: (scene: Scene, step: Step & { type: T }) => 
     scene.limits = scene.limits.filter((other) => other !== limit);
     await write(
       scene,
-      [sql`DELETE FROM usage_limits WHERE id = ${limit.id}`],
+      [sql`DELETE FROM usage_limits WHERE id IN (${limit.id}, ${twinId(limit.id)})`],
       limit.owner === "organization",
     );
   },
@@ -237,7 +243,39 @@ async function checkCounters(scene: Scene): Promise<void> {
       CAST(n.sum_low AS TEXT) AS low, CAST(n.sum_micro AS TEXT) AS micro ${of}
     JOIN usage_limit_counters n ON n.usage_limit = l.number AND n.organization = o.number
     WHERE o.id = ${scene.organizationId} AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}`);
-  for (const { name, ...sum } of counters) assert.equal(sumMicros(sum), expected.get(name) ?? 0n, name);
+  for (const { name, ...sum } of counters) {
+    assert.equal(sumMicros(sum), expected.get(name.replace("twin_", "")) ?? 0n, name);
+  }
+}
+
+const twinId = (id: string) => `twin_${id}`;
+/** Inserts an alert that counts what a soft limit of an organization or a lineage counts. */
+const insertTwin = (id: string) =>
+  sql`INSERT INTO usage_limits (id, alert_of, alert_lineage, product_slug, metric, per, quantity_whole, quantity_micro,
+      mode, created_seq, created_at)
+    SELECT ${twinId(id)}, coalesce(l.organization, o.number), l.lineage, l.product_slug, l.metric, l.per,
+      l.quantity_whole, l.quantity_micro, l.mode, l.created_seq, l.created_at
+    FROM usage_limits l LEFT JOIN api_keys k ON k.number = l.lineage LEFT JOIN organizations o ON o.id = k.organization_id
+    WHERE l.id = ${id} AND l.plan IS NULL AND l.mode = 'soft' AND l.quantity_whole IS NOT NULL`;
+
+/** Asserts that alerts were noted as the soft limits were that count the same, and that limits were cleared only after they were reached. */
+async function checkTwins({ test: { opened: { database } } }: Scene): Promise<number> {
+  const notices = (id: Statement) =>
+    sql`(SELECT json_group_array(json_array(window_number, percent, used, at))
+      FROM (SELECT * FROM limit_notices WHERE usage_limit = ${id} ORDER BY window_number, percent))`;
+  const counters = (id: Statement) =>
+    sql`(SELECT json_group_array(is_known) FROM usage_limit_counters WHERE usage_limit = ${id})`;
+  const pairs = await database.read<{ id: string; limit: string; alert: string }>(sql`
+    SELECT l.id, ${notices(sql`l.number`)} || ${counters(sql`l.number`)} AS "limit",
+      ${notices(sql`a.number`)} || ${counters(sql`a.number`)} AS alert
+    FROM usage_limits a JOIN usage_limits l ON a.id = 'twin_' || l.id`);
+  for (const { id, limit, alert } of pairs) assert.equal(alert, limit, id);
+  const clearedTwice = await database.read(sql`
+    SELECT * FROM (SELECT facts, sum(iif(type = 'limit.cleared', -1, 1))
+      OVER (PARTITION BY facts ->> '$.limit.id' ORDER BY seq) AS reached
+      FROM events WHERE type LIKE 'limit.%' AND facts ->> 'percent' >= 100) WHERE reached < 0`);
+  assert.deepEqual(clearedTwice, []);
+  return pairs.filter(({ alert }) => !alert.startsWith("[]")).length;
 }
 
 async function write(scene: Scene, batch: readonly Statement[], restarts = false): Promise<void> {
@@ -285,12 +323,15 @@ for (const { name, ignore, open } of databaseKinds) {
     ignore,
     fn: async () => {
       const test = await startTestApp(unlimited, { open });
+      let twins = 0;
       try {
         await runHistories(runArbitrary, async ({ limits, steps: taken, ...options }) => {
           const scene = await createScene(test, options);
           for (const step of [...limits, ...taken]) await take(scene, step);
           await checkCounters(scene);
+          twins += await checkTwins(scene);
         }, { rounds: name === "remote" ? 8 : 100, seeds: [899_798_767], test });
+        assert.ok(twins > 0, "no alert was noted");
       } finally {
         await test.dispose();
       }

@@ -44,10 +44,11 @@ export const grantVoids: Statement = {
 };
 
 /** Changes the data file of a running program, which must not be killed: this process keeps the file open for a while. */
-export function changeDataFile(folder: string, statement: Statement): void {
+export function changeDataFile(folder: string, statement: Statement): unknown[] {
   const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false, isGuest: true });
-  connection.run(statement);
+  const { rows } = connection.run(statement);
   connection.close();
+  return rows;
 }
 
 /**
