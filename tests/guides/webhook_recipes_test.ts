@@ -93,9 +93,11 @@ recipe(
       const last = await record(1);
       await worker.deliverDue();
       assert.ok(list.isCutOff(organizationId, test.now()));
+      test.advance(1);
       await voidOne(test, { apiKey, id: last.id });
       await worker.deliverDue();
       assert.ok(!list.isCutOff(organizationId, test.now()));
+      test.advance(1);
       await record(1);
       await worker.deliverDue();
       assert.ok(list.isCutOff(organizationId, test.now()));
