@@ -161,6 +161,15 @@ export function claimDeliveries({ now, leasedUntil, slots, failingSlots }: Claim
   ];
 }
 
+/** Ends all leases, which a process that was killed has left. Only for a database that no other server has. */
+export function endAllLeases(now: number): Statement[] {
+  return [
+    sql`UPDATE webhooks SET turn_at = ${now} WHERE turn_at IS NOT NULL
+      AND number IN (SELECT webhook FROM webhook_deliveries WHERE is_leased = 1)`,
+    sql`UPDATE webhook_deliveries SET is_leased = 0, due_at = ${now} WHERE is_leased = 1`,
+  ];
+}
+
 /** A delivery with a lease, its event and its endpoint. */
 export interface LeasedDelivery {
   readonly number: number;

@@ -4,6 +4,7 @@ import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
   claimDeliveries,
+  endAllLeases,
   failOverflow,
   fanOutEvents,
   findClaimed,
@@ -86,6 +87,8 @@ export class WebhookWorker implements WebhookAccess {
   #woken = new AbortController();
   #isStopping = false;
   #isFailing = false;
+  /** True once the leases of an earlier process on the data file have ended. Servers that share a database wait for them. */
+  #hasEndedLeases: boolean;
   #hasWarnedOfSecrets = false;
 
   constructor(base: BaseContext, options: WebhookWorkerOptions) {
@@ -93,6 +96,7 @@ export class WebhookWorker implements WebhookAccess {
     this.#options = options;
     this.#guard = new AddressGuard(base.config);
     this.#secrets = new Secrets(base.config.secretsKeys);
+    this.#hasEndedLeases = base.config.database.kind === "remote";
   }
 
   /** Counts results of attempts since the start, and deliveries that overflowed; updated in place. */
@@ -121,6 +125,8 @@ export class WebhookWorker implements WebhookAccess {
       this.#woken = new AbortController();
       let restMs = webhookPollIntervalMs;
       try {
+        if (!this.#hasEndedLeases) await this.#base.database.write(endAllLeases(this.#base.clock()));
+        this.#hasEndedLeases = true;
         const { nextDueAt } = await this.#startDue();
         if (this.#isFailing) this.#options.log.info("webhooks are delivered again", {});
         this.#isFailing = false;
