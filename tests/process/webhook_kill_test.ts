@@ -1,0 +1,213 @@
+// Kills the program at random moments while people and programs change things: each committed change has one event, each event reaches
+// the endpoint at least once with the same body, and nothing else does.
+import assert from "node:assert/strict";
+import { poll } from "../support/runner/poll.ts";
+import { runCommand } from "../support/process/command.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/process/program.ts";
+import { faultRandom, faultRounds, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
+import { signUpForLoad } from "../support/meter/load.ts";
+import { storedInFile } from "../support/meter/stored_usage.ts";
+
+const rounds = faultRounds(8);
+/** More is never recorded than the hard limit allows, which rises by this much when it is reached. */
+const limitStep = 10;
+
+Deno.test(
+  "after kills at random moments, each committed change has one event, and each event reached the endpoint",
+  { timeout: faultsTimeoutMs * Math.ceil(rounds / 40) },
+  async () => {
+    const random = faultRandom("webhook_kill_test.ts");
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-webhook-kill-" });
+    const bodies = new Map<string, Set<string>>();
+    const receiver = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+      const id = request.headers.get("webhook-id") ?? "";
+      bodies.set(id, (bodies.get(id) ?? new Set()).add(await request.text()));
+      // A kill often comes between the request and its response.
+      await letOthersRun(random.between(0, 30));
+      return new Response(null, { status: 204 });
+    });
+    let starts = 0;
+    const start = async () => {
+      const program = startProgram({
+        folder,
+        env: {
+          ...{ LOG_LEVEL: "warning", API_KEY_REQUESTS_PER_SECOND: "0", WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
+          HTTP_THREADS: httpThreads[starts++ % httpThreads.length] as string,
+        },
+      });
+      await isReady(program);
+      return program;
+    };
+    let program = await start();
+    try {
+      const person = await signUpForLoad(program.baseUrl);
+      const { organizationId, cookie } = person;
+      const scope = ["--scope", "organizations:write"];
+      const { stdout } = await runCommand({ folder }, "token", "create", "Limits", ...scope);
+      const token = stdout.trim();
+      const url = `http://127.0.0.1:${receiver.addr.port}/`;
+      const json = { url, events: ["*"] };
+      const created = await sendJson(program.baseUrl, "/api/portal/webhooks", { cookie, json });
+      assert.equal(created.status, 201, await created.text());
+      const changes = new Changes({ organizationId, cookie, token, fullKey: person.apiKeys[0] as string });
+      await changes.setLimit(program.baseUrl);
+      for (let round = 0; round < rounds; round++) {
+        const stop = changes.begin(() => program.baseUrl);
+        const before = changes.acknowledged.size;
+        if (random.chance(0.8)) await poll(() => changes.acknowledged.size > before);
+        await letOthersRun(random.between(50, 400));
+        program.kill("SIGKILL");
+        await program.ended();
+        await stop();
+        program = await start();
+      }
+      assert.deepEqual(changes.surprises, []);
+      await untilDelivered(program, bodies);
+      program.kill("SIGTERM");
+      await program.ended();
+      await checkEvents(`${folder}/data/gatehouse.db`, { acknowledged: changes.acknowledged, bodies });
+    } finally {
+      await killProgram(program);
+      await receiver.shutdown();
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
+
+/** Waits until the number of events that arrived stays, for longer than the worker rests. */
+async function untilDelivered(program: Program, bodies: ReadonlyMap<string, unknown>): Promise<void> {
+  await poll(async () => {
+    const text = await (await fetch(`${program.baseUrl}/metrics`)).text();
+    const [, waiting] = /^gatehouse_webhook_deliveries_waiting (\d+)$/m.exec(text) ?? [];
+    assert.ok(waiting !== undefined, text);
+    const size = bodies.size;
+    await letOthersRun(1500);
+    return waiting === "0" && bodies.size === size;
+  });
+}
+
+/** Changes things with several clients at a time, and knows which changes were acknowledged. */
+class Changes {
+  /** Ids of created keys, and `ID revoked` or `ID rotated`. */
+  readonly acknowledged = new Set<string>();
+  readonly surprises: string[] = [];
+  readonly #by: { organizationId: string; cookie: string; token: string; fullKey: string };
+  #limit = 0;
+
+  constructor(by: { organizationId: string; cookie: string; token: string; fullKey: string }) {
+    this.#by = by;
+  }
+
+  /** Sets or raises the hard limit. */
+  async setLimit(baseUrl: string): Promise<void> {
+    this.#limit += limitStep;
+    const limit = { productSlug: null, metric: null, per: "total", quantity: this.#limit, mode: "hard" };
+    const { token, organizationId } = this.#by;
+    const path = `/api/operator/organizations/${organizationId}`;
+    await this.#send(baseUrl, path, {
+      method: "PATCH",
+      apiKey: token,
+      json: { overrides: { apiKeysMax: 10_000, limits: [limit] } },
+    });
+  }
+
+  /** @returns A function that ends the clients after their current requests. */
+  begin(baseUrl: () => string): () => Promise<void> {
+    let isRunning = true;
+    const client = async (work: (baseUrl: string) => Promise<void>) => {
+      while (isRunning) await work(baseUrl());
+    };
+    const clients = [
+      client((url) => this.#changeKey(url)),
+      client((url) => this.#changeKey(url)),
+      ...[1, 2, 3, 4].map(() => client((url) => this.#record(url))),
+    ];
+    return async () => {
+      isRunning = false;
+      await Promise.all(clients);
+    };
+  }
+
+  async #changeKey(baseUrl: string): Promise<void> {
+    const { cookie } = this.#by;
+    const created = await this.#send(baseUrl, "/api/portal/api-keys", { cookie, json: { name: "Load" } });
+    if (created === null) return;
+    const id = created.apiKey.id;
+    this.acknowledged.add(id);
+    const rotated = await this.#send(baseUrl, `/api/portal/api-keys/${id}/rotate`, {
+      cookie,
+      json: { expireOldAt: "now" },
+    });
+    if (rotated === null) return;
+    this.acknowledged.add(`${id} rotated`);
+    const revoked = await this.#send(baseUrl, `/api/portal/api-keys/${rotated.apiKey.id}`, {
+      method: "DELETE",
+      cookie,
+    });
+    if (revoked !== null) this.acknowledged.add(`${rotated.apiKey.id} revoked`);
+  }
+
+  async #record(baseUrl: string): Promise<void> {
+    const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
+    const recorded = await this.#send(baseUrl, "/api/v1/usage", { apiKey: this.#by.fullKey, json });
+    if (recorded === "limited") await this.setLimit(baseUrl);
+  }
+
+  // deno-lint-ignore no-explicit-any
+  async #send(baseUrl: string, path: string, options: Parameters<typeof sendJson>[2]): Promise<any> {
+    const response = await sendJson(baseUrl, path, options).catch(() => null);
+    if (response === null || response.status === 503) {
+      // Between a kill and the next start.
+      await letOthersRun(20);
+      return null;
+    }
+    if (response.status === 429) return "limited";
+    const text = await response.text();
+    if (response.ok) return JSON.parse(text === "" ? "{}" : text);
+    this.surprises.push(`${path}: ${response.status} ${text}`);
+    return null;
+  }
+}
+
+/** Compares what is stored with what was acknowledged and with what arrived. */
+async function checkEvents(
+  path: string,
+  { acknowledged, bodies }: {
+    acknowledged: ReadonlySet<string>;
+    bodies: ReadonlyMap<string, ReadonlySet<string>>;
+  },
+): Promise<void> {
+  const stored = await storedInFile(path);
+  const events = await stored.read(`SELECT id, type, facts FROM events
+    WHERE seq > (SELECT since_seq FROM webhooks) ORDER BY seq`);
+  const told = await stored.read(`SELECT 'evt_' || substr(id, 5) AS id FROM audit_events
+    WHERE action IN ('api_key.created', 'api_key.rotated', 'api_key.revoked')
+      AND 'evt_' || substr(id, 5) NOT IN (SELECT id FROM events WHERE seq <= (SELECT since_seq FROM webhooks))`);
+  const ofKeys = events.filter(({ type }) => String(type).startsWith("api_key."));
+  const sorted = (rows: typeof told) => rows.map(({ id }) => String(id)).sort();
+  assert.deepEqual(sorted(ofKeys), sorted(told));
+  const happened = new Set(ofKeys.map(({ type, facts }) => {
+    const id = JSON.parse(String(facts)).target.id;
+    return type === "api_key.created" ? id : `${id} ${String(type).slice("api_key.".length)}`;
+  }));
+  assert.deepEqual([...acknowledged].filter((change) => !happened.has(change)), []);
+
+  // A limit is reached, cleared and reached in turn; what it rejects has no event and isn't stored.
+  const states = events.map(({ type }) => String(type)).filter((type) =>
+    /^limit\.(reached|cleared)$/.test(type)
+  );
+  assert.ok(states.length >= 2, "the limit was never reached and cleared");
+  states.forEach((type, index) => assert.equal(type, index % 2 === 0 ? "limit.reached" : "limit.cleared"));
+  const [usage] = await stored.read(`SELECT (SELECT count(*) FROM usage_records) AS records,
+    (SELECT quantity_whole FROM usage_limits WHERE organization IS NOT NULL) AS quantity`);
+  assert.ok(Number(usage?.["records"]) <= Number(usage?.["quantity"]));
+  const types = new Set(events.map(({ type }) => String(type).split(".")[0]));
+  assert.deepEqual([...types].sort(), ["api_key", "limit"]);
+
+  assert.deepEqual([...bodies.keys()].sort(), sorted(events));
+  for (const [id, different] of bodies) assert.equal(different.size, 1, `${id} had several bodies`);
+  const unfinished = await stored.read("SELECT status FROM webhook_deliveries WHERE status <> 'delivered'");
+  assert.deepEqual(unfinished, []);
+  await stored.close();
+}
