@@ -69,7 +69,7 @@ Deno.test("deletes the data of deleted organizations, unfinished sign-ins and ol
   const counters =
     "INSERT INTO usage_limit_counters VALUES (7, 99, 26300000, 0, 0, 0, 1, 0), (8, 99, 0, 0, 0, 0, 1, 0)";
   connection.run({ sql: counters, args: [] });
-  connection.run({ sql: "INSERT INTO usage_limits_removed VALUES (8)", args: [] });
+  connection.run({ sql: "INSERT INTO usage_limits_removed (number) VALUES (8)", args: [] });
   connection.run({ sql: "INSERT INTO timezone_offsets VALUES ('Europe/Berlin', 0, 0)", args: [] });
   const second = startProgram({ folder, env: { HTTP_THREADS: "1" } });
   await isReady(second);

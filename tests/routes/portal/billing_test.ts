@@ -82,7 +82,11 @@ testApp("members of every role read their plan, limits, the month so far and clo
   assert.equal((await openPage(test, `${path}/2026-12`, { person: ada })).status, 404);
   // The plan's name stands next to the limits.
   for (const page of ["/portal", "/portal/usage"]) {
-    assert.match((await show(member, page)).text, /Limits Default plan Requests per month/, page);
+    assert.match(
+      (await show(member, page)).text,
+      /Limits (Alerts · )?Default plan Requests per month/,
+      page,
+    );
   }
 }, { CURRENCY: "EUR", SESSION_MAX_DAYS: "90", SESSION_IDLE_DAYS: "90" });
 

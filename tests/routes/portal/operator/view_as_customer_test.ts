@@ -18,6 +18,7 @@ import { joinedPerson } from "../../../support/people/people.ts";
 import { createTestWebhook } from "../../../support/webhooks/webhooks.ts";
 import { openPage } from "../../../support/portal/pages.ts";
 import { run } from "../../../support/people/scene.ts";
+import { addDeliveries } from "../../../support/webhooks/deliveries.ts";
 
 testApp("an operator reads every page of a customer, and finds nothing that acts", async (test) => {
   const mara = await newOperator(test, "Mara");
@@ -26,6 +27,9 @@ testApp("an operator reads every page of a customer, and finds nothing that acts
   const { id, fullKey } = await createTestKey(test, ada, { name: "Production" });
   const { id: recordId } = await recordOne(test, fullKey, { quantity: 7 });
   const webhookId = await createTestWebhook(test, ada);
+  const [deliveryId = ""] = await addDeliveries(test.opened.database, webhookId, [
+    { type: "webhook.test", status: "failed", createdAt: test.now() },
+  ]);
   await invite(test, ada, { email: "grace@example.com" });
   const { base, start } = pathsOf(ada);
   const open = (path: string, person: TestPerson = mara) => openPage(test, path, { person });
@@ -39,7 +43,7 @@ testApp("an operator reads every page of a customer, and finds nothing that acts
   const paths = [...new Set(["/operator/organizations/:id/view", ...routes.map(({ path }) => path)])]
     .map((path) =>
       path.replace(":id", ada.organizationId).replace(":keyId", id).replace(":recordId", recordId)
-        .replace(":period", "open").replace(":webhookId", webhookId)
+        .replace(":period", "open").replace(":webhookId", webhookId).replace(":deliveryId", deliveryId)
     );
   assert.ok(paths.length >= 9);
   await run(test, "UPDATE organizations SET suspended_at = ? WHERE id = ?", test.now(), ada.organizationId);
