@@ -7,7 +7,7 @@ import type {
   WebhookDeliveryDetails,
 } from "../../domain/webhooks/delivery.ts";
 import { eventTypes, isEventType } from "../../domain/webhooks/event_types.ts";
-import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
+import type { Webhook } from "../../domain/webhooks/webhook.ts";
 import { Badge, type BadgeTone } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -18,7 +18,7 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
 import { type Page, type Place, type PortalFrame, PortalPage } from "../layout.tsx";
-import { webhookHref } from "./webhook.tsx";
+import { webhookHref, webhookLink } from "./webhook.tsx";
 
 /** Returns the address of a delivery's page, or of the page that sends it again. @param base As in `PortalFrame`. */
 export function deliveryHref(base: string, webhookId: string, id: string, action?: "replay"): string {
@@ -99,7 +99,7 @@ export function deliveryPage({ frame, place, webhook, delivery, flash }: Deliver
   return (
     <PortalPage title={type} frame={frame} place={place}>
       <PageHead
-        back={{ href: webhookHref(base, webhook.id), label: webhookName(webhook) }}
+        back={webhookLink(base, webhook)}
         title={type}
         text={
           <span class="origin small">

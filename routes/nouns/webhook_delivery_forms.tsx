@@ -3,33 +3,22 @@ import { groupDigits } from "../../domain/number_text.ts";
 import type { WebhookDelivery } from "../../domain/webhooks/delivery.ts";
 import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { webhookReplayDeliveriesMax } from "../../domain/webhooks/webhook_limits.ts";
-import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
-import { RadioGroup, SelectField } from "../components/field.tsx";
-import { FormPage, type FormPageProps } from "../components/form_page.tsx";
-import { MomentTime } from "../components/relative_time.tsx";
-import type { Page, PortalFrame } from "../layout.tsx";
-import { typeChoices } from "./deliveries.tsx";
-import { deliveryHref } from "./delivery.tsx";
-import { webhookHref } from "./webhook.tsx";
-
-type ShownForm =
-  & Pick<FormPageProps & ConfirmPageProps, "frame" | "place" | "action" | "hidden">
-  & {
-    readonly error: string | null;
-    readonly input: Readonly<Record<string, string>> | undefined;
-    readonly fields: Readonly<Record<string, string>>;
-  };
-
-function backTo(frame: PortalFrame, webhook: Webhook) {
-  return { href: webhookHref(frame.base, webhook.id), label: webhookName(webhook) };
-}
+import { ConfirmPage } from "../../views/components/confirm_page.tsx";
+import { RadioGroup, SelectField } from "../../views/components/field.tsx";
+import { FormPage } from "../../views/components/form_page.tsx";
+import { MomentTime } from "../../views/components/relative_time.tsx";
+import type { Page } from "../../views/layout.tsx";
+import { typeChoices } from "../../views/webhooks/deliveries.tsx";
+import { deliveryHref } from "../../views/webhooks/delivery.tsx";
+import { webhookLink } from "../../views/webhooks/webhook.tsx";
+import type { ShownForm } from "../portal/noun_pages.ts";
 
 /** The form that sends an example. */
 export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
   return (
     <FormPage
       {...form}
-      back={backTo(form.frame, webhook)}
+      back={webhookLink(form.frame.base, webhook)}
       title="Send test"
       heading="Send a test to “{name}”"
       name={webhookName(webhook)}
@@ -57,7 +46,7 @@ export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webho
   return (
     <FormPage
       {...form}
-      back={backTo(form.frame, webhook)}
+      back={webhookLink(form.frame.base, webhook)}
       title="Replay deliveries"
       heading="Replay deliveries of “{name}”"
       name={webhookName(webhook)}
@@ -97,7 +86,7 @@ export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webho
 
 /** The confirmation that sends one delivery again. */
 export function replayOneForm(
-  { input: _input, fields: _fields, ...form }: ShownForm,
+  form: ShownForm,
   { webhook, delivery }: { webhook: Webhook; delivery: WebhookDelivery },
 ): Page {
   const { id, type, eventId, createdAt } = delivery;
