@@ -160,7 +160,7 @@ export function operatorTokenPages(app: App, parts: PortalParts): void {
         name: input["name"] ?? "",
         scopes: operatorScopes.filter((scope) => input[scope] !== undefined),
         addresses: (input["addresses"] ?? "").split(/[\s,]+/).filter((text) => text !== ""),
-        expiresAt: expiresAt === null ? null : isoTime(expiresAt),
+        expiresAt: isoTime(expiresAt),
       }, "body");
       const { token: created, fullToken } = await createOperatorToken(services, actor, {
         ...token,

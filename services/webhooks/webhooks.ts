@@ -250,7 +250,6 @@ function targetOf(webhook: Webhook) {
 }
 
 function toWebhook(row: WebhookRow): Webhook {
-  const time = (ms: number | null) => ms === null ? null : isoTime(ms);
   const { createdById: id, createdByName: name } = row;
   return {
     id: row.id,
@@ -259,8 +258,8 @@ function toWebhook(row: WebhookRow): Webhook {
     description: row.description,
     status: row.disabledAt === null ? "enabled" : "disabled",
     disabledReason: row.disabledReason,
-    failingSince: time(row.failingSince),
-    lastDeliveredAt: time(row.lastDeliveredAt),
+    failingSince: isoTime(row.failingSince),
+    lastDeliveredAt: isoTime(row.lastDeliveredAt),
     createdAt: isoTime(row.createdAt),
     createdBy: id === null || name === null ? null : { id, name },
   };
