@@ -2,7 +2,6 @@
 import { limitMailOperatorsMax, limitMailRecipientsMax } from "../../domain/limits.ts";
 import type { MailFields } from "../../domain/mail/mail.ts";
 import { mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
-import type { DeliveryFault } from "../../domain/webhooks/delivery.ts";
 import {
   webhookDisabledMailsPerDayMax,
   webhookFailingMaxMs,
@@ -14,14 +13,10 @@ import { takeMail } from "../mail/mail_budgets.ts";
 import { insertMails } from "../mail/outbox.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
 import { dayOf, type LeasedDelivery, nextTurn } from "./deliveries.ts";
+import type { AttemptRow } from "./delivery_list.ts";
 
 /** Times are in milliseconds since 1970. */
-export interface AttemptResult {
-  readonly at: number;
-  readonly durationMs: number;
-  /** Null if it was delivered. */
-  readonly code: DeliveryFault | null;
-  readonly responseStatus: number | null;
+export interface AttemptResult extends AttemptRow {
   /** Null if it was the last attempt. */
   readonly retryAt: number | null;
 }

@@ -225,7 +225,7 @@ export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalP
     show: async (c, form, { owner }) => replayForm(form, await webhookOf(c, owner)),
     async submit(c, { owner, frame }, { status, span = "30d" }) {
       const input = check(replayFormSchema, { status: status || undefined, span }, "body");
-      const from = services.clock() - replaySpans[input.span] * 3_600_000;
+      const from = services.clock() - replaySpans[input.span].hours * 3_600_000;
       const id = webhookIdOf(c);
       const replayed = await verbs.replayDeliveries(services, owner, id, { from, status: input.status });
       return `${webhookHref(frame.base, id)}?replayed=${replayed}`;

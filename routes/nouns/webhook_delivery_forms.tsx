@@ -37,8 +37,13 @@ export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook
   );
 }
 
-/** The hours that a replay goes back. */
-export const replaySpans = { "1h": 1, "24h": 24, "7d": 7 * 24, "30d": 30 * 24 } as const;
+/** How far a replay goes back. */
+export const replaySpans = {
+  "1h": { label: "Hour", hours: 1 },
+  "24h": { label: "24 hours", hours: 24 },
+  "7d": { label: "7 days", hours: 7 * 24 },
+  "30d": { label: "30 days", hours: 30 * 24 },
+} as const;
 export type ReplaySpan = keyof typeof replaySpans;
 
 /** The form that sends many deliveries again. */
@@ -73,12 +78,7 @@ export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webho
         name="span"
         value={input?.["span"] ?? "30d"}
         error={fields["span"]}
-        choices={[
-          { value: "1h", label: "Hour" },
-          { value: "24h", label: "24 hours" },
-          { value: "7d", label: "7 days" },
-          { value: "30d", label: "30 days" },
-        ]}
+        choices={Object.entries(replaySpans).map(([value, { label }]) => ({ value, label }))}
       />
     </FormPage>
   );

@@ -9,7 +9,6 @@ import {
   findClaimed,
   findDueWork,
   findLeasedTest,
-  findOverflow,
   holdDeliveries,
   type LeasedDelivery,
 } from "../../db/webhooks/deliveries.ts";
@@ -181,8 +180,7 @@ export class WebhookWorker implements WebhookAccess {
   }
 
   async #failOverflow(now: number): Promise<number> {
-    const found = await findOverflow(this.#base.database, now);
-    const [, failed] = await this.#base.database.write(failOverflow(found, now));
+    const [, failed] = await this.#base.database.write(failOverflow(now));
     const { changes = 0 } = failed ?? {};
     this.counts.overflow += changes;
     return changes;

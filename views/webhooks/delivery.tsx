@@ -2,6 +2,7 @@
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type {
   DeliveryAttempt,
+  DeliveryFault,
   DeliveryStatus,
   WebhookDelivery,
   WebhookDeliveryDetails,
@@ -46,42 +47,31 @@ export function DeliveryBadge({ status }: Pick<WebhookDelivery, "status">) {
 
 type Outcome = Pick<DeliveryAttempt, "code" | "responseStatus">;
 
+/** The faults of attempts without a response, in one or two words and in a sentence. */
+const faultWords: Readonly<Record<DeliveryFault, readonly [words: string, sentence: string]>> = {
+  timeout: ["Timed out", "No response within 15 seconds."],
+  tls: ["TLS error", "The secure connection failed. Check the certificate."],
+  refused: ["No connection", "No connection, or no valid HTTP response."],
+  blocked: ["Address blocked", "The URL leads to an address that may not be reached."],
+  status: ["No status", "Responded with no status."],
+  overflow: ["Too many waiting", "Too many deliveries were waiting."],
+};
+
 /** Returns how an endpoint responded last, in one or two words; null before the first attempt. */
 export function responseWords({ code, responseStatus }: Outcome): string | null {
   if (responseStatus !== null) return `HTTP ${responseStatus}`;
-  const words = {
-    timeout: "Timed out",
-    tls: "TLS error",
-    refused: "No connection",
-    blocked: "Address blocked",
-    status: "No status",
-    overflow: "Too many waiting",
-  };
-  return code === null ? null : words[code];
+  return code === null ? null : faultWords[code][0];
 }
 
-function attemptSentence({ code, responseStatus }: Outcome): string {
-  const isRedirect = responseStatus !== null && responseStatus >= 300 && responseStatus < 400;
-  switch (code) {
-    case "timeout":
-      return "No response within 15 seconds.";
-    case "tls":
-      return "The secure connection failed. Check the certificate.";
-    case "refused":
-      return "No connection, or no valid HTTP response.";
-    case "blocked":
-      return "The URL leads to an address that may not be reached.";
-    case "overflow":
-      return "Too many deliveries were waiting.";
-    default:
-      return `Responded with ${responseStatus ?? "no status"}.${
-        isRedirect
-          ? " Redirects aren't followed."
-          : responseStatus === 410
-          ? " The endpoint was disabled."
-          : ""
-      }`;
-  }
+function attemptSentence({ code, responseStatus: status }: Outcome): string {
+  if (status === null) return faultWords[code ?? "status"][1];
+  const isRedirect = status >= 300 && status < 400;
+  const more = isRedirect
+    ? " Redirects aren't followed."
+    : status === 410
+    ? " The endpoint was disabled."
+    : "";
+  return `Responded with ${status}.${more}`;
 }
 
 interface DeliveryPageProps {
