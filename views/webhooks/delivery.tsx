@@ -130,27 +130,29 @@ export function deliveryPage({ frame, place, webhook, delivery, flash }: Deliver
 }
 
 function StatusNote(
-  { delivery: { status, nextAttemptAt, code, attemptCount }, webhook, now }: {
-    delivery: WebhookDelivery;
-    webhook: Webhook;
-    now: number;
-  },
+  { delivery, webhook, now }: Pick<DeliveryPageProps, "delivery" | "webhook"> & { now: number },
 ) {
+  const { status, nextAttemptAt } = delivery;
   if (status === "delivered") return null;
-  if (status === "waiting") {
-    const isDue = nextAttemptAt === null || Date.parse(nextAttemptAt) <= now;
-    return (
-      <div class="note plain">
-        <p>
-          {isDue ? "The next attempt is due now." : (
-            <>
-              Next attempt: <Moment at={nextAttemptAt} now={now} />
-            </>
-          )}
-        </p>
-      </div>
-    );
-  }
+  return (
+    <div class="note plain">
+      <p>
+        {status === "waiting" ? <NextAttempt at={nextAttemptAt} now={now} /> : endedText(delivery, webhook)}
+      </p>
+    </div>
+  );
+}
+
+function NextAttempt({ at, now }: { at: string | null; now: number }) {
+  if (at === null || Date.parse(at) <= now) return <>The next attempt is due now.</>;
+  return (
+    <>
+      Next attempt: <MomentTime at={at} now={now} /> (<RelativeTime at={at} now={now} />)
+    </>
+  );
+}
+
+function endedText({ status, code, attemptCount }: WebhookDelivery, webhook: Webhook): string {
   const after = webhook.status === "enabled"
     ? "Replay it to send it."
     : "Enable the endpoint, then replay it.";
@@ -159,19 +161,7 @@ function StatusNote(
     : code === "overflow"
     ? "Not sent, because too many deliveries were waiting."
     : `Given up after ${countOf(attemptCount, "attempt")}.`;
-  return (
-    <div class="note plain">
-      <p>{`${why} ${after}`}</p>
-    </div>
-  );
-}
-
-function Moment({ at, now }: { at: string; now: number }) {
-  return (
-    <>
-      <MomentTime at={at} now={now} /> (<RelativeTime at={at} now={now} />)
-    </>
-  );
+  return `${why} ${after}`;
 }
 
 function factsOf({ eventId, type, createdAt, endedAt }: WebhookDelivery, now: number) {
