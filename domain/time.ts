@@ -31,9 +31,11 @@ export function parseTimestamp(text: string): number | null {
   }
 }
 
-/** Returns ISO 8601 UTC with milliseconds. */
-export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
+/** Returns ISO 8601 UTC with milliseconds; null for no time. */
+export function isoTime(ms: number): string;
+export function isoTime(ms: number | null): string | null;
+export function isoTime(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }
 
 /** Returns a time with its offset, such as `2026-10-01T00:00:00.000+02:00`; for UTC as {@linkcode isoTime}. */

@@ -114,7 +114,7 @@ async function revoke(context: SessionContext, by: Writer, statements: readonly 
 function toKeyLine({ row, lastUsedAt, oldKeyEndsAt }: StoredLine, now: number): KeyLine {
   return {
     ...toApiKey(row, now),
-    lastUsedAt: lastUsedAt === null ? null : isoTime(lastUsedAt),
-    oldKeyEndsAt: oldKeyEndsAt === null ? null : isoTime(oldKeyEndsAt),
+    lastUsedAt: isoTime(lastUsedAt),
+    oldKeyEndsAt: isoTime(oldKeyEndsAt),
   };
 }

@@ -140,7 +140,7 @@ export async function changeApiKey(
   if (expiresAt !== row.expiresAt) {
     requireNewExpiry(row, expiresAt, now);
     requireExtensible(access, permissions, { from: row.expiresAt, to: expiresAt });
-    const details = { from: timeOf(row.expiresAt) ?? "never", to: timeOf(expiresAt) ?? "never" };
+    const details = { from: isoTime(row.expiresAt) ?? "never", to: isoTime(expiresAt) ?? "never" };
     entries.push({ ...about, action: "api_key.expiry_changed", details });
   }
   const storedBudget = limitsText(budgetOf(row.budget));
@@ -252,15 +252,11 @@ export function toApiKey(row: ApiKeyRow, now: number): ApiKey {
     createdByOperator: row.createdByOperator === 1,
     permissions: JSON.parse(row.permissions),
     budget: budgetOf(row.budget),
-    lastUsedAt: timeOf(row.lastUsedAt),
-    expiresAt: timeOf(row.expiresAt),
-    revokedAt: timeOf(row.revokedAt),
+    lastUsedAt: isoTime(row.lastUsedAt),
+    expiresAt: isoTime(row.expiresAt),
+    revokedAt: isoTime(row.revokedAt),
     status: apiKeyStatus(row, now),
   };
-}
-
-function timeOf(ms: number | null): string | null {
-  return ms === null ? null : isoTime(ms);
 }
 
 type BudgetLimit = NewLimit & { readonly quantity: number };

@@ -50,6 +50,14 @@ export async function writeAndRead<Row>(
   return { isMade, row: () => rowOf<Row>(results, -1) };
 }
 
+/** Returns a batch of changes, each with its audit entry and its consequences. */
+export function changesBatch(by: Writer, changes: readonly Change[], now: number): Statement[] {
+  return changes.flatMap(({ statement, entry, after }) => {
+    const audit = insertAuditEvent(actorOf(by), entry, { now });
+    return [statement, audit.statement, ...(after?.({ now, audited: audit.id }) ?? [])];
+  });
+}
+
 /** Returns the row that a statement of a batch has read. @throws {AppError} `not_found` if there is none. */
 export function rowOf<Row>(results: readonly WriteResult[], at: number): Row {
   const [row] = results.at(at)?.rows ?? [];

@@ -36,7 +36,6 @@ import { deleteSomeOfDeletedOrganizations } from "../../services/organization/or
 import { closeDueStatement } from "../../services/operator/statement_closing.ts";
 import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
-import { deleteOldEvents } from "../../services/webhooks/events.ts";
 import { noteExpiringKeys } from "../../services/webhooks/expiring_keys.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
 import { HttpServer, requireFreePort } from "./http_server.ts";
@@ -46,7 +45,7 @@ import { databaseName, type OpenedDatabase, openForCommand } from "../open_datab
 import { dropWritePermission } from "../permissions.ts";
 import { exitStatus, readAllSettings, SettingsError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
-import { deleteOldDeliveries } from "../../services/webhooks/webhook_upkeep.ts";
+import { deleteOldEvents } from "../../services/webhooks/webhook_upkeep.ts";
 import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
 
 /** Time for the requests in progress when the server stops, and then for closing what they used. */
@@ -244,12 +243,11 @@ function countHttpThreads({ config, log }: ServerOptions): number {
 const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
   "old usage records": deleteOldUsageRecords,
   "old audit entries": deleteOldAuditEvents,
-  "old events": deleteOldEvents,
   "data of deleted organizations": deleteSomeOfDeletedOrganizations,
   "old counters of limits": deleteOldCounters,
   "counters of removed limits": deleteCountersOfRemovedLimits,
   "sign-ins that were not finished": cleanUpSignIns,
-  "old webhook deliveries": deleteOldDeliveries,
+  "old events and webhook deliveries": deleteOldEvents,
   "secrets under an older key": createResealing(),
 };
 

@@ -8,9 +8,9 @@ import {
 } from "../../domain/limits.ts";
 import { mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
 import type { LimitMode, LimitPeriod } from "../../domain/meter/usage_limit.ts";
-import { newId } from "../../domain/id.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { takeMail } from "./mail_budgets.ts";
+import { insertMails } from "./outbox.ts";
 
 export interface WaitingNotice {
   readonly usageLimit: number;
@@ -54,7 +54,7 @@ export function findWaitingNotices(database: DatabaseReader, limit: number): Pro
 
 const wantsLimitMails = sql`u.limit_emails = 1 AND u.disabled_at IS NULL`;
 const getsLimitMails = sql`${wantsLimitMails} AND u.email_verified_at IS NOT NULL`;
-const managersOf = (organizationId: string | null): Statement =>
+export const managersOf = (organizationId: string | null): Statement =>
   sql`memberships m JOIN users u ON u.id = m.user_id
     WHERE m.organization_id = ${organizationId} AND m.role IN ('OWNER', 'ADMIN')`;
 
@@ -96,28 +96,24 @@ export function selectNoticeReach(notice: WaitingNotice): Statement {
   return sql`SELECT r.* FROM (${selectReach(notice.organizationId)}) r WHERE ${isDue(notice)}`;
 }
 
-const outboxColumns = sql`outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)`;
-
 /** Writes an email to the owners and admins of an organization, if the notice is due. */
 export function insertLimitMails(
   notice: WaitingNotice,
   kind: "limit_near" | "limit_reached",
-  { fields, now }: { fields: MailFields["limit_reached"]; now: number },
+  mail: { fields: MailFields["limit_reached"]; now: number },
 ): Statement {
-  return sql`INSERT INTO ${outboxColumns}
-    SELECT 'mail_' || lower(hex(randomblob(16))), ${kind}, u.email, NULL, ${
-    JSON.stringify(fields)
-  }, ${now}, ${now}, 0
-    FROM ${managersOf(notice.organizationId)} AND ${getsLimitMails} AND ${isDue(notice)}
-    ORDER BY m.created_at LIMIT ${limitMailRecipientsMax}`;
+  const managers = sql`SELECT u.email FROM ${managersOf(notice.organizationId)}
+    AND ${getsLimitMails} AND ${isDue(notice)} ORDER BY m.created_at LIMIT ${limitMailRecipientsMax}`;
+  return insertMails(kind, managers, mail);
 }
 
 /** Writes an email to an operator, if the notice is due and they didn't get too many, a fifth of them about one organization. */
 export function insertOperatorLimitMail(
   notice: WaitingNotice,
   to: string,
-  { fields, now }: { fields: MailFields["operator_limit_reached"]; now: number },
+  mail: { fields: MailFields["operator_limit_reached"]; now: number },
 ): Statement[] {
+  const { now } = mail;
   const budget = (name: string, mailsMax: number) => ({
     subject: mailBudgetSubject(name, to),
     mailsMax,
@@ -128,11 +124,7 @@ export function insertOperatorLimitMail(
   return [
     takeMail(ofCustomer, { now, only: isDue(notice) }),
     takeMail(ofAll, { now, only: sql`changes() > 0` }),
-    sql`INSERT INTO ${outboxColumns}
-      SELECT ${newId("mail")}, 'operator_limit_reached', ${to}, NULL, ${
-      JSON.stringify(fields)
-    }, ${now}, ${now}, 0
-      WHERE changes() > 0`,
+    insertMails("operator_limit_reached", sql`SELECT ${to} AS email WHERE changes() > 0`, mail),
   ];
 }
 

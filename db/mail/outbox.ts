@@ -1,7 +1,7 @@
 // All SQL of the outbox: emails are written with the change that caused them, and sent afterwards.
 import { newId } from "../../domain/id.ts";
 import { outboxCountedMax } from "../../domain/limits.ts";
-import { type MailKind, mailUrgency, type NewMail } from "../../domain/mail/mail.ts";
+import { type MailFields, type MailKind, mailUrgency, type NewMail } from "../../domain/mail/mail.ts";
 import { isNotice, recipientBudgets } from "../../domain/mail/mail_budget.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
@@ -21,6 +21,20 @@ export function insertMail(mail: NewMail, { now, audited }: Audited): Statement[
     SELECT ${newId("mail")}, ${kind}, ${to}, ${subject}, ${JSON.stringify(fields)}, ${now}, ${now}, 0
     WHERE ${ifAudited(audited)} AND ${condition}`;
   return isLimited ? [...takeNotice(recipientBudgets(kind, to), to, { now, audited }), insert] : [insert];
+}
+
+/** Writes an email to each address that `recipients` selects as `email`. */
+export function insertMails<Kind extends MailKind>(
+  kind: Kind,
+  recipients: Statement,
+  { fields, now }: { fields: MailFields[Kind]; now: number },
+): Statement {
+  return sql`
+    INSERT INTO outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)
+    SELECT 'mail_' || lower(hex(randomblob(16))), ${kind}, r.email, NULL, ${
+    JSON.stringify(fields)
+  }, ${now}, ${now}, 0
+    FROM (${recipients}) r`;
 }
 
 /** An email that this server may send until the lease ends. `createdAt`: milliseconds since 1970. */

@@ -79,33 +79,23 @@ export function fanOutEvents(now: number): Statement[] {
 const isWaiting = sql`d.webhook = w.number AND d.status = 'waiting'`;
 const isInProgress = (now: number): Statement => sql`(d.is_leased = 1 AND d.due_at > ${now})`;
 
-export interface OverflowedDelivery {
-  readonly number: number;
-  readonly webhook: number;
-}
-
-/** Returns some of the oldest deliveries of endpoints that have too many waiting. */
-export function findOverflow(database: DatabaseReader, now: number): Promise<OverflowedDelivery[]> {
-  return database.read(sql`
-    SELECT d.number, d.webhook FROM (SELECT number, waiting ${overflowing} LIMIT 20) w
+/** Fails some of the oldest deliveries of endpoints that have too many waiting. */
+export function failOverflow(now: number): Statement[] {
+  const oldest = sql`SELECT d.number FROM (SELECT number, waiting ${overflowing} LIMIT 20) w
     CROSS JOIN webhook_deliveries d ON d.number IN (
       SELECT number FROM (
         SELECT d.number, row_number() OVER (ORDER BY d.number) AS place
         FROM (SELECT d.number FROM webhook_deliveries d WHERE ${isWaiting} AND NOT ${isInProgress(now)}
           ORDER BY d.number LIMIT ${heldOfStepMax}) d)
-      WHERE place <= w.waiting - ${integer(webhookWaitingMax)})`);
-}
-
-/** Fails deliveries with the code `overflow`. */
-export function failOverflow(found: readonly OverflowedDelivery[], now: number): Statement[] {
-  const numbers = JSON.stringify(found.map(({ number }) => number));
-  const failed = sql`number IN (SELECT value FROM json_each(${numbers})) AND status = 'waiting'`;
+      WHERE place <= w.waiting - ${integer(webhookWaitingMax)})`;
   return [
     sql`INSERT INTO webhook_days (webhook, day, succeeded, failed)
-      SELECT webhook, ${dayOf(now)}, 0, count(*) FROM webhook_deliveries WHERE ${failed} GROUP BY webhook
+      SELECT webhook, ${
+      dayOf(now)
+    }, 0, count(*) FROM webhook_deliveries WHERE number IN (${oldest}) GROUP BY webhook
       ON CONFLICT DO UPDATE SET failed = failed + excluded.failed`,
     sql`UPDATE webhook_deliveries SET status = 'failed', code = 'overflow', ended_at = ${now}, is_leased = 0
-      WHERE ${failed}`,
+      WHERE number IN (${oldest})`,
   ];
 }
 

@@ -1,6 +1,6 @@
 // The SQL of deliveries as people and callers see them: lists, single ones with their attempts, the health of endpoints, replays.
 import type { Actor } from "../../domain/actor.ts";
-import type { DeliveryFault, DeliveryStatus } from "../../domain/webhooks/delivery.ts";
+import type { DeliveryAttempt, DeliveryStatus, WebhookDelivery } from "../../domain/webhooks/delivery.ts";
 import type { StoredEvent } from "../../domain/webhooks/event.ts";
 import type { EventType } from "../../domain/webhooks/event_types.ts";
 import { webhookReplayDeliveriesMax, webhookWaitingMax } from "../../domain/webhooks/webhook_limits.ts";
@@ -14,17 +14,13 @@ export interface WebhookReference {
   readonly webhookId: string;
 }
 
-export interface DeliveryRow {
-  readonly id: string;
-  readonly eventId: string;
+export interface DeliveryRow
+  extends Pick<WebhookDelivery, "id" | "eventId" | "status" | "code" | "responseStatus"> {
   readonly type: EventType;
-  readonly status: DeliveryStatus;
   readonly attempts: number;
   readonly dueAt: number;
   readonly createdAt: number;
   readonly endedAt: number | null;
-  readonly code: DeliveryFault | null;
-  readonly responseStatus: number | null;
 }
 
 /** A position in the list, which is ordered by time and then by number, both descending. */
@@ -107,11 +103,8 @@ export function findDelivery(
     JOIN events e ON e.seq = d.event WHERE d.id = ${id} AND d.webhook = ${numberOf(webhook)}`);
 }
 
-export interface AttemptRow {
+export interface AttemptRow extends Omit<DeliveryAttempt, "at"> {
   readonly at: number;
-  readonly durationMs: number;
-  readonly code: DeliveryFault | null;
-  readonly responseStatus: number | null;
 }
 
 /** Returns the attempts to send a delivery, newest first. */

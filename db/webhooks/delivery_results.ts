@@ -2,24 +2,21 @@
 import { limitMailOperatorsMax, limitMailRecipientsMax } from "../../domain/limits.ts";
 import type { MailFields } from "../../domain/mail/mail.ts";
 import { mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
-import type { DeliveryFault } from "../../domain/webhooks/delivery.ts";
 import {
   webhookDisabledMailsPerDayMax,
   webhookFailingMaxMs,
   webhookFailuresMax,
 } from "../../domain/webhooks/webhook_limits.ts";
 import { type Audited, ifAudited } from "../audit.ts";
+import { managersOf } from "../mail/limit_mails.ts";
 import { takeMail } from "../mail/mail_budgets.ts";
+import { insertMails } from "../mail/outbox.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
 import { dayOf, type LeasedDelivery, nextTurn } from "./deliveries.ts";
+import type { AttemptRow } from "./delivery_list.ts";
 
 /** Times are in milliseconds since 1970. */
-export interface AttemptResult {
-  readonly at: number;
-  readonly durationMs: number;
-  /** Null if it was delivered. */
-  readonly code: DeliveryFault | null;
-  readonly responseStatus: number | null;
+export interface AttemptResult extends AttemptRow {
   /** Null if it was the last attempt. */
   readonly retryAt: number | null;
 }
@@ -50,18 +47,16 @@ export function insertAttempt(delivery: LeasedDelivery, result: AttemptResult): 
   ];
 }
 
-/** Disables an endpoint after {@linkcode insertAttempt}: at once if it `isGone`, otherwise if it has failed for too long. */
+/** Disables an endpoint after {@linkcode insertAttempt}: immediately if it is gone, otherwise if it has failed for too long. */
 export function disableFailing(
   delivery: LeasedDelivery,
-  { now, isGone }: { now: number; isGone: boolean },
+  { now, reason }: { now: number; reason: "failing" | "gone" },
 ): Statement {
   const failsTooLong = sql`failures >= ${integer(webhookFailuresMax)}
     AND failing_since <= ${now - webhookFailingMaxMs}`;
-  return sql`UPDATE webhooks SET disabled_at = ${now}, disabled_reason = ${
-    isGone ? "gone" : "failing"
-  }, turn_at = NULL
+  return sql`UPDATE webhooks SET disabled_at = ${now}, disabled_reason = ${reason}, turn_at = NULL
     WHERE number = ${delivery.webhook} AND disabled_at IS NULL AND deleted_at IS NULL AND ${isHeld(delivery)}
-      AND ${isGone ? sql`true` : failsTooLong}`;
+      AND ${reason === "gone" ? sql`true` : failsTooLong}`;
 }
 
 /**
@@ -78,23 +73,17 @@ export function insertDisabledMails(
     mailsMax: webhookDisabledMailsPerDayMax,
     windowMs: 24 * 3_600_000,
   };
+  const canGetMail = sql`changes() > 0 AND u.disabled_at IS NULL AND u.email_verified_at IS NOT NULL`;
   const recipients = organizationId === null
-    ? sql`users u WHERE u.operator_since IS NOT NULL AND ${canGetMails}
+    ? sql`users u WHERE u.operator_since IS NOT NULL AND ${canGetMail}
       ORDER BY u.operator_since LIMIT ${limitMailOperatorsMax}`
-    : sql`memberships m JOIN users u ON u.id = m.user_id
-      WHERE m.organization_id = ${organizationId} AND m.role IN ('OWNER', 'ADMIN') AND ${canGetMails}
+    : sql`${managersOf(organizationId)} AND ${canGetMail}
       ORDER BY m.created_at LIMIT ${limitMailRecipientsMax}`;
   return [
     takeMail(budget, { now, only: ifAudited(audited) }),
-    sql`INSERT INTO outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)
-      SELECT 'mail_' || lower(hex(randomblob(16))), 'webhook_disabled', r.email, NULL, ${
-      JSON.stringify(fields)
-    }, ${now}, ${now}, 0
-      FROM (SELECT u.email FROM ${recipients}) r WHERE changes() > 0`,
+    insertMails("webhook_disabled", sql`SELECT u.email FROM ${recipients}`, { fields, now }),
   ];
 }
-
-const canGetMails = sql`u.disabled_at IS NULL AND u.email_verified_at IS NOT NULL`;
 
 /** Ends the lease with the result: the delivery has ended, or waits for its next attempt. Last, because the lease is the condition of all. */
 export function endAttempt(

@@ -85,15 +85,3 @@ export function findEvents(
 export function findEvent(database: DatabaseReader, id: string): Promise<EventRow | undefined> {
   return database.readFirst(sql`SELECT ${columns} FROM events e WHERE e.id = ${id}`);
 }
-
-/** True if the oldest event is older than a time. */
-export async function hasEventsBefore(database: DatabaseReader, before: number): Promise<boolean> {
-  const oldest = await database.readFirst<{ at: number }>(sql`SELECT at FROM events ORDER BY seq LIMIT 1`);
-  return oldest !== undefined && oldest.at < before;
-}
-
-/** Deletes some of the events before a time, oldest first. */
-export function deleteEventsBefore(before: number, { limit }: { limit: number }): Statement {
-  return sql`DELETE FROM events
-    WHERE at < ${before} AND seq IN (SELECT seq FROM events ORDER BY seq LIMIT ${limit})`;
-}

@@ -1,4 +1,4 @@
-// SQL that deletes old deliveries and the data of deleted endpoints, some rows at a time.
+// SQL that deletes old events and deliveries, and the data of deleted endpoints, some rows at a time.
 import { sql, type Statement } from "../engine/database.ts";
 import { dayOf } from "./deliveries.ts";
 
@@ -12,9 +12,9 @@ const deleteDeliveries = (which: Statement): Statement[] => [
 /** The batch has deleted everything unless one of its statements changed this many rows. */
 export const upkeepRowsMax = rowsOfStepMax;
 
-/** Deletes deliveries and days from before a time, and rows of an endpoint that was deleted; at last, the endpoint. */
+/** Deletes events, deliveries and days from before a time, and rows of an endpoint that was deleted; at last, the endpoint. */
 export function deleteOldWebhookData(before: number): Statement[] {
-  // Deliveries are numbered in the order in which they are created.
+  // Events and deliveries are numbered in the order in which they are created.
   const old =
     sql`FROM (SELECT number, created_at FROM webhook_deliveries ORDER BY number LIMIT ${rowsOfStepMax})
     WHERE created_at < ${before}`;
@@ -22,6 +22,8 @@ export function deleteOldWebhookData(before: number): Statement[] {
   const ofDeleted = sql`FROM (SELECT number FROM webhook_deliveries WHERE webhook = ${deleted}
     LIMIT ${rowsOfStepMax})`;
   return [
+    sql`DELETE FROM events
+      WHERE at < ${before} AND seq IN (SELECT seq FROM events ORDER BY seq LIMIT ${rowsOfStepMax})`,
     ...deleteDeliveries(old),
     sql`DELETE FROM webhook_days WHERE (webhook, day) IN (
       SELECT webhook, day FROM webhook_days WHERE day < ${dayOf(before)} LIMIT ${rowsOfStepMax})`,

@@ -93,7 +93,7 @@ export function toUsageRecord(
     idempotencyKey: stored.idempotencyKey,
     properties: stored.properties === null ? null : JSON.parse(stored.properties),
     apiKeyId: stored.apiKeyId,
-    voidedAt: stored.voidedAt === null ? null : isoTime(stored.voidedAt),
+    voidedAt: isoTime(stored.voidedAt),
     voidedBy: isForOperators || voidedBy === null || isId("key", voidedBy) ? voidedBy : "operator",
     voidReason: stored.voidReason,
   };

@@ -96,7 +96,7 @@ function subjectOf(type: EventType, facts: EventFacts): Record<string, unknown> 
   switch (type) {
     case "api_key.created":
     case "api_key.revoked":
-      return { apiKey: { ...target, expiresAt: timeOf(expiresAt) } };
+      return { apiKey: { ...target, expiresAt: isoTime(expiresAt) } };
     case "api_key.rotated": {
       const end = parseTimestamp(details["oldExpiresAt"] ?? "") ?? Infinity;
       const oldExpiresAt = Math.min(end, expiresAt ?? Infinity);
@@ -106,7 +106,7 @@ function subjectOf(type: EventType, facts: EventFacts): Record<string, unknown> 
       };
     }
     case "api_key.expiring":
-      return { apiKey: { ...target, expiresAt: timeOf(expiresAt) }, days };
+      return { apiKey: { ...target, expiresAt: isoTime(expiresAt) }, days };
     case "member.added":
     case "member.removed": {
       const { role } = details;
@@ -143,8 +143,4 @@ function limitData({ limit, used: [high, low, millionths], percent, usedAt, time
     used: microsToNumber(used),
     window: window && { start: isoTime(window.start), end: isoTime(window.end) },
   };
-}
-
-function timeOf(ms: number | null): string | null {
-  return ms === null ? null : isoTime(ms);
 }

@@ -14,8 +14,6 @@ export const webhookDescriptionCharactersMax = 200;
 /** Percentages of a limit at which people and endpoints are told. */
 export const notifyPercentagesMax = 5;
 export const notifyPercentMax = 1000;
-/** The percentages of limits that name none. */
-export const notifyAtDefault: readonly number[] = [80, 100];
 /** Bytes of an event's body. */
 export const eventBytesMax = 20_000;
 /** For which events, deliveries and their attempts are kept. */

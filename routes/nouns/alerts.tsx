@@ -10,7 +10,7 @@ import { readProductNames, readUsageNames } from "../../services/meter/usage.ts"
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { SelectField } from "../../views/components/field.tsx";
 import { FormPage } from "../../views/components/form_page.tsx";
-import { LimitRow, ScopeSuggestions } from "../../views/components/limit_fields.tsx";
+import { emptyLimit, LimitRow, ScopeSuggestions } from "../../views/components/limit_fields.tsx";
 import { alertList } from "../../views/meter/alerts.tsx";
 import { limitName, limitQuantity } from "../../views/text/limit.ts";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
@@ -229,15 +229,7 @@ export function alertPages(app: App, parts: PortalParts): void {
   });
 }
 
-const emptyInput = {
-  productSlug: "",
-  metric: "",
-  quantity: "",
-  per: "month",
-  mode: "",
-  notifyAt: "",
-  apiKeyId: "",
-};
+const emptyInput = { ...emptyLimit, apiKeyId: "" };
 
 /** Returns a typed alert as the API takes it. */
 function valuesOf(input: FormInput) {

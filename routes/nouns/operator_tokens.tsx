@@ -19,7 +19,7 @@ import { CheckboxGroup, NameField, TextField } from "../../views/components/fiel
 import { FormPage } from "../../views/components/form_page.tsx";
 import { ItemTable } from "../../views/components/item_table.tsx";
 import { ListPage, type ListPageProps } from "../../views/components/list_page.tsx";
-import { DayTime, RelativeTime } from "../../views/components/relative_time.tsx";
+import { DayTime, RelativeTime, TimeCell } from "../../views/components/relative_time.tsx";
 import { Name } from "../../views/components/table.tsx";
 import { listHref } from "../../views/operator/list_filters.tsx";
 import { nounRoutes } from "../api/noun_routes.ts";
@@ -160,7 +160,7 @@ export function operatorTokenPages(app: App, parts: PortalParts): void {
         name: input["name"] ?? "",
         scopes: operatorScopes.filter((scope) => input[scope] !== undefined),
         addresses: (input["addresses"] ?? "").split(/[\s,]+/).filter((text) => text !== ""),
-        expiresAt: expiresAt === null ? null : isoTime(expiresAt),
+        expiresAt: isoTime(expiresAt),
       }, "body");
       const { token: created, fullToken } = await createOperatorToken(services, actor, {
         ...token,
@@ -225,11 +225,11 @@ function tokenList(
           { title: "Token", in: "title", cell: (token) => <TokenName {...token} /> },
           { title: "Scopes", cell: ({ scopes }) => <span>{scopes.join(", ")}</span> },
           { title: "Addresses", cell: ({ addresses }) => <span>{addresses.join(", ") || "Any"}</span> },
-          { title: "Last used", cell: ({ lastUsedAt }) => <Moment at={lastUsedAt} now={now} /> },
+          { title: "Last used", cell: ({ lastUsedAt }) => <TimeCell at={lastUsedAt} now={now} /> },
           {
             title: "Expires",
             cell: ({ status, expiresAt }) =>
-              status === "revoked" ? <span>–</span> : <Moment at={expiresAt} now={now} />,
+              status === "revoked" ? <span>–</span> : <TimeCell at={expiresAt} now={now} />,
           },
           { title: "Status", in: "state", cell: (token) => <Status {...token} now={now} /> },
         ]}
@@ -252,14 +252,6 @@ function TokenName({ name, tokenPrefix, createdBy }: OperatorToken) {
         {` by ${createdBy?.name ?? "the command line"}`}
       </div>
     </>
-  );
-}
-
-function Moment(props: { at: string | null; now: number }) {
-  return (
-    <span>
-      <RelativeTime {...props} />
-    </span>
   );
 }
 

@@ -20,13 +20,6 @@ import type { WebhookOwner } from "../../services/webhooks/webhook_owner.ts";
 import { getWebhook } from "../../services/webhooks/webhooks.ts";
 import { Deliveries, type DeliveriesAddress } from "../../views/webhooks/deliveries.tsx";
 import { deliveryHref, deliveryPage } from "../../views/webhooks/delivery.tsx";
-import {
-  replayForm,
-  replayOneForm,
-  type ReplaySpan,
-  replaySpans,
-  testForm,
-} from "../../views/webhooks/delivery_forms.tsx";
 import { webhookHref } from "../../views/webhooks/webhook.tsx";
 import type { MountRoute } from "../api/endpoint.ts";
 import type { AppContext } from "../env.ts";
@@ -40,6 +33,13 @@ import { webhookIdOf, type WebhookViewer } from "../portal/webhook_viewer.ts";
 import { check } from "../schemas/check.ts";
 import { idOut, idParam, pageOf, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
 import { atMost } from "../schemas/messages.ts";
+import {
+  replayForm,
+  replayOneForm,
+  type ReplaySpan,
+  replaySpans,
+  testForm,
+} from "./webhook_delivery_forms.tsx";
 
 const typeSchema = z.enum(Object.keys(eventTypes) as [EventType, ...EventType[]]);
 const code = z.enum(deliveryFaults).nullable();
@@ -225,7 +225,7 @@ export function deliveryPages(pages: Pages<WebhookViewer>, { services }: PortalP
     show: async (c, form, { owner }) => replayForm(form, await webhookOf(c, owner)),
     async submit(c, { owner, frame }, { status, span = "30d" }) {
       const input = check(replayFormSchema, { status: status || undefined, span }, "body");
-      const from = services.clock() - replaySpans[input.span] * 3_600_000;
+      const from = services.clock() - replaySpans[input.span].hours * 3_600_000;
       const id = webhookIdOf(c);
       const replayed = await verbs.replayDeliveries(services, owner, id, { from, status: input.status });
       return `${webhookHref(frame.base, id)}?replayed=${replayed}`;

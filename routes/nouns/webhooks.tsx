@@ -10,13 +10,6 @@ import { ownerForOperator, type WebhookOwner } from "../../services/webhooks/web
 import * as verbs from "../../services/webhooks/webhooks.ts";
 import { defaultGrace } from "../../views/components/expiry_field.tsx";
 import { webhookHref, WebhookPage, type WebhookPageProps } from "../../views/webhooks/webhook.tsx";
-import {
-  confirmWebhook,
-  typedWebhook,
-  webhookFlashes,
-  webhookForm,
-  webhookInput,
-} from "../../views/webhooks/webhook_forms.tsx";
 import { webhookList } from "../../views/webhooks/webhook_list.tsx";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
@@ -41,6 +34,7 @@ import {
 import { atMost } from "../schemas/messages.ts";
 import { organizationFilter } from "../schemas/operator_organizations.ts";
 import { deliveryPages, deliveryRoutes, readDeliveries, replayFlash } from "./webhook_deliveries.tsx";
+import { confirmWebhook, typedWebhook, webhookFlashes, webhookForm, webhookInput } from "./webhook_forms.tsx";
 
 const eventWords = "Names of events: types such as `limit.reached`, nouns such as `limit.*`, or `*` for all.";
 const schema = z.object({

@@ -106,13 +106,15 @@ export function memberRoutes(app: App, parts: PortalParts): PortalRoutes<MemberA
   );
 }
 
-function filteredRoutes<All, Actor>(
+/** Mounts handlers behind a filter. @param base Begins all paths. */
+export function filteredRoutes<All, Actor>(
   { get, post }: PortalRoutes<All>,
   filter: (handler: PortalHandler<Actor>) => PortalHandler<All>,
+  base = "",
 ): PortalRoutes<Actor> {
   return {
-    get: (path, handler) => get(path, filter(handler)),
-    post: (path, handler) => post(path, filter(handler)),
+    get: (path, handler) => get(base + path, filter(handler)),
+    post: (path, handler) => post(base + path, filter(handler)),
   };
 }
 

@@ -27,6 +27,7 @@ import type { Viewer } from "./form.ts";
 import { readOrganizationHead } from "./operator/organization_head.ts";
 import { type ConsoleActor, operatorForms, operatorFrame, operatorPages } from "./operator/page.ts";
 import {
+  filteredRoutes,
   home,
   memberRoutes,
   portalFrame,
@@ -51,13 +52,11 @@ const consolePath = `${organizationsHref}/:id`;
 
 /** Mounts pages at `/portal` that only members use. Paths begin with a slash. */
 export function memberPages(app: App, parts: PortalParts): PortalRoutes<MemberViewer> {
-  const routes = memberRoutes(app, parts);
-  const mount = (method: "get" | "post") => (path: string, handler: PortalHandler<MemberViewer>) =>
-    routes[method](
-      home + path,
-      (c, actor) => handler(c, { access: activeAccess(actor), frame: portalFrame(parts, actor) }),
-    );
-  return { get: mount("get"), post: mount("post") };
+  return filteredRoutes(
+    memberRoutes(app, parts),
+    (handler) => (c, actor) => handler(c, { access: activeAccess(actor), frame: portalFrame(parts, actor) }),
+    home,
+  );
 }
 
 /**

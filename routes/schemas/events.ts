@@ -10,7 +10,6 @@ import {
 } from "../../domain/webhooks/event_types.ts";
 import { eventKeptMs } from "../../domain/webhooks/webhook_limits.ts";
 import {
-  exampleId,
   idOut,
   pageQuerySchema,
   parsed,
@@ -20,7 +19,7 @@ import {
   stringSchema,
   timeOut,
 } from "./common.ts";
-import { organizationParamsSchema } from "./operator_organizations.ts";
+import { organizationFilter } from "./operator_organizations.ts";
 
 const names = Object.keys(eventTypes) as [EventType, ...EventType[]];
 
@@ -162,22 +161,13 @@ const typeSchema = (types: readonly string[]) =>
     () => `must be one of ${types.join(", ")}.`,
   ).optional().openapi({ type: "string", enum: [...types], description: "Only events of this type." });
 
-const rangeOfEvents = {
+export const eventQuerySchema = pageQuerySchema.extend({
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest event."),
   to: rangeEnd("The end of the range, exclusive. Defaults to now."),
-};
-
-export const eventQuerySchema = pageQuerySchema.extend({
-  ...rangeOfEvents,
   type: typeSchema(names.filter((name) => !operatorEventTypes.has(name))),
 });
 
-export const operatorEventQuerySchema = pageQuerySchema.extend({
-  ...rangeOfEvents,
+export const operatorEventQuerySchema = eventQuerySchema.extend({
   type: typeSchema(names),
-  organizationId: organizationParamsSchema.shape.id.optional().openapi({
-    description:
-      "An organization, by its id or as `external:` and its external id. By default, events of all.",
-    example: exampleId("org"),
-  }),
+  organizationId: organizationFilter("By default, events of all."),
 });

@@ -59,7 +59,8 @@ export class MailWorker implements MailAccess {
   readonly #base: BaseContext;
   readonly #options: MailWorkerOptions;
   readonly #transport: MailTransport | null;
-  readonly #counts = { sent: 0, postponed: 0, given_up: 0 };
+  /** Attempts to send since the start. */
+  readonly counts = { sent: 0, postponed: 0, given_up: 0 };
   /** Counted by `mailLimitNotices`. */
   readonly withheld: WithheldMails = { unconfirmed: 0, no_owner: 0 };
   readonly #kept: DevelopmentMail[] = [];
@@ -77,11 +78,6 @@ export class MailWorker implements MailAccess {
     this.#transport = this.#mode === "smtp"
       ? options.transport ?? smtpTransport({ smtpUrl, mailFrom, baseUrl })
       : null;
-  }
-
-  /** Counts attempts to send since the start; updated in place. */
-  get counts(): Readonly<Record<"sent" | "postponed" | "given_up", number>> {
-    return this.#counts;
   }
 
   developmentMails(): Promise<readonly DevelopmentMail[]> {
@@ -212,7 +208,7 @@ export class MailWorker implements MailAccess {
     }
     if (this.#isFailing) this.#options.log.info("the mail server accepts emails again", {});
     this.#isFailing = false;
-    this.#counts.sent++;
+    this.counts.sent++;
     this.#delivered.add(id);
     await this.#base.database.write([deleteMails([id])]);
     this.#delivered.delete(id);
@@ -232,11 +228,11 @@ export class MailWorker implements MailAccess {
     const giveUpAt = createdAt + mailGiveUpMs;
     if (failed === "rejected" || this.#base.clock() >= giveUpAt) {
       this.#options.log.warn("gave up on an email", { mailId, kind, attempts, reason });
-      this.#counts.given_up++;
+      this.counts.given_up++;
       await this.#base.database.write([deleteMails([mailId])]);
       return;
     }
-    this.#counts.postponed++;
+    this.counts.postponed++;
     if (!this.#isFailing && failed === "server" && !this.#stopped.signal.aborted) {
       this.#isFailing = true;
       this.#options.log.warn("the mail server accepts no emails; retrying", { reason });

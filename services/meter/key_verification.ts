@@ -223,7 +223,7 @@ function verification(
   return {
     valid: code === "VALID",
     code,
-    apiKey: { id, name, permissions, expiresAt: expiresAt === null ? null : isoTime(expiresAt) },
+    apiKey: { id, name, permissions, expiresAt: isoTime(expiresAt) },
     organization: organization && nameOf(organization),
     limits,
   };

@@ -113,7 +113,6 @@ export async function revokeOperatorToken(
 }
 
 function toToken(row: OperatorTokenRow, now: number): OperatorToken {
-  const time = (ms: number | null) => ms === null ? null : isoTime(ms);
   return {
     id: row.id,
     name: row.name,
@@ -122,9 +121,9 @@ function toToken(row: OperatorTokenRow, now: number): OperatorToken {
     addresses: JSON.parse(row.addresses),
     createdAt: isoTime(row.createdAt),
     createdBy: row.createdById === null ? null : { id: row.createdById, name: row.createdByName ?? "" },
-    lastUsedAt: time(row.lastUsedAt),
-    expiresAt: time(row.expiresAt),
-    revokedAt: time(row.revokedAt),
+    lastUsedAt: isoTime(row.lastUsedAt),
+    expiresAt: isoTime(row.expiresAt),
+    revokedAt: isoTime(row.revokedAt),
     status: apiKeyStatus(row, now),
   };
 }

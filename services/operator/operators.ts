@@ -75,7 +75,7 @@ export async function listOperators({ database }: Context): Promise<ListedOperat
     email,
     name,
     operatorSince: isoTime(operatorSince),
-    disabledAt: disabledAt === null ? null : isoTime(disabledAt),
+    disabledAt: isoTime(disabledAt),
     twoStep: hasTotp === 1,
     passkeys,
   }));

@@ -28,7 +28,7 @@ import type {
 } from "../../domain/operator/organization.ts";
 import type { OrganizationList } from "../../domain/operator/organization_list.ts";
 import { operatorAccessTo, resolveOrganization } from "../access.ts";
-import { type Change, rowOf, writeChange } from "../change.ts";
+import { type Change, changesBatch, rowOf, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { createInvitation } from "../organization/invitations.ts";
 import { statusChange } from "../organization/suspension.ts";
@@ -162,12 +162,8 @@ export async function changeOrganization(
   const before = toOrganization(row);
   const { id } = before;
   const { externalId = null, planId, metadata } = change;
-  const now = context.clock();
   const changes = [...changesOf(context, before, change), ...await planChangesOf(context, before, change)];
-  const batch = changes.flatMap(({ statement, entry, after }) => {
-    const audit = insertAuditEvent(actor, entry, { now });
-    return [statement, audit.statement, ...(after?.({ now, audited: audit.id }) ?? [])];
-  });
+  const batch = changesBatch(actor, changes, context.clock());
   const results = await withReferences(
     context,
     { id, externalId, planId, metadata },

@@ -260,7 +260,7 @@ export function toStatement(row: StatementMonth): Statement {
     timezone,
     status,
     currency,
-    createdAt: row.createdAt === null ? null : isoTime(row.createdAt),
-    closedAt: row.closedAt === null ? null : isoTime(row.closedAt),
+    createdAt: isoTime(row.createdAt),
+    closedAt: isoTime(row.closedAt),
   };
 }

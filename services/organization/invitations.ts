@@ -247,7 +247,7 @@ function toInvitation(row: InvitationRow, now: number): Invitation {
     createdAt: isoTime(row.createdAt),
     sentAt: isoTime(row.sentAt),
     expiresAt: isoTime(row.expiresAt),
-    acceptedAt: row.acceptedAt === null ? null : isoTime(row.acceptedAt),
+    acceptedAt: isoTime(row.acceptedAt),
   };
 }
 

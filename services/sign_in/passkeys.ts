@@ -134,7 +134,7 @@ function toPasskey({ id, name, createdAt, lastUsedAt }: PasskeyRow): Passkey {
     id,
     name,
     createdAt: isoTime(createdAt),
-    lastUsedAt: lastUsedAt === null ? null : isoTime(lastUsedAt),
+    lastUsedAt: isoTime(lastUsedAt),
   };
 }
 

@@ -40,8 +40,8 @@ export async function getTwoStepStatus(context: SessionContext, actor: SessionAc
   return {
     totp: {
       enabled: confirmedAt !== null,
-      confirmedAt: confirmedAt === null ? null : isoTime(confirmedAt),
-      lockedAt: lockedAt === null ? null : isoTime(lockedAt),
+      confirmedAt: isoTime(confirmedAt),
+      lockedAt: isoTime(lockedAt),
     },
     recoveryCodesLeft: confirmedAt === null ? 0 : await countRecoveryCodes(context.database, actor.user.id),
   };

@@ -208,7 +208,7 @@ function toDelivery(row: DeliveryRow): WebhookDelivery {
     code,
     responseStatus,
     createdAt: isoTime(createdAt),
-    endedAt: endedAt === null ? null : isoTime(endedAt),
+    endedAt: isoTime(endedAt),
   };
 }
 

@@ -1,19 +1,11 @@
-// Events: reading them, and deleting old ones.
-import {
-  deleteEventsBefore,
-  type EventRow,
-  findEvent,
-  findEvents,
-  hasEventsBefore,
-} from "../../db/webhooks/events.ts";
+// Lists of events.
+import { type EventRow, findEvent, findEvents } from "../../db/webhooks/events.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { validationError } from "../../domain/errors.ts";
-import { retentionStepRecordsMax } from "../../domain/limits.ts";
 import { type EventPayload, eventPayload } from "../../domain/webhooks/event.ts";
 import { type EventType, eventTypes } from "../../domain/webhooks/event_types.ts";
-import { eventKeptMs } from "../../domain/webhooks/webhook_limits.ts";
 import { type Access, requirePermission, seesOperators } from "../access.ts";
-import type { Context, SessionContext } from "../context.ts";
+import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 
 interface EventFilter extends PageInput {
@@ -59,12 +51,4 @@ export async function listEvents(
     }), { limit, cursorOf: ({ id }) => id });
   const events = rows.map((row) => ({ id: row.id, ...eventPayload(row, { isForOperators }) }));
   return { events, nextCursor };
-}
-
-/** Deletes some of the events that are past the retention time. @returns True if there may be more. */
-export async function deleteOldEvents({ database, clock }: Pick<Context, "database" | "clock">) {
-  const before = clock() - eventKeptMs;
-  if (!await hasEventsBefore(database, before)) return false;
-  const [deleted] = await database.write([deleteEventsBefore(before, { limit: retentionStepRecordsMax })]);
-  return deleted?.changes === retentionStepRecordsMax;
 }

@@ -1,6 +1,6 @@
 // Delivers events to webhook endpoints; one worker serves the process, and any number of servers share the work. A delivery is leased
 // for each attempt, so it arrives at least once, each time with the id of its event. Nothing here delays requests.
-import { insertAuditEvent } from "../../db/audit.ts";
+import { ifAudited, insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
   claimDeliveries,
@@ -10,7 +10,6 @@ import {
   findClaimed,
   findDueWork,
   findLeasedTest,
-  findOverflow,
   holdDeliveries,
   type LeasedDelivery,
 } from "../../db/webhooks/deliveries.ts";
@@ -76,11 +75,13 @@ export class WebhookWorker implements WebhookAccess {
   readonly #options: WebhookWorkerOptions;
   readonly #guard: AddressGuard;
   readonly #secrets: Secrets;
-  readonly #counts = Object.fromEntries(["delivered", ...deliveryFaults].map((code) => [code, 0])) as Record<
+  /** Results of attempts since the start, and deliveries that overflowed. */
+  readonly counts = Object.fromEntries(["delivered", ...deliveryFaults].map((code) => [code, 0])) as Record<
     "delivered" | DeliveryFault,
     number
   >;
-  readonly #disabled = { failing: 0, gone: 0 };
+  /** Endpoints that were disabled since the start, by reason. */
+  readonly disabled = { failing: 0, gone: 0 };
   /** Requests in progress, with true for an endpoint that was failing before. */
   readonly #sending = new Map<Promise<void>, boolean>();
   readonly #stopped = new AbortController();
@@ -97,16 +98,6 @@ export class WebhookWorker implements WebhookAccess {
     this.#guard = new AddressGuard(base.config);
     this.#secrets = new Secrets(base.config.secretsKeys);
     this.#hasEndedLeases = base.config.database.kind === "remote";
-  }
-
-  /** Counts results of attempts since the start, and deliveries that overflowed; updated in place. */
-  get counts(): Readonly<Record<"delivered" | DeliveryFault, number>> {
-    return this.#counts;
-  }
-
-  /** Counts endpoints that were disabled since the start by reason; updated in place. */
-  get disabled(): Readonly<Record<"failing" | "gone", number>> {
-    return this.#disabled;
   }
 
   wake(): void {
@@ -195,10 +186,9 @@ export class WebhookWorker implements WebhookAccess {
   }
 
   async #failOverflow(now: number): Promise<number> {
-    const found = await findOverflow(this.#base.database, now);
-    const [, failed] = await this.#base.database.write(failOverflow(found, now));
+    const [, failed] = await this.#base.database.write(failOverflow(now));
     const { changes = 0 } = failed ?? {};
-    this.#counts.overflow += changes;
+    this.counts.overflow += changes;
     return changes;
   }
 
@@ -277,10 +267,10 @@ export class WebhookWorker implements WebhookAccess {
       responseStatus,
       retryAt: waitMs === null ? null : now + waitMs,
     };
-    const isGone = responseStatus === 410;
+    const reason = responseStatus === 410 ? "gone" : "failing";
     const mayDisable = code !== null && delivery.testOf === null &&
-      (isGone || now - (delivery.failingSince ?? now) >= webhookFailingMaxMs);
-    const disabling = mayDisable ? disableWebhook(delivery, { now, isGone }) : [];
+      (reason === "gone" || now - (delivery.failingSince ?? now) >= webhookFailingMaxMs);
+    const disabling = mayDisable ? disableWebhook(delivery, { now, reason }) : [];
     const noted = insertAttempt(delivery, attempt);
     const results = await this.#base.database.write([
       ...noted,
@@ -288,14 +278,11 @@ export class WebhookWorker implements WebhookAccess {
       ...endAttempt(delivery, attempt, now),
       ...(mayDisable ? [holdDeliveries(now)] : []),
     ], bounded);
-    this.#counts[code ?? "delivered"]++;
+    this.counts[code ?? "delivered"]++;
     // The audit entry follows the change.
     if (!mayDisable || results[noted.length + 1]?.rows.length !== 1) return;
-    this.#disabled[isGone ? "gone" : "failing"]++;
-    this.#options.log.info("webhook disabled", {
-      webhookId: delivery.webhookId,
-      reason: isGone ? "gone" : "failing",
-    });
+    this.disabled[reason]++;
+    this.#options.log.info("webhook disabled", { webhookId: delivery.webhookId, reason });
     this.#options.wakeMail?.();
   }
 }
@@ -303,10 +290,9 @@ export class WebhookWorker implements WebhookAccess {
 /** Disables an endpoint with the audit entry, an event for other endpoints, and emails. */
 function disableWebhook(
   delivery: LeasedDelivery,
-  { now, isGone }: { now: number; isGone: boolean },
+  { now, reason }: { now: number; reason: "failing" | "gone" },
 ): Statement[] {
   const { webhookId: id, url, description, organization, organizationId, organizationName } = delivery;
-  const reason = isGone ? "gone" : "failing";
   const name = webhookName({ url, description });
   const audit = insertAuditEvent(system, {
     action: "webhook.disabled",
@@ -316,14 +302,14 @@ function disableWebhook(
   }, { now });
   const audited = { now, audited: audit.id };
   return [
-    disableFailing(delivery, { now, isGone }),
+    disableFailing(delivery, { now, reason }),
     audit.statement,
     insertEvent({
       type: "webhook.disabled",
       organization: organization === 0 ? null : sql`${organization}`,
       at: now,
       facts: { webhook: { id, reason } },
-    }, sql`EXISTS (SELECT 1 FROM audit_events WHERE id = ${audit.id})`),
+    }, ifAudited(audit.id)),
     ...insertDisabledMails(delivery, {
       ...(organizationName !== null && { organization: organizationName }),
       webhook: name,

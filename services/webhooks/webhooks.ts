@@ -1,6 +1,4 @@
 // Webhook endpoints: list, create, change, rotate the secret, delete. A secret leaves this file once, when it is created.
-import { type Audited, insertAuditEvent } from "../../db/audit.ts";
-import type { Statement } from "../../db/engine/database.ts";
 import {
   disableWebhook,
   enableWebhook,
@@ -24,10 +22,9 @@ import {
   webhooksOfOperatorsMax,
   webhooksOfOrganizationMax,
 } from "../../domain/webhooks/webhook_limits.ts";
-import { type Change, writeAndRead, writeChange } from "../change.ts";
+import { type Change, changesBatch, rowOf, writeAndRead, writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
-import { actorOf, type Writer } from "../sign_in/session_writes.ts";
 import { changingScope, type OwnerScope, ownerScope, type WebhookOwner } from "./webhook_owner.ts";
 
 export interface WebhookInput {
@@ -136,16 +133,17 @@ export async function changeWebhook(
     : (await context.addressGuard.check(given.url)).href;
   const after = { ...before, url, events, description };
   const isSwitched = enabled !== undefined && enabled !== (before.status === "enabled");
-  const [first, second] = [
+  const now = context.clock();
+  const changes = [
     editOf(organizationId, before, after),
-    isSwitched ? switchOf(organizationId, after, { enabled, now: context.clock() }) : null,
+    isSwitched ? switchOf(organizationId, after, { enabled, now }) : null,
   ].filter((change) => change !== null);
-  if (first === undefined) return before;
-  const { row } = await writeAndRead<WebhookRow>(context, by, {
-    ...first,
-    after: (audited) => second === undefined ? [] : nextChange(by, second, audited),
-  }, selectWebhook(organizationId, id));
-  return toWebhook(row());
+  if (changes.length === 0) return before;
+  const results = await context.writeAs(by, [
+    ...changesBatch(by, changes, now),
+    selectWebhook(organizationId, id),
+  ]);
+  return toWebhook(rowOf<WebhookRow>(results, -1));
 }
 
 /**
@@ -224,11 +222,6 @@ function switchOf(
     };
 }
 
-/** Returns the statements of a second change in the batch of the first one. */
-function nextChange(by: Writer, { statement, entry }: Change, { now }: Audited): Statement[] {
-  return [statement, insertAuditEvent(actorOf(by), entry, { now }).statement];
-}
-
 /** @throws {AppError} `validation_failed` for events that customers don't receive. */
 function requireReceivable(
   organizationId: OwnerScope["organizationId"],
@@ -257,7 +250,6 @@ function targetOf(webhook: Webhook) {
 }
 
 function toWebhook(row: WebhookRow): Webhook {
-  const time = (ms: number | null) => ms === null ? null : isoTime(ms);
   const { createdById: id, createdByName: name } = row;
   return {
     id: row.id,
@@ -266,8 +258,8 @@ function toWebhook(row: WebhookRow): Webhook {
     description: row.description,
     status: row.disabledAt === null ? "enabled" : "disabled",
     disabledReason: row.disabledReason,
-    failingSince: time(row.failingSince),
-    lastDeliveredAt: time(row.lastDeliveredAt),
+    failingSince: isoTime(row.failingSince),
+    lastDeliveredAt: isoTime(row.lastDeliveredAt),
     createdAt: isoTime(row.createdAt),
     createdBy: id === null || name === null ? null : { id, name },
   };

@@ -2,7 +2,7 @@
 import { auditRetentionMs } from "../../domain/limits.ts";
 import type { Catalogue } from "../../domain/meter/catalogue.ts";
 import { ButtonLink } from "../components/button.tsx";
-import { EmptyState } from "../components/empty_state.tsx";
+import { NothingListed } from "../components/filter_menu.tsx";
 import { ListCard } from "../components/list_card.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
@@ -79,14 +79,14 @@ function aboutLog({ frame, address }: AuditPageProps): string {
 }
 
 function Nothing({ path, address, errors }: AuditPageProps) {
-  const isFiltered = auditHref({ ...address, cursor: null }, path) !== auditHref(wholeAuditLog, path);
-  if (Object.keys(errors).length > 0) {
-    return <EmptyState title="Nothing to show" text="Fix the fields marked above." />;
-  }
-  if (!isFiltered) return <EmptyState title="No entries" text="No older entries." />;
+  const clearHref = auditHref(wholeAuditLog, path);
   return (
-    <EmptyState title="No matching entries" text="Try other filters.">
-      <ButtonLink href={auditHref(wholeAuditLog, path)}>Clear filters</ButtonLink>
-    </EmptyState>
+    <NothingListed
+      what="entries"
+      hasErrors={Object.keys(errors).length > 0}
+      isFiltered={auditHref({ ...address, cursor: null }, path) !== clearHref}
+      text="No older entries."
+      clearHref={clearHref}
+    />
   );
 }

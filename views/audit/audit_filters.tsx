@@ -8,12 +8,9 @@ import {
   type AuditGroup,
   auditGroups,
 } from "../../domain/audit.ts";
-import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
-import { SubmitButton } from "../components/button.tsx";
-import { HiddenFields } from "../components/form.tsx";
-import { HintLine } from "../components/list_card.tsx";
-import { Menu } from "../components/menu.tsx";
-import { type Choice, type ChoiceGroup, DateField, SelectField, TextField } from "../components/field.tsx";
+import { type Choice, type ChoiceGroup, SelectField, TextField } from "../components/field.tsx";
+import { ChosenFilters, type DayBounds, FilterMenu } from "../components/filter_menu.tsx";
+import { listHref } from "../operator/list_filters.tsx";
 
 interface AuditPerson {
   readonly id: string;
@@ -27,15 +24,12 @@ export type AuditErrors = Readonly<
 >;
 
 /** Null stands for everything. */
-export interface AuditAddress {
+export interface AuditAddress extends DayBounds {
   /** In the operator console: an organization, whose whole log is shown, by its id or external id. */
   readonly organizationId: string | null;
   readonly action: string | null;
   readonly actorId: string | null;
   readonly targetId?: string | null;
-  /** The first and the last day, such as `2026-11-01`, both inclusive; or what was typed. */
-  readonly from: string | null;
-  readonly to: string | null;
   readonly cursor: string | null;
 }
 
@@ -49,9 +43,7 @@ export const wholeAuditLog: AuditAddress = {
 };
 
 export function auditHref(address: AuditAddress, path: string): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(address)) if (value) query.set(name, value);
-  return query.size === 0 ? path : `${path}?${query}`;
+  return listHref(path, { ...address });
 }
 
 export interface AuditFilterProps {
@@ -63,74 +55,61 @@ export interface AuditFilterProps {
 }
 
 const organizationIdCharactersMax = 300;
-const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
 
-/** A menu with the form of all filters, open while a field has an error. */
 export function AuditFilters({ path, address, people, errors }: AuditFilterProps) {
+  const city = zoneCity(presentation().timezone);
   return (
-    <Menu label="Filters" icon="filter" isAtEnd isOpen={Object.keys(errors).length > 0}>
-      <form method="get" action={path}>
-        {address.targetId && <HiddenFields values={{ targetId: address.targetId }} />}
-        <SelectField
-          label="Action"
-          name="action"
-          value={address.action ?? ""}
-          error={errors.action}
-          choices={actionChoices()}
-        />
-        {address.targetId ? null : people === null
-          ? (
-            <TextField
-              type="search"
-              label="Organization"
-              name="organizationId"
-              value={address.organizationId ?? ""}
-              error={errors.organizationId}
-              placeholder="ID, or external:ID"
-              autocomplete="off"
-              maxlength={organizationIdCharactersMax}
-            />
-          )
-          : (
-            <SelectField
-              label="Actor"
-              name="actorId"
-              value={address.actorId ?? ""}
-              error={errors.actorId}
-              choices={personChoices(people, address.actorId)}
-            />
-          )}
-        {(["from", "to"] as const).map((name) => (
-          <DateField
-            label={`${name === "from" ? "From" : "To"} (${zoneCity(presentation().timezone)})`}
-            name={name}
-            value={address[name] ?? ""}
-            error={errors[name]}
-            isOptional
-            {...years}
+    <FilterMenu
+      path={path}
+      kept={{ targetId: address.targetId || null }}
+      days={address}
+      labels={{ from: `From (${city})`, to: `To (${city})` }}
+      errors={errors}
+    >
+      <SelectField
+        label="Action"
+        name="action"
+        value={address.action ?? ""}
+        error={errors.action}
+        choices={actionChoices()}
+      />
+      {address.targetId ? null : people === null
+        ? (
+          <TextField
+            type="search"
+            label="Organization"
+            name="organizationId"
+            value={address.organizationId ?? ""}
+            error={errors.organizationId}
+            placeholder="ID, or external:ID"
+            autocomplete="off"
+            maxlength={organizationIdCharactersMax}
           />
-        ))}
-        <SubmitButton tone="plain">Apply</SubmitButton>
-      </form>
-    </Menu>
+        )
+        : (
+          <SelectField
+            label="Actor"
+            name="actorId"
+            value={address.actorId ?? ""}
+            error={errors.actorId}
+            choices={personChoices(people, address.actorId)}
+          />
+        )}
+    </FilterMenu>
   );
 }
 
 export function ChosenAuditFilters({ path, address, people, errors }: AuditFilterProps) {
-  const { action, actorId, organizationId, from, to } = address;
-  const words = [
-    errors.action ? null : actionName(action),
-    actorId && (people?.find(({ id }) => id === actorId)?.name ?? actorId),
-    organizationId,
-    from && `from ${from}`,
-    to && `to ${to}`,
-  ].filter((one) => one);
-  if (words.length === 0) return null;
+  const { action, actorId, organizationId, targetId = null } = address;
   return (
-    <HintLine
-      text={<bdi>{words.join(" · ")}</bdi>}
-      href={auditHref({ ...wholeAuditLog, targetId: address.targetId ?? null }, path)}
-      action="Clear filters"
+    <ChosenFilters
+      words={[
+        errors.action ? null : actionName(action),
+        actorId && (people?.find(({ id }) => id === actorId)?.name ?? actorId),
+        organizationId,
+      ]}
+      days={address}
+      clearHref={auditHref({ ...wholeAuditLog, targetId }, path)}
     />
   );
 }

@@ -51,12 +51,12 @@ export function RowForm(
   );
 }
 
-export function HiddenFields({ values = {} }: { values?: Readonly<Record<string, string>> | undefined }) {
-  return (
-    <>
-      {Object.entries(values).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
-    </>
-  );
+/** Null: no field. */
+export function HiddenFields(
+  { values = {} }: { values?: Readonly<Record<string, string | null>> | undefined },
+) {
+  const fields = Object.entries(values).filter(([, value]) => value !== null);
+  return <>{fields.map(([name, value]) => <input type="hidden" name={name} value={value ?? ""} />)}</>;
 }
 
 /** Returns hidden fields for a form about the active organization: another one may be active when it is sent. */

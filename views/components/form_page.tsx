@@ -7,7 +7,7 @@ import { Notice } from "./notice.tsx";
 import { PageHead, type PageLink } from "./page_head.tsx";
 import type { Place } from "./side.tsx";
 
-export interface FormPageProps extends Pick<FormProps, "action" | "hidden"> {
+interface FormPageProps extends Pick<FormProps, "action" | "hidden"> {
   readonly frame: PortalFrame;
   readonly place: Place | null;
   /** The name of the page in the browser. */

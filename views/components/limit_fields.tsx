@@ -33,7 +33,7 @@ const slugCharactersMax = 64;
 const quantityCharactersMax = 28;
 const percentagesCharactersMax = 40;
 const emptyRows = 3;
-const empty: LimitInput = {
+export const emptyLimit: LimitInput = {
   productSlug: "",
   metric: "",
   per: "month",
@@ -59,7 +59,7 @@ export function LimitFields(props: LimitFieldsProps) {
           <LimitRow
             label={`Limit ${index + 1}`}
             prefix={`limits[${index}]`}
-            limit={limits[index] ?? empty}
+            limit={limits[index] ?? emptyLimit}
             fields={fields}
             path={path}
             modes={modes}

@@ -2,6 +2,7 @@
 import type { Child } from "hono/jsx";
 import { groupDigits } from "../../domain/number_text.ts";
 import { searchCharactersMax } from "../../domain/limits.ts";
+import { HiddenFields } from "./form.tsx";
 import { Icon } from "./icon.tsx";
 import { type LinkChoice, Menu, MenuLinks } from "./menu.tsx";
 
@@ -54,7 +55,7 @@ export function SearchBox({ action, search, searches, hidden }: {
   action: string;
   search: string;
   searches: string;
-  hidden?: Readonly<Record<string, string>>;
+  hidden?: Readonly<Record<string, string | null>>;
 }) {
   return (
     <form class="search" role="search" method="get" action={action}>
@@ -71,7 +72,7 @@ export function SearchBox({ action, search, searches, hidden }: {
         autocomplete="off"
         maxlength={searchCharactersMax}
       />
-      {Object.entries(hidden ?? {}).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+      <HiddenFields values={hidden} />
     </form>
   );
 }

@@ -11,6 +11,11 @@ export function RelativeTime({ at, now }: { at: string | null; now: number }) {
   return <time datetime={at} title={exactTime(atMs)}>{relativeTime(atMs, now)}</time>;
 }
 
+/** A {@linkcode RelativeTime} as a cell of an `ItemTable`. */
+export function TimeCell(props: { at: string | null; now: number }) {
+  return <span>{RelativeTime(props)}</span>;
+}
+
 /** A day: `Aug 4`. */
 export function DayTime({ at, now }: { at: string; now: number }) {
   const atMs = Date.parse(at);

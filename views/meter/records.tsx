@@ -1,23 +1,23 @@
 // The page of all usage records, with filters, and the page of one of them.
-import { usagePageYearMax, usagePageYearMin, voidReasonCharactersMax } from "../../domain/limits.ts";
+import { voidReasonCharactersMax } from "../../domain/limits.ts";
 import { type Catalogue, metricOf, productOf } from "../../domain/meter/catalogue.ts";
 import type { NamedUsageRecord } from "../../domain/meter/usage_record.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
-import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { CodeExample } from "../components/code_example.tsx";
-import { EmptyState } from "../components/empty_state.tsx";
 import { Facts } from "../components/facts.tsx";
-import { DateField, SelectField, TextField } from "../components/field.tsx";
-import { type FormErrors, HiddenFields } from "../components/form.tsx";
-import { HintLine, ListCard, SearchBox, Tabs } from "../components/list_card.tsx";
-import { Menu } from "../components/menu.tsx";
+import { SelectField, TextField } from "../components/field.tsx";
+import { ChosenFilters, type DayBounds, FilterMenu, NothingListed } from "../components/filter_menu.tsx";
+import type { FormErrors } from "../components/form.tsx";
+import { ListCard, SearchBox, Tabs } from "../components/list_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { listHref } from "../operator/list_filters.tsx";
 import { measureNoun } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 import { recordHref, RecordKey, RecordTable } from "./record_table.tsx";
@@ -25,7 +25,7 @@ import { withAll } from "./usage_filters.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 
 /** The choices in the page's address. Null: everything. */
-export interface RecordsAddress {
+export interface RecordsAddress extends DayBounds {
   readonly status: "counted" | "voided" | null;
   readonly productSlug: string | null;
   readonly metric: string | null;
@@ -33,9 +33,6 @@ export interface RecordsAddress {
   readonly apiKey: string | null;
   /** An idempotency key. */
   readonly search: string | null;
-  /** The first and the last day, such as `2026-11-01`, both included; or what was typed. */
-  readonly from: string | null;
-  readonly to: string | null;
   /** An IANA name; null for the default. */
   readonly timezone: string | null;
 }
@@ -51,15 +48,7 @@ export function recordsHref(
   address: Partial<RecordsAddress> = {},
   position: RecordsPosition = {},
 ): string {
-  const path = `${base}/usage/records`;
-  const query = new URLSearchParams(given({ ...address, ...position }));
-  return query.size === 0 ? path : `${path}?${query}`;
-}
-
-function given(choices: Readonly<Record<string, string | null>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(choices).filter((choice): choice is [string, string] => !!choice[1]),
-  );
+  return listHref(`${base}/usage/records`, { ...address, ...position });
 }
 
 interface RecordsPageProps {
@@ -109,7 +98,7 @@ export function recordsPage(props: RecordsPageProps): Page {
               action={recordsHref(frame.base)}
               search={address.search ?? ""}
               searches="idempotency key"
-              hidden={given({ ...address, search: null })}
+              hidden={{ ...address, search: null }}
             />
             <Filters {...props} />
           </>
@@ -142,8 +131,6 @@ export function recordsPage(props: RecordsPageProps): Page {
   );
 }
 
-const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
-
 function Filters({ frame, address, timezone, choices, catalogue, errors }: RecordsPageProps) {
   const { productSlug, metric, apiKey, from, to, ...others } = address;
   const keys = choices.apiKeys.map(({ id, name }) => ({ value: id, label: name }));
@@ -165,65 +152,52 @@ function Filters({ frame, address, timezone, choices, catalogue, errors }: Recor
     { label: "API key", name: "apiKey", value: apiKey, all: "All keys", choices: keys },
   ] as const;
   return (
-    <Menu label="Filters" icon="filter" isAtEnd isOpen={Object.keys(errors).length > 0}>
-      <form method="get" action={recordsHref(frame.base)}>
-        <HiddenFields values={given(others)} />
-        {selects.map(({ label, name, value, all, choices }) => (
-          <SelectField
-            label={label}
-            name={name}
-            value={value ?? ""}
-            choices={withAll(all, value, choices)}
-          />
-        ))}
-        <DateField
-          label={`From, ${zoneWords(timezone)}`}
-          name="from"
-          value={from ?? ""}
-          error={errors.from}
-          isOptional
-          {...years}
+    <FilterMenu
+      path={recordsHref(frame.base)}
+      kept={others}
+      days={address}
+      labels={{ from: `From, ${zoneWords(timezone)}`, to: "To" }}
+      errors={errors}
+    >
+      {selects.map(({ label, name, value, all, choices }) => (
+        <SelectField
+          label={label}
+          name={name}
+          value={value ?? ""}
+          choices={withAll(all, value, choices)}
         />
-        <DateField label="To" name="to" value={to ?? ""} error={errors.to} isOptional {...years} />
-        <SubmitButton tone="plain">Apply</SubmitButton>
-      </form>
-    </Menu>
+      ))}
+    </FilterMenu>
   );
 }
 
 function Chosen({ frame, address, choices, catalogue }: RecordsPageProps) {
-  const { productSlug, metric, apiKey, from, to, search, timezone, status } = address;
+  const { productSlug, metric, apiKey, search, timezone, status } = address;
   const key = choices.apiKeys.find(({ id }) => id === apiKey)?.name ?? apiKey;
-  const words = [
-    search === null ? null : `Idempotency key ${search}`,
-    productSlug && productOf(catalogue, productSlug).name,
-    metric && metricOf(catalogue, metric).name,
-    key,
-    from === null ? null : `from ${from}`,
-    to === null ? null : `to ${to}`,
-  ].filter((one) => one !== null);
-  if (words.length === 0) return null;
   return (
-    <HintLine
-      text={<bdi>{words.join(" · ")}</bdi>}
-      href={recordsHref(frame.base, { timezone, status })}
-      action="Clear filters"
+    <ChosenFilters
+      words={[
+        search === null ? null : `Idempotency key ${search}`,
+        productSlug && productOf(catalogue, productSlug).name,
+        metric && metricOf(catalogue, metric).name,
+        key,
+      ]}
+      days={address}
+      clearHref={recordsHref(frame.base, { timezone, status })}
     />
   );
 }
 
 function Nothing({ frame, address, records }: RecordsPageProps) {
-  if (records === null) {
-    return <EmptyState title="Nothing to show" text="Fix the fields marked above." />;
-  }
-  const all = recordsHref(frame.base, { timezone: address.timezone });
-  if (recordsHref(frame.base, address) === all) {
-    return <EmptyState title="No records" text="Records appear here as soon as usage is recorded." />;
-  }
+  const clearHref = recordsHref(frame.base, { timezone: address.timezone });
   return (
-    <EmptyState title="No matching records" text="Try other filters.">
-      <ButtonLink href={all}>Clear filters</ButtonLink>
-    </EmptyState>
+    <NothingListed
+      what="records"
+      hasErrors={records === null}
+      isFiltered={recordsHref(frame.base, address) !== clearHref}
+      text="Records appear here as soon as usage is recorded."
+      clearHref={clearHref}
+    />
   );
 }
 

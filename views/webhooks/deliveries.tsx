@@ -1,5 +1,4 @@
 // What is delivered to an endpoint, below its facts: the health of the last days, the list of deliveries, and how to verify them.
-import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
 import {
@@ -9,32 +8,29 @@ import {
 } from "../../domain/webhooks/delivery.ts";
 import { eventTypes } from "../../domain/webhooks/event_types.ts";
 import type { Webhook } from "../../domain/webhooks/webhook.ts";
-import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { Chart } from "../components/chart.tsx";
 import { chartOf } from "../components/chart_props.ts";
 import { CodeExample, type CodeSample } from "../components/code_example.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { DateField, SelectField } from "../components/field.tsx";
-import { HiddenFields } from "../components/form.tsx";
-import { HintLine, ListCard, Tabs } from "../components/list_card.tsx";
-import { Menu } from "../components/menu.tsx";
+import { SelectField } from "../components/field.tsx";
+import { ChosenFilters, type DayBounds, FilterMenu, NothingListed } from "../components/filter_menu.tsx";
+import { ListCard, Tabs } from "../components/list_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
 import type { PortalFrame } from "../layout.tsx";
+import { listHref } from "../operator/list_filters.tsx";
 import { zoneWords } from "../text/time.ts";
 import { DeliveryBadge, deliveryHref, responseWords, statusNames } from "./delivery.tsx";
 import { webhookHref } from "./webhook.tsx";
 
 /** The choices in the page's address. Null: everything. */
-export interface DeliveriesAddress {
+export interface DeliveriesAddress extends DayBounds {
   readonly status: DeliveryStatus | null;
   readonly type: string | null;
-  /** The first and the last day, such as `2026-11-01`, both included; or what was typed. */
-  readonly from: string | null;
-  readonly to: string | null;
 }
 
 export interface DeliveriesProps {
@@ -116,19 +112,11 @@ function sumOf(health: DeliveriesProps["health"], name: "succeeded" | "failed"):
 }
 
 /** Returns the address of the list on the endpoint's page. */
-function listHref(
+function deliveriesHref(
   { frame, webhook, address }: DeliveriesProps,
   changed: Partial<DeliveriesAddress> & { readonly cursor?: string } = {},
 ): string {
-  const query = new URLSearchParams(given({ ...address, ...changed }));
-  const path = webhookHref(frame.base, webhook.id);
-  return query.size === 0 ? path : `${path}?${query}`;
-}
-
-function given(choices: Readonly<Record<string, string | null>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(choices).filter((choice): choice is [string, string] => choice[1] !== null),
-  );
+  return listHref(webhookHref(frame.base, webhook.id), { ...address, ...changed });
 }
 
 const all: DeliveriesAddress = { status: null, type: null, from: null, to: null };
@@ -137,7 +125,7 @@ function List(props: DeliveriesProps) {
   const { frame, webhook, address, deliveries, isFirstPage, nextCursor } = props;
   const href = webhookHref(frame.base, webhook.id);
   const tabs = [null, ...deliveryStatuses].map((status) => ({
-    href: listHref(props, { status }),
+    href: deliveriesHref(props, { status }),
     label: status === null ? "All" : statusNames[status],
     count: null,
     isCurrent: address.status === status,
@@ -161,16 +149,28 @@ function List(props: DeliveriesProps) {
           </>
         }
       >
-        <Chosen {...props} />
+        <ChosenFilters
+          words={[address.type]}
+          days={address}
+          clearHref={deliveriesHref(props, { ...all, status: address.status })}
+        />
         {deliveries === null || deliveries.length === 0
-          ? <Nothing {...props} />
+          ? (
+            <NothingListed
+              what="deliveries"
+              hasErrors={deliveries === null}
+              isFiltered={Object.values(address).some((choice) => choice !== null)}
+              text="Events appear here as soon as they are sent. They are kept for 30 days."
+              clearHref={href}
+            />
+          )
           : <DeliveryTable {...props} deliveries={deliveries} />}
       </ListCard>
       <PageLinks
         label="Pages of deliveries"
         links={[
-          { href: isFirstPage ? null : listHref(props), label: "Newest deliveries" },
-          { href: nextCursor && listHref(props, { cursor: nextCursor }), label: "Older deliveries" },
+          { href: isFirstPage ? null : deliveriesHref(props), label: "Newest deliveries" },
+          { href: nextCursor && deliveriesHref(props, { cursor: nextCursor }), label: "Older deliveries" },
         ]}
       />
     </>
@@ -223,65 +223,24 @@ function NextAttempt({ at, now }: { at: string; now: number }) {
   return Date.parse(at) <= now ? <>Now</> : <RelativeTime at={at} now={now} />;
 }
 
-const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
-
 /** Types of events to choose from, with a first choice for none. */
 export const typeChoices = (label: string) => [
   { value: "", label },
   ...Object.keys(eventTypes).map((type) => ({ value: type, label: type })),
 ];
 
-function Filters({ frame, webhook, address: { status, type, from, to }, errors }: DeliveriesProps) {
+function Filters({ frame, webhook, address, errors }: DeliveriesProps) {
+  const { status, type } = address;
   return (
-    <Menu label="Filters" icon="filter" isAtEnd isOpen={Object.keys(errors).length > 0}>
-      <form method="get" action={webhookHref(frame.base, webhook.id)}>
-        <HiddenFields values={given({ status })} />
-        <SelectField label="Event" name="type" value={type ?? ""} choices={typeChoices("All events")} />
-        <DateField
-          label={`From, ${zoneWords(presentation().timezone)}`}
-          name="from"
-          value={from ?? ""}
-          error={errors.from}
-          isOptional
-          {...years}
-        />
-        <DateField label="To" name="to" value={to ?? ""} error={errors.to} isOptional {...years} />
-        <SubmitButton tone="plain">Apply</SubmitButton>
-      </form>
-    </Menu>
-  );
-}
-
-function Chosen(props: DeliveriesProps) {
-  const { status, type, from, to } = props.address;
-  const words = [type, from && `from ${from}`, to && `to ${to}`].filter((one) => one);
-  if (words.length === 0) return null;
-  return (
-    <HintLine
-      text={<bdi>{words.join(" · ")}</bdi>}
-      href={listHref(props, { ...all, status })}
-      action="Clear filters"
-    />
-  );
-}
-
-function Nothing(props: DeliveriesProps) {
-  const { deliveries, address } = props;
-  if (deliveries === null) {
-    return <EmptyState title="Nothing to show" text="Fix the fields marked above." />;
-  }
-  if (Object.values(address).every((choice) => choice === null)) {
-    return (
-      <EmptyState
-        title="No deliveries"
-        text="Events appear here as soon as they are sent. They are kept for 30 days."
-      />
-    );
-  }
-  return (
-    <EmptyState title="No matching deliveries" text="Try other filters.">
-      <ButtonLink href={listHref(props, all)}>Clear filters</ButtonLink>
-    </EmptyState>
+    <FilterMenu
+      path={webhookHref(frame.base, webhook.id)}
+      kept={{ status }}
+      days={address}
+      labels={{ from: `From, ${zoneWords(presentation().timezone)}`, to: "To" }}
+      errors={errors}
+    >
+      <SelectField label="Event" name="type" value={type ?? ""} choices={typeChoices("All events")} />
+    </FilterMenu>
   );
 }
 

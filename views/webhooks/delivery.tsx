@@ -2,12 +2,13 @@
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import type {
   DeliveryAttempt,
+  DeliveryFault,
   DeliveryStatus,
   WebhookDelivery,
   WebhookDeliveryDetails,
 } from "../../domain/webhooks/delivery.ts";
 import { eventTypes, isEventType } from "../../domain/webhooks/event_types.ts";
-import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
+import type { Webhook } from "../../domain/webhooks/webhook.ts";
 import { Badge, type BadgeTone } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -18,7 +19,7 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
 import { type Page, type Place, type PortalFrame, PortalPage } from "../layout.tsx";
-import { webhookHref } from "./webhook.tsx";
+import { webhookHref, webhookLink } from "./webhook.tsx";
 
 /** Returns the address of a delivery's page, or of the page that sends it again. @param base As in `PortalFrame`. */
 export function deliveryHref(base: string, webhookId: string, id: string, action?: "replay"): string {
@@ -46,42 +47,31 @@ export function DeliveryBadge({ status }: Pick<WebhookDelivery, "status">) {
 
 type Outcome = Pick<DeliveryAttempt, "code" | "responseStatus">;
 
+/** The faults of attempts without a response, in one or two words and in a sentence. */
+const faultWords: Readonly<Record<DeliveryFault, readonly [words: string, sentence: string]>> = {
+  timeout: ["Timed out", "No response within 15 seconds."],
+  tls: ["TLS error", "The secure connection failed. Check the certificate."],
+  refused: ["No connection", "No connection, or no valid HTTP response."],
+  blocked: ["Address blocked", "The URL leads to an address that may not be reached."],
+  status: ["No status", "Responded with no status."],
+  overflow: ["Too many waiting", "Too many deliveries were waiting."],
+};
+
 /** Returns how an endpoint responded last, in one or two words; null before the first attempt. */
 export function responseWords({ code, responseStatus }: Outcome): string | null {
   if (responseStatus !== null) return `HTTP ${responseStatus}`;
-  const words = {
-    timeout: "Timed out",
-    tls: "TLS error",
-    refused: "No connection",
-    blocked: "Address blocked",
-    status: "No status",
-    overflow: "Too many waiting",
-  };
-  return code === null ? null : words[code];
+  return code === null ? null : faultWords[code][0];
 }
 
-function attemptSentence({ code, responseStatus }: Outcome): string {
-  const isRedirect = responseStatus !== null && responseStatus >= 300 && responseStatus < 400;
-  switch (code) {
-    case "timeout":
-      return "No response within 15 seconds.";
-    case "tls":
-      return "The secure connection failed. Check the certificate.";
-    case "refused":
-      return "No connection, or no valid HTTP response.";
-    case "blocked":
-      return "The URL leads to an address that may not be reached.";
-    case "overflow":
-      return "Too many deliveries were waiting.";
-    default:
-      return `Responded with ${responseStatus ?? "no status"}.${
-        isRedirect
-          ? " Redirects aren't followed."
-          : responseStatus === 410
-          ? " The endpoint was disabled."
-          : ""
-      }`;
-  }
+function attemptSentence({ code, responseStatus: status }: Outcome): string {
+  if (status === null) return faultWords[code ?? "status"][1];
+  const isRedirect = status >= 300 && status < 400;
+  const more = isRedirect
+    ? " Redirects aren't followed."
+    : status === 410
+    ? " The endpoint was disabled."
+    : "";
+  return `Responded with ${status}.${more}`;
 }
 
 interface DeliveryPageProps {
@@ -99,7 +89,7 @@ export function deliveryPage({ frame, place, webhook, delivery, flash }: Deliver
   return (
     <PortalPage title={type} frame={frame} place={place}>
       <PageHead
-        back={{ href: webhookHref(base, webhook.id), label: webhookName(webhook) }}
+        back={webhookLink(base, webhook)}
         title={type}
         text={
           <span class="origin small">
@@ -140,27 +130,29 @@ export function deliveryPage({ frame, place, webhook, delivery, flash }: Deliver
 }
 
 function StatusNote(
-  { delivery: { status, nextAttemptAt, code, attemptCount }, webhook, now }: {
-    delivery: WebhookDelivery;
-    webhook: Webhook;
-    now: number;
-  },
+  { delivery, webhook, now }: Pick<DeliveryPageProps, "delivery" | "webhook"> & { now: number },
 ) {
+  const { status, nextAttemptAt } = delivery;
   if (status === "delivered") return null;
-  if (status === "waiting") {
-    const isDue = nextAttemptAt === null || Date.parse(nextAttemptAt) <= now;
-    return (
-      <div class="note plain">
-        <p>
-          {isDue ? "The next attempt is due now." : (
-            <>
-              Next attempt: <Moment at={nextAttemptAt} now={now} />
-            </>
-          )}
-        </p>
-      </div>
-    );
-  }
+  return (
+    <div class="note plain">
+      <p>
+        {status === "waiting" ? <NextAttempt at={nextAttemptAt} now={now} /> : endedText(delivery, webhook)}
+      </p>
+    </div>
+  );
+}
+
+function NextAttempt({ at, now }: { at: string | null; now: number }) {
+  if (at === null || Date.parse(at) <= now) return <>The next attempt is due now.</>;
+  return (
+    <>
+      Next attempt: <MomentTime at={at} now={now} /> (<RelativeTime at={at} now={now} />)
+    </>
+  );
+}
+
+function endedText({ status, code, attemptCount }: WebhookDelivery, webhook: Webhook): string {
   const after = webhook.status === "enabled"
     ? "Replay it to send it."
     : "Enable the endpoint, then replay it.";
@@ -169,19 +161,7 @@ function StatusNote(
     : code === "overflow"
     ? "Not sent, because too many deliveries were waiting."
     : `Given up after ${countOf(attemptCount, "attempt")}.`;
-  return (
-    <div class="note plain">
-      <p>{`${why} ${after}`}</p>
-    </div>
-  );
-}
-
-function Moment({ at, now }: { at: string; now: number }) {
-  return (
-    <>
-      <MomentTime at={at} now={now} /> (<RelativeTime at={at} now={now} />)
-    </>
-  );
+  return `${why} ${after}`;
 }
 
 function factsOf({ eventId, type, createdAt, endedAt }: WebhookDelivery, now: number) {

@@ -8,7 +8,7 @@ import { NewSecret } from "../components/code.tsx";
 import { Facts } from "../components/facts.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Notice } from "../components/notice.tsx";
-import { PageHead } from "../components/page_head.tsx";
+import { PageHead, type PageLink } from "../components/page_head.tsx";
 import { DayTime, MomentTime, RelativeTime } from "../components/relative_time.tsx";
 import { RowMenu } from "../components/row_menu.tsx";
 import { type Page, type Place, type PortalFrame, PortalPage } from "../layout.tsx";
@@ -19,6 +19,11 @@ export type WebhookAction = "edit" | "rotate" | "disable" | "enable" | "delete";
 export function webhookHref(base: string, id: string, action?: WebhookAction): string {
   const href = `${base}/webhooks/${encodeURIComponent(id)}`;
   return action === undefined ? href : `${href}/${action}`;
+}
+
+/** A link to an endpoint's page. @param base As in `PortalFrame`. */
+export function webhookLink(base: string, webhook: Webhook): PageLink {
+  return { href: webhookHref(base, webhook.id), label: webhookName(webhook) };
 }
 
 export interface WebhookPageProps {

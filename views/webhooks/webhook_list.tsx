@@ -2,7 +2,7 @@
 import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { ItemTable } from "../components/item_table.tsx";
 import { ListPage, type ListPageProps } from "../components/list_page.tsx";
-import { RelativeTime } from "../components/relative_time.tsx";
+import { TimeCell } from "../components/relative_time.tsx";
 import type { Page } from "../layout.tsx";
 import { EventNames, webhookHref, WebhookStatus } from "./webhook.tsx";
 
@@ -36,11 +36,14 @@ export function webhookList(
         columns={[
           { title: "Endpoint", in: "title", cell: (webhook) => <Endpoint webhook={webhook} base={base} /> },
           { title: "Events", cell: ({ events }) => <EventNames events={events} shownMax={eventsShownMax} /> },
-          { title: "Last delivered", cell: ({ lastDeliveredAt }) => <Time at={lastDeliveredAt} now={now} /> },
+          {
+            title: "Last delivered",
+            cell: ({ lastDeliveredAt }) => <TimeCell at={lastDeliveredAt} now={now} />,
+          },
           {
             title: "Failing since",
             cell: ({ failingSince }) =>
-              failingSince === null ? <span class="muted">–</span> : <Time at={failingSince} now={now} />,
+              failingSince === null ? <span class="muted">–</span> : <TimeCell at={failingSince} now={now} />,
           },
           { title: "Status", in: "state", cell: (webhook) => <WebhookStatus {...webhook} /> },
         ]}
@@ -58,13 +61,5 @@ function Endpoint({ webhook, base }: { webhook: Webhook; base: string }) {
       </a>
       {webhook.description !== "" && <div class="muted tiny">{host}</div>}
     </>
-  );
-}
-
-function Time(props: { at: string | null; now: number }) {
-  return (
-    <span>
-      <RelativeTime {...props} />
-    </span>
   );
 }

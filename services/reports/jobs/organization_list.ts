@@ -217,7 +217,7 @@ export function toOrganization(row: OperatedOrganizationRow): OperatedOrganizati
     name: row.name,
     externalId: row.externalId,
     status: row.suspendedAt === null ? "active" : "suspended",
-    suspendedAt: row.suspendedAt === null ? null : isoTime(row.suspendedAt),
+    suspendedAt: isoTime(row.suspendedAt),
     planId: row.planId,
     overrides: {
       ...eachNumber((name) => row[name]),
@@ -228,7 +228,7 @@ export function toOrganization(row: OperatedOrganizationRow): OperatedOrganizati
     memberCount: row.members,
     activeApiKeyCount: row.activeApiKeys,
     createdAt: isoTime(row.createdAt),
-    lastUsedAt: row.lastUsedAt === null ? null : isoTime(row.lastUsedAt),
+    lastUsedAt: isoTime(row.lastUsedAt),
     lastUsageAt: row.lastUsageQuarter === null ? null : isoTime(rollupStart("quarter", row.lastUsageQuarter)),
   };
 }

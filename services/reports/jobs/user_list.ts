@@ -29,17 +29,16 @@ export async function readUserPage(
 /** Returns the public form of a user. */
 export function toOperatorUser(row: ListedUserRow): OperatorUser {
   const { id, email, name, createdAt, emailVerifiedAt, disabledAt, hasTotp, lastSignInAt } = row;
-  const time = (ms: number | null) => ms === null ? null : isoTime(ms);
   return {
     id,
     email,
     name,
     createdAt: isoTime(createdAt),
-    emailVerifiedAt: time(emailVerifiedAt),
-    disabledAt: time(disabledAt),
+    emailVerifiedAt: isoTime(emailVerifiedAt),
+    disabledAt: isoTime(disabledAt),
     isOperator: row.isOperator === 1,
     twoStep: hasTotp === 1,
-    lastSignInAt: time(lastSignInAt),
+    lastSignInAt: isoTime(lastSignInAt),
     organizations: (JSON.parse(row.memberships) as ListedMemberships)
       .map(([id, name, role]) => ({ id, name, role }))
       .sort((a, b) => a.name.localeCompare(b.name, "en") || (a.id < b.id ? -1 : 1)),

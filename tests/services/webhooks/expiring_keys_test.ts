@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
 import { eventKeptMs, expiringKeysOfStepMax } from "../../../domain/webhooks/webhook_limits.ts";
-import { deleteOldEvents } from "../../../services/webhooks/events.ts";
+import { deleteOldEvents } from "../../../services/webhooks/webhook_upkeep.ts";
 import { noteExpiringKeys } from "../../../services/webhooks/expiring_keys.ts";
 import { createTestKey, type TestApp } from "../../support/app/app.ts";
 import { onEveryDatabase } from "../../support/meter/usage.ts";

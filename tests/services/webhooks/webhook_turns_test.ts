@@ -5,7 +5,7 @@ import { newId } from "../../../domain/id.ts";
 import { webhookLeaseMs } from "../../../domain/webhooks/webhook_limits.ts";
 import { accessTo } from "../../../services/access.ts";
 import { sendTestEvent } from "../../../services/webhooks/test_delivery.ts";
-import { deleteOldDeliveries } from "../../../services/webhooks/webhook_upkeep.ts";
+import { deleteOldEvents } from "../../../services/webhooks/webhook_upkeep.ts";
 import { poll } from "../../support/runner/poll.ts";
 import { testApp } from "../../support/app/app.ts";
 import { onEveryDatabase } from "../../support/meter/usage.ts";
@@ -217,7 +217,7 @@ testApp(
       ]);
       test.advance(20 * dayMs);
       const clean = async () => {
-        while (await deleteOldDeliveries(test.services)) { /* More may be left. */ }
+        while (await deleteOldEvents(test.services)) { /* More may be left. */ }
         const [counts] = await test.opened.database.read(
           sql`SELECT (SELECT count(*) FROM webhooks) AS webhooks,
         (SELECT count(*) FROM webhook_deliveries) AS deliveries, (SELECT count(*) FROM webhook_attempts) AS attempts,

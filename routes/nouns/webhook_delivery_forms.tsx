@@ -3,33 +3,22 @@ import { groupDigits } from "../../domain/number_text.ts";
 import type { WebhookDelivery } from "../../domain/webhooks/delivery.ts";
 import { type Webhook, webhookName } from "../../domain/webhooks/webhook.ts";
 import { webhookReplayDeliveriesMax } from "../../domain/webhooks/webhook_limits.ts";
-import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
-import { RadioGroup, SelectField } from "../components/field.tsx";
-import { FormPage, type FormPageProps } from "../components/form_page.tsx";
-import { MomentTime } from "../components/relative_time.tsx";
-import type { Page, PortalFrame } from "../layout.tsx";
-import { typeChoices } from "./deliveries.tsx";
-import { deliveryHref } from "./delivery.tsx";
-import { webhookHref } from "./webhook.tsx";
-
-type ShownForm =
-  & Pick<FormPageProps & ConfirmPageProps, "frame" | "place" | "action" | "hidden">
-  & {
-    readonly error: string | null;
-    readonly input: Readonly<Record<string, string>> | undefined;
-    readonly fields: Readonly<Record<string, string>>;
-  };
-
-function backTo(frame: PortalFrame, webhook: Webhook) {
-  return { href: webhookHref(frame.base, webhook.id), label: webhookName(webhook) };
-}
+import { ConfirmPage } from "../../views/components/confirm_page.tsx";
+import { RadioGroup, SelectField } from "../../views/components/field.tsx";
+import { FormPage } from "../../views/components/form_page.tsx";
+import { MomentTime } from "../../views/components/relative_time.tsx";
+import type { Page } from "../../views/layout.tsx";
+import { typeChoices } from "../../views/webhooks/deliveries.tsx";
+import { deliveryHref } from "../../views/webhooks/delivery.tsx";
+import { webhookLink } from "../../views/webhooks/webhook.tsx";
+import type { ShownForm } from "../portal/noun_pages.ts";
 
 /** The form that sends an example. */
 export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
   return (
     <FormPage
       {...form}
-      back={backTo(form.frame, webhook)}
+      back={webhookLink(form.frame.base, webhook)}
       title="Send test"
       heading="Send a test to “{name}”"
       name={webhookName(webhook)}
@@ -48,8 +37,13 @@ export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook
   );
 }
 
-/** The hours that a replay goes back. */
-export const replaySpans = { "1h": 1, "24h": 24, "7d": 7 * 24, "30d": 30 * 24 } as const;
+/** How far a replay goes back. */
+export const replaySpans = {
+  "1h": { label: "Hour", hours: 1 },
+  "24h": { label: "24 hours", hours: 24 },
+  "7d": { label: "7 days", hours: 7 * 24 },
+  "30d": { label: "30 days", hours: 30 * 24 },
+} as const;
 export type ReplaySpan = keyof typeof replaySpans;
 
 /** The form that sends many deliveries again. */
@@ -57,7 +51,7 @@ export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webho
   return (
     <FormPage
       {...form}
-      back={backTo(form.frame, webhook)}
+      back={webhookLink(form.frame.base, webhook)}
       title="Replay deliveries"
       heading="Replay deliveries of “{name}”"
       name={webhookName(webhook)}
@@ -84,12 +78,7 @@ export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webho
         name="span"
         value={input?.["span"] ?? "30d"}
         error={fields["span"]}
-        choices={[
-          { value: "1h", label: "Hour" },
-          { value: "24h", label: "24 hours" },
-          { value: "7d", label: "7 days" },
-          { value: "30d", label: "30 days" },
-        ]}
+        choices={Object.entries(replaySpans).map(([value, { label }]) => ({ value, label }))}
       />
     </FormPage>
   );
@@ -97,7 +86,7 @@ export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webho
 
 /** The confirmation that sends one delivery again. */
 export function replayOneForm(
-  { input: _input, fields: _fields, ...form }: ShownForm,
+  form: ShownForm,
   { webhook, delivery }: { webhook: Webhook; delivery: WebhookDelivery },
 ): Page {
   const { id, type, eventId, createdAt } = delivery;

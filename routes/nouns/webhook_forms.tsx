@@ -5,12 +5,13 @@ import {
   webhookDescriptionCharactersMax,
   webhookUrlCharactersMax,
 } from "../../domain/webhooks/webhook_limits.ts";
-import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
-import { defaultGrace, graceChoices } from "../components/expiry_field.tsx";
-import { CheckboxGroup, RadioGroup, TextField } from "../components/field.tsx";
-import { FormPage, type FormPageProps } from "../components/form_page.tsx";
-import type { Page } from "../layout.tsx";
-import { type WebhookAction, webhookFacts, webhookHref } from "./webhook.tsx";
+import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
+import { defaultGrace, graceChoices } from "../../views/components/expiry_field.tsx";
+import { CheckboxGroup, RadioGroup, TextField } from "../../views/components/field.tsx";
+import { FormPage } from "../../views/components/form_page.tsx";
+import type { Page } from "../../views/layout.tsx";
+import { type WebhookAction, webhookFacts, webhookLink } from "../../views/webhooks/webhook.tsx";
+import type { FormInput, ShownForm } from "../portal/noun_pages.ts";
 
 const headings = {
   limit: "Limits and alerts",
@@ -38,24 +39,13 @@ const groups = Object.entries(headings).map(([noun, label]) => ({
 /** The names of the checkboxes. */
 const eventChoices = ["*", ...groups.flatMap(({ choices }) => choices.map(({ value }) => value))];
 
-type ShownForm = Pick<FormPageProps, "frame" | "place" | "back" | "action" | "hidden" | "error"> & {
-  readonly input?: Readonly<Record<string, string>> | undefined;
-  readonly fields: Readonly<Record<string, string>>;
-  readonly field: (name: string) => {
-    readonly name: string;
-    readonly value: string;
-    readonly error: string | undefined;
-    readonly autocomplete: "off";
-  };
-};
-
 /** Returns what the form of an endpoint has typed and chosen. */
-export function webhookInput({ url, description, events }: Webhook): Readonly<Record<string, string>> {
+export function webhookInput({ url, description, events }: Webhook): FormInput {
   return { url, description, ...Object.fromEntries(events.map((name) => [name, "on"])) };
 }
 
 /** Returns what the form sends, as the API takes it. */
-export function typedWebhook({ url = "", description = "", ...input }: Readonly<Record<string, string>>) {
+export function typedWebhook({ url = "", description = "", ...input }: FormInput) {
   return { url, description, events: eventChoices.filter((name) => input[name] !== undefined) };
 }
 
@@ -75,7 +65,7 @@ export function webhookForm(
       heading={webhook && "Edit “{name}”"}
       name={webhook && webhookName(webhook)}
       text="Receives events as POST requests, each signed with a secret."
-      back={webhook === undefined ? page.back : pageOf(page, webhook)}
+      back={webhook === undefined ? page.back : webhookLink(page.frame.base, webhook)}
       submit={webhook === undefined ? title : "Save"}
       more={[
         <CheckboxGroup
@@ -111,10 +101,6 @@ export function webhookForm(
       </div>
     </FormPage>
   );
-}
-
-function pageOf({ frame: { base } }: Pick<ShownForm, "frame">, webhook: Webhook) {
-  return { href: webhookHref(base, webhook.id), label: webhookName(webhook) };
 }
 
 /** Notices on the page of an endpoint after an action. */
@@ -170,7 +156,7 @@ export function confirmWebhook(
       {...confirmations[action]}
       name={webhookName(webhook)}
       facts={webhookFacts(webhook, page.frame.now)}
-      back={pageOf(page, webhook)}
+      back={webhookLink(page.frame.base, webhook)}
     >
       {action === "rotate" && (
         <RadioGroup
