@@ -14,15 +14,19 @@ import quickStart from "../../../docs/quick-start.md" with { type: "text" };
 import reverseProxy from "../../../docs/reverse-proxy.md" with { type: "text" };
 import settings from "../../../docs/settings.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
+import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
 import mainGo from "../../../examples/metering/main.go" with { type: "text" };
 import meterGo from "../../../examples/metering/meter.go" with { type: "text" };
+import accessTs from "../../../examples/webhooks/access.ts" with { type: "text" };
+import billingTs from "../../../examples/webhooks/billing.ts" with { type: "text" };
+import chatTs from "../../../examples/webhooks/chat.ts" with { type: "text" };
 import gatehousePy from "../../../packages/python/gatehouse.py" with { type: "text" };
 import type { DocsArticle } from "../../../views/docs/docs_page.tsx";
 import { type MarkdownPart, renderMarkdown, splitMarkdown } from "../../../views/docs/markdown.tsx";
 
-/** The metering clients are served below this path. */
+/** Files of clients and examples are served below this path. */
 const examplesPath = "/docs/examples";
 
 export const exampleFiles: ReadonlyMap<string, string> = new Map([
@@ -31,6 +35,9 @@ export const exampleFiles: ReadonlyMap<string, string> = new Map([
   ["app.mjs", appMjs],
   ["app.py", appPy],
   ["main.go", mainGo],
+  ["chat.ts", chatTs],
+  ["billing.ts", billingTs],
+  ["access.ts", accessTs],
 ]);
 
 const files: Readonly<Record<string, string>> = {
@@ -42,6 +49,7 @@ const files: Readonly<Record<string, string>> = {
   "single-sign-on.md": singleSignOn,
   "forward-auth.md": forwardAuth,
   "cloudevents.md": cloudEvents,
+  "webhooks.md": webhooks,
   "api.md": api,
   "operators.md": operators,
   "operations.md": operations,
@@ -115,7 +123,11 @@ const exampleOrigin = /https:\/\/auth\.example\.com(?![\w.:])/g;
 /** Reads the guides by group. `origin`: of this service. */
 export function readGuides(origin: string): { name: string; articles: DocsArticle[] }[] {
   const parts = new Map(Object.entries(files).map(([file, markdown]) => [file, partsOf(file, markdown)]));
-  const partOf = ({ file, anchor }: GuidePage) => parts.get(file)?.get(anchor) ?? { tokens: [], anchors: [] };
+  const partOf = ({ file, anchor }: GuidePage) => {
+    const part = parts.get(file)?.get(anchor);
+    if (part === undefined) throw new Error(`docs/${file} has no part #${anchor}`);
+    return part;
+  };
   const placed = allPages.map((page) => ({ page, anchors: partOf(page).anchors }));
   return [...Map.groupBy(allPages, ({ group }) => group)].map(([name, pages]) => {
     const own = (text: string) => name === "Run it" ? text : text.replaceAll(exampleOrigin, origin);
@@ -142,7 +154,7 @@ function addressOf(
   placed: readonly { readonly page: GuidePage; readonly anchors: readonly string[] }[],
 ): string | null {
   if (/^https?:/.test(href)) return href;
-  const example = /^\.\.\/(?:examples\/metering|packages\/python)\/(\w+\.\w+)$/.exec(href)?.[1];
+  const example = /^\.\.\/(?:examples\/(?:metering|webhooks)|packages\/python)\/(\w+\.\w+)$/.exec(href)?.[1];
   if (example !== undefined) return `${examplesPath}/${example}`;
   if (href.startsWith("../README.md")) return "/docs";
   const [name = "", anchor = ""] = href.split("#");
