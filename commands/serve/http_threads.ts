@@ -6,6 +6,7 @@ import type { MainDatabase } from "../../db/engine/database.ts";
 import { messageOf } from "../../domain/errors.ts";
 import { autoHttpThreadsMax, firstThreadBytes, furtherThreadBytes } from "../../domain/limits.ts";
 import type { CollectMetrics } from "../../routes/metric_set.ts";
+import { settlesWithin } from "../../services/sleep.ts";
 import { connectCalls } from "../../services/thread_calls.ts";
 import { CommandError, exitStatus } from "../settings.ts";
 import type { HttpThreadCalls, HttpThreadData, MainThreadCalls } from "./http_calls.ts";
@@ -51,13 +52,9 @@ type HttpThread = ReturnType<typeof startThread>;
 
 /** Starts the threads after the first one, and waits until all handle requests. @throws {CommandError} */
 export async function startHttpThreads({ onEnd, ...options }: HttpThreadsOptions) {
-  const threads = Array.from(
-    { length: options.threads - 1 },
-    (_, index) => startThread(index + 2, options),
+  const threads = await Promise.all(
+    Array.from({ length: options.threads - 1 }, (_, index) => startedThread(index + 2, options)),
   );
-  for (const failure of await Promise.all(threads.map(({ calls }) => calls.start()))) {
-    if (failure !== null) throw new CommandError(failure.message, failure.status);
-  }
   for (const { ended } of threads) ended.then(onEnd);
   return {
     metrics: threads.map(({ calls }): CollectMetrics => () => calls.collectMetrics()),
@@ -66,6 +63,28 @@ export async function startHttpThreads({ onEnd, ...options }: HttpThreadsOptions
       await Promise.allSettled(threads.map(({ calls }) => call(calls)));
     },
   };
+}
+
+/** Attempts to start a thread, and time for each: seldom, a worker of Deno never begins to run (denoland/deno#32034). */
+const startAttempts = 3;
+const startTimeoutMs = 15_000;
+
+/** Starts a thread, and another one in its place if it hangs. @throws {CommandError} */
+async function startedThread(
+  number: number,
+  options: Omit<HttpThreadsOptions, "onEnd">,
+): Promise<HttpThread> {
+  for (let attempt = 1; attempt <= startAttempts; attempt++) {
+    const thread = startThread(number, options);
+    const starting = thread.calls.start();
+    if (await settlesWithin(startTimeoutMs, starting)) {
+      const failure = await starting;
+      if (failure !== null) throw new CommandError(failure.message, failure.status);
+      return thread;
+    }
+    thread.worker.terminate();
+  }
+  throw new CommandError(`HTTP thread ${number} does not start`, exitStatus.busy);
 }
 
 function startThread(
@@ -89,5 +108,5 @@ function startThread(
     calls.$close(new CommandError(message, exitStatus.internal));
     end(message);
   });
-  return { calls, ended };
+  return { calls, ended, worker };
 }
