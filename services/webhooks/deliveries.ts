@@ -7,7 +7,6 @@ import {
   findDeliveries,
   findDelivery,
   findDeliveryNumbers,
-  findDeliveryPosition,
   findReplayable,
   findWebhookDays,
   replayDeliveries as replay,
@@ -74,7 +73,7 @@ export async function listDeliveries(
   const range = rangeOf(filter);
   await getWebhook(context, owner, webhookId);
   const webhook = referenceOf(owner, webhookId);
-  const after = cursor === undefined ? null : await findDeliveryPosition(database, webhook, cursor);
+  const after = cursor === undefined ? null : await findDelivery(database, webhook, cursor);
   // The delivery of the cursor has been deleted, and with it all that are older.
   if (after === undefined) return { deliveries: [], nextCursor: null };
   const { rows, nextCursor } = await readPage(
