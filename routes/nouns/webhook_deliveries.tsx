@@ -283,7 +283,7 @@ export async function readDeliveries(
   const list = hasErrors ? null : await verbs.listDeliveries(services, owner, {
     webhookId,
     status: address.status ?? undefined,
-    type: typeSchema.options.find((type) => type === address.type),
+    type: address.type ?? undefined,
     ...days,
     limit: pageDeliveries,
     cursor,
