@@ -36,7 +36,7 @@ export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook
   );
 }
 
-/** How far a replay goes back. */
+/** The choices of the time that a replay goes back. */
 export const replaySpans = {
   "1h": { label: "Hour", hours: 1 },
   "24h": { label: "24 hours", hours: 24 },
