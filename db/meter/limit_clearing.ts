@@ -1,6 +1,7 @@
 // The SQL that clears limits: those that were reached in their current window, and have room again because usage was voided or limits
 // were changed. Their notices are deleted, so that they are noted again when they are reached again.
 import { type Database, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { insertEvents } from "../webhooks/events.ts";
 import { isUsed, type LimitCell, openCounters } from "./recorder_limits.ts";
 import { ahead, countedSeq, isApplied, isNoticeAround, windowNumber } from "./usage_limits.ts";
 
@@ -25,8 +26,7 @@ const untrueNotices = (cells: Statement, now: number) => {
   const window = windowNumber(per, sql`t.now`, ahead(sql`o.timezone`, sql`t.now`));
   return sql`SELECT x.usage_limit, x.organization, x.window_number, x.percent,
       max(x.percent) OVER (PARTITION BY x.usage_limit, x.organization, x.window_number) AS highest,
-      json_object('organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name),
-        'limit', ${limitFacts},
+      json_object('limit', ${limitFacts},
         'used', json(iif(n.usage_limit IS NULL, x.used, json_array(n.sum_high, n.sum_low, n.sum_micro))),
         'percent', x.percent, 'isRefusal', 0, 'usedAt', iif(x.window_number = ${window}, t.now, x.at),
         'timezone', o.timezone) AS facts
@@ -53,9 +53,11 @@ const untrueNotices = (cells: Statement, now: number) => {
 export function clearNotices(cells: Statement, { now, from }: { now: number; from: 1 | 100 }): Statement[] {
   const untrue = untrueNotices(cells, now);
   return [
-    sql`INSERT INTO events (id, type, organization, at, facts)
-    SELECT 'evt_' || lower(hex(randomblob(16))), 'limit.cleared', organization, ${now}, facts
-    FROM (${untrue}) WHERE percent = highest AND highest >= 100 AND facts ->> '$.limit.id' IS NOT NULL`,
+    insertEvents("limit.cleared", {
+      at: now,
+      rows: sql`SELECT organization, facts FROM (${untrue})
+        WHERE percent = highest AND highest >= 100 AND facts ->> '$.limit.id' IS NOT NULL`,
+    }),
     sql`DELETE FROM limit_notices WHERE (usage_limit, organization, window_number, percent) IN
       (SELECT usage_limit, organization, window_number, percent FROM (${untrue})
         WHERE highest >= ${from})`,

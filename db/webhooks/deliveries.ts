@@ -198,7 +198,6 @@ const leased =
     LEFT JOIN organizations o ON o.number = w.organization
   WHERE w.deleted_at IS NULL`;
 
-/** Returns deliveries that were just claimed. */
 export function findClaimed(
   database: DatabaseReader,
   numbers: readonly number[],
@@ -208,7 +207,6 @@ export function findClaimed(
   );
 }
 
-/** Returns the delivery of a test while it is leased. */
 export function findLeasedTest(database: DatabaseReader, id: string): Promise<LeasedDelivery | undefined> {
   return database.readFirst(sql`${leased} AND d.id = ${id} AND d.is_leased = 1 AND e.webhook IS NOT NULL`);
 }

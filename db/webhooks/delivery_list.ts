@@ -23,12 +23,6 @@ export interface DeliveryRow
   readonly endedAt: number | null;
 }
 
-/** A position in the list, which is ordered by time and then by number, both descending. */
-export interface DeliveryPosition {
-  readonly at: number;
-  readonly number: number;
-}
-
 /** `from` is inclusive, `to` exclusive. */
 export interface DeliveryRange {
   readonly statuses: readonly DeliveryStatus[];
@@ -59,16 +53,18 @@ const inRange = (
         AND d.created_at >= ${from} AND d.created_at < ${to} AND ${before}
       ORDER BY d.created_at ${order}, d.number ${order} LIMIT ${limit})`;
 
-/** Returns deliveries of an endpoint, newest first. @param page `after`: the position before the first of them. */
+/** Returns deliveries of an endpoint, newest first. @param page `after`: the delivery before the first of them. */
 export function findDeliveries(
   database: DatabaseReader,
   webhook: WebhookReference,
   range: DeliveryRange,
-  { after, limit }: { after: DeliveryPosition | null; limit: number },
+  { after, limit }: { after: Pick<DeliveryWithEventRow, "createdAt" | "number"> | null; limit: number },
 ): Promise<DeliveryRow[]> {
-  const before = after === null ? sql`true` : sql`(d.created_at, d.number) < (${after.at}, ${after.number})`;
+  const before = after === null
+    ? sql`true`
+    : sql`(d.created_at, d.number) < (${after.createdAt}, ${after.number})`;
   // The index finds the end by the time alone.
-  const to = after === null ? range.to : Math.min(range.to, after.at + 1);
+  const to = after === null ? range.to : Math.min(range.to, after.createdAt + 1);
   const found = inRange(numberOf(webhook), { ...range, to }, {
     before,
     order: sql`DESC`,
@@ -77,15 +73,6 @@ export function findDeliveries(
   return database.read(sql`SELECT ${columns} FROM (
       SELECT d.* FROM ${found} ORDER BY d.created_at DESC, d.number DESC LIMIT ${limit}) d
     CROSS JOIN events e ON e.seq = d.event ORDER BY d.created_at DESC, d.number DESC`);
-}
-
-export function findDeliveryPosition(
-  database: DatabaseReader,
-  webhook: WebhookReference,
-  id: string,
-): Promise<DeliveryPosition | undefined> {
-  return database.readFirst(sql`SELECT d.created_at AS at, d.number FROM webhook_deliveries d
-    WHERE d.id = ${id} AND d.webhook = ${numberOf(webhook)}`);
 }
 
 export interface DeliveryWithEventRow extends DeliveryRow, Pick<StoredEvent, "facts" | "webhook"> {

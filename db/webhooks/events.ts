@@ -41,7 +41,7 @@ export function insertEvents(type: EventType, { at, rows }: { at: number; rows: 
     INSERT INTO events (id, type, organization, at, facts)
     SELECT ${idStart} || lower(hex(randomblob(8))), ${type}, o.number, ${at},
       ${withOrganization(sql`r.facts`)}
-    FROM (${rows}) r JOIN organizations o ON o.number = r.organization`;
+    FROM (${rows}) r CROSS JOIN organizations o ON o.number = r.organization`;
 }
 
 const withOrganization = (facts: Statement): Statement =>

@@ -24,6 +24,7 @@ export const eventTypes = {
 } as const;
 
 export type EventType = keyof typeof eventTypes;
+export const allEventTypes = Object.keys(eventTypes) as [EventType, ...EventType[]];
 
 /** Types that only operators receive. */
 export const operatorEventTypes: ReadonlySet<EventType> = new Set<EventType>(["statement.closed"]);
@@ -44,7 +45,7 @@ export function isEventType(text: string): text is EventType {
  */
 export function isEventName(text: string): boolean {
   if (text === "*" || isEventType(text)) return true;
-  return text.endsWith(".*") && Object.keys(eventTypes).some((type) => type.startsWith(text.slice(0, -1)));
+  return text.endsWith(".*") && allEventTypes.some((type) => type.startsWith(text.slice(0, -1)));
 }
 
 /** Returns true if an endpoint that lists these names receives events of a type. */

@@ -1,5 +1,5 @@
 // Webhook endpoints: URLs that events are sent to.
-import { type EventType, eventTypes, operatorEventTypes, receivesEvent } from "./event_types.ts";
+import { allEventTypes, operatorEventTypes, receivesEvent } from "./event_types.ts";
 
 /** `manual`: someone disabled it. `failing`: it failed for days. `gone`: it returned 410. */
 export const webhookDisabledReasons = ["manual", "failing", "gone"] as const;
@@ -30,6 +30,6 @@ export function webhookName({ url, description }: Pick<Webhook, "url" | "descrip
 
 /** Returns true if only operators receive all events of a name, such as `statement.*`. */
 export function isOperatorsEventName(name: string): boolean {
-  const types = (Object.keys(eventTypes) as EventType[]).filter((type) => receivesEvent([name], type));
+  const types = allEventTypes.filter((type) => receivesEvent([name], type));
   return types.length > 0 && types.every((type) => operatorEventTypes.has(type));
 }

@@ -6,7 +6,7 @@ import { groupDigits } from "../../domain/number_text.ts";
 import { presentation } from "../../domain/presentation.ts";
 import type { Webhook } from "../../domain/webhooks/webhook.ts";
 import { deliveryFaults, deliveryStatuses } from "../../domain/webhooks/delivery.ts";
-import { type EventType, eventTypes } from "../../domain/webhooks/event_types.ts";
+import { allEventTypes } from "../../domain/webhooks/event_types.ts";
 import {
   deliveryAttemptsShownMax,
   webhookReplayDeliveriesMax,
@@ -41,7 +41,7 @@ import {
   testForm,
 } from "./webhook_delivery_forms.tsx";
 
-const typeSchema = z.enum(Object.keys(eventTypes) as [EventType, ...EventType[]]);
+const typeSchema = z.enum(allEventTypes);
 const code = z.enum(deliveryFaults).nullable();
 const codeWords = [
   "`timeout`: no response within 15 seconds.",
@@ -283,7 +283,7 @@ export async function readDeliveries(
   const list = hasErrors ? null : await verbs.listDeliveries(services, owner, {
     webhookId,
     status: address.status ?? undefined,
-    type: typeSchema.options.find((type) => type === address.type),
+    type: address.type ?? undefined,
     ...days,
     limit: pageDeliveries,
     cursor,

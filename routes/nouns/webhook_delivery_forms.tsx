@@ -13,7 +13,6 @@ import { deliveryHref } from "../../views/webhooks/delivery.tsx";
 import { webhookLink } from "../../views/webhooks/webhook.tsx";
 import type { ShownForm } from "../portal/noun_pages.ts";
 
-/** The form that sends an example. */
 export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
   return (
     <FormPage
@@ -37,7 +36,7 @@ export function testForm({ input, fields, ...form }: ShownForm, webhook: Webhook
   );
 }
 
-/** How far a replay goes back. */
+/** The choices of the time that a replay goes back. */
 export const replaySpans = {
   "1h": { label: "Hour", hours: 1 },
   "24h": { label: "24 hours", hours: 24 },
@@ -46,7 +45,6 @@ export const replaySpans = {
 } as const;
 export type ReplaySpan = keyof typeof replaySpans;
 
-/** The form that sends many deliveries again. */
 export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webhook): Page {
   return (
     <FormPage
@@ -84,7 +82,6 @@ export function replayForm({ input, fields, ...form }: ShownForm, webhook: Webho
   );
 }
 
-/** The confirmation that sends one delivery again. */
 export function replayOneForm(
   form: ShownForm,
   { webhook, delivery }: { webhook: Webhook; delivery: WebhookDelivery },

@@ -4,21 +4,10 @@ import { validationError } from "../../domain/errors.ts";
 import { parseDay } from "../../domain/meter/usage_period.ts";
 import { expiryValue, lifetimes } from "../../views/components/expiry_field.tsx";
 
-const hourMs = 3_600_000;
-/** For which an old key or secret still works after a rotation, in milliseconds. Null: it stops immediately. */
-export const graces: ReadonlyMap<string, number | null> = new Map([
-  ["1h", hourMs],
-  ["24h", 24 * hourMs],
-  ["7d", 7 * 24 * hourMs],
-  ["now", null],
-]);
-
-const durations = new Map([...lifetimes].map(([choice, { ms }]) => [choice, ms]));
-
 /** Returns the time chosen in an `ExpiryField`; null for never. @throws {AppError} `validation_failed`. */
 export function expiryOf(input: Readonly<Record<string, string>>, now: number): number | null {
   const { expires, expiresOn } = expiryValue(input);
-  if (expires !== "date") return timeAfter(now, durations, { expires });
+  if (expires !== "date") return timeAfter(now, lifetimes, { expires });
   const day = parseDay(expiresOn);
   const time = typeof day === "string" ? 0 : day.toZonedDateTime(presentation().timezone).epochMilliseconds;
   if (time > now) return time;
@@ -31,13 +20,13 @@ export function expiryOf(input: Readonly<Record<string, string>>, now: number): 
 /** Returns the time that a field's choice stands for, or null. @throws {AppError} `validation_failed`. */
 export function timeAfter(
   now: number,
-  choices: ReadonlyMap<string, number | null>,
+  choices: ReadonlyMap<string, { readonly ms: number | null }>,
   field: Readonly<Record<string, string>>,
 ): number | null {
   const [[path = "", value = ""] = []] = Object.entries(field);
-  const duration = choices.get(value);
-  if (duration === undefined) {
+  const choice = choices.get(value);
+  if (choice === undefined) {
     throw validationError([{ path, message: `must be one of ${[...choices.keys()].join(", ")}.` }]);
   }
-  return duration === null ? null : now + duration;
+  return choice.ms === null ? null : now + choice.ms;
 }

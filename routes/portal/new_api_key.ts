@@ -15,7 +15,7 @@ import type { KeyReportQuery } from "../../services/reports/jobs/key_report.ts";
 import { readLastRequest, wasAccepted } from "../../services/meter/last_requests.ts";
 import { readExampleUsage, readKeyReport, readLastUsage } from "../../services/meter/usage.ts";
 import { rotateApiKeyPage } from "../../views/api_keys/api_key_forms.tsx";
-import { defaultGrace } from "../../views/components/expiry_field.tsx";
+import { defaultGrace, graces } from "../../views/components/expiry_field.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
 import { type FirstRequest, firstRequestPage } from "../../views/api_keys/first_request.tsx";
 import {
@@ -25,7 +25,7 @@ import {
   newApiKeyPage,
 } from "../../views/api_keys/new_api_key.tsx";
 import type { App, AppContext } from "../env.ts";
-import { graces, timeAfter } from "./expiry.ts";
+import { timeAfter } from "./expiry.ts";
 import { mountForm, type Viewer } from "./form.ts";
 import { inTime } from "./in_time.ts";
 import { formTokenOf, keyIdOf, newFormToken, newKeyOf, newKeyValues } from "./key_form.ts";

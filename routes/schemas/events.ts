@@ -3,8 +3,8 @@ import { z } from "@hono/zod-openapi";
 import { limitModes, limitPeriods } from "../../domain/meter/usage_limit.ts";
 import { exampleEvent } from "../../domain/webhooks/example_event.ts";
 import {
+  allEventTypes,
   type EventType,
-  eventTypes,
   isEventType,
   operatorEventTypes,
 } from "../../domain/webhooks/event_types.ts";
@@ -20,8 +20,6 @@ import {
   timeOut,
 } from "./common.ts";
 import { organizationFilter } from "./operator_organizations.ts";
-
-const names = Object.keys(eventTypes) as [EventType, ...EventType[]];
 
 const organization = z.object({
   id: idOut("org", "The organization's id."),
@@ -143,7 +141,7 @@ export function eventBodySchema(type: EventType) {
 
 export const eventSchema = z.object({
   id: idOut("evt", "The event's id, which endpoints get as `webhook-id`."),
-  type: z.enum(names).openapi({ description: "The type.", example: "limit.approaching" }),
+  type: z.enum(allEventTypes).openapi({ description: "The type.", example: "limit.approaching" }),
   timestamp,
   data: z.union([...new Set(Object.values(data))]).openapi({
     description: "As in the body for this type.",
@@ -164,10 +162,10 @@ const typeSchema = (types: readonly string[]) =>
 export const eventQuerySchema = pageQuerySchema.extend({
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest event."),
   to: rangeEnd("The end of the range, exclusive. Defaults to now."),
-  type: typeSchema(names.filter((name) => !operatorEventTypes.has(name))),
+  type: typeSchema(allEventTypes.filter((type) => !operatorEventTypes.has(type))),
 });
 
 export const operatorEventQuerySchema = eventQuerySchema.extend({
-  type: typeSchema(names),
+  type: typeSchema(allEventTypes),
   organizationId: organizationFilter("By default, events of all."),
 });

@@ -74,7 +74,7 @@ async function exchange(
   const { url, timeoutMs, caCerts = [] } = request;
   const isSecure = url.protocol === "https:";
   const port = Number(url.port || (isSecure ? 443 : 80));
-  const addresses = await untilAborted(guard.addressesOf(url, signal), signal);
+  const addresses = await guard.addressesOf(url, signal);
   const tcp = await connect(addresses, { port, timeoutMs, signal });
   // Otherwise the request waits until the server has confirmed the end of the handshake, often for 40 ms.
   tcp.setNoDelay();
@@ -105,14 +105,6 @@ async function exchange(
     signal.removeEventListener("abort", close);
     close();
   }
-}
-
-/** Rejects when the signal is aborted, even if the promise never settles. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return Promise.race([
-    promise,
-    new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
-  ]);
 }
 
 /** Connects to the first address that accepts. Each but the last gets only its share of the time. */

@@ -1,13 +1,11 @@
 // Deliveries of webhook endpoints: list, read one with its payload and attempts, send again; and the health of an endpoint.
 import {
-  type AttemptRow,
   type DeliveryRange,
   type DeliveryRow,
   findAttempts,
   findDeliveries,
   findDelivery,
   findDeliveryNumbers,
-  findDeliveryPosition,
   findReplayable,
   findWebhookDays,
   replayDeliveries as replay,
@@ -18,14 +16,13 @@ import { notFoundError, validationError, webhookDisabledError } from "../../doma
 import { isId } from "../../domain/id.ts";
 import { isoTime } from "../../domain/time.ts";
 import {
-  type DeliveryAttempt,
   type DeliveryStatus,
   deliveryStatuses,
   type WebhookDelivery,
   type WebhookDeliveryDetails,
 } from "../../domain/webhooks/delivery.ts";
 import { eventPayload } from "../../domain/webhooks/event.ts";
-import { type EventType, eventTypes } from "../../domain/webhooks/event_types.ts";
+import { allEventTypes, type EventType } from "../../domain/webhooks/event_types.ts";
 import { webhookName } from "../../domain/webhooks/webhook.ts";
 import {
   deliveryAttemptsShownMax,
@@ -61,8 +58,6 @@ interface ReplayRange extends Pick<DeliveryFilter, "from" | "to"> {
   readonly status?: "failed" | "held" | "all" | undefined;
 }
 
-const allTypes = Object.keys(eventTypes) as EventType[];
-
 /** Lists deliveries of an endpoint, newest first. @throws {AppError} `forbidden`, `not_found`, `validation_failed`. */
 export async function listDeliveries(
   context: SessionContext,
@@ -74,7 +69,7 @@ export async function listDeliveries(
   const range = rangeOf(filter);
   await getWebhook(context, owner, webhookId);
   const webhook = referenceOf(owner, webhookId);
-  const after = cursor === undefined ? null : await findDeliveryPosition(database, webhook, cursor);
+  const after = cursor === undefined ? null : await findDelivery(database, webhook, cursor);
   // The delivery of the cursor has been deleted, and with it all that are older.
   if (after === undefined) return { deliveries: [], nextCursor: null };
   const { rows, nextCursor } = await readPage(
@@ -96,7 +91,11 @@ export async function getDelivery(
   const attempts = await findAttempts(database, row.number, deliveryAttemptsShownMax);
   const event = { ...row, id: row.eventId, at: row.eventAt };
   const payload = eventPayload(event, { isForOperators: webhook.organizationId === null });
-  return { ...toDelivery(row), payload: { ...payload }, attempts: attempts.map(toAttempt) };
+  return {
+    ...toDelivery(row),
+    payload: { ...payload },
+    attempts: attempts.map(({ at, ...attempt }) => ({ at: isoTime(at), ...attempt })),
+  };
 }
 
 /** Returns the last days, the oldest first. @throws {AppError} `forbidden`. */
@@ -177,7 +176,7 @@ function replayRange({ status, ...range }: ReplayRange): DeliveryRange {
     : status === "all"
     ? replayable
     : [status];
-  return { ...rangeOf(range), statuses, types: allTypes.filter((type) => type !== "webhook.test") };
+  return { ...rangeOf(range), statuses, types: allEventTypes.filter((type) => type !== "webhook.test") };
 }
 
 /** @throws {AppError} `validation_failed` for a range that ends before it starts. */
@@ -185,7 +184,7 @@ function rangeOf({ status, type, from = 0, to = Number.MAX_SAFE_INTEGER }: Deliv
   if (to <= from) throw validationError([{ path: "to", message: "must be after “from”." }]);
   return {
     statuses: status === undefined ? deliveryStatuses : [status],
-    types: type === undefined ? allTypes : [type],
+    types: type === undefined ? allEventTypes : [type],
     from,
     to,
   };
@@ -210,8 +209,4 @@ function toDelivery(row: DeliveryRow): WebhookDelivery {
     createdAt: isoTime(createdAt),
     endedAt: isoTime(endedAt),
   };
-}
-
-function toAttempt({ at, ...row }: AttemptRow): DeliveryAttempt {
-  return { at: isoTime(at), ...row };
 }

@@ -63,14 +63,18 @@ export function ExpiryField(
   );
 }
 
+/** When an old key or secret can stop working after a rotation. Null: immediately. */
+export const graces: ReadonlyMap<string, Pick<Choice, "label" | "hint"> & { ms: number | null }> = new Map([
+  ["1h", { label: "In 1 hour", ms: dayMs / 24 }],
+  ["24h", { label: "In 24 hours", ms: dayMs, hint: "Leaves time to update your programs." }],
+  ["7d", { label: "In 7 days", ms: 7 * dayMs }],
+  ["now", { label: "Immediately", ms: null }],
+]);
 export const defaultGrace = "24h";
 
-/** Choices of when an old key or secret stops working after a rotation. `now`: what happens if it stops immediately. */
+/** @param now What happens if it stops immediately. */
 export function graceChoices(now: string): readonly Choice[] {
-  return [
-    { value: "1h", label: "In 1 hour" },
-    { value: "24h", label: "In 24 hours", hint: "Leaves time to update your programs." },
-    { value: "7d", label: "In 7 days" },
-    { value: "now", label: "Immediately", hint: now, isDanger: true },
-  ];
+  return [...graces].map(([value, { ms, ...choice }]) =>
+    ms === null ? { value, ...choice, hint: now, isDanger: true } : { value, ...choice }
+  );
 }

@@ -132,7 +132,7 @@ export function recordsPage(props: RecordsPageProps): Page {
 }
 
 function Filters({ frame, address, timezone, choices, catalogue, errors }: RecordsPageProps) {
-  const { productSlug, metric, apiKey, from, to, ...others } = address;
+  const { productSlug, metric, apiKey } = address;
   const keys = choices.apiKeys.map(({ id, name }) => ({ value: id, label: name }));
   const selects = [
     {
@@ -154,7 +154,7 @@ function Filters({ frame, address, timezone, choices, catalogue, errors }: Recor
   return (
     <FilterMenu
       path={recordsHref(frame.base)}
-      kept={others}
+      kept={{ status: address.status, search: address.search, timezone: address.timezone }}
       days={address}
       labels={{ from: `From, ${zoneWords(timezone)}`, to: "To" }}
       errors={errors}

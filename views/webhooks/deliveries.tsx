@@ -6,7 +6,7 @@ import {
   deliveryStatuses,
   type WebhookDelivery,
 } from "../../domain/webhooks/delivery.ts";
-import { eventTypes } from "../../domain/webhooks/event_types.ts";
+import { allEventTypes, type EventType } from "../../domain/webhooks/event_types.ts";
 import type { Webhook } from "../../domain/webhooks/webhook.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -30,7 +30,7 @@ import { webhookHref } from "./webhook.tsx";
 /** The choices in the page's address. Null: everything. */
 export interface DeliveriesAddress extends DayBounds {
   readonly status: DeliveryStatus | null;
-  readonly type: string | null;
+  readonly type: EventType | null;
 }
 
 export interface DeliveriesProps {
@@ -226,7 +226,7 @@ function NextAttempt({ at, now }: { at: string; now: number }) {
 /** Types of events to choose from, with a first choice for none. */
 export const typeChoices = (label: string) => [
   { value: "", label },
-  ...Object.keys(eventTypes).map((type) => ({ value: type, label: type })),
+  ...allEventTypes.map((type) => ({ value: type, label: type })),
 ];
 
 function Filters({ frame, webhook, address, errors }: DeliveriesProps) {
