@@ -147,6 +147,10 @@ export function claimDeliveries({ now, leasedUntil, slots, failingSlots }: Claim
         AND (SELECT count(*) FROM webhook_deliveries d WHERE d.webhook = w.number AND ${isInProgress(now)})
           < ${integer(webhookRequestsMax)})
       RETURNING number`,
+    // Those whose event was deleted can't be sent.
+    sql`UPDATE webhook_deliveries SET status = 'failed', is_leased = 0, ended_at = ${now}
+      WHERE webhook IN ${inTurn} AND is_leased = 1 AND status = 'waiting'
+        AND NOT EXISTS (SELECT 1 FROM events e WHERE e.seq = webhook_deliveries.event)`,
     sql`UPDATE webhooks SET turn_at = ${nextTurn(now)} WHERE number IN ${inTurn}`,
   ];
 }
