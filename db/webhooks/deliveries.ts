@@ -109,6 +109,11 @@ export function holdDeliveries(now: number): Statement {
     WHERE w.waiting > 0 AND w.disabled_at IS NOT NULL AND NOT ${isInProgress(now)} LIMIT ${heldOfStepMax})`;
 }
 
+/** A condition: of the endpoint `w`, fewer requests are in progress than there may be. */
+export const hasRoom = (now: number): Statement =>
+  sql`(SELECT count(*) FROM webhook_deliveries d WHERE d.webhook = w.number AND ${isInProgress(now)})
+    < ${integer(webhookRequestsMax)}`;
+
 /** The time for an endpoint's `turn_at`: when a delivery is due, or one of the requests in progress ends. */
 export const nextTurn = (now: number): Statement => {
   const inProgress = sql`FROM webhook_deliveries d WHERE d.webhook = webhooks.number AND ${
@@ -144,8 +149,7 @@ export function claimDeliveries({ now, leasedUntil, slots, failingSlots }: Claim
       SELECT (SELECT d.number FROM webhook_deliveries d WHERE ${isWaiting} AND d.due_at <= ${now}
         ORDER BY d.due_at LIMIT 1)
       FROM webhooks w WHERE w.number IN ${inTurn} AND w.disabled_at IS NULL AND w.deleted_at IS NULL
-        AND (SELECT count(*) FROM webhook_deliveries d WHERE d.webhook = w.number AND ${isInProgress(now)})
-          < ${integer(webhookRequestsMax)})
+        AND ${hasRoom(now)})
       RETURNING number`,
     // Those whose event was deleted can't be sent.
     sql`UPDATE webhook_deliveries SET status = 'failed', is_leased = 0, ended_at = ${now}

@@ -60,6 +60,8 @@ export const webhookShutdownGraceMs = 3 * secondMs;
 export const webhookUnreadableWaitMs = 5 * minuteMs;
 /** Of one owner. */
 export const webhookTestsPerMinuteMax = 10;
+/** Tests of a server at a time, besides its other requests. */
+export const webhookTestsOfServerMax = 8;
 /** Emails to an organization, or to operators, because endpoints were disabled. */
 export const webhookDisabledMailsPerDayMax = 10;
 /** Deliveries that the metrics count; more are reported as this many. */

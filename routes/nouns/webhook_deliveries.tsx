@@ -181,7 +181,7 @@ export function deliveryRoutes(
     responses: {
       200: { description: "The delivery with its result.", schema: z.object({ delivery: detailsSchema }) },
     },
-    errors: ["rate_limited"],
+    errors: [...errors, "rate_limited", "unavailable"],
   }, async (_c, { params: { id: webhookId }, body: { type } }, owner) => {
     const id = await sendTestEvent(services, owner, { id: webhookId, type });
     return { delivery: await verbs.getDelivery(services, owner, { webhookId, id }) };

@@ -66,6 +66,9 @@ export interface WebhookWorkerOptions {
   readonly graceMs?: number;
 }
 
+/** To an endpoint that was failing before, or a test. */
+type RequestKind = "failing" | "test" | "other";
+
 /** A result waits however many other batches do: there is at most one for each request in progress. */
 const bounded = { bypassesQueueLimit: true };
 const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };
@@ -82,8 +85,8 @@ export class WebhookWorker implements WebhookAccess {
   >;
   /** Endpoints that were disabled since the start, by reason. */
   readonly disabled = { failing: 0, gone: 0 };
-  /** Requests in progress, with true for an endpoint that was failing before. */
-  readonly #sending = new Map<Promise<void>, boolean>();
+  /** Requests in progress. */
+  readonly #sending = new Map<Promise<void>, RequestKind>();
   readonly #stopped = new AbortController();
   #woken = new AbortController();
   #isStopping = false;
@@ -145,7 +148,7 @@ export class WebhookWorker implements WebhookAccess {
 
   async sendTest(deliveryId: string): Promise<void> {
     const delivery = await findLeasedTest(this.#base.database, deliveryId);
-    if (delivery !== undefined) await this.#start(delivery);
+    if (delivery !== undefined) await this.#start(delivery, "test");
   }
 
   /** Writes the deliveries of new events and starts to send those that are due, as many as there is room for. */
@@ -175,10 +178,11 @@ export class WebhookWorker implements WebhookAccess {
     }
   }
 
-  /** Failing endpoints have at most half of the places. */
+  /** Failing endpoints have at most half of the places. Tests have places of their own. */
   #room(): { slots: number; failingSlots: number } {
-    const failing = [...this.#sending.values()].filter((isFailing) => isFailing).length;
-    const slots = Math.max(0, webhookRequestsOfServerMax - this.#sending.size);
+    const countOf = (kind: RequestKind) => [...this.#sending.values()].filter((one) => one === kind).length;
+    const failing = countOf("failing");
+    const slots = Math.max(0, webhookRequestsOfServerMax - failing - countOf("other"));
     return {
       slots,
       failingSlots: Math.max(0, Math.min(slots, webhookRequestsOfServerMax / 2 - failing)),
@@ -192,14 +196,17 @@ export class WebhookWorker implements WebhookAccess {
     return changes;
   }
 
-  #start(delivery: LeasedDelivery): Promise<void> {
+  #start(
+    delivery: LeasedDelivery,
+    kind: RequestKind = delivery.failingSince === null ? "other" : "failing",
+  ): Promise<void> {
     const sending = this.#send(delivery)
       .catch((error) => this.#options.log.warn("the result of a webhook delivery was not written", { error }))
       .finally(() => {
         this.#sending.delete(sending);
         this.wake();
       });
-    this.#sending.set(sending, delivery.failingSince !== null);
+    this.#sending.set(sending, kind);
     return sending;
   }
 

@@ -2,6 +2,10 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../../services/organization/organization_deletion.ts";
+import { accessTo } from "../../../services/access.ts";
+import { sendTestEvent } from "../../../services/webhooks/test_delivery.ts";
+import { recentAuthenticationMs } from "../../../domain/limits.ts";
+import { poll } from "../../support/runner/poll.ts";
 import { testApp } from "../../support/app/app.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
 import {
@@ -50,5 +54,51 @@ testApp(
       await worker.deliverDue();
       assert.deepEqual((await stateOf(test, endpoint)).waiting, 0);
     }),
+  webhookSettings,
+);
+
+testApp(
+  "tests hold up no deliveries: two at a time of an endpoint and eight of a server",
+  (test) =>
+    withReceiver((slow) =>
+      withReceiver(async (quick) => {
+        const { organizationId, cookie } = await test.signUp();
+        const { session } = await test.services.sessionSearch.find([cookie.slice(cookie.indexOf("=") + 1)]);
+        assert.ok(session);
+        const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
+        const access = accessTo({ ...session, type: "session", client }, organizationId);
+        const endpoints = [];
+        for (let count = 0; count < 5; count++) {
+          endpoints.push(await addEndpoint(test, { organizationId, url: slow.url }));
+        }
+        const { promise: never, resolve: end } = Promise.withResolvers<Response>();
+        slow.respond(() => never);
+        const worker = anotherWorker(test);
+        const send = (index: number) =>
+          sendTestEvent({ ...test.services, webhooks: worker }, { access }, {
+            id: endpoints[index]?.id ?? "",
+          });
+        const tests = [0, 0, 1, 1, 2, 2].map(send);
+        await poll(() => slow.received.length === 6);
+        await assert.rejects(send(0), { code: "unavailable" });
+        tests.push(send(3), send(3));
+        await poll(() => slow.received.length === 8);
+        await assert.rejects(send(4), { code: "unavailable" });
+        await addEndpoint(test, { organizationId, url: quick.url });
+        for (let count = 5; count < 60; count++) await addEndpoint(test, { organizationId, url: slow.url });
+        await addEvents(test, organizationId, 1);
+        const delivering = worker.deliverDue();
+        // All 64 places are left to deliveries.
+        await poll(() => slow.received.length === 8 + 56 && quick.received.length === 1);
+        end(new Response());
+        await Promise.all([...tests, delivering]);
+        const audited = await test.opened.database.read(
+          sql`SELECT count(*) AS count FROM audit_events WHERE action = 'webhook.tested'`,
+        );
+        assert.equal(audited[0]?.["count"], 8);
+        test.advance(recentAuthenticationMs + 1_000);
+        await assert.rejects(send(0), { code: "proof_required" });
+      })
+    ),
   webhookSettings,
 );

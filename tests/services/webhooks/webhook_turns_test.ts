@@ -191,7 +191,7 @@ testApp(
         waiting: 0,
       });
       await assert.rejects(send(newId("whk")), { code: "not_found" });
-      for (let sent = 2; sent < 10; sent++) await send();
+      for (let sent = 2; sent <= 10; sent++) await send();
       await assert.rejects(send(), { code: "rate_limited" });
     }),
   webhookSettings,
